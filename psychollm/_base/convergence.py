@@ -1,0 +1,22 @@
+"""How an iteration ended."""
+
+import warnings
+from dataclasses import dataclass
+
+from psychollm._base.errors import ConvergenceWarning
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convergence:
+    """How an iteration ended: part of every iterative result."""
+
+    converged: bool
+    iterations: int
+    reason: str
+    objective: float
+
+    def warn(self, what: str) -> None:
+        """Issue a `ConvergenceWarning` if the iteration did not converge."""
+        if not self.converged:
+            msg = f"{what} did not converge after {self.iterations} iterations: {self.reason}"
+            warnings.warn(msg, ConvergenceWarning, stacklevel=3)

@@ -1,0 +1,70 @@
+"""Every error and warning of the library.
+
+::
+
+    Exception
+     └─ PsychollmError                 catch this to catch everything we raise on purpose
+         ├─ InputError (ValueError)    what was passed cannot be used
+         │   ├─ ShapeError             wrong dimensions, too few models or questions
+         │   ├─ LabelError             duplicated, missing or mismatched labels
+         │   ├─ CodeError              values that are not admissible codes
+         │   └─ OptionError            an option that does not exist, or two that exclude each other
+         └─ MissingPackageError (ImportError)   an optional package is not installed
+
+    UserWarning
+     └─ PsychollmWarning               filter this to filter everything we warn about
+         ├─ ConvergenceWarning         an iteration ended before its tolerance was met
+         ├─ EmptyCellWarning           pairs whose 2 x 2 table has an empty cell
+         ├─ ValidityWarning            respondents that the validity screen would flag
+         └─ InterruptedWarning         replication stopped early; what is done was returned
+
+Messages name the argument, the value or label at fault, and the remedy.
+"""
+
+
+class PsychollmError(Exception):
+    """Base class of all errors raised on purpose."""
+
+
+class InputError(PsychollmError, ValueError):
+    """What was passed cannot be used."""
+
+
+class ShapeError(InputError):
+    """Wrong dimensions, or too few models or questions."""
+
+
+class LabelError(InputError):
+    """Duplicated, missing or mismatched labels."""
+
+
+class CodeError(InputError):
+    """Values that are not admissible codes."""
+
+
+class OptionError(InputError):
+    """An option that does not exist, or options that exclude each other."""
+
+
+class MissingPackageError(PsychollmError, ImportError):
+    """An optional package is not installed."""
+
+
+class PsychollmWarning(UserWarning):
+    """Base class of all warnings."""
+
+
+class ConvergenceWarning(PsychollmWarning):
+    """An iteration ended before its tolerance was met."""
+
+
+class EmptyCellWarning(PsychollmWarning):
+    """Pairs whose 2 x 2 table has an empty cell."""
+
+
+class ValidityWarning(PsychollmWarning):
+    """Respondents that the validity screen would flag."""
+
+
+class InterruptedWarning(PsychollmWarning):
+    """Replication was interrupted; what had been done is returned."""

@@ -1,0 +1,33 @@
+"""The one door to optional packages."""
+
+from importlib import import_module
+from typing import Any
+
+from psychollm._base.errors import MissingPackageError
+
+
+def require(module: str, *, extra: str, purpose: str) -> Any:
+    """Import an optional module, or say which extra brings it.
+
+    Parameters
+    ----------
+    module : str
+        Dotted name of the module.
+    extra : str
+        The extra of psychollm that installs it.
+    purpose : str
+        What needs it, as the subject of the error message.
+
+    Raises
+    ------
+    MissingPackageError
+        If the package is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise
+        msg = f'{purpose} needs {package}: pip install "psychollm[{extra}]"'
+        raise MissingPackageError(msg, name=package) from error

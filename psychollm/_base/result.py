@@ -1,0 +1,72 @@
+"""What all results share: frozen arrays, a one-screen repr, plain dictionaries.
+
+A result is a ``@dataclass(frozen=True, slots=True, kw_only=True, eq=False)`` that inherits
+`Result`. Arrays are made read-only; ``to_dict`` gives JSON-safe values (NaN becomes None).
+"""
+
+from dataclasses import fields
+from html import escape
+from typing import Any
+
+import numpy as np
+
+
+def _plain(value: Any) -> Any:
+    """Turn a field into what JSON can hold."""
+    if isinstance(value, Result):
+        return value.to_dict()
+    if isinstance(value, np.ndarray):
+        return _plain(value.tolist())
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "__dataclass_fields__"):
+        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    if hasattr(value, "to_dict") and hasattr(value, "columns"):
+        return _plain(value.to_dict(orient="records"))
+    return value
+
+
+def _brief(value: Any) -> str:
+    """One line for one field."""
+    if isinstance(value, np.ndarray):
+        return f"array{value.shape} {value.dtype}"
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, tuple) and len(value) > 4:
+        return f"({value[0]!r}, ..., {value[-1]!r}) [{len(value)}]"
+    if isinstance(value, Result):
+        return f"<{type(value).__name__}>"
+    text = repr(value) if not hasattr(value, "columns") else f"table{value.shape}"
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+class Result:
+    """Base of every result: owns its arrays, prints on one screen, converts to plain data."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                value.flags.writeable = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the public fields as JSON-safe values."""
+        names = [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
+        return {name: _plain(getattr(self, name)) for name in names}
+
+    def __repr__(self) -> str:
+        names = [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
+        width = max(map(len, names), default=0)
+        lines = [f"  {name:<{width}}  {_brief(getattr(self, name))}" for name in names]
+        return "\n".join([type(self).__name__, *lines])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
