@@ -46,7 +46,9 @@ def check_unique(kind: str, labels: Sequence[Any]) -> None:
     repeated = [label for label in labels if label in seen or seen.add(label)]  # type: ignore[func-returns-value]
     if repeated:
         shown = ", ".join(repr(label) for label in dict.fromkeys(repeated[:5]))
-        msg = f"{kind} labels must be unique, but {shown} occurs more than once: rename or aggregate"
+        msg = (
+            f"{kind} labels must be unique, but {shown} occurs more than once: rename or aggregate"
+        )
         raise LabelError(msg)
 
 

@@ -8,7 +8,7 @@
          │   ├─ ShapeError             wrong dimensions, too few models or questions
          │   ├─ LabelError             duplicated, missing or mismatched labels
          │   ├─ CodeError              values that are not admissible codes
-         │   └─ OptionError            an option that does not exist, or two that exclude each other
+         │   └─ OptionError            an option that does not exist, or two that clash
          └─ MissingPackageError (ImportError)   an optional package is not installed
 
     UserWarning

@@ -1,0 +1,67 @@
+"""The psychometrics of language models.
+
+Names load their module on first use (PEP 562), so that ``import psychollm`` is cheap. The table
+below is the public surface; ``__init__.pyi`` repeats it for type checkers, and a test compares the
+two.
+
+Examples
+--------
+>>> import psychollm as psy
+>>> example = psy.load_example("shared_confidence")
+>>> example.confidence.n_models, example.confidence.n_questions
+(19, 2000)
+"""
+
+from importlib import import_module
+from typing import Any
+
+from psychollm._base.version import __version__
+
+_NAMES = {
+    "Responses": "psychollm.data.responses",
+    "read_responses": "psychollm.data.readers",
+    "load_example": "psychollm.data.examples",
+    "simulate_factor": "psychollm.data.simulate",
+    "validity_screen": "psychollm.data.screen",
+    "PairCounts": "psychollm.data.pair_counts",
+    "tetrachoric": "psychollm.correlation.tetrachoric",
+    "tetrachoric_table": "psychollm.correlation.table",
+    "smooth": "psychollm.correlation.smoothing",
+    "spectrum": "psychollm.correlation.spectrum",
+    "congruence": "psychollm.factor.congruence",
+    "question_scores": "psychollm.factor.scores",
+    "permutation_null": "psychollm.nulls.permutation",
+    "one_factor_null": "psychollm.nulls.one_factor",
+    "dimensionality": "psychollm.studies.dimensionality",
+    "shared_confidence": "psychollm.studies.shared_confidence",
+}
+
+_SUBMODULES = {
+    "calibration": "psychollm.calibration",
+    "correlation": "psychollm.correlation",
+    "data": "psychollm.data",
+    "errors": "psychollm._base.errors",
+    "factor": "psychollm.factor",
+    "nulls": "psychollm.nulls",
+    "plots": "psychollm.plots",
+    "reports": "psychollm.reports",
+    "studies": "psychollm.studies",
+}
+
+__all__ = ["__version__", *_NAMES, *_SUBMODULES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        value = getattr(import_module(_NAMES[name]), name)
+    elif name in _SUBMODULES:
+        value = import_module(_SUBMODULES[name])
+    else:
+        msg = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(msg)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,1 @@
+"""Floor 3: factor solutions, scores of questions, comparison of loadings."""

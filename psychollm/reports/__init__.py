@@ -1,0 +1,1 @@
+"""Floor 6: one self-contained HTML page per study."""
