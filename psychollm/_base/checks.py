@@ -1,6 +1,7 @@
 """Checks of recurrent arguments: one function per kind of argument."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, get_args
 
 import numpy as np
@@ -20,16 +21,16 @@ def check_choice(name: str, value: object, literal: object) -> None:
 
 def check_fraction(name: str, value: float, *, low: float = 0.0, high: float = 1.0) -> float:
     """Return `value` as a float if it lies strictly between `low` and `high`."""
-    number = float(value)
-    if not low < number < high:
-        msg = f"{name}={value!r} must lie between {low:g} and {high:g} (both excluded)"
+    if not isinstance(value, Real) or not low < value < high:
+        msg = f"{name}={value!r} must be a number between {low:g} and {high:g} (both excluded)"
         raise OptionError(msg)
-    return number
+    return float(value)
 
 
 def check_count(name: str, value: int, *, low: int = 1) -> int:
     """Return `value` as an int if it is a whole number of at least `low`."""
-    if isinstance(value, bool) or int(value) != value or value < low:
+    whole = isinstance(value, Real) and not isinstance(value, bool) and value % 1 == 0
+    if not whole or value < low:
         msg = f"{name}={value!r} must be a whole number of at least {low}"
         raise OptionError(msg)
     return int(value)
@@ -37,7 +38,11 @@ def check_count(name: str, value: int, *, low: int = 1) -> int:
 
 def check_generator(rng: RandomState) -> np.random.Generator:
     """Return a NumPy generator from a generator, a seed or None (SPEC 7)."""
-    return np.random.default_rng(rng)
+    try:
+        return np.random.default_rng(rng)
+    except (TypeError, ValueError) as error:
+        msg = f"rng={rng!r} must be a numpy.random.Generator, a seed (0, 1, ...) or None"
+        raise OptionError(msg) from error
 
 
 def check_unique(kind: str, labels: Sequence[Any]) -> None:
@@ -60,7 +65,11 @@ def check_weights(weights: object, n: int) -> FloatArray:
     OptionError
         If there are not `n` of them, or any is negative or not finite, or all are zero.
     """
-    array = np.asarray(weights, dtype=np.float64)
+    try:
+        array = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"weights must be numbers, one per question, got {weights!r:.80}"
+        raise OptionError(msg) from error
     if array.shape != (n,):
         msg = f"weights must hold one number per question ({n}), got shape {array.shape}"
         raise OptionError(msg)

@@ -51,6 +51,11 @@ class Result:
 
     __slots__ = ()
 
+    def __init_subclass__(cls) -> None:
+        # `dataclass` writes a repr of its own into every class that has none in its body.
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = cls.__repr__  # type: ignore[method-assign]
+
     def __post_init__(self) -> None:
         for field in fields(self):  # type: ignore[arg-type]
             value = getattr(self, field.name)

@@ -1,0 +1,239 @@
+"""The laws of the house, read from the source itself."""
+
+import ast
+import statistics
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "psychollm"
+
+FLOORS = {
+    "_base": 0,
+    "kernels": 1,
+    "data": 2,
+    "correlation": 3,
+    "factor": 3,
+    "irt": 3,
+    "calibration": 3,
+    "reliability": 3,
+    "nulls": 3,
+    "instruments": 3,
+    "studies": 4,
+    "plots": 5,
+    "reports": 6,
+    "cli": 7,
+}
+# Rooms beside the tower: what they may import, and who may import them.
+ANNEXES = {"collect", "steering"}
+BELOW_ANNEXES = {"_base", "data", "instruments"}
+
+# Packages that cost more to import than NumPy: only where they are used, never on the way.
+LATE = {
+    "httpx",
+    "jinja2",
+    "joblib",
+    "matplotlib",
+    "pandas",
+    "pyarrow",
+    "pymc",
+    "scipy.stats",
+    "torch",
+    "tqdm",
+    "xarray",
+}
+
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 80
+MAX_POSITIONAL = 7
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def where(path: Path, node: ast.AST | None = None) -> str:
+    line = f":{node.lineno}" if node is not None else ""
+    return f"{path.relative_to(ROOT).as_posix()}{line}"
+
+
+def room_of(path: Path) -> str:
+    """Return the first folder below the package, or '' for files of the package itself."""
+    parts = path.relative_to(PACKAGE).parts
+    return parts[0] if len(parts) > 1 else ""
+
+
+def imported(node: ast.AST, path: Path) -> list[str]:
+    """Return the dotted names that one statement imports, relative ones made absolute."""
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    if not isinstance(node, ast.ImportFrom):
+        return []
+    base = node.module or ""
+    if node.level:
+        package = path.relative_to(ROOT).parent.parts
+        base = ".".join([*package[: len(package) - node.level + 1], *filter(None, [base])])
+    return [f"{base}.{alias.name}" for alias in node.names]
+
+
+def imports(path: Path) -> Iterator[tuple[ast.AST, str]]:
+    for node in ast.walk(TREES[path]):
+        for name in imported(node, path):
+            yield node, name
+
+
+def own_imports() -> Iterator[tuple[Path, ast.AST, str, str]]:
+    """Yield each import of the package by one of its rooms: file, statement, room, target room."""
+    for path in FILES:
+        for node, name in imports(path):
+            parts = name.split(".")
+            if parts[0] == "psychollm" and room_of(path):
+                yield path, node, room_of(path), parts[1]
+
+
+def functions() -> Iterator[tuple[Path, Function]]:
+    for path in FILES:
+        for node in ast.walk(TREES[path]):
+            if isinstance(node, Function):
+                yield path, node
+
+
+def body_lines(node: Function) -> int:
+    """Return the number of lines from the first statement after the docstring to the last."""
+    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1 if body else 0
+
+
+def allowed(room: str, target: str) -> bool:
+    if room == target:
+        return True
+    if room in ANNEXES:
+        return target in BELOW_ANNEXES
+    if target in ANNEXES:
+        return room == "cli"
+    return target in FLOORS and FLOORS[target] < FLOORS[room]
+
+
+def test_every_room_stands_on_a_floor() -> None:
+    rooms = {room_of(path) for path in FILES} - {""}
+    assert rooms <= set(FLOORS) | ANNEXES
+
+
+def test_imports_go_down() -> None:
+    wrong = [
+        f"{where(path, node)}: {room} imports {target}"
+        for path, node, room, target in own_imports()
+        if not allowed(room, target)
+    ]
+    assert not wrong, "imports go down the floors, never up or sideways:\n" + "\n".join(wrong)
+
+
+def test_the_surface_imports_only_the_ground_floor() -> None:
+    names = [name for _, name in imports(PACKAGE / "__init__.py") if name.startswith("psychollm")]
+    assert all(name.startswith("psychollm._base.") for name in names), names
+
+
+def test_kernels_need_numba_and_numpy_only() -> None:
+    known = {"collections", "math", "numba", "numpy", "typing", "llvmlite"}
+    wrong = [
+        f"{where(path, node)}: {name}"
+        for path in FILES
+        if room_of(path) == "kernels"
+        for node, name in imports(path)
+        if name.split(".")[0] not in known
+        if not name.startswith(("psychollm.kernels.", "psychollm._base.types."))
+    ]
+    assert not wrong, wrong
+
+
+def test_numba_stays_behind_its_door() -> None:
+    wrong = [
+        where(path, node)
+        for path in FILES
+        if room_of(path) != "kernels"
+        for node, name in imports(path)
+        if name.split(".")[0] in {"numba", "llvmlite"}
+    ]
+    assert not wrong, f"Numba is imported in kernels/ only: {wrong}"
+
+
+@pytest.mark.parametrize("option", ["fastmath", "parallel"])
+def test_compiler_options_that_are_never_set(option: str) -> None:
+    wrong = [
+        where(path, node)
+        for path in FILES
+        for node in ast.walk(TREES[path])
+        if isinstance(node, ast.keyword) and node.arg == option and room_of(path) == "kernels"
+    ]
+    assert not wrong, f"{option}= breaks NaN tests or threads: {wrong}"
+
+
+def module_level(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yield the statements that run at import, without those for type checkers only."""
+    pending: list[ast.stmt] = list(tree.body)
+    while pending:
+        node = pending.pop()
+        yield node
+        if isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.unparse(node.test):
+            pending += node.body + node.orelse
+        if isinstance(node, ast.Try):
+            pending += node.body + node.orelse + [s for h in node.handlers for s in h.body]
+
+
+def test_heavy_packages_are_imported_where_they_are_used() -> None:
+    wrong = [
+        f"{where(path, node)}: {name}"
+        for path in FILES
+        for node in module_level(TREES[path])
+        for name in imported(node, path)
+        if any(name == late or name.startswith(f"{late}.") for late in LATE)
+    ]
+    assert not wrong, f"import these inside the function that needs them: {wrong}"
+
+
+def test_files_are_small() -> None:
+    long = {where(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
+    assert not {name: lines for name, lines in long.items() if lines > MAX_FILE_LINES}
+
+
+def test_functions_are_small() -> None:
+    sizes = {f"{where(path, node)} {node.name}": body_lines(node) for path, node in functions()}
+    assert not {name: lines for name, lines in sizes.items() if lines > MAX_FUNCTION_LINES}
+    assert statistics.median(sizes.values()) <= 8
+    assert statistics.quantiles(sizes.values(), n=10)[-1] <= 40
+
+
+def test_functions_take_few_positional_arguments() -> None:
+    wide = {
+        f"{where(path, node)} {node.name}": len(node.args.posonlyargs) + len(node.args.args)
+        for path, node in functions()
+    }
+    assert not {name: count for name, count in wide.items() if count > MAX_POSITIONAL}
+
+
+def test_no_function_swallows_keywords() -> None:
+    wrong = [where(path, node) for path, node in functions() if node.args.kwarg is not None]
+    assert not wrong, f"**kwargs hides misspelt options: {wrong}"
+
+
+def test_results_are_frozen() -> None:
+    frozen = "dataclass(frozen=True, slots=True, kw_only=True, eq=False)"
+    wrong = [
+        f"{where(path, node)} {node.name}"
+        for path in FILES
+        for node in ast.walk(TREES[path])
+        if isinstance(node, ast.ClassDef) and any(ast.unparse(b) == "Result" for b in node.bases)
+        if frozen not in [ast.unparse(decorator) for decorator in node.decorator_list]
+    ]
+    assert not wrong, f"results are @{frozen}: {wrong}"
+
+
+def test_oracles_share_no_code_with_the_library() -> None:
+    wrong = []
+    for path in sorted((ROOT / "tests" / "oracles").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = imported(node, path)
+            wrong += [where(path, node) for name in names if name.split(".")[0] == "psychollm"]
+    assert not wrong, f"a twin that imports the library proves nothing: {wrong}"
