@@ -1,0 +1,65 @@
+"""How the documentation is built: ``sphinx-build -W docs docs/_build/html``, no network needed."""
+
+import sys
+from pathlib import Path
+
+from sphinx_gallery.sorting import FileNameSortKey
+
+import psychollm
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "_ext"))
+
+project = "psychollm"
+author = "The psychollm developers"
+copyright = f"2026, {author}"
+version = release = psychollm.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+    "mathml",
+]
+myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
+myst_heading_anchors = 3
+html_math_renderer = "mathml"
+source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
+exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json", "gallery/*.zip"]
+default_role = "autolink"
+nitpicky = True
+
+# Docstrings carry shapes and units; annotations are read by the type checker.
+autodoc_typehints = "none"
+autosummary_generate = True
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": FileNameSortKey,
+    "write_computation_times": False,
+    "show_memory": False,
+    "show_signature": False,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "abort_on_example_error": True,
+    "matplotlib_animations": False,
+}
+
+html_theme = "pydata_sphinx_theme"
+html_title = "psychollm"
+html_static_path = ["_static"]
+html_css_files = ["house.css"]
+html_theme_options = {
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
+html_sidebars = {"changelog": []}
