@@ -1,0 +1,174 @@
+"""Stated confidence split into yes and no by an explicit rule.
+
+A yes is a stated confidence above a cut, per model: ``value > cut`` (or ``value >= cut``). The
+scale does not matter (0-1, 0-10, 0-100); the rule and the cuts are recorded with the result.
+
+Rules for the cut:
+
+* a number: the same for all models;
+* ``"model_median"``, ``"model_mean"``: of each model's own statements. Models state few distinct
+  values, so that half of the answers may *equal* the median; ``>`` then says no to all of these
+  and ``>=`` yes, and neither rate need be near one half;
+* ``"model_balanced"``: halfway between the two neighbouring values that a model has stated whose
+  yes rate is nearest to one half (the higher of two equally near): no statement equals its cut;
+* a mapping from model to cut, or an array with one cut per model.
+"""
+
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from psychollm._base.errors import LabelError, OptionError, ShapeError, ValidityWarning
+from psychollm._base.types import AnyArray, BoolArray, CodeArray, FloatArray
+from psychollm.data.labels import Labels
+
+ThresholdRule: TypeAlias = Literal["model_median", "model_mean", "model_balanced"]
+Threshold: TypeAlias = float | ThresholdRule | Mapping[Any, float] | AnyArray
+
+
+def cut_points(values: FloatArray, models: Labels, threshold: Threshold) -> FloatArray:
+    """Return the cut of each model.
+
+    Parameters
+    ----------
+    values : array (models, questions)
+        Stated confidence, NaN where missing.
+    models : tuple
+        Labels of the rows.
+    threshold : float, {"model_median", "model_mean", "model_balanced"}, mapping or array
+        The rule, as in the module's text.
+
+    Returns
+    -------
+    array (models,)
+        NaN where a rule needs a model's statements and it made none.
+
+    Raises
+    ------
+    OptionError
+        If the rule does not exist, or a cut is not a finite number.
+    LabelError
+        If a mapping lacks a model, or names one that is not in the table.
+
+    Examples
+    --------
+    >>> cut_points(np.array([[8.0, 9.0, 9.0, 10.0]]), ("a",), "model_balanced")
+    array([9.5])
+    """
+    if isinstance(threshold, str):
+        return _own_cuts(values, threshold)
+    if isinstance(threshold, Mapping):
+        cuts = _mapped_cuts(models, threshold)
+    else:
+        cuts = np.array(threshold, dtype=np.float64)
+        if cuts.shape not in {(), (len(models),)}:
+            msg = f"threshold has shape {cuts.shape}: pass one cut, or one for each of the "
+            raise ShapeError(msg + f"{len(models)} models")
+    if not np.isfinite(cuts).all():
+        msg = f"threshold={threshold!r} must be finite"
+        raise OptionError(msg)
+    return np.array(np.broadcast_to(cuts, len(models)))
+
+
+def _mapped_cuts(models: Labels, threshold: Mapping[Any, float]) -> FloatArray:
+    absent = [model for model in models if model not in threshold]
+    known = set(models)
+    unknown = [model for model in threshold if model not in known]
+    if absent or unknown:
+        fault = f"has no cut for model {absent[0]!r}" if absent else f"names {unknown[0]!r}"
+        msg = f"threshold {fault}: its keys must be the models of the table"
+        raise LabelError(msg)
+    return np.array([threshold[model] for model in models], dtype=np.float64)
+
+
+def _own_cuts(values: FloatArray, rule: str) -> FloatArray:
+    rules: dict[str, Callable[[FloatArray], Any]] = {
+        "model_median": np.median,
+        "model_mean": np.mean,
+        "model_balanced": _balanced,
+    }
+    if rule not in rules:
+        listed = ", ".join(repr(name) for name in get_args(ThresholdRule))
+        msg = f"threshold={rule!r} is not a rule: use a number, a mapping, an array or {listed}"
+        raise OptionError(msg)
+    rows = [row[~np.isnan(row)] for row in values]
+    return np.array([rules[rule](row) if row.size else np.nan for row in rows])
+
+
+def _balanced(stated: FloatArray) -> float:
+    """Return the midpoint between neighbouring values with the yes rate nearest to one half."""
+    distinct, counts = np.unique(stated, return_counts=True)
+    if distinct.size == 1:
+        return float(distinct[0])
+    yes_rate = 1.0 - np.cumsum(counts)[:-1] / stated.size
+    distance = np.round(np.abs(yes_rate - 0.5), 12)
+    best = distance.size - 1 - int(np.argmin(distance[::-1]))
+    return float((distinct[best] + distinct[best + 1]) / 2)
+
+
+def split(
+    values: FloatArray, models: Labels, *, cuts: FloatArray, strict: bool = True
+) -> tuple[CodeArray, BoolArray]:
+    """Return yes (1) where a statement exceeds its model's cut, and what is missing.
+
+    Parameters
+    ----------
+    values : array (models, questions)
+        Stated confidence, NaN where missing.
+    models : tuple
+        Labels of the rows.
+    cuts : array (models,)
+        From `cut_points`.
+    strict : bool
+        Yes means ``>`` (default) or ``>=`` the cut.
+
+    Warns
+    -----
+    ValidityWarning
+        If a cut lies outside what its model ever stated, so that all its answers are the same.
+
+    Examples
+    --------
+    >>> split(np.array([[0.2, 0.9]]), ("a",), cuts=np.array([0.5]))[0]
+    array([[0, 1]], dtype=int16)
+    """
+    missing = np.isnan(values)
+    column = cuts[:, None]
+    yes = values > column if strict else values >= column
+    _warn_outside(values, models, cuts)
+    return yes.astype(np.int16), missing
+
+
+def _warn_outside(values: FloatArray, models: Labels, cuts: FloatArray) -> None:
+    low = np.min(values, axis=1, where=~np.isnan(values), initial=np.inf)
+    high = np.max(values, axis=1, where=~np.isnan(values), initial=-np.inf)
+    outside = np.flatnonzero(((cuts < low) | (cuts > high)) & (low <= high))
+    if not outside.size:
+        return
+    shown = ", ".join(
+        f"{models[i]!r} states {low[i]:g} to {high[i]:g}, cut {cuts[i]:g}" for i in outside[:3]
+    )
+    more = f" and {outside.size - 3} more" if outside.size > 3 else ""
+    msg = (
+        f"the cut lies outside everything that {outside.size} model(s) stated, so that all their "
+        f"answers are the same: {shown}{more}; is threshold= on the scale of the values?"
+    )
+    warnings.warn(msg, ValidityWarning, stacklevel=4)
+
+
+def describe_rule(threshold: Threshold, *, strict: bool) -> str:
+    """Return the rule in words, as recorded in `Responses.coding`.
+
+    Examples
+    --------
+    >>> describe_rule(0.5, strict=True), describe_rule("model_median", strict=False)
+    ('stated confidence > 0.5', 'stated confidence >= model median')
+    """
+    sign = ">" if strict else ">="
+    if isinstance(threshold, str):
+        return f"stated confidence {sign} {threshold.replace('_', ' ')}"
+    if isinstance(threshold, Mapping) or np.ndim(threshold):
+        return f"stated confidence {sign} a cut per model"
+    return f"stated confidence {sign} {float(threshold):g}"
