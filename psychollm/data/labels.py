@@ -118,7 +118,7 @@ def _lookup(kind: str, labels: Labels, wanted: Iterable[Any]) -> IntArray:
     asked = tuple(wanted.tolist() if hasattr(wanted, "tolist") else wanted)
     unknown = [label for label in asked if label not in place]
     if unknown:
-        msg = f"there is no {kind} {_quoted(unknown)}{_similar(unknown[0], labels)}"
+        msg = f"there is no {kind} {listed(unknown)}{_similar(unknown[0], labels)}"
         raise LabelError(msg)
     check_unique(kind, asked)
     return np.asarray([place[label] for label in asked], dtype=np.int64)
@@ -127,10 +127,10 @@ def _lookup(kind: str, labels: Labels, wanted: Iterable[Any]) -> IntArray:
 def _similar(label: Hashable, labels: Labels) -> str:
     close = get_close_matches(str(label), [str(known) for known in labels[:10_000]], n=3)
     known = close or [str(label) for label in labels[:_SHOWN]]
-    return f": {'did you mean' if close else 'the first are'} {_quoted(known)}?"
+    return f": {'did you mean' if close else 'the first are'} {listed(known)}?"
 
 
-def _quoted(labels: Sequence[Any]) -> str:
+def listed(labels: Sequence[Any]) -> str:
     """Join the first labels; say how many more there are."""
     text = ", ".join(repr(label) for label in labels[:_SHOWN])
     more = len(labels) - _SHOWN
@@ -171,7 +171,7 @@ _REMEDY = (
 def _sides(absent: Sequence[Any], extra: Sequence[Any]) -> str:
     parts = []
     if absent:
-        parts.append(f"only the first has {_quoted(absent)}")
+        parts.append(f"only the first has {listed(absent)}")
     if extra:
-        parts.append(f"only the second has {_quoted(extra)}")
+        parts.append(f"only the second has {listed(extra)}")
     return "; ".join(parts)

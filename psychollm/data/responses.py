@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
+from psychollm._base.errors import OptionError
 from psychollm.data.coded import CodedTable
 from psychollm.data.confidence import Threshold, cut_points, describe_rule, split
 from psychollm.data.encode import encode, numbers
@@ -249,3 +250,37 @@ class Responses(CodedTable):
             coding=describe_rule(threshold, strict=strict),
             cuts=cuts,
         )
+
+
+ResponsesLike: TypeAlias = Union[Responses, "pd.DataFrame", "ArrayLike", Any]
+
+
+def as_responses(data: ResponsesLike, *, argument: str = "responses") -> Responses:
+    """Return `data` as `Responses`: the one door of every public function.
+
+    Parameters
+    ----------
+    data : Responses, DataFrame, DataArray or array-like (models, questions)
+        Responses are returned as they are.
+    argument : str
+        Name of the argument, for messages.
+
+    Raises
+    ------
+    InputError
+        As in `Responses.from_array`.
+
+    Examples
+    --------
+    >>> as_responses([[1, 0], [0, 0]]).n_models
+    2
+    """
+    if isinstance(data, Responses):
+        return data
+    if data is None or isinstance(data, str | bytes) or hasattr(data, "__fspath__"):
+        msg = (
+            f"{argument}={data!r} is not a table of models x questions: pass Responses, a "
+            "DataFrame, a DataArray or an array; files are read by read_responses(path)"
+        )
+        raise OptionError(msg)
+    return Responses.from_table(as_table(data, argument=argument), codes=None, argument=argument)

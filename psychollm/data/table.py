@@ -8,6 +8,7 @@ import numpy as np
 
 from psychollm._base.errors import ShapeError
 from psychollm._base.types import AnyArray
+from psychollm.data.coded import CodedTable
 from psychollm.data.labels import Labels, as_labels
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def as_table(
     questions: Iterable[Any] | None = None,
     argument: str = "responses",
 ) -> Table:
-    """Return a DataFrame, DataArray or array-like (models, questions) as a labelled table.
+    """Return Responses, a DataFrame, DataArray or array-like as a labelled table.
 
     Explicit `models` and `questions` replace the labels that the data brings.
 
@@ -52,7 +53,12 @@ def as_table(
     >>> as_table([[1, 0]], models=["m"]).models
     ('m',)
     """
-    if hasattr(data, "iloc") and hasattr(data, "columns"):
+    values: AnyArray
+    rows: Iterable[Any] | None
+    columns: Iterable[Any] | None
+    if isinstance(data, CodedTable):
+        values, rows, columns = data.values, data.models, data.questions
+    elif hasattr(data, "iloc") and hasattr(data, "columns"):
         values, rows, columns = _frame_values(data), data.index, data.columns
     elif hasattr(data, "dims") and hasattr(data, "coords"):
         values, rows, columns = _xarray_values(data, argument)

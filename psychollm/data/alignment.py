@@ -1,0 +1,90 @@
+"""What two tables have in common, with an account of what is left out."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from psychollm._base.errors import LabelError
+from psychollm._base.result import Result
+from psychollm.data.labels import Labels, listed
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Common(Result):
+    """Two tables reduced to the models and questions that both hold."""
+
+    first: Responses
+    second: Responses
+    models_left_out: tuple[Labels, Labels]  # only in the first, only in the second
+    questions_left_out: tuple[Labels, Labels]  # only in the first, only in the second
+
+    def summary(self) -> str:
+        """Say in one sentence per kind what was left out."""
+        kept = f"{self.first.n_models} models and {self.first.n_questions} questions in common"
+        left = [
+            f"{len(labels)} {kind} only in the {place} table left out ({listed(labels)})"
+            for kind, sides in (
+                ("models", self.models_left_out),
+                ("questions", self.questions_left_out),
+            )
+            for place, labels in zip(("first", "second"), sides, strict=True)
+            if labels
+        ]
+        return "; ".join([kept, *left]) + "."
+
+
+def common(first: ResponsesLike, second: ResponsesLike) -> Common:
+    """Reduce two tables to the models and questions that both hold, in the order of the first.
+
+    Parameters
+    ----------
+    first, second : Responses, DataFrame, DataArray or array-like (models, questions)
+        The tables, such as confidence and correctness.
+
+    Returns
+    -------
+    Common
+        Both tables, and the labels that only one of them holds.
+
+    Raises
+    ------
+    LabelError
+        If no model, or no question, is in both.
+
+    Examples
+    --------
+    >>> ours = Responses.from_array([[1, 0], [0, 1]], models=["a", "b"])
+    >>> theirs = Responses.from_array([[1, 1], [0, 0]], models=["b", "c"])
+    >>> print(common(ours, theirs).summary())
+    1 models and 2 questions in common; 1 models only in the first table left out ('a');
+    1 models only in the second table left out ('c').
+    """
+    a, b = as_responses(first, argument="first"), as_responses(second, argument="second")
+    models = _shared("model", a.models, b.models)
+    questions = _shared("question", a.questions, b.questions)
+    return Common(
+        first=a.select(models=models, questions=questions),
+        second=b.select(models=models, questions=questions),
+        models_left_out=_only(a.models, b.models),
+        questions_left_out=_only(a.questions, b.questions),
+    )
+
+
+def _shared(kind: str, first: Labels, second: Labels) -> list[Hashable]:
+    known = set(second)
+    shared = [label for label in first if label in known]
+    if not shared:
+        msg = (
+            f"the two tables have no {kind} in common: the first holds {listed(first)}, "
+            f"the second {listed(second)}; are their labels of the same kind?"
+        )
+        raise LabelError(msg)
+    return shared
+
+
+def _only(first: Labels, second: Labels) -> tuple[Labels, Labels]:
+    here, there = set(first), set(second)
+    return (
+        tuple(label for label in first if label not in there),
+        tuple(label for label in second if label not in here),
+    )
