@@ -12,18 +12,14 @@ in its own file or in files that change rarely; tests run against a cold cache i
 """
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import numba
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 
-
-def njit(function: Function) -> Function:
+def njit(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile `function` lazily with the options of the house."""
-    options = {"nogil": True, "error_model": "numpy"}
     try:
-        compiled: Function = numba.njit(cache=True, **options)(function)
+        return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # "cannot cache function ...: no locator available"
-        compiled = numba.njit(**options)(function)
-    return compiled
+        return numba.njit(nogil=True, error_model="numpy")(function)

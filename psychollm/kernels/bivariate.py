@@ -45,7 +45,7 @@ def half_angle(r: float) -> float:
 
 @njit
 def sheppard_integrand(t: float, gap: float, product: float) -> float:
-    """g of (2), with gap = (a - b)^2 / 8 and product = a b / 2."""
+    """Integrand g of (2), with gap = (a - b)^2 / 8 and product = a b / 2."""
     s = t * t
     one = 1.0 + s
     return 2.0 / one * math.exp(-gap * one * one / s - product * one)
@@ -107,18 +107,9 @@ def normal_interval(lo: float, hi: float) -> float:
 
 
 @njit
-def bvn_upper(a: float, b: float, r: float) -> float:
-    """P(X > a, Y > b) of a standard bivariate normal with correlation r."""
-    if math.isnan(a) or math.isnan(b) or not abs(r) <= 1.0:
-        return math.nan
-    if a == -math.inf:
-        return normal_upper(b)
-    if b == -math.inf:
-        return normal_upper(a)
-    if a == math.inf or b == math.inf:
-        return 0.0
-    t = half_angle(r)
-    if r >= 0.0:
+def orthant(a: float, b: float, sign: float, t: float) -> float:
+    """P(X > a, Y > b) for finite a, b and the correlation sign * (1 - t^2) / (1 + t^2)."""
+    if sign > 0.0:
         if t == 0.0:
             return normal_upper(max(a, b))
         start = normal_upper(a) * normal_upper(b)
@@ -132,19 +123,36 @@ def bvn_upper(a: float, b: float, r: float) -> float:
 
 
 @njit
+def bvn_upper(a: float, b: float, r: float) -> float:
+    """P(X > a, Y > b) of a standard bivariate normal with correlation r."""
+    if math.isnan(a) or math.isnan(b) or not abs(r) <= 1.0:
+        return math.nan
+    if a == -math.inf:
+        return normal_upper(b)
+    if b == -math.inf:
+        return normal_upper(a)
+    if a == math.inf or b == math.inf:
+        return 0.0
+    return orthant(a, b, 1.0 if r >= 0.0 else -1.0, half_angle(r))
+
+
+@njit
 def bvn_cdf(h: float, k: float, r: float) -> float:
     """P(X <= h, Y <= k) of a standard bivariate normal with correlation r."""
     return bvn_upper(-h, -k, r)
 
 
 @njit
+def bvn_pdf_near_bound(h: float, k: float, sign: float, rest: float) -> float:
+    """Density for the correlation sign * (1 - rest), rest > 0 given to full precision."""
+    square = (h - sign * k) * (h - sign * k) + 2.0 * sign * h * k * rest
+    room = rest * (2.0 - rest)
+    return math.exp(-0.5 * square / room) / (TWO_PI * math.sqrt(room))
+
+
+@njit
 def bvn_pdf(h: float, k: float, r: float) -> float:
     """Density of a standard bivariate normal with correlation r, |r| < 1."""
-    rest = (1.0 - r) * (1.0 + r)
-    if rest <= 0.0:
+    if not abs(r) < 1.0:
         return math.nan
-    # (h - k)^2 + 2 h k (1 - r) is h^2 - 2 r h k + k^2 without its cancellation near r = 1.
-    square = (h - k) * (h - k) + 2.0 * h * k * (1.0 - r)
-    if r < 0.0:
-        square = (h + k) * (h + k) - 2.0 * h * k * (1.0 + r)
-    return math.exp(-0.5 * square / rest) / (TWO_PI * math.sqrt(rest))
+    return bvn_pdf_near_bound(h, k, 1.0 if r >= 0.0 else -1.0, 1.0 - abs(r))

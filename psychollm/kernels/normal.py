@@ -192,5 +192,5 @@ def quantile_of_tails(lower: float, upper: float) -> float:
 
 @njit
 def normal_quantile(p: float) -> float:
-    """The x with P(X <= x) = p; infinite at 0 and 1, NaN outside."""
+    """Return the x with P(X <= x) = p; infinite at 0 and 1, NaN outside."""
     return quantile_of_tails(p, 1.0 - p)

@@ -1,0 +1,305 @@
+"""`tetrachoric`: the correlation of the latent normals behind binary answers, pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_fraction
+from psychollm._base.errors import OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, Missing
+from psychollm.correlation.intervals import delta_interval, profile_interval
+from psychollm.correlation.sensitivity import Sensitivity
+from psychollm.data.coerce import check_correlatable
+from psychollm.data.pair_counts import PairCounts
+from psychollm.data.responses import Responses, as_responses
+from psychollm.kernels.correlate import RULES, correlate_pairs, empty_outputs
+from psychollm.kernels.table_inference import standard_error_pairs
+from psychollm.kernels.tetrachoric import thresholds_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+IntervalMethod = Literal["profile", "delta"]
+
+
+class PairStatus(IntEnum):
+    """How the estimate of a pair came about."""
+
+    INTERIOR = 0
+    """The equation was solved inside (-1, 1)."""
+    AT_BOUND = 1
+    """An empty cell puts the root at -1 or 1, and no rule moved it."""
+    ADJUSTED = 2
+    """An empty cell was filled by the empty-cell rule before solving."""
+    UNDEFINED = 3
+    """No estimate exists: a model answered only yes or only no, or the pair shares no question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Correlation(Result):
+    """A matrix of tetrachoric correlations with a certificate for every pair.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (k, k)
+        Correlations; NaN where `status` is ``PairStatus.UNDEFINED``.
+    complement : ndarray of shape (k, k)
+        1 - abs(matrix), with full relative precision near the bounds.
+    thresholds : ndarray of shape (k,)
+        Latent value above which a row answers yes, from all its answers, in standard deviations;
+        infinite for a constant row.
+    n : ndarray of shape (k, k)
+        Questions behind each pair.
+    status : ndarray of shape (k, k)
+        `PairStatus` of each pair.
+    residual : ndarray of shape (k, k)
+        What is left of the equation at the root: the difference of the two sides as a probability
+        (own margins), or the last Newton step (fixed thresholds).
+    iterations : ndarray of shape (k, k)
+        Steps taken.
+    labels : tuple
+        Names of the k rows.
+    counts : PairCounts
+        The counts that everything was computed from.
+    empty_cells, missing : str
+        The rules used.
+    """
+
+    matrix: FloatArray  # (k, k)
+    complement: FloatArray  # (k, k)
+    thresholds: FloatArray  # (k,)
+    n: FloatArray  # (k, k)
+    status: AnyArray  # (k, k)
+    residual: FloatArray  # (k, k)
+    iterations: AnyArray  # (k, k)
+    labels: tuple[Hashable, ...]  # k
+    counts: PairCounts
+    empty_cells: EmptyCells
+    missing: Missing
+
+    @property
+    def se(self) -> FloatArray:
+        """Standard errors, shape (k, k): delta method with estimated thresholds (two-step).
+
+        NaN at the bounds and where the correlation is undefined; there, use
+        ``interval(method="profile")``.
+        """
+        return _standard_errors(self)[0]
+
+    @property
+    def se_fixed_thresholds(self) -> FloatArray:
+        """Standard errors, shape (k, k), as if the thresholds were known."""
+        return _standard_errors(self)[1]
+
+    def interval(self, *, level: float = 0.95, method: IntervalMethod = "profile") -> FloatArray:
+        """Return confidence intervals of all pairs.
+
+        Parameters
+        ----------
+        level : float
+            Coverage aimed at, between 0 and 1.
+        method : {"profile", "delta"}
+            ``"profile"`` inverts the likelihood-ratio test of the observed counts, thresholds
+            maximised out: defined for every pair with an estimate, one-sided where an empty cell
+            puts the maximum at the bound. ``"delta"`` is the estimate's Fisher z with the delta
+            method standard error: cheaper, NaN at the bound.
+
+        Returns
+        -------
+        ndarray of shape (k, k, 2)
+            Lower and upper ends, inside [-1, 1].
+        """
+        check_choice("method", method, IntervalMethod)
+        check_fraction("level", level)
+        if method == "delta":
+            return delta_interval(self.matrix, self.se, level)
+        return profile_interval(self.matrix, self.counts, level)
+
+    def sensitivity(self) -> Sensitivity:
+        """Return how far each pair, and the spectrum, moves across the empty-cell rules."""
+        matrices = {
+            rule: tetrachoric(self.counts, empty_cells=rule, missing=self.missing).matrix
+            for rule in get_args(EmptyCells)
+        }
+        empty = self.counts.empty_cells()
+        return Sensitivity.compare(
+            matrices, empty=empty, labels=self.labels, chosen=self.empty_cells
+        )
+
+    def select(self, labels: list[Hashable] | tuple[Hashable, ...]) -> Correlation:
+        """Return the correlation of some rows, in the order given."""
+        where = {label: i for i, label in enumerate(self.labels)}
+        unknown = [label for label in labels if label not in where]
+        if unknown:
+            msg = f"labels={unknown!r} are not rows of this correlation; known: {self.labels!r}"
+            raise OptionError(msg)
+        index = np.array([where[label] for label in labels], dtype=np.intp)
+        square = np.ix_(index, index)
+        counts = PairCounts(
+            joint=self.counts.joint[square],
+            yes=self.counts.yes[square],
+            n=self.counts.n[square],
+            squares=self.counts.squares[square],
+            labels=tuple(labels),
+            of=self.counts.of,
+        )
+        return tetrachoric(counts, empty_cells=self.empty_cells, missing=self.missing)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per pair: estimate, standard error, n, status, residual."""
+        frame = self.counts.to_frame()
+        i, j = np.tril_indices(len(self.labels), -1)
+        return frame.assign(
+            correlation=self.matrix[i, j],
+            se=self.se[i, j],
+            status=[PairStatus(code).name.lower() for code in self.status[i, j]],
+            residual=self.residual[i, j],
+            iterations=self.iterations[i, j],
+        )
+
+    def __repr__(self) -> str:
+        k = len(self.labels)
+        lower = self.status[np.tril_indices(k, -1)]
+        number = {status: int(np.count_nonzero(lower == status)) for status in PairStatus}
+        values = self.matrix[np.tril_indices(k, -1)]
+        span = "all undefined"
+        if np.isfinite(values).any():
+            span = f"{np.nanmin(values):.3f} to {np.nanmax(values):.3f}"
+        residual = np.nanmax(np.abs(self.residual), initial=0.0)
+        return (
+            f"Correlation (tetrachoric) of {k} {self.counts.of}, {lower.size} pairs: {span}\n"
+            f"  interior {number[PairStatus.INTERIOR]}, "
+            f"empty cell adjusted {number[PairStatus.ADJUSTED]} ({self.empty_cells}), "
+            f"at bound {number[PairStatus.AT_BOUND]}, "
+            f"undefined {number[PairStatus.UNDEFINED]}\n"
+            f"  thresholds {self.missing}; largest residual {residual:.1e}"
+        )
+
+
+def tetrachoric(
+    data: Responses | PairCounts | pd.DataFrame | ArrayLike,
+    *,
+    of: Axis = "models",
+    empty_cells: EmptyCells = "keep_margins",
+    missing: Missing = "pairwise",
+    weights: ArrayLike | None = None,
+) -> Correlation:
+    """Tetrachoric correlations of all pairs of models (or questions).
+
+    Each pair of binary rows is taken for two thresholded standard normals; their correlation is
+    the root of Phi2(tau1, tau2, rho) = p, found for each pair to rounding error.
+
+    Parameters
+    ----------
+    data : Responses, PairCounts, DataFrame, DataArray or array of shape (models, questions)
+        Binary answers, or their counts.
+    of : {"models", "questions"}
+        What is correlated. Ignored for `PairCounts`, which know.
+    empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
+        What is done to a 2 x 2 table with an empty cell. ``"keep_margins"`` moves half a question
+        around the square, so that both yes rates stay; ``"add_half"`` puts 1/2 into the empty
+        cell; ``"add_half_all"`` adds 1/2 to all four; ``"none"`` leaves the root at -1 or 1.
+    missing : {"pairwise", "global"}
+        ``"pairwise"``: the thresholds of a pair come from its own table. ``"global"``: from all
+        answers of each model, and rho maximises the likelihood of the table given them.
+    weights : array of shape (questions,), optional
+        Weight of each question, not negative; scaled to mean one.
+
+    Returns
+    -------
+    Correlation
+        Matrix, thresholds, and per pair a status, a residual and the number of steps.
+
+    Raises
+    ------
+    ShapeError
+        If there are fewer than two rows, or no column.
+    CodeError
+        If the answers are not binary.
+
+    See Also
+    --------
+    tetrachoric_table : the same for single tables.
+    smooth : make the matrix positive semidefinite.
+
+    Notes
+    -----
+    No rule for empty cells is right: each bends the plain spectrum of models with extreme yes
+    rates. ``Correlation.sensitivity`` shows how far.
+
+    References
+    ----------
+    Pearson, K. (1900). On the correlation of characters not quantitatively measurable.
+    Philosophical Transactions of the Royal Society A, 195, 1-47.
+    https://doi.org/10.1098/rsta.1900.0022
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> answers = psy.load_example("shared_confidence").confidence
+    >>> correlation = psy.tetrachoric(answers)
+    >>> correlation.matrix.shape
+    (19, 19)
+    >>> bool(abs(correlation.residual).max() < 1e-15)
+    True
+    """
+    check_choice("empty_cells", empty_cells, EmptyCells)
+    check_choice("missing", missing, Missing)
+    counts = _as_counts(data, of=of, weights=weights)
+    tau = thresholds_of(np.diagonal(counts.yes).copy(), np.diagonal(counts.n).copy())
+    k = tau.size
+    out = empty_outputs(k)
+    fixed = missing == "global"
+    correlate_pairs(counts.joint, counts.yes, counts.n, tau, RULES[empty_cells], fixed, 0, k, out)
+    matrix, complement, residual, iterations, status = out
+    return Correlation(
+        matrix=matrix,
+        complement=complement,
+        thresholds=tau,
+        n=counts.n,
+        status=status,
+        residual=residual,
+        iterations=iterations,
+        labels=counts.labels,
+        counts=counts,
+        empty_cells=empty_cells,
+        missing=missing,
+    )
+
+
+def _as_counts(data: object, *, of: Axis, weights: ArrayLike | None) -> PairCounts:
+    """Count what is not yet counted."""
+    if isinstance(data, PairCounts):
+        if weights is not None:
+            msg = "weights belong to the questions: pass them to PairCounts.count, not with counts"
+            raise OptionError(msg)
+        return data
+    table = as_responses(data)
+    check_correlatable(table, of)
+    return PairCounts.count(table, of=of, weights=weights)
+
+
+def _standard_errors(correlation: Correlation) -> tuple[FloatArray, FloatArray]:
+    """Both standard errors, widened by the design effect of unequal weights."""
+    counts = correlation.counts
+    estimated, held = np.empty_like(correlation.matrix), np.empty_like(correlation.matrix)
+    standard_error_pairs(
+        correlation.matrix,
+        correlation.complement,
+        counts.yes,
+        counts.n,
+        correlation.thresholds,
+        correlation.missing == "global",
+        estimated,
+        held,
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        design = np.sqrt(counts.squares / counts.n)
+    return estimated * design, held * design

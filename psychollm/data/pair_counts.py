@@ -1,0 +1,219 @@
+"""`PairCounts`: the sufficient statistics of every tetrachoric correlation."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_weights
+from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import AnyArray, Axis, FloatArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.responses import Responses, as_responses
+from psychollm.kernels.pair_counts import count_pairs, count_with_missing, pack_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+MAX_ROWS = 30_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class PairCounts(Result):
+    """Joint and marginal yes counts of every pair of models (or of questions).
+
+    Counts add: a table too large for memory is counted in blocks of questions, and the blocks are
+    summed with ``+``. Everything from tetrachoric correlations onward needs nothing else.
+
+    Attributes
+    ----------
+    joint : ndarray of shape (k, k)
+        Questions that both answered yes.
+    yes : ndarray of shape (k, k)
+        ``yes[i, j]``: yes answers of i among the questions that i and j both answered.
+    n : ndarray of shape (k, k)
+        Questions that both answered.
+    squares : ndarray of shape (k, k)
+        Sum of squared weights over those questions; equals `n` without weights.
+    labels : tuple
+        Names of the k rows.
+    of : {"models", "questions"}
+        What the rows are.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> counts = psy.PairCounts.count([[1, 1, 0, 0], [1, 0, 1, 0]])
+    >>> counts.joint
+    array([[2., 1.],
+           [1., 2.]])
+    >>> (counts + counts).n[0, 1]
+    np.float64(8.0)
+    """
+
+    joint: FloatArray  # (k, k)
+    yes: FloatArray  # (k, k)
+    n: FloatArray  # (k, k)
+    squares: FloatArray  # (k, k)
+    labels: tuple[Hashable, ...]  # k
+    of: Axis
+
+    @classmethod
+    def count(
+        cls,
+        responses: Responses | pd.DataFrame | ArrayLike,
+        *,
+        of: Axis = "models",
+        weights: ArrayLike | None = None,
+    ) -> PairCounts:
+        """Count all pairs of a table of binary responses.
+
+        Parameters
+        ----------
+        responses : Responses, DataFrame, DataArray or array of shape (models, questions)
+            Binary answers; missing answers are left out pair by pair.
+        of : {"models", "questions"}
+            Whether rows or columns of the table are paired.
+        weights : array of shape (questions,), optional
+            Weight of each unit (question, or model with ``of="questions"``); scaled to mean one,
+            so that counts keep the size of the sample.
+
+        Raises
+        ------
+        CodeError
+            If the answers are not binary.
+        OptionError
+            If weights are negative, not finite, all zero or of the wrong length.
+        """
+        check_choice("of", of, Axis)
+        table = as_responses(responses)
+        check_binary(table)
+        codes, missing, labels = table.codes, table.missing, table.models
+        if of == "questions":
+            codes, missing, labels = codes.T, missing.T, table.questions
+        if len(labels) > MAX_ROWS:
+            msg = (
+                f"counting all pairs of {len(labels):,} {of} needs "
+                f"{len(labels) ** 2 * 32 / 1e9:,.0f} GB; select at most {MAX_ROWS:,} of them"
+            )
+            raise ShapeError(msg)
+        if weights is not None:
+            w = check_weights(weights, codes.shape[1])
+            arrays = _weighted_counts(codes == 1, ~missing, w)
+        else:
+            arrays = _bit_counts(codes == 1, missing)
+        joint, yes, n, squares = arrays
+        return cls(joint=joint, yes=yes, n=n, squares=squares, labels=labels, of=of)
+
+    def __add__(self, other: PairCounts) -> PairCounts:
+        """Add the counts of another block of questions answered by the same models."""
+        if not isinstance(other, PairCounts):
+            return NotImplemented
+        if self.labels != other.labels or self.of != other.of:
+            odd = next(
+                (
+                    f"{a!r} and {b!r}"
+                    for a, b in zip(self.labels, other.labels, strict=False)
+                    if a != b
+                ),
+                f"{len(self.labels)} and {len(other.labels)} {self.of}",
+            )
+            msg = f"counts of different {self.of} cannot be added: {odd}; select and order them alike"
+            raise LabelError(msg)
+        return PairCounts(
+            joint=self.joint + other.joint,
+            yes=self.yes + other.yes,
+            n=self.n + other.n,
+            squares=self.squares + other.squares,
+            labels=self.labels,
+            of=self.of,
+        )
+
+    @property
+    def yes_rates(self) -> FloatArray:
+        """Yes rate of each row over all its answers, shape (k,); NaN without answers."""
+        with np.errstate(invalid="ignore"):
+            rates: FloatArray = np.diagonal(self.yes) / np.diagonal(self.n)
+        return rates
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every row answered every unit."""
+        return bool(np.all(self.n == self.n[0, 0]))
+
+    def empty_cells(self) -> AnyArray:
+        """Count the empty cells in the table of each pair, shape (k, k); 0 on the diagonal."""
+        n10, n01 = self.yes - self.joint, self.yes.T - self.joint
+        n00 = self.n - self.yes - n01
+        empty = sum((cell <= 0).astype(np.int8) for cell in (self.joint, n10, n01, n00))
+        counts = np.array(empty)
+        np.fill_diagonal(counts, 0)
+        return counts
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per pair: labels, the four counts, n."""
+        import pandas as pd
+
+        i, j = np.tril_indices(len(self.labels), -1)
+        n11, n10, n01 = self.joint[i, j], self.yes[i, j] - self.joint[i, j], self.yes[j, i]
+        n01 = n01 - n11
+        return pd.DataFrame(
+            {
+                "first": [self.labels[a] for a in i],
+                "second": [self.labels[b] for b in j],
+                "n11": n11,
+                "n10": n10,
+                "n01": n01,
+                "n00": self.n[i, j] - n11 - n10 - n01,
+                "n": self.n[i, j],
+            }
+        )
+
+    def __repr__(self) -> str:
+        empty = int(np.count_nonzero(self.empty_cells())) // 2
+        k = len(self.labels)
+        low, high = self.n.min(), self.n.max()
+        units = f"{low:g}" if low == high else f"{low:g} to {high:g}"
+        return (
+            f"PairCounts of {k} {self.of}, {k * (k - 1) // 2} pairs, {units} answers per pair, "
+            f"{empty} pairs with an empty cell"
+        )
+
+
+def _bit_counts(yes: AnyArray, missing: AnyArray) -> tuple[FloatArray, ...]:
+    """Count by AND and popcount."""
+    k, units = yes.shape
+    joint = np.empty((k, k))
+    packed = pack_rows(yes)
+    if not missing.any():
+        count_pairs(packed, joint)
+        own = np.repeat(np.diagonal(joint)[:, None], k, axis=1)
+        n = np.full((k, k), float(units))
+        return joint, own, n, n.copy()
+    own, both = np.empty((k, k)), np.empty((k, k))
+    count_with_missing(packed & pack_rows(~missing), pack_rows(~missing), joint, own, both)
+    return joint, own, both, both.copy()
+
+
+def _weighted_counts(
+    yes: AnyArray, answered: AnyArray, weights: FloatArray
+) -> tuple[FloatArray, ...]:
+    """Count with weights, by matrix products."""
+    y = (yes & answered).astype(np.float64)
+    a = answered.astype(np.float64)
+    joint = (y * weights) @ y.T
+    own = (y * weights) @ a.T
+    both = (a * weights) @ a.T
+    squares = (a * weights**2) @ a.T
+    # Products of equal sums must be equal to the last bit: complete rows share one n.
+    return _symmetric(joint), own, _symmetric(both), _symmetric(squares)
+
+
+def _symmetric(matrix: FloatArray) -> FloatArray:
+    """Average out the rounding of a matrix product."""
+    return np.asarray(0.5 * (matrix + matrix.T), dtype=np.float64)

@@ -1,0 +1,74 @@
+"""Joint counts of binary rows: 64 questions to a word, AND and population count."""
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import intrinsic
+
+from psychollm._base.types import AnyArray, FloatArray, WordArray
+from psychollm.kernels._jit import njit
+
+
+@intrinsic
+def popcount(typingctx: Any, word: Any = None) -> Any:
+    """Count the set bits of a word, by the processor's instruction."""
+
+    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), codegen
+
+
+def pack_rows(flags: AnyArray) -> WordArray:
+    """Pack rows of booleans, shape (k, n), to words, shape (k, ceil(n / 64)); padding is zero."""
+    k, n = flags.shape
+    n_words = -(-n // 64)
+    packed = np.packbits(flags, axis=1, bitorder="little")
+    if packed.shape[1] == n_words * 8:
+        return packed.view(np.uint64)
+    padded = np.zeros((k, n_words * 8), dtype=np.uint8)
+    padded[:, : packed.shape[1]] = packed
+    return padded.view(np.uint64)
+
+
+def unpack_rows(words: WordArray, n: int) -> AnyArray:
+    """Undo `pack_rows`: booleans of shape (k, n)."""
+    octets = np.ascontiguousarray(words).view(np.uint8)
+    return np.unpackbits(octets, axis=1, count=n, bitorder="little").view(np.bool_)
+
+
+@njit
+def count_common(first: WordArray, second: WordArray) -> float:
+    """Count the bits set in both rows, shape (w,) each."""
+    total = np.uint64(0)
+    for i in range(first.size):
+        total += popcount(first[i] & second[i])
+    return float(total)
+
+
+@njit
+def count_pairs(yes: WordArray, joint: FloatArray) -> None:
+    """Fill `joint` (k, k) with the yes answers that each pair of rows shares."""
+    for i in range(yes.shape[0]):
+        for j in range(i + 1):
+            shared = count_common(yes[i], yes[j])
+            joint[i, j] = shared
+            joint[j, i] = shared
+
+
+@njit
+def count_with_missing(yes, answered, joint, own, both):
+    """Fill joint yes counts, yes counts of the row among the column's answers, and both answered.
+
+    `own[i, j]` counts the yes answers of i on questions that i and j both answered.
+    """
+    k = yes.shape[0]
+    for i in range(k):
+        for j in range(i + 1):
+            joint[i, j] = count_common(yes[i], yes[j])
+            joint[j, i] = joint[i, j]
+            both[i, j] = count_common(answered[i], answered[j])
+            both[j, i] = both[i, j]
+            own[i, j] = count_common(yes[i], answered[j])
+            own[j, i] = count_common(yes[j], answered[i])

@@ -1,0 +1,93 @@
+"""Random numbers inside kernels: xoshiro256++ streams, one per replicate.
+
+A stream is a state of four words made from two seed words by splitmix64, so that every replicate
+owns its stream whatever thread, chunk or machine computes it. Integers below a bound are drawn
+without bias by Lemire's method.
+
+References
+----------
+Blackman, D., & Vigna, S. (2021). Scrambled linear pseudorandom number generators. ACM
+Transactions on Mathematical Software, 47(4), 36. https://doi.org/10.1145/3460772
+Lemire, D. (2019). Fast random integer generation in an interval. ACM Transactions on Modeling and
+Computer Simulation, 29(1), 3. https://doi.org/10.1145/3230636
+"""
+
+import math
+
+import numpy as np
+
+from psychollm._base.types import WordArray
+from psychollm.kernels._jit import njit
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2 = np.uint64(0x94D049BB133111EB)
+LOW_32 = np.uint64(0xFFFFFFFF)
+U11, U17, U19, U23, U27, U30, U31, U32, U41, U45, U64 = (
+    np.uint64(n) for n in (11, 17, 19, 23, 27, 30, 31, 32, 41, 45, 64)
+)
+TWO_POW_MINUS_53 = 1.1102230246251565e-16
+
+
+@njit
+def seed_stream(seed: WordArray) -> WordArray:
+    """Return the state of a stream from two seed words, shape (2,)."""
+    state = np.empty(4, dtype=np.uint64)
+    x = seed[0]
+    for i in range(4):
+        if i == 2:
+            x ^= seed[1]
+        x += GOLDEN
+        z = x
+        z = (z ^ (z >> U30)) * MIX_1
+        z = (z ^ (z >> U27)) * MIX_2
+        state[i] = z ^ (z >> U31)
+    return state
+
+
+@njit
+def next_word(state: WordArray) -> np.uint64:
+    """Return 64 random bits and advance the stream."""
+    s0, s1, s2, s3 = state[0], state[1], state[2], state[3]
+    total = s0 + s3
+    result = ((total << U23) | (total >> U41)) + s0
+    t = s1 << U17
+    s2 ^= s0
+    s3 ^= s1
+    s1 ^= s2
+    s0 ^= s3
+    s2 ^= t
+    s3 = (s3 << U45) | (s3 >> U19)
+    state[0], state[1], state[2], state[3] = s0, s1, s2, s3
+    return result
+
+
+@njit
+def uniform(state: WordArray) -> float:
+    """Return a number in [0, 1) with 53 random bits."""
+    return float(next_word(state) >> U11) * TWO_POW_MINUS_53
+
+
+@njit
+def below(state: WordArray, bound: int) -> np.int64:
+    """Return a whole number in [0, bound), bound < 2^32, without bias."""
+    size = np.uint64(bound)
+    product = (next_word(state) >> U32) * size
+    low = product & LOW_32
+    if low < size:
+        threshold = (np.uint64(0x100000000) - size) % size
+        while low < threshold:
+            product = (next_word(state) >> U32) * size
+            low = product & LOW_32
+    return np.int64(product >> U32)
+
+
+@njit
+def normal(state: WordArray) -> float:
+    """Return a standard normal number (Marsaglia's polar method, one of the pair)."""
+    while True:
+        u = 2.0 * uniform(state) - 1.0
+        v = 2.0 * uniform(state) - 1.0
+        s = u * u + v * v
+        if 0.0 < s < 1.0:
+            return u * math.sqrt(-2.0 * math.log(s) / s)

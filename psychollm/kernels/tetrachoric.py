@@ -1,0 +1,343 @@
+r"""The tetrachoric correlation of one 2 x 2 table: the root of Phi2(tau1, tau2, rho) = p.
+
+Given proportions, the smallest of the four cells is turned into the upper right quadrant by
+flipping signs: P(X > a, Y > b; r) = p. In the half-angle variable of `kernels.bivariate`,
+|r| = (1 - t^2)/(1 + t^2), the equation reads
+
+.. math:: \int_t^1 g(s; a, \pm b)\,ds = 2\pi |p - q_a q_b|,                              \quad (1)
+
+with + for positive and - for negative r; the right side is computed from the cross product of
+the counts, so that nothing cancels near independence. For strong negative r in that quadrant
+the equivalent equation from the other end,
+
+.. math:: \int_0^t g(s; a, -b)\,ds = 2\pi p,                                            \quad (2)
+
+keeps the digits of 1 - |r|. The left sides are integrated once; each step then adds the integral
+over the step only. Steps are Halley's on a bracket, started from Bonett and Price's
+approximation; after the last step the residual of the equation is the certificate.
+
+With thresholds that are not those of the table (taken from all answers of each model) four cells
+cannot be matched by one number: the estimate is then the maximum of the likelihood over rho,
+the root of sum(sign_c n_c / P_c) = 0.
+
+References
+----------
+Bonett, D. G., & Price, R. M. (2005). Inferential methods for the tetrachoric correlation
+coefficient. Journal of Educational and Behavioral Statistics, 30(2), 213-225.
+https://doi.org/10.3102/10769986030002213
+"""
+
+import math
+
+import numpy as np
+
+from psychollm.kernels._jit import njit
+from psychollm.kernels.bivariate import (
+    NODES_20,
+    TWO_PI,
+    WEIGHTS_20,
+    bvn_pdf,
+    bvn_upper,
+    sheppard_integral,
+    sheppard_integrand,
+)
+from psychollm.kernels.normal import quantile_of_tails
+
+NODES_4, WEIGHTS_4 = np.polynomial.legendre.leggauss(4)
+NODES_8, WEIGHTS_8 = np.polynomial.legendre.leggauss(8)
+NODES_12, WEIGHTS_12 = np.polynomial.legendre.leggauss(12)
+
+INTERIOR, AT_BOUND, ADJUSTED, UNDEFINED = 0, 1, 2, 3
+MAX_STEPS = 60
+# A panel [lo, hi] with lo >= PANEL_RATIO * hi is integrated to 1e-14 by 20 nodes, |a|, |b| <= FAR.
+PANEL_RATIO = 0.35
+FAR = 4.5
+
+
+@njit
+def _gauss(nodes, weights, lo, hi, gap, product):
+    """Gauss-Legendre of Sheppard's integrand over one panel."""
+    half = 0.5 * (hi - lo)
+    middle = 0.5 * (hi + lo)
+    total = 0.0
+    for i in range(nodes.size):
+        total += weights[i] * sheppard_integrand(middle + half * nodes[i], gap, product)
+    return half * total
+
+
+@njit
+def integral_to_one(t: float, gap: float, product: float) -> float:
+    """Integrate from t to 1; the node counts were chosen by comparison with 1e-15 integrals."""
+    if t >= 0.85:
+        return _gauss(NODES_8, WEIGHTS_8, t, 1.0, gap, product)
+    if t >= 0.6:
+        return _gauss(NODES_12, WEIGHTS_12, t, 1.0, gap, product)
+    total, hi = 0.0, 1.0
+    while t < PANEL_RATIO * hi:
+        total += _gauss(NODES_20, WEIGHTS_20, PANEL_RATIO * hi, hi, gap, product)
+        hi *= PANEL_RATIO
+    return total + _gauss(NODES_20, WEIGHTS_20, t, hi, gap, product)
+
+
+@njit
+def bvn_upper_fast(a: float, b: float, qa: float, qb: float, r: float) -> float:
+    """P(X > a, Y > b) to about 1e-15 absolute, for |a|, |b| <= 4.5, given P(X > a), P(Y > b)."""
+    size = abs(r)
+    t = math.sqrt((1.0 - size) / (1.0 + size))
+    if r >= 0.0:
+        return qa * qb + integral_to_one(t, 0.125 * (a - b) * (a - b), 0.5 * a * b) / TWO_PI
+    return qa * qb - integral_to_one(t, 0.125 * (a + b) * (a + b), -0.5 * a * b) / TWO_PI
+
+
+@njit
+def _integral_over_step(lo: float, hi: float, change: float, gap: float, product: float) -> float:
+    """Integrate over a step (signed); `change` measures how much the integrand varies on it."""
+    if change < 0.02:
+        return _gauss(NODES_4, WEIGHTS_4, lo, hi, gap, product)
+    if change < 0.4:
+        return _gauss(NODES_8, WEIGHTS_8, lo, hi, gap, product)
+    if lo <= hi:
+        return sheppard_integral(lo, hi, gap, product)
+    return -sheppard_integral(hi, lo, gap, product)
+
+
+@njit
+def _bonett_price_angle(
+    small: float, opposite: float, c: float, d: float, difference: float
+) -> float:
+    """Half the angle arccos|r| of Bonett and Price's approximation."""
+    total = small + opposite + c + d
+    odds = (c * d) / (small * opposite)
+    if odds < 1.0:
+        odds = 1.0 / odds
+    rarest = small / total
+    power = 0.5 * (1.0 - 0.2 * difference - (0.5 - rarest) * (0.5 - rarest))
+    return 0.5 * math.pi / (1.0 + odds**power)
+
+
+@njit
+def _solve(t, residual, orientation, gap, product):
+    """Find t with residual(t) = 0, where d residual / dt = orientation * g(t).
+
+    Returns t, the number of steps, and the residual left.
+    """
+    low, high = 0.0, 1.0
+    steps = 0
+    while steps < MAX_STEPS:
+        density = sheppard_integrand(t, gap, product)
+        slope = 2.0 * gap * (1.0 / (t * t * t) - t) - 2.0 * product * t - 2.0 * t / (1.0 + t * t)
+        excess = orientation * residual
+        if excess > 0.0:
+            high = t
+        else:
+            low = t
+        newton = -excess / density if density > 0.0 else math.inf
+        if abs(newton) <= 4e-16 * t or residual == 0.0:
+            break
+        damping = 1.0 + 0.5 * slope * newton
+        step = newton / damping if damping > 0.25 else newton
+        following = t + step
+        if not low < following < high:
+            following = 0.5 * (low + high)
+            step = following - t
+        change = abs(step) * (abs(slope) + 1.0 / t)
+        residual += orientation * _integral_over_step(t, following, change, gap, product)
+        t = following
+        steps += 1
+        if high - low <= 4e-16 * high:
+            break
+    return t, steps, residual
+
+
+@njit
+def _from_quadrant(small, opposite, c, d, a, b):
+    """Solve for the quadrant (X > a, Y > b) of count `small`, the smallest of the table.
+
+    `opposite` is the diagonally opposite count, c = (X > a, Y <= b), d = (X <= a, Y > b).
+    Returns r, 1 - |r|, steps, residual of the probability.
+    """
+    total = small + opposite + c + d
+    cross = (small * opposite - c * d) / (total * total)
+    if cross == 0.0:
+        return 0.0, 1.0, 0, 0.0
+    sign = 1.0 if cross > 0.0 else -1.0
+    gap = 0.125 * (a - sign * b) * (a - sign * b)
+    product = 0.5 * sign * a * b
+    t = math.tan(_bonett_price_angle(small, opposite, c, d, abs(c - d) / total))
+    p = small / total
+    strong = sign < 0.0 and p < -0.0625 * cross
+    if strong:
+        residual = sheppard_integral(0.0, t, gap, product) - TWO_PI * p
+        t, steps, residual = _solve(t, residual, 1.0, gap, product)
+    else:
+        far = abs(a) > FAR or abs(b) > FAR
+        start = (
+            sheppard_integral(t, 1.0, gap, product) if far else integral_to_one(t, gap, product)
+        )
+        t, steps, residual = _solve(t, start - TWO_PI * abs(cross), -1.0, gap, product)
+    square = 1.0 + t * t
+    r = sign * (1.0 - t) * (1.0 + t) / square
+    return r, 2.0 * t * t / square, steps, residual / TWO_PI
+
+
+@njit
+def solve_table(n11, n10, n01, n00, tau1, tau2):
+    """Tetrachoric correlation of a table whose own margins gave the thresholds.
+
+    Returns rho, 1 - |rho|, steps, residual, status (INTERIOR or AT_BOUND).
+    """
+    small = min(min(n11, n00), min(n10, n01))
+    if small <= 0.0:
+        return (1.0 if min(n10, n01) <= 0.0 else -1.0), 0.0, 0, 0.0, AT_BOUND
+    if n11 == small:
+        rho, rest, steps, left = _from_quadrant(n11, n00, n10, n01, tau1, tau2)
+    elif n00 == small:
+        rho, rest, steps, left = _from_quadrant(n00, n11, n01, n10, -tau1, -tau2)
+    elif n10 == small:
+        rho, rest, steps, left = _from_quadrant(n10, n01, n11, n00, tau1, -tau2)
+        rho = -rho
+    else:
+        rho, rest, steps, left = _from_quadrant(n01, n10, n00, n11, -tau1, tau2)
+        rho = -rho
+    return rho, rest, steps, left, INTERIOR
+
+
+@njit
+def cell_probabilities(tau1: float, tau2: float, rho: float):
+    """P11, P10, P01, P00, each accurate relative to its own size."""
+    return (
+        bvn_upper(tau1, tau2, rho),
+        bvn_upper(tau1, -tau2, -rho),
+        bvn_upper(-tau1, tau2, -rho),
+        bvn_upper(-tau1, -tau2, rho),
+    )
+
+
+@njit
+def _score(n11, n10, n01, n00, tau1, tau2, rho):
+    """Score and information of rho per unit of the bivariate density, thresholds fixed."""
+    cells = (n11, n10, n01, n00)
+    probabilities = cell_probabilities(tau1, tau2, rho)
+    score, information = 0.0, 0.0
+    for c in range(4):
+        if cells[c] > 0.0:
+            sign = 1.0 if c == 0 or c == 3 else -1.0
+            score += sign * cells[c] / probabilities[c]
+            information += cells[c] / (probabilities[c] * probabilities[c])
+    return score, information
+
+
+@njit
+def solve_fixed(n11, n10, n01, n00, tau1, tau2):
+    """Maximise the likelihood over rho with thresholds fixed from elsewhere.
+
+    Newton's method on the angle w with rho = sin(w), inside a bracket. Returns rho, 1 - |rho|,
+    steps, residual (the last step in rho), status.
+    """
+    if min(n10, n01) <= 0.0 and min(n11, n00) > 0.0:
+        return 1.0, 0.0, 0, 0.0, AT_BOUND
+    if min(n11, n00) <= 0.0 and min(n10, n01) > 0.0:
+        return -1.0, 0.0, 0, 0.0, AT_BOUND
+    low, high = -0.5 * math.pi, 0.5 * math.pi
+    w, steps, move = 0.0, 0, 0.0
+    while steps < MAX_STEPS:
+        score, information = _score(n11, n10, n01, n00, tau1, tau2, math.sin(w))
+        if score > 0.0:
+            low = w
+        else:
+            high = w
+        move = score / (information * bvn_pdf(tau1, tau2, math.sin(w)) * math.cos(w))
+        steps += 1
+        if abs(move) <= 1e-11:  # Newton's step squares the error: this one was the last
+            w += move
+            break
+        following = w + move
+        if not low < following < high:
+            following = 0.5 * (low + high)
+        w = following
+    at_bound = abs(w) > 0.5 * math.pi - 1e-8
+    half = math.sin(0.25 * math.pi - 0.5 * abs(w))
+    status = AT_BOUND if at_bound else INTERIOR
+    return math.sin(w), 2.0 * half * half, steps, move * math.cos(w), status
+
+
+@njit
+def adjust_table(n11, n10, n01, n00, rule):
+    """Apply the empty-cell rule: 0 none, 1 keep_margins, 2 add_half, 3 add_half_all.
+
+    Returns the four cells and whether they were changed.
+    """
+    empty = (n11 <= 0.0) + (n10 <= 0.0) + (n01 <= 0.0) + (n00 <= 0.0)
+    if empty == 0 or rule == 0:
+        return n11, n10, n01, n00, False
+    if rule == 3:
+        return n11 + 0.5, n10 + 0.5, n01 + 0.5, n00 + 0.5, True
+    if rule == 2:
+        return (
+            n11 if n11 > 0.0 else 0.5,
+            n10 if n10 > 0.0 else 0.5,
+            n01 if n01 > 0.0 else 0.5,
+            n00 if n00 > 0.0 else 0.5,
+            True,
+        )
+    # keep_margins: half a question moves around the square, at most half of what a cell holds.
+    diagonal = min(n11, n00) <= 0.0
+    shift = 0.5 if diagonal else -0.5
+    room = min(n10, n01) if diagonal else min(n11, n00)
+    if empty > 1 or room <= 0.0:
+        return n11, n10, n01, n00, False
+    if room < 1.0:
+        shift *= room
+    return n11 + shift, n10 - shift, n01 - shift, n00 + shift, True
+
+
+@njit
+def correlate_table(n11, n10, n01, n00, tau1, tau2, rule, fixed):
+    """Estimate one pair: returns rho, 1 - |rho|, steps, residual, status.
+
+    With `fixed` the thresholds are kept; otherwise they are those of the table, recomputed where
+    the empty-cell rule changes its margins.
+    """
+    row, column = n11 + n10, n11 + n01
+    total = row + n01 + n00
+    constant = row <= 0.0 or column <= 0.0 or total - row <= 0.0 or total - column <= 0.0
+    if not total > 0.0 or constant or not (math.isfinite(tau1) and math.isfinite(tau2)):
+        return math.nan, math.nan, 0, math.nan, UNDEFINED
+    n11, n10, n01, n00, changed = adjust_table(n11, n10, n01, n00, rule)
+    if fixed:
+        rho, rest, steps, left, status = solve_fixed(n11, n10, n01, n00, tau1, tau2)
+    else:
+        if changed and rule > 1:
+            tau1 = _threshold(n11 + n10, n01 + n00)
+            tau2 = _threshold(n11 + n01, n10 + n00)
+        rho, rest, steps, left, status = solve_table(n11, n10, n01, n00, tau1, tau2)
+    if changed and status == INTERIOR:
+        status = ADJUSTED
+    return rho, rest, steps, left, status
+
+
+@njit
+def _threshold(yes: float, no: float) -> float:
+    """The latent value above which a share yes/(yes + no) lies."""
+    total = yes + no
+    return quantile_of_tails(no / total, yes / total)
+
+
+@njit
+def thresholds_of(yes, n):
+    """Thresholds of marginal counts; infinite for constant models, NaN without answers."""
+    tau = np.empty(yes.size)
+    for i in range(yes.size):
+        tau[i] = _threshold(yes[i], n[i] - yes[i]) if n[i] > 0.0 else math.nan
+    return tau
+
+
+@njit
+def pair_thresholds(yes, n, tau, i, j):
+    """Thresholds of i and j on the questions both answered; those of all answers where equal."""
+    tau1, tau2 = tau[i], tau[j]
+    if n[i, j] < n[i, i]:
+        tau1 = _threshold(yes[i, j], n[i, j] - yes[i, j]) if n[i, j] > 0.0 else math.nan
+    if n[i, j] < n[j, j]:
+        tau2 = _threshold(yes[j, i], n[i, j] - yes[j, i]) if n[i, j] > 0.0 else math.nan
+    return tau1, tau2
