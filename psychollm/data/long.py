@@ -25,6 +25,7 @@ def spread(
     value: str,
     duplicates: Duplicates = "error",
     name_row: Callable[[int], str] | None = None,
+    name_cell: Callable[[int], str] | None = None,
 ) -> Table:
     """Spread a long table into models x questions.
 
@@ -41,8 +42,8 @@ def spread(
         Column, or columns, that identify the question.
     duplicates : {"error", "first", "last"}
         What to do when a model answers a question twice.
-    name_row : callable, optional
-        Names a row (counted from 0) in messages; by default "row 1" for the first.
+    name_row, name_cell : callable, optional
+        Name a row (counted from 0), and its answer, in messages about a file.
 
     Raises
     ------
@@ -74,13 +75,16 @@ def spread(
     source = np.full(len(models) * len(questions), -1, dtype=np.int64)
     source[cell[keep]] = np.flatnonzero(keep)
     values = _values(frame[value], source).reshape(len(models), len(questions))
-    origin = None if name_row is None else lambda i, j: name(int(source[i * len(questions) + j]))
     return Table(
         values,
         as_labels("model", models, len(models)),
         as_labels("question", questions, len(questions)),
-        origin,
+        None if name_cell is None else _origin(source.reshape(values.shape), name_cell),
     )
+
+
+def _origin(source: IntArray, name: Callable[[int], str]) -> Callable[[int, int], str]:
+    return lambda row, column: name(int(source[row, column]))
 
 
 def _check_columns(frame: "pd.DataFrame", wanted: Sequence[str]) -> None:

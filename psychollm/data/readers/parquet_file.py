@@ -1,0 +1,90 @@
+"""Parquet files, wide or long, through pyarrow."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from psychollm._base.errors import InputError, LabelError
+from psychollm._base.optional import require
+from psychollm.data.labels import as_labels
+from psychollm.data.long import spread
+from psychollm.data.readers.layout import Columns, Layout, is_long, long_columns
+from psychollm.data.table import Table, as_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read_parquet(path: Path, *, layout: Layout, columns: Columns) -> Table:
+    """Read a Parquet file as a labelled table; only the columns needed are read.
+
+    Parameters
+    ----------
+    path : Path
+        A file named ``.parquet``.
+    layout : {"auto", "wide", "long"}
+        Arrangement of the file.
+    columns : Columns
+        What the caller said about its columns.
+
+    Raises
+    ------
+    MissingPackageError
+        If pyarrow is not installed.
+    InputError
+        If the file is not a Parquet file.
+    LabelError
+        If a column or a label is missing or repeated.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> path = getfixture("tmp_path") / "a.parquet"
+    >>> pd.DataFrame({"model": ["m"], "q1": [1]}).to_parquet(path)
+    >>> read_parquet(path, layout="auto", columns=Columns()).questions
+    ('q1',)
+    """
+    arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
+    parquet = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")
+    try:
+        file = parquet.ParquetFile(path)
+    except arrow.ArrowInvalid as error:
+        msg = f"{path} is not a Parquet file: {error}"
+        raise InputError(msg) from error
+    with file:
+        header = list(file.schema_arrow.names)
+        if is_long(layout, header, columns):
+            return _read_long(path, file, header, columns)
+        return _read_wide(path, file.read().to_pandas(), columns)
+
+
+def _read_long(path: Path, file: Any, header: Sequence[str], columns: Columns) -> Table:
+    found = long_columns(path, header, columns)
+    frame = file.read(columns=found.names).to_pandas()
+    return spread(
+        frame.reset_index(),  # a column that pandas stored as its index
+        model=found.model,
+        question=found.question,
+        value=found.value,
+        duplicates=columns.duplicates,
+        name_row=lambda row: f"{path}, row {row + 1}",
+        name_cell=lambda row: f"{path}, row {row + 1}, column {found.value!r}",
+    )
+
+
+def _read_wide(path: Path, frame: "pd.DataFrame", columns: Columns) -> Table:
+    """Take the models' labels from the named column, the stored index, or the first column."""
+    if columns.model is not None or frame.index.name is None:
+        model = columns.model if columns.model is not None else frame.columns[0]
+        if model not in frame.columns:
+            msg = f"{path}: there is no column {model!r} with the labels of the models"
+            raise LabelError(msg)
+        frame = frame.set_index(model)
+    table = as_table(frame, argument=str(path))
+    questions = as_labels("question", [str(name) for name in table.questions], len(frame.columns))
+    return Table(
+        table.values,
+        table.models,
+        questions,
+        lambda row, column: f"{path}, row {row + 1}, column {questions[column]!r}",
+    )
