@@ -105,6 +105,6 @@ def check_header(path: Path, header: Sequence[str]) -> None:
     seen: set[str] = set()
     for place, name in enumerate(header, start=1):
         if name in seen:
-            msg = f"{path}, line 1: column {name!r} occurs twice (again as column {place}): rename it"
+            msg = f"{path}, line 1: column {name!r} occurs twice (again as {place}): rename it"
             raise LabelError(msg)
         seen.add(name)
