@@ -1,0 +1,80 @@
+r"""Cell probabilities of a pair at speed: for fits that evaluate thousands of pairs per step.
+
+For :math:`r \ge 0` and :math:`a \ge b` the smaller discordant cell is, in the half-angle variable
+of `kernels.bivariate` with :math:`t^2 = (1 - r)/(1 + r)`, :math:`c = (a - b)^2/8` and
+:math:`p = ab/2`,
+
+.. math:: P(X > a, Y \le b) = \frac1\pi \int_0^t e^{-c/s^2} h(s)\,ds, \qquad
+          h(s) = \frac{1}{1 + s^2} \exp\big(-c(2 + s^2) - p(1 + s^2)\big).            \quad (1)
+
+Nothing cancels in it, and the other cells follow from the margins. The kink at the origin when
+the thresholds nearly agree (c small) is integrated exactly for the first two terms of
+:math:`h(s) \approx h_0 + h_2 s^2`:
+
+.. math:: I_0 = \int_0^t e^{-c/s^2} ds
+              = t e^{-c/t^2} - \sqrt{\pi c}\,\mathrm{erfc}(\sqrt{c}/t), \qquad
+          I_2 = \int_0^t s^2 e^{-c/s^2} ds = \tfrac13 (t^3 e^{-c/t^2} - 2 c I_0),    \quad (2)
+
+and twelve Gauss-Legendre nodes integrate the rest: absolute error below 1e-8, relative error
+below 4e-5 (99 % below 1e-6) for cells above 1e-9, at a tenth of the price of `bvn_upper`.
+Negative correlations are those of the mirrored table.
+"""
+
+import math
+
+import numpy as np
+
+from psychollm.kernels._jit import njit
+
+PI = 3.141592653589793
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(12)
+NODES, WEIGHTS = 0.5 * (_NODES + 1.0), 0.5 * _WEIGHTS
+SMOOTH = 3.0  # c / t^2 above which the kink has no mass and the plain rule is accurate
+FLOOR = 1e-14
+
+
+@njit
+def discordant_cell(a: float, b: float, r: float) -> float:
+    """P(X > a, Y <= b) for r >= 0 and a >= b, by (1)."""
+    t2 = (1.0 - r) / (1.0 + r)
+    t = math.sqrt(t2)
+    c, p = 0.125 * (a - b) * (a - b), 0.5 * a * b
+    total = 0.0
+    if c > SMOOTH * t2:
+        for q in range(NODES.size):
+            s = t2 * NODES[q] * NODES[q]
+            one = 1.0 + s
+            total += WEIGHTS[q] / one * math.exp(-c * one * one / s - p * one)
+        return total * t / PI
+    h0 = math.exp(-2.0 * c - p)
+    h2 = -h0 * (1.0 + c + p)
+    for q in range(NODES.size):
+        s = t2 * NODES[q] * NODES[q]
+        smooth = math.exp(-c * (2.0 + s) - p * (1.0 + s)) / (1.0 + s) - h0 - h2 * s
+        total += WEIGHTS[q] * math.exp(-c / s) * smooth
+    edge = t * math.exp(-c / t2)
+    i0 = edge - math.sqrt(PI * c) * math.erfc(math.sqrt(c) / t)
+    i2 = (t2 * edge - 2.0 * c * i0) / 3.0
+    return (total * t + h0 * i0 + h2 * i2) / PI
+
+
+@njit
+def pair_cells(a, b, qa, qb, r):  # type: ignore[no-untyped-def]
+    """P11, P10, P01, P00 given thresholds a, b, upper tails qa, qb and |r| < 1."""
+    if r < 0.0:
+        p10, p11, p00, p01 = _concordant_cells(a, -b, qa, 1.0 - qb, -r)
+    else:
+        p11, p10, p01, p00 = _concordant_cells(a, b, qa, qb, r)
+    return max(p11, FLOOR), max(p10, FLOOR), max(p01, FLOOR), max(p00, FLOOR)
+
+
+@njit
+def _concordant_cells(a, b, qa, qb, r):  # type: ignore[no-untyped-def]
+    """Return the cells for r >= 0."""
+    if a >= b:
+        p10 = discordant_cell(a, b, r)
+        p11 = qa - p10
+        return p11, p10, qb - p11, 1.0 - qb - p10
+    p01 = discordant_cell(b, a, r)
+    p11 = qb - p01
+    return p11, qa - p11, p01, 1.0 - qa - p01

@@ -1,0 +1,162 @@
+r"""One-factor replicates that never leave the kernels: simulate, pack, count, fit, residuals.
+
+A model says yes where :math:`\lambda f + \sqrt{1 - \lambda^2}\,e > \tau`, so with u uniform
+
+.. math:: \text{yes} \iff u > \Phi(c), \qquad
+          c = (\tau - \lambda f) / \sqrt{1 - \lambda^2}.                            \quad (1)
+
+Phi is bracketed by a table with 64 entries per unit; the exact function is called only where u
+falls into the bracket (at most 0.7 % of draws), so that the draws are exact and branch-free.
+
+The statistic of a replicate is the largest eigenvalue of the standardised residuals
+
+.. math:: z_{ij} = \frac{n_{11} - n P_{11}(\hat\lambda_i\hat\lambda_j)}
+                        {\sqrt{n / H_{ij} + 1/2}}, \qquad z_{ii} = 0,               \quad (2)
+
+with n/H the variance of the joint count given both margins (`kernels.pairwise_likelihood`). A
+second factor pushes z up within and down between the groups of models it separates: one large
+eigenvalue. The half count in the denominator keeps single answers in cells that expect none
+from deciding.
+"""
+
+import math
+
+import numpy as np
+
+from psychollm.kernels._jit import njit
+from psychollm.kernels.discordance import pair_cells
+from psychollm.kernels.normal import normal_cdf
+from psychollm.kernels.pair_counts import count_pairs, count_with_missing
+from psychollm.kernels.pairwise_likelihood import fit_pairwise, pair_margins, start_loadings
+from psychollm.kernels.random import normal, seed_stream, uniform
+from psychollm.kernels.symmetric import largest_eigenvalue
+
+PER_UNIT = 64
+REACH = 8
+TABLE = np.array(
+    [0.0]
+    + [
+        0.5 * math.erfc(-i / PER_UNIT / math.sqrt(2.0))
+        for i in range(1 - REACH * PER_UNIT, REACH * PER_UNIT)
+    ]
+    + [1.0]
+)
+ONE = np.uint64(1)
+HALF_COUNT = 0.5
+TOLERANCE = 1e-3
+MAX_STEPS = 100
+NO_THRESHOLD = 9.0
+
+
+@njit
+def _exceeds(u, c):  # type: ignore[no-untyped-def]
+    """Return 1 where u > Phi(c), else 0: (1)."""
+    place = (c + REACH) * PER_UNIT
+    bracket = int(min(max(place, 0.0), 2.0 * REACH * PER_UNIT - 1.0))
+    above = u > TABLE[bracket + 1]
+    if (u > TABLE[bracket]) != above:
+        above = u > normal_cdf(c)
+    return np.uint64(above)
+
+
+@njit
+def simulate_one_factor(loadings, thresholds, n_questions, state, yes):  # type: ignore[no-untyped-def]
+    """Fill packed rows `yes` (k, words) with answers drawn from the one-factor model: (1)."""
+    k, words = yes.shape
+    slope, cut = np.empty(k), np.empty(k)
+    for i in range(k):
+        rest = math.sqrt(1.0 - loadings[i] * loadings[i])
+        slope[i], cut[i] = loadings[i] / rest, thresholds[i] / rest
+    score = np.empty(64)
+    for w in range(words):
+        size = min(64, n_questions - 64 * w)
+        for q in range(size):
+            score[q] = normal(state)
+        for i in range(k):
+            word = np.uint64(0)
+            for q in range(size):
+                answer = _exceeds(uniform(state), cut[i] - slope[i] * score[q])
+                word |= answer << np.uint64(q)
+            yes[i, w] = word
+
+
+@njit
+def count_answers(yes, answered, counts):  # type: ignore[no-untyped-def]
+    """Mask `yes` by `answered` (k, words; (0, 0) if complete) and fill (joint, yes, n) counts.
+
+    Where nothing is missing ``n`` is left as it is.
+    """
+    joint, own, both = counts
+    if answered.shape[0] == 0:
+        count_pairs(yes, joint)
+        for i in range(joint.shape[0]):
+            own[i, :] = joint[i, i]
+        return
+    for i in range(yes.shape[0]):
+        for w in range(yes.shape[1]):
+            yes[i, w] &= answered[i, w]
+    count_with_missing(yes, answered, joint, own, both)
+
+
+@njit
+def residuals(counts, tau, rate, loading, z):  # type: ignore[no-untyped-def]
+    """Fill z (k, k) with the standardised residuals (2); zero where a pair says nothing."""
+    joint, _, n = counts
+    for i in range(loading.size):
+        z[i, i] = 0.0
+        for j in range(i):
+            z[i, j] = z[j, i] = 0.0
+            if tau[i, j] != tau[i, j]:
+                continue
+            r = loading[i] * loading[j]
+            p = pair_cells(tau[i, j], tau[j, i], rate[i, j], rate[j, i], r)
+            variance = n[i, j] / (1.0 / p[0] + 1.0 / p[1] + 1.0 / p[2] + 1.0 / p[3])
+            d = joint[i, j] - n[i, j] * p[0]
+            z[i, j] = z[j, i] = d / math.sqrt(variance + HALF_COUNT)
+
+
+@njit
+def residual_statistic(counts, loading, fit, warm):  # type: ignore[no-untyped-def]
+    """Return the largest eigenvalue of (2); the loadings are fitted in place where `fit`."""
+    k = loading.size
+    tau, rate, z = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
+    pair_margins(counts[1], counts[2], tau, rate)
+    if fit:
+        if not warm:
+            start_loadings(counts, tau, loading)
+        fit_pairwise(counts, tau, rate, loading, TOLERANCE, MAX_STEPS)
+    residuals(counts, tau, rate, loading, z)
+    return largest_eigenvalue(z)
+
+
+@njit
+def margin_thresholds(counts):  # type: ignore[no-untyped-def]
+    """Return thresholds to simulate from, finite also for constant or silent models."""
+    tau, rate = np.empty(counts[1].shape), np.empty(counts[1].shape)
+    pair_margins(counts[1], counts[2], tau, rate)
+    thresholds = np.empty(tau.shape[0])
+    for i in range(thresholds.size):
+        value = tau[i, i]
+        thresholds[i] = min(NO_THRESHOLD, max(-NO_THRESHOLD, value)) if value == value else 0.0
+    return thresholds
+
+
+@njit
+def draw_statistics(loadings, thresholds, n_questions, answered, n, fit, seeds):  # type: ignore[no-untyped-def]
+    """Draw the statistic of (2) for each seed (m, 2) under the one-factor model given.
+
+    ``n`` (k, k) holds the questions both answered; ``fit`` refits the loadings in each replicate,
+    otherwise residuals are taken at the loadings given (zero loadings: independence).
+    """
+    k = loadings.size
+    words = (n_questions + 63) // 64
+    yes = np.empty((k, words), dtype=np.uint64)
+    counts = (np.empty((k, k)), np.empty((k, k)), n.copy())
+    draws = np.empty(seeds.shape[0])
+    fitted = np.empty(k)
+    for m in range(seeds.shape[0]):
+        simulate_one_factor(loadings, thresholds, n_questions, seed_stream(seeds[m]), yes)
+        count_answers(yes, answered, counts)
+        fitted[:] = loadings
+        draws[m] = residual_statistic(counts, fitted, fit, True)
+    return draws

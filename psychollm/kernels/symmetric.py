@@ -1,0 +1,127 @@
+"""Small symmetric matrices inside replicate loops: Cholesky solve and the largest eigenvalue.
+
+LAPACK stays outside kernels (it costs seconds of compile time); for k <= 100 plain loops are as
+fast. The largest eigenvalue is found by Householder tridiagonalisation and bisection on the
+Sturm sequence, which cannot stall on close eigenvalues as power iteration does.
+
+References
+----------
+Golub, G. H., & Van Loan, C. F. (2013). Matrix computations (4th ed.), sections 8.3.1 and 8.4.1.
+"""
+
+import math
+
+import numpy as np
+
+from psychollm.kernels._jit import njit
+
+TINY = 1e-300
+
+
+@njit
+def cholesky_solve(A, b, x):  # type: ignore[no-untyped-def]
+    """Solve A x = b, overwriting the lower triangle of A; False if A is not positive definite."""
+    k = b.size
+    for i in range(k):
+        for j in range(i + 1):
+            value = A[i, j]
+            for m in range(j):
+                value -= A[i, m] * A[j, m]
+            if i > j:
+                A[i, j] = value / A[j, j]
+            elif value > 0.0:
+                A[i, i] = math.sqrt(value)
+            else:
+                return False
+    for i in range(k):
+        value = b[i]
+        for m in range(i):
+            value -= A[i, m] * x[m]
+        x[i] = value / A[i, i]
+    for i in range(k - 1, -1, -1):
+        value = x[i]
+        for m in range(i + 1, k):
+            value -= A[m, i] * x[m]
+        x[i] = value / A[i, i]
+    return True
+
+
+@njit
+def _reflect(A, i, scale, beside):  # type: ignore[no-untyped-def]
+    """Apply the Householder reflection that clears row i of A left of its subdiagonal."""
+    h = 0.0
+    for m in range(i):
+        A[i, m] /= scale
+        h += A[i, m] * A[i, m]
+    f = A[i, i - 1]
+    g = -math.copysign(math.sqrt(h), f)
+    beside[i] = scale * g
+    h -= f * g
+    A[i, i - 1] = f - g
+    dot = 0.0
+    for j in range(i):
+        g = 0.0
+        for m in range(j + 1):
+            g += A[j, m] * A[i, m]
+        for m in range(j + 1, i):
+            g += A[m, j] * A[i, m]
+        beside[j] = g / h
+        dot += beside[j] * A[i, j]
+    half = dot / (h + h)
+    for j in range(i):
+        f = A[i, j]
+        g = beside[j] - half * f
+        beside[j] = g
+        for m in range(j + 1):
+            A[j, m] -= f * beside[m] + g * A[i, m]
+
+
+@njit
+def tridiagonalise(A, diagonal, beside):  # type: ignore[no-untyped-def]
+    """Reduce symmetric A (its lower triangle, overwritten) to diagonal and subdiagonal."""
+    k = diagonal.size
+    for i in range(k - 1, 0, -1):
+        scale = 0.0
+        for m in range(i):
+            scale += abs(A[i, m])
+        if i == 1 or scale == 0.0:
+            beside[i] = A[i, i - 1]
+        else:
+            _reflect(A, i, scale, beside)
+    beside[0] = 0.0
+    for i in range(k):
+        diagonal[i] = A[i, i]
+
+
+@njit
+def _all_below(diagonal, beside, x):  # type: ignore[no-untyped-def]
+    """Return whether every eigenvalue of the tridiagonal matrix lies below x."""
+    pivot = diagonal[0] - x
+    if pivot >= 0.0:
+        return False
+    for i in range(1, diagonal.size):
+        pivot = diagonal[i] - x - beside[i] * beside[i] / min(pivot, -TINY)
+        if pivot >= 0.0:
+            return False
+    return True
+
+
+@njit
+def largest_eigenvalue(A):  # type: ignore[no-untyped-def]
+    """Return the largest eigenvalue of symmetric A (overwritten) to about 1e-10 of its norm."""
+    k = A.shape[0]
+    diagonal, beside = np.empty(k), np.empty(k)
+    tridiagonalise(A, diagonal, beside)
+    low, high = diagonal[0], diagonal[0]
+    for i in range(k):
+        reach = abs(beside[i]) + (abs(beside[i + 1]) if i + 1 < k else 0.0)
+        low = max(low, diagonal[i])
+        high = max(high, diagonal[i] + reach)
+    gap = 1e-10 * max(1.0, abs(high))
+    while high - low > gap:
+        middle = 0.5 * (low + high)
+        if _all_below(diagonal, beside, middle):
+            high = middle
+        else:
+            low = middle
+    return 0.5 * (low + high)
