@@ -1,0 +1,163 @@
+"""A whole study simulated: what models claim to know, and what they know.
+
+Confidence follows the threshold model of one shared factor; correctness follows an ability per
+model and an easiness per question that the shared factor only partly reflects. For model i and
+question q, with independent standard normal f, h, s, e and u,
+
+    says yes   iff  a_i f_q + sqrt(1 - a_i^2) (k_i s_iq + sqrt(1 - k_i^2) e_iq)  >  threshold_i
+    is correct iff  c g_q + sqrt(1 - c^2) (k_i s_iq + sqrt(1 - k_i^2) u_iq)  >  - ability_i
+    easiness        g_q = r f_q + sqrt(1 - r^2) h_q
+
+The private signal s_iq stands for what model i alone knows about its own chances: where its weight
+k_i is zero, its confidence tells nothing about its correctness beyond the shared factor. Over the
+models, confidence has exactly one factor, whatever the k_i.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.errors import OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm.data.labels import Labels
+from psychollm.data.responses import Responses
+
+SIMULATED = "binary (SIMULATED)"
+_THRESHOLD_RANGE = 1.8
+_LOADING_RANGE = (0.60, 0.95)
+_ABILITY_RANGE = (-0.3, 1.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StudyTruth(Result):
+    """The parameters of a simulated study; the symbols are those of the module's text."""
+
+    models: Labels  # (models,)
+    loadings: FloatArray  # (models,) a
+    thresholds: FloatArray  # (models,) high = cautious
+    abilities: FloatArray  # (models,)
+    self_knowledge: FloatArray  # (models,) k, 0 = only the shared signal
+    scores: FloatArray  # (questions,) f, high = felt to be easy
+    easiness: FloatArray  # (questions,) g, high = easy
+    easiness_loading: float  # c
+    easiness_correlation: float  # r
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SimulatedStudy(Result):
+    """Simulated confidence and correctness with the truth behind them."""
+
+    confidence: Responses
+    correctness: Responses
+    truth: StudyTruth
+
+
+def simulate_study(
+    *,
+    n_models: int = 19,
+    n_questions: int = 2_000,
+    self_knowledge: Mapping[int, float] | None = None,
+    easiness_loading: float = 0.7,
+    easiness_correlation: float = 0.6,
+    rng: RandomState = None,
+) -> SimulatedStudy:
+    """Simulate what models claim to know and whether they answer correctly.
+
+    Thresholds run evenly from -1.8 (bold) to 1.8 (cautious); loadings from .60 to .95 and
+    abilities from -0.3 to 1.0 are spread over the models in another order.
+
+    Parameters
+    ----------
+    n_models, n_questions : int
+        Size of the study.
+    self_knowledge : mapping, optional
+        Weight k of the private signal of single models, counted from 0; by default the models 5
+        and 12, if there are so many, have 0.6 and all others 0.
+    easiness_loading : float
+        How strongly correctness depends on the easiness of a question.
+    easiness_correlation : float
+        Correlation of easiness with the shared factor of confidence.
+    rng : Generator, int or None
+        Randomness; a seed makes the study repeatable.
+
+    Raises
+    ------
+    OptionError
+        If a number is outside its range.
+
+    Examples
+    --------
+    >>> study = simulate_study(n_questions=100, rng=1)
+    >>> study.confidence.models[:2], study.truth.self_knowledge.max()
+    (('sim-01', 'sim-02'), np.float64(0.6))
+    """
+    k, n = check_count("n_models", n_models, low=2), check_count("n_questions", n_questions)
+    c = check_fraction("easiness_loading", easiness_loading)
+    r = check_fraction("easiness_correlation", easiness_correlation, low=-1.0)
+    generator = check_generator(rng)
+    order = _scattered(k)
+    scores = generator.standard_normal(n)
+    truth = StudyTruth(
+        models=tuple(f"sim-{number:02d}" for number in range(1, k + 1)),
+        loadings=np.linspace(*_LOADING_RANGE, k)[order],
+        thresholds=np.linspace(-_THRESHOLD_RANGE, _THRESHOLD_RANGE, k),
+        abilities=np.linspace(*_ABILITY_RANGE, k)[order[::-1]],
+        self_knowledge=_self_knowledge(self_knowledge, k),
+        scores=scores,
+        easiness=r * scores + np.sqrt(1 - r**2) * generator.standard_normal(n),
+        easiness_loading=c,
+        easiness_correlation=r,
+    )
+    says_yes, is_correct = _answers(truth, generator)
+    return SimulatedStudy(
+        confidence=simulated_responses(says_yes, truth.models),
+        correctness=simulated_responses(is_correct, truth.models),
+        truth=truth,
+    )
+
+
+def _scattered(k: int) -> IntArray:
+    """Return an order of k things in which neighbours lie far apart."""
+    golden = (np.sqrt(5.0) - 1.0) / 2.0
+    return np.asarray(np.argsort(np.arange(k) * golden % 1.0), dtype=np.int64)
+
+
+def _self_knowledge(given: Mapping[int, float] | None, k: int) -> FloatArray:
+    chosen = {i: 0.6 for i in (5, 12) if i < k} if given is None else given
+    weights = np.zeros(k)
+    for model, weight in chosen.items():
+        if not 0 <= model < k or not 0 <= weight <= 1:
+            msg = (
+                f"self_knowledge={{{model}: {weight}}}: models are counted 0 to {k - 1}, weights "
+                "lie between 0 and 1"
+            )
+            raise OptionError(msg)
+        weights[model] = weight
+    return weights
+
+
+def _answers(truth: StudyTruth, generator: np.random.Generator) -> tuple[BoolArray, BoolArray]:
+    """Draw what each model says and whether it is correct (models, questions)."""
+    shape = (len(truth.models), len(truth.scores))
+    private = truth.self_knowledge[:, None] * generator.standard_normal(shape)
+    rest = np.sqrt(1.0 - truth.self_knowledge**2)[:, None]
+    a, c = truth.loadings[:, None], truth.easiness_loading
+    own = private + rest * generator.standard_normal(shape)
+    says_yes = a * truth.scores + np.sqrt(1.0 - a**2) * own > truth.thresholds[:, None]
+    own = private + rest * generator.standard_normal(shape)
+    correct = c * truth.easiness + np.sqrt(1.0 - c**2) * own > -truth.abilities[:, None]
+    return says_yes, correct
+
+
+def simulated_responses(yes: BoolArray, models: Labels) -> Responses:
+    """Return simulated answers as `Responses` whose coding says that they are simulated."""
+    return Responses(
+        codes=yes.astype(np.int16),
+        missing=np.zeros(yes.shape, dtype=np.bool_),
+        models=models,
+        questions=tuple(f"q{number:04d}" for number in range(1, yes.shape[1] + 1)),
+        coding=SIMULATED,
+    )
