@@ -1,0 +1,189 @@
+"""`Null`: an observed statistic beside its distribution under a null hypothesis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Alternative = Literal["greater", "less", "two-sided"]
+
+
+def exceedance_p_value(
+    observed: FloatArray, draws: FloatArray, *, alternative: Alternative = "greater"
+) -> FloatArray:
+    """P-values (b + 1) / (n + 1), b the draws at least as extreme as the observed value.
+
+    The added one counts the observed table among the replicates, which makes the test exact
+    [1]_. NaN where the observed value or a draw is not a number.
+
+    References
+    ----------
+    .. [1] Phipson, B., & Smyth, G. K. (2010). Permutation p-values should never be zero.
+       Statistical Applications in Genetics and Molecular Biology, 9(1), 39.
+       https://doi.org/10.2202/1544-6115.1585
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> float(exceedance_p_value(np.array(3.0), np.arange(4.0)))
+    0.4
+    """
+    check_choice("alternative", alternative, Alternative)
+    n = draws.shape[0]
+    # Ties up to rounding are ties: sums in another order must not change a p-value.
+    slack = 1e-12 * np.maximum(np.abs(observed), 1e-3)
+    above = (1 + np.sum(draws >= observed - slack, axis=0)) / (n + 1)
+    below = (1 + np.sum(draws <= observed + slack, axis=0)) / (n + 1)
+    values = {
+        "greater": above,
+        "less": below,
+        "two-sided": np.minimum(1.0, 2.0 * np.minimum(above, below)),
+    }[alternative]
+    undefined = np.isnan(observed) | np.isnan(draws).any(axis=0)
+    return np.where(undefined, np.nan, values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Mixing:
+    """Whether curveball trades have forgotten the observed table.
+
+    Attributes
+    ----------
+    trades : ndarray of shape (s,)
+        Numbers of trades looked at; the last is the number made for each replicate.
+    changed : ndarray of shape (s,)
+        Mean share of cells that differ from the observed table.
+    z : float
+        Largest standardised difference, over the statistic's entries, between replicates stopped
+        halfway and replicates run to the end; beyond about 3, raise ``trades``.
+    """
+
+    trades: FloatArray  # (s,)
+    changed: FloatArray  # (s,)
+    z: float
+
+    def __repr__(self) -> str:
+        return (
+            f"Mixing after {int(self.trades[-1])} trades: {self.changed[-1]:.1%} of cells changed "
+            f"({self.changed[-2]:.1%} halfway), statistic z = {self.z:.2f} between the two"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Null(Result):
+    """An observed statistic and its replicates under a null hypothesis.
+
+    Attributes
+    ----------
+    observed : ndarray of shape (...)
+        The statistic of the data.
+    draws : ndarray of shape (n, ...)
+        The statistic of each replicate.
+    p_value : ndarray of shape (...)
+        (b + 1) / (n + 1), b the replicates at least as extreme.
+    p_value_se : ndarray of shape (...)
+        Its Monte Carlo standard error.
+    n : int
+        Replicates done (fewer than asked for after an interrupt).
+    scheme : str
+        What the null keeps: "within_model", "within_question", "both_margins", "one_factor".
+    statistic : str
+        Name of the statistic.
+    alternative : str
+        "greater", "less" or "two-sided".
+    mixing : Mixing or None
+        Diagnostic of the Markov chain behind "both_margins".
+    """
+
+    observed: FloatArray  # (...)
+    draws: FloatArray  # (n, ...)
+    p_value: FloatArray  # (...)
+    p_value_se: FloatArray  # (...)
+    n: int
+    scheme: str
+    statistic: str
+    alternative: Alternative
+    mixing: Mixing | None = None
+
+    @classmethod
+    def compare(
+        cls,
+        observed: FloatArray,
+        draws: FloatArray,
+        *,
+        scheme: str,
+        statistic: str,
+        alternative: Alternative,
+        mixing: Mixing | None = None,
+    ) -> Null:
+        """Set an observed statistic beside its replicates."""
+        p = exceedance_p_value(observed, draws, alternative=alternative)
+        n = draws.shape[0]
+        return cls(
+            observed=observed,
+            draws=draws,
+            p_value=p,
+            p_value_se=np.sqrt(p * (1.0 - p) / (n + 1)),
+            n=n,
+            scheme=scheme,
+            statistic=statistic,
+            alternative=alternative,
+            mixing=mixing,
+        )
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean of the replicates."""
+        return np.asarray(self.draws.mean(axis=0))
+
+    @property
+    def sd(self) -> FloatArray:
+        """Standard deviation of the replicates."""
+        return np.asarray(self.draws.std(axis=0, ddof=1))
+
+    def quantile(self, q: float | list[float]) -> FloatArray:
+        """Quantiles of the replicates, shape (len(q), ...) or (...) for a single one."""
+        return np.asarray(np.quantile(self.draws, q, axis=0))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per entry of the statistic."""
+        import pandas as pd
+
+        low, middle, high = (np.ravel(x) for x in self.quantile([0.05, 0.5, 0.95]))
+        return pd.DataFrame(
+            {
+                "entry": np.arange(1, np.size(self.observed) + 1),
+                "observed": np.ravel(self.observed),
+                "null_mean": np.ravel(self.mean),
+                "null_05": low,
+                "null_50": middle,
+                "null_95": high,
+                "p_value": np.ravel(self.p_value),
+                "p_value_se": np.ravel(self.p_value_se),
+            }
+        )
+
+    def __repr__(self) -> str:
+        lines = [f"Null ({self.scheme}) of {self.statistic}: {self.n} replicates"]
+        lines.append(f"  {'entry':>5}{'observed':>11}{'null mean':>11}{'null 95%':>11}{'p':>9}")
+        high = np.ravel(self.quantile(0.95))
+        rows = zip(
+            np.ravel(self.observed), np.ravel(self.mean), high, np.ravel(self.p_value), strict=True
+        )
+        for i, (observed, mean, top, p) in enumerate(rows):
+            if i == 8:
+                lines.append(f"  ... {np.size(self.observed) - 8} more: to_frame()")
+                break
+            lines.append(f"  {i + 1:>5}{observed:>11.4f}{mean:>11.4f}{top:>11.4f}{p:>9.4f}")
+        if self.mixing is not None:
+            lines.append(f"  {self.mixing!r}")
+        return "\n".join(lines)

@@ -1,0 +1,142 @@
+"""`one_factor_null`: what a statistic of the correlations is where one factor is all there is."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.errors import OptionError
+from psychollm._base.replicate import replicate
+from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
+from psychollm.data.responses import Responses
+from psychollm.kernels.null_matrices import draw_one_factor
+from psychollm.kernels.one_factor import margin_thresholds
+from psychollm.kernels.pairwise_likelihood import fit_pairwise, pair_margins, start_loadings
+from psychollm.nulls.design import Design, make_design
+from psychollm.nulls.null import Alternative, Null
+from psychollm.nulls.statistics import StackStatistic, Statistic, stack_statistic
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+TOLERANCE = 1e-6
+MAX_STEPS = 200
+
+
+def one_factor_null(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    *,
+    statistic: Statistic = "eigenvalues",
+    n: int = 1000,
+    alternative: Alternative = "greater",
+    loadings: ArrayLike | None = None,
+    empty_cells: EmptyCells = "keep_margins",
+    missing: Missing = "pairwise",
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Null:
+    """Compare a statistic of the tetrachoric matrix with tables that have one factor.
+
+    The parametric bootstrap of the one-factor model: each replicate draws a score for every
+    question and answers from the observed thresholds and the estimated loadings, keeps the
+    pattern of missing answers, and is correlated under the same empty-cell rule. It answers
+    whether a second component is more than one factor with these thresholds produces.
+
+    Parameters
+    ----------
+    responses : Responses, DataFrame, DataArray or array of shape (models, questions)
+        Binary answers.
+    statistic : str or callable
+        As in `permutation_null`.
+    n : int
+        Replicates.
+    alternative : {"greater", "less", "two-sided"}
+        Which side counts as extreme.
+    loadings : array of shape (models,), optional
+        Loadings to simulate from; by default the pairwise-likelihood estimates, which need no
+        empty-cell rule.
+    empty_cells, missing : str
+        Rules of the correlation, the same in data and replicates; see `tetrachoric`.
+    rng, n_jobs, progress
+        As in `permutation_null`.
+
+    Returns
+    -------
+    Null
+        Observed statistic, replicates, p-values with their Monte Carlo error.
+
+    Notes
+    -----
+    A model whose yes rate is extreme can be constant in a replicate; its correlations there count
+    as zero.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> answers = psy.load_example("shared_confidence").confidence
+    >>> null = psy.one_factor_null(answers, n=99, rng=1)
+    >>> bool(null.p_value[1] > 0.05)
+    True
+    """
+    design = make_design(responses, empty_cells=empty_cells, missing=missing)
+    name, compute = stack_statistic(statistic)
+    size = _check_loadings(loadings, design) if loadings is not None else fit_loadings(design)
+    counts = (
+        np.array(design.counts.joint),
+        np.array(design.counts.yes),
+        np.array(design.counts.n),
+    )
+    cuts = margin_thresholds(counts)
+    task = partial(_one_factor_block, design=design, loadings=size, cuts=cuts, compute=compute)
+    draws = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="one-factor null")
+    return Null.compare(
+        compute(*design.observed())[0],
+        draws,
+        scheme="one_factor",
+        statistic=name,
+        alternative=alternative,
+    )
+
+
+def fit_loadings(design: Design) -> FloatArray:
+    """Fit the one-factor model by pairwise likelihood; returns loadings, shape (k,)."""
+    counts = (
+        np.array(design.counts.joint),
+        np.array(design.counts.yes),
+        np.array(design.counts.n),
+    )
+    shape = counts[0].shape
+    tau, rate, loadings = np.empty(shape), np.empty(shape), np.empty(shape[0])
+    pair_margins(counts[1], counts[2], tau, rate)
+    start_loadings(counts, tau, loadings)
+    fit_pairwise(counts, tau, rate, loadings, TOLERANCE, MAX_STEPS)
+    return loadings
+
+
+def _one_factor_block(
+    seeds: WordArray,
+    *,
+    design: Design,
+    loadings: FloatArray,
+    cuts: FloatArray,
+    compute: StackStatistic,
+) -> FloatArray:
+    """Statistics of the replicates of some seeds."""
+    matrices, thresholds = draw_one_factor(
+        seeds, loadings, cuts, design.packed, design.workspace(), design.rule, design.fixed
+    )
+    return compute(matrices, thresholds)
+
+
+def _check_loadings(loadings: ArrayLike, design: Design) -> FloatArray:
+    """Return the loadings as an array inside (-1, 1)."""
+    array = np.array(loadings, dtype=np.float64)
+    k = len(design.counts.labels)
+    if array.shape != (k,) or not (np.abs(array) < 1).all():
+        msg = f"loadings must be {k} numbers between -1 and 1 (both excluded), one per model"
+        raise OptionError(msg)
+    return array

@@ -1,0 +1,167 @@
+"""`permutation_null`: what a statistic of the correlations is where no shared signal is."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count, check_generator
+from psychollm._base.replicate import replicate, replicate_seeds
+from psychollm._base.types import (
+    EmptyCells,
+    FloatArray,
+    Missing,
+    RandomState,
+    WordArray,
+)
+from psychollm.data.responses import Responses
+from psychollm.kernels.null_matrices import (
+    BOTH_MARGINS,
+    WITHIN_MODEL,
+    WITHIN_QUESTION,
+    draw_permuted,
+    trade_path,
+)
+from psychollm.nulls.design import Design, make_design
+from psychollm.nulls.null import Alternative, Mixing, Null
+from psychollm.nulls.statistics import StackStatistic, Statistic, stack_statistic
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+Scheme: TypeAlias = Literal["within_model", "within_question", "both_margins"]
+SCHEMES = {
+    "within_model": WITHIN_MODEL,
+    "within_question": WITHIN_QUESTION,
+    "both_margins": BOTH_MARGINS,
+}
+# Chains looked at by the mixing diagnostic, and trades per model by default: every model then
+# trades 80 times on average, each time redistributing all it does not share with its partner.
+MIXING_CHAINS = 40
+TRADES_PER_MODEL = 40
+
+
+def permutation_null(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    *,
+    statistic: Statistic = "eigenvalues",
+    scheme: Scheme = "within_model",
+    n: int = 1000,
+    alternative: Alternative = "greater",
+    empty_cells: EmptyCells = "keep_margins",
+    missing: Missing = "pairwise",
+    trades: int | None = None,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Null:
+    """Compare a statistic of the tetrachoric matrix with shuffled tables.
+
+    Parameters
+    ----------
+    responses : Responses, DataFrame, DataArray or array of shape (models, questions)
+        Binary answers. Missing answers stay where they are.
+    statistic : str or callable
+        ``"eigenvalues"``, ``"shares"``, ``"negative_mass"``, ``"mean_correlation"``,
+        ``"quadratic_r2"`` (of first loadings on thresholds), ``"second_loadings"``, or a function
+        of a correlation matrix (k, k) returning a number or an array.
+    scheme : {"within_model", "within_question", "both_margins"}
+        ``"within_model"`` shuffles each model's answers over questions and keeps its yes rate: no
+        shared signal at all. ``"within_question"`` shuffles each question's answers over models
+        and keeps its yes rate: models are exchangeable, the shared difficulty stays.
+        ``"both_margins"`` keeps both, by curveball trades: what remains is what models agree on
+        beyond their yes rates and the questions' difficulty.
+    n : int
+        Replicates.
+    alternative : {"greater", "less", "two-sided"}
+        Which side counts as extreme.
+    empty_cells, missing : str
+        Rules of the correlation, the same in data and replicates; see `tetrachoric`.
+    trades : int, optional
+        Trades per replicate for ``"both_margins"``; 40 per model by default.
+    rng : Generator, int or None
+        Seed. The answer is the same to the last bit for any `n_jobs`.
+    n_jobs : int or None
+        Workers (threads); -1 for all processors.
+    progress : bool
+        Show a progress bar.
+
+    Returns
+    -------
+    Null
+        Observed statistic, replicates, p-values with their Monte Carlo error.
+
+    Raises
+    ------
+    CodeError
+        If a model is constant or a pair of models shares no question.
+
+    Warns
+    -----
+    InterruptedWarning
+        If interrupted from the keyboard; the replicates done so far are returned.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> answers = psy.load_example("shared_confidence").confidence
+    >>> null = psy.permutation_null(answers, n=99, rng=1)
+    >>> float(null.p_value[0])
+    0.01
+    """
+    check_choice("scheme", scheme, Scheme)
+    design = make_design(responses, empty_cells=empty_cells, missing=missing)
+    name, compute = stack_statistic(statistic)
+    k = len(design.counts.labels)
+    n_trades = check_count("trades", TRADES_PER_MODEL * k if trades is None else trades)
+    generator = check_generator(rng)
+    task = partial(_permuted_block, design=design, scheme=scheme, trades=n_trades, compute=compute)
+    draws = replicate(
+        task, n, rng=generator, n_jobs=n_jobs, progress=progress, label=f"{scheme} null"
+    )
+    mixing = _mixing(design, n_trades, compute, generator) if scheme == "both_margins" else None
+    return Null.compare(
+        compute(*design.observed())[0],
+        draws,
+        scheme=scheme,
+        statistic=name,
+        alternative=alternative,
+        mixing=mixing,
+    )
+
+
+def _permuted_block(
+    seeds: WordArray, *, design: Design, scheme: str, trades: int, compute: StackStatistic
+) -> FloatArray:
+    """Statistics of the replicates of some seeds."""
+    matrices, thresholds = draw_permuted(
+        seeds,
+        SCHEMES[scheme],
+        design.packed,
+        design.workspace(),
+        design.rule,
+        design.fixed,
+        trades,
+    )
+    return compute(matrices, thresholds)
+
+
+def _mixing(
+    design: Design, trades: int, compute: StackStatistic, generator: np.random.Generator
+) -> Mixing:
+    """Follow some chains, and compare the statistic halfway with the end."""
+    stops = np.unique(np.maximum(1, trades * np.array([1, 2, 4, 8]) // 8))
+    seeds = replicate_seeds(2 * MIXING_CHAINS, generator)
+    changed = np.mean([trade_path(seed, design.packed, stops) for seed in seeds[:10]], axis=0)
+    half, full = (
+        _permuted_block(s, design=design, scheme="both_margins", trades=t, compute=compute)
+        for s, t in ((seeds[:MIXING_CHAINS], max(1, trades // 2)), (seeds[MIXING_CHAINS:], trades))
+    )
+    error = np.sqrt((half.var(axis=0, ddof=1) + full.var(axis=0, ddof=1)) / MIXING_CHAINS)
+    difference = np.abs(half.mean(axis=0) - full.mean(axis=0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = np.where(error > 1e-12, difference / error, 0.0)
+    return Mixing(trades=stops.astype(np.float64), changed=changed, z=float(np.max(z)))
