@@ -1,0 +1,230 @@
+"""Which respondents can be taken at their word: a screen that flags, explains and drops nothing.
+
+A model whose answers do not vary, run against its own results or repeat another model's tells
+little about what it knows, yet pulls a factor solution. Flags, all with a reason in words:
+
+* too few: fewer than `min_answers` answers;
+* constant: always yes, or always no;
+* near constant: yes rate below `near_constant`, or above 1 - `near_constant`;
+* inverted: its yes goes with wrong answers. Fisher's exact test of its 2 x 2 table of yes and
+  correct, one-sided, adjusted by Holm over the models tested: if no model is inverted, the chance
+  that any is called so is at most `level`, for any number of questions;
+* clone: agreement with another model beyond chance (Cohen's kappa) of at least `clone_agreement`.
+  A kappa of .95 at balanced yes rates is a tetrachoric correlation of .997. Constant and nearly
+  constant models are left out: they agree because they hardly vary.
+
+References
+----------
+Cohen (1960), A coefficient of agreement for nominal scales, Educ. Psychol. Meas. 20, 37-46.
+Holm (1979), A simple sequentially rejective multiple test procedure, Scand. J. Stat. 6, 65-70.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.labels import Labels, listed
+from psychollm.data.responses import ResponsesLike, as_responses
+from psychollm.data.screen_tests import Inversion, agreement_beyond_chance, inversion
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Screen(Result):
+    """What the validity screen found, model by model."""
+
+    models: Labels  # (models,)
+    answered: IntArray  # (models,)
+    yes_rates: FloatArray  # (models,) NaN without answers
+    auroc: FloatArray  # (models,) of yes for correct; below 0.5 = yes goes with wrong answers
+    p_inverted: FloatArray  # (models,) adjusted by Holm; NaN where not tested
+    untested: tuple[str, ...]  # (models,) why p_inverted is NaN, "" where it is not
+    too_few: BoolArray  # (models,)
+    constant: BoolArray  # (models,)
+    near_constant: BoolArray  # (models,)
+    inverted: BoolArray  # (models,)
+    clones: tuple[Labels, ...]  # (models,) the models that answer like it
+    reasons: tuple[tuple[str, ...], ...]  # (models,) a sentence per flag
+    usable: BoolArray  # (models,)
+
+    @property
+    def flagged(self) -> BoolArray:
+        """Whether a model has any flag (models,)."""
+        return np.array([bool(reasons) for reasons in self.reasons])
+
+    def summary(self) -> str:
+        """Say how many models are usable, and for each flagged one why."""
+        head = f"{int(self.usable.sum())} of {len(self.models)} models usable"
+        lines = [
+            f"{model}: {'; '.join(reasons)}{'' if usable else ' [not usable]'}"
+            for model, reasons, usable in zip(self.models, self.reasons, self.usable, strict=True)
+            if reasons
+        ]
+        return "\n".join([f"{head}, {len(lines)} flagged" + (":" if lines else "."), *lines])
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model: numbers, flags, and the reasons as one text."""
+        import pandas as pd
+
+        names = ("answered", "yes_rates", "auroc", "p_inverted", "untested", "too_few")
+        flags = ("constant", "near_constant", "inverted")
+        columns = {name: getattr(self, name) for name in (*names, *flags)}
+        return pd.DataFrame(
+            {
+                "model": pd.Index(self.models, tupleize_cols=False),
+                **columns,
+                "clone": [bool(partners) for partners in self.clones],
+                "usable": self.usable,
+                "reasons": ["; ".join(reasons) for reasons in self.reasons],
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"Screen: {self.summary()}"
+
+
+def validity_screen(
+    confidence: ResponsesLike,
+    correctness: ResponsesLike | None = None,
+    *,
+    min_answers: int = 30,
+    near_constant: float = 0.02,
+    clone_agreement: float = 0.95,
+    level: float = 0.05,
+) -> Screen:
+    """Flag models whose answers cannot be taken at their word; drop none.
+
+    Parameters
+    ----------
+    confidence : Responses, DataFrame, DataArray or array-like (models, questions)
+        What each model said: 1 = yes, 0 = no.
+    correctness : the same, optional
+        Whether it was right, for the same models and questions in any order; without it no model
+        is tested for inversion.
+    min_answers : int
+        Fewer answers are too few.
+    near_constant : float
+        A yes rate this near to 0 or 1 is nearly constant.
+    clone_agreement : float
+        Cohen's kappa from which two models are clones.
+    level : float
+        Chance of calling any model inverted if none is (at most).
+
+    Returns
+    -------
+    Screen
+        A flag, a reason in words and the numbers behind them for each model. `usable` is False
+        for too few answers, constant and inverted models, and all but the first of clones; a
+        nearly constant model stays usable, since it may just be cautious or bold.
+
+    Raises
+    ------
+    LabelError
+        If the two tables do not hold the same models and questions.
+    CodeError
+        If the answers are not binary.
+
+    Examples
+    --------
+    >>> says = np.array([[1, 0] * 20, [1] * 40])
+    >>> right = np.array([[0, 1] * 20, [0, 1] * 20])
+    >>> print(validity_screen(says, right).summary())
+    0 of 2 models usable, 2 flagged:
+    0: inverted: its yes goes with wrong answers (AUROC 0.00, p = 7.3e-12 after Holm's correction)
+    [not usable]
+    1: always says yes (40 answers) [not usable]
+    """
+    said = as_responses(confidence, argument="confidence")
+    check_binary(said, argument="confidence")
+    least = check_count("min_answers", min_answers)
+    margin = check_fraction("near_constant", near_constant, high=0.5)
+    limit = check_fraction("clone_agreement", clone_agreement)
+    level = check_fraction("level", level)
+    n, rates = said.answered, said.yes_rates
+    too_few, constant = n < least, (rates == 0) | (rates == 1)
+    near = ~constant & ((rates < margin) | (rates > 1 - margin))
+    tests = inversion(said, correctness)
+    inverted = tests.p_value <= level
+    kappa, common = agreement_beyond_chance(said, ~(constant | near), least)
+    alike = kappa >= limit
+    sound = ~(too_few | constant | inverted)
+    return Screen(
+        models=said.models,
+        answered=n,
+        yes_rates=rates,
+        auroc=tests.auroc,
+        p_inverted=tests.p_value,
+        untested=tests.untested,
+        too_few=too_few,
+        constant=constant,
+        near_constant=near,
+        inverted=inverted,
+        clones=tuple(tuple(said.models[j] for j in np.flatnonzero(row)) for row in alike),
+        reasons=_joined(
+            _few_reasons(n, too_few, least),
+            _rate_reasons(n, rates, constant, near),
+            _inversion_reasons(tests, inverted),
+            _clone_reasons(said.models, kappa, common, alike),
+        ),
+        usable=sound & ~_repeats(alike, sound),
+    )
+
+
+def _joined(*families: list[str]) -> tuple[tuple[str, ...], ...]:
+    """Collect the reasons of each model from the lists of all models."""
+    return tuple(tuple(filter(None, reasons)) for reasons in zip(*families, strict=True))
+
+
+def _few_reasons(n: IntArray, too_few: BoolArray, least: int) -> list[str]:
+    return [
+        f"too few answers: {count}, at least {least} wanted" if few else ""
+        for count, few in zip(n, too_few, strict=True)
+    ]
+
+
+def _rate_reasons(
+    n: IntArray, rates: FloatArray, constant: BoolArray, near: BoolArray
+) -> list[str]:
+    texts = [""] * len(n)
+    for i in np.flatnonzero(constant):
+        texts[i] = f"always says {'yes' if rates[i] else 'no'} ({n[i]} answers)"
+    for i in np.flatnonzero(near):
+        texts[i] = f"nearly constant: yes to {100 * rates[i]:.2f} % of {n[i]} questions"
+    return texts
+
+
+def _inversion_reasons(tests: Inversion, inverted: BoolArray) -> list[str]:
+    return [
+        "inverted: its yes goes with wrong answers "
+        f"(AUROC {auroc:.2f}, p = {p:.2g} after Holm's correction)"
+        if flag
+        else ""
+        for flag, auroc, p in zip(inverted, tests.auroc, tests.p_value, strict=True)
+    ]
+
+
+def _clone_reasons(
+    models: Labels, kappa: FloatArray, common: FloatArray, alike: BoolArray
+) -> list[str]:
+    texts = [""] * len(models)
+    for i in np.flatnonzero(alike.any(axis=1)):
+        partners = np.flatnonzero(alike[i])
+        nearest = partners[np.argmax(kappa[i, partners])]
+        texts[i] = (
+            f"answers like {listed([models[j] for j in partners])} (agreement beyond chance "
+            f"{kappa[i, nearest]:.3f} over {common[i, nearest]:.0f} questions)"
+        )
+    return texts
+
+
+def _repeats(alike: BoolArray, sound: BoolArray) -> BoolArray:
+    """Tell models that answer like a sound one before them."""
+    earlier = np.tril(alike, -1) & sound
+    return np.asarray(earlier.any(axis=1))

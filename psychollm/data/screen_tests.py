@@ -1,0 +1,149 @@
+"""The two computations of the validity screen: inverted models, and models that answer alike."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import betaln, logsumexp
+
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.pair_counts import PairCounts
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inversion:
+    """Whether each model's yes goes with wrong answers."""
+
+    auroc: FloatArray  # (models,)
+    p_value: FloatArray  # (models,) adjusted by Holm, NaN where not tested
+    untested: tuple[str, ...]  # (models,) why not
+
+
+def inversion(said: Responses, correctness: ResponsesLike | None) -> Inversion:
+    """Test each model's yes against its correctness: is the association negative?
+
+    Parameters
+    ----------
+    said : Responses (models, questions)
+        Yes and no.
+    correctness : the same models and questions, or None
+        Correct and wrong.
+
+    Examples
+    --------
+    >>> said = Responses.from_array([[1, 1, 0, 0]])
+    >>> inversion(said, [[0, 0, 1, 1]]).p_value.round(3)
+    array([0.167])
+    """
+    k = said.n_models
+    if correctness is None:
+        nothing = np.full(k, np.nan)
+        return Inversion(nothing, nothing.copy(), ("no correctness was given",) * k)
+    right = as_responses(correctness, argument="correctness")
+    check_binary(right, argument="correctness")
+    right = said.align(right)
+    both = ~(said.missing | right.missing)
+    yes, correct = (said.codes == 1) & both, (right.codes == 1) & both
+    n, n_yes, n_correct = both.sum(axis=1), yes.sum(axis=1), correct.sum(axis=1)
+    hits = (yes & correct).sum(axis=1)
+    untested = tuple(map(_why_untested, n, n_yes, n_correct))
+    tested = np.array([not reason for reason in untested])
+    p, auroc = np.full(k, np.nan), np.full(k, np.nan)
+    for i in np.flatnonzero(tested):
+        p[i] = fisher_lower(hits[i], n[i], n_yes[i], n_correct[i])
+    hit_rate = np.divide(hits, n_correct, out=auroc.copy(), where=tested)
+    false_rate = np.divide(n_yes - hits, n - n_correct, out=auroc.copy(), where=tested)
+    return Inversion(0.5 * (1.0 + hit_rate - false_rate), holm(p), untested)
+
+
+def _why_untested(n: int, n_yes: int, n_correct: int) -> str:
+    if n == 0:
+        return "no question has both an answer and a correctness"
+    if n_yes in {0, n}:
+        return "always says yes" if n_yes else "always says no"
+    if n_correct in {0, n}:
+        return "always correct" if n_correct else "never correct"
+    return ""
+
+
+def fisher_lower(hits: int, n: int, n_yes: int, n_correct: int) -> float:
+    """Return P(H <= hits) of a hypergeometric count: Fisher's exact test, lower tail.
+
+    Parameters
+    ----------
+    hits : int
+        Questions with yes and correct.
+    n, n_yes, n_correct : int
+        All questions, those with yes, those correct.
+
+    Examples
+    --------
+    >>> round(fisher_lower(0, 4, 2, 2), 4)
+    0.1667
+    """
+    h = np.arange(max(0, n_yes + n_correct - n), hits + 1)
+    terms = (
+        _log_choose(n_correct, h)
+        + _log_choose(n - n_correct, n_yes - h)
+        - _log_choose(n, np.array(n_yes))
+    )
+    return float(min(1.0, np.exp(logsumexp(terms))))
+
+
+def _log_choose(n: int, k: IntArray) -> FloatArray:
+    return np.asarray(-np.log1p(n) - betaln(n - k + 1.0, k + 1.0), dtype=np.float64)
+
+
+def holm(p_values: FloatArray) -> FloatArray:
+    """Return p-values adjusted by Holm; NaN stays and is not counted.
+
+    Examples
+    --------
+    >>> holm(np.array([0.01, np.nan, 0.04, 0.03]))
+    array([0.03,  nan, 0.06, 0.06])
+    """
+    tested = np.flatnonzero(~np.isnan(p_values))
+    order = tested[np.argsort(p_values[tested])]
+    steps = p_values[order] * np.arange(order.size, 0, -1)
+    adjusted = np.full(p_values.shape, np.nan)
+    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
+    return adjusted
+
+
+def agreement_beyond_chance(
+    said: Responses, eligible: BoolArray, min_answers: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return Cohen's kappa of each pair of models, and how many questions both answered.
+
+    Parameters
+    ----------
+    said : Responses (models, questions)
+        Yes and no.
+    eligible : bool array (models,)
+        Which models to compare.
+    min_answers : int
+        Pairs with fewer questions in common are not compared.
+
+    Returns
+    -------
+    kappa, n : arrays (models, models)
+        Kappa is NaN for pairs that are not compared and on the diagonal.
+
+    Examples
+    --------
+    >>> said = Responses.from_array([[1, 0, 1, 0], [1, 0, 1, 0]])
+    >>> agreement_beyond_chance(said, np.array([True, True]), 4)[0]
+    array([[nan,  1.],
+           [ 1., nan]])
+    """
+    counts = PairCounts.count(said)
+    n, own = counts.n, counts.yes
+    other = own.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        observed = (n - own - other + 2.0 * counts.joint) / n
+        expected = (own * other + (n - own) * (n - other)) / n**2
+        kappa = (observed - expected) / (1.0 - expected)
+    compared = eligible[:, None] & eligible & (n >= min_answers)
+    np.fill_diagonal(compared, val=False)
+    return np.where(compared, kappa, np.nan), n
