@@ -44,7 +44,7 @@ class Tables:
 class Counting:
     """Joint counts of all pairs."""
 
-    params = ((19, 10_000), (200, 2_000))
+    params = ([(19, 10_000), (200, 2_000)],)
     param_names = ("size",)
 
     def setup(self, size: tuple[int, int]) -> None:

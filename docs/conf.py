@@ -28,12 +28,14 @@ myst_heading_anchors = 3
 html_math_renderer = "mathml"
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json", "gallery/*.zip"]
-default_role = "autolink"
+default_role = "code"
 nitpicky = True
+suppress_warnings = ["config.cache"]  # sphinx-gallery sorts by a class
 
 # Docstrings carry shapes and units; annotations are read by the type checker.
 autodoc_typehints = "none"
 autosummary_generate = True
+templates_path = ["_templates"]
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 
@@ -62,4 +64,5 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
-html_sidebars = {"changelog": []}
+# Pages without pages below them need no column on the left.
+html_sidebars = {page: [] for page in ("start", "choose", "theory", "design", "changelog")}

@@ -19,8 +19,8 @@ def block(self: HTML5Translator, node: nodes.math_block) -> None:
     if node.get("ids"):
         attributes["ids"] = node["ids"]
     self.body.append(self.starttag(node, "div", **attributes))
-    self.body.append(latex2mathml.tex2mathml(node.astext(), as_block=True))
-    self.body.append(f"{number}</div>\n")
+    self.body.append(number + latex2mathml.tex2mathml(node.astext(), as_block=True))
+    self.body.append("</div>\n")
     raise nodes.SkipNode
 
 

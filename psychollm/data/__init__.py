@@ -1,1 +1,28 @@
-"""Floor 2: the table of responses, and everything that reads, checks, counts or simulates one."""
+"""Floor 2: the table of responses, and all that reads, checks, counts or simulates one."""
+
+from psychollm.data.alignment import Common, common
+from psychollm.data.examples import Example, load_example
+from psychollm.data.pair_counts import PairCounts
+from psychollm.data.readers import read_responses
+from psychollm.data.responses import Responses, as_responses
+from psychollm.data.screen import Screen, validity_screen
+from psychollm.data.simulate import Simulated, simulate_factor
+from psychollm.data.simulate_study import SimulatedStudy, StudyTruth, simulate_study
+
+__all__ = [
+    "Common",
+    "Example",
+    "PairCounts",
+    "Responses",
+    "Screen",
+    "Simulated",
+    "SimulatedStudy",
+    "StudyTruth",
+    "as_responses",
+    "common",
+    "load_example",
+    "read_responses",
+    "simulate_factor",
+    "simulate_study",
+    "validity_screen",
+]

@@ -1,1 +1,7 @@
 """Floor 3: what a statistic looks like where there is nothing to find, or exactly one factor."""
+
+from psychollm.nulls.null import Mixing, Null
+from psychollm.nulls.one_factor import one_factor_null
+from psychollm.nulls.permutation import permutation_null
+
+__all__ = ["Mixing", "Null", "one_factor_null", "permutation_null"]
