@@ -8,15 +8,9 @@ A model says yes where :math:`\lambda f + \sqrt{1 - \lambda^2}\,e > \tau`, so wi
 Phi is bracketed by a table with 64 entries per unit; the exact function is called only where u
 falls into the bracket (at most 0.7 % of draws), so that the draws are exact and branch-free.
 
-The statistic of a replicate is the largest eigenvalue of the standardised residuals
-
-.. math:: z_{ij} = \frac{n_{11} - n P_{11}(\hat\lambda_i\hat\lambda_j)}
-                        {\sqrt{n / H_{ij} + 1/2}}, \qquad z_{ii} = 0,               \quad (2)
-
-with n/H the variance of the joint count given both margins (`kernels.pairwise_likelihood`). A
-second factor pushes z up within and down between the groups of models it separates: one large
-eigenvalue. The half count in the denominator keeps single answers in cells that expect none
-from deciding.
+The statistic of a replicate is the largest eigenvalue of the standardised residuals of the pair
+counts, equation (3) of `kernels.pairwise_likelihood`. A second factor pushes them up within and
+down between the groups of models it separates: one large eigenvalue.
 """
 
 import math
@@ -24,10 +18,14 @@ import math
 import numpy as np
 
 from psychollm.kernels._jit import njit
-from psychollm.kernels.discordance import pair_cells
 from psychollm.kernels.normal import normal_cdf
 from psychollm.kernels.pair_counts import count_pairs, count_with_missing
-from psychollm.kernels.pairwise_likelihood import fit_pairwise, pair_margins, start_loadings
+from psychollm.kernels.pairwise_likelihood import (
+    fit_pairwise,
+    pair_margins,
+    residuals,
+    start_loadings,
+)
 from psychollm.kernels.random import normal, seed_stream, uniform
 from psychollm.kernels.symmetric import largest_eigenvalue
 
@@ -42,7 +40,6 @@ TABLE = np.array(
     + [1.0]
 )
 ONE = np.uint64(1)
-HALF_COUNT = 0.5
 TOLERANCE = 1e-3
 MAX_STEPS = 100
 NO_THRESHOLD = 9.0
@@ -99,25 +96,8 @@ def count_answers(yes, answered, counts):  # type: ignore[no-untyped-def]
 
 
 @njit
-def residuals(counts, tau, rate, loading, z):  # type: ignore[no-untyped-def]
-    """Fill z (k, k) with the standardised residuals (2); zero where a pair says nothing."""
-    joint, _, n = counts
-    for i in range(loading.size):
-        z[i, i] = 0.0
-        for j in range(i):
-            z[i, j] = z[j, i] = 0.0
-            if tau[i, j] != tau[i, j]:
-                continue
-            r = loading[i] * loading[j]
-            p = pair_cells(tau[i, j], tau[j, i], rate[i, j], rate[j, i], r)
-            variance = n[i, j] / (1.0 / p[0] + 1.0 / p[1] + 1.0 / p[2] + 1.0 / p[3])
-            d = joint[i, j] - n[i, j] * p[0]
-            z[i, j] = z[j, i] = d / math.sqrt(variance + HALF_COUNT)
-
-
-@njit
 def residual_statistic(counts, loading, fit, warm):  # type: ignore[no-untyped-def]
-    """Return the largest eigenvalue of (2); the loadings are fitted in place where `fit`."""
+    """Return the largest eigenvalue of the residuals; the loadings are fitted in place where `fit`."""
     k = loading.size
     tau, rate, z = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
     pair_margins(counts[1], counts[2], tau, rate)
@@ -125,7 +105,7 @@ def residual_statistic(counts, loading, fit, warm):  # type: ignore[no-untyped-d
         if not warm:
             start_loadings(counts, tau, loading)
         fit_pairwise(counts, tau, rate, loading, TOLERANCE, MAX_STEPS)
-    residuals(counts, tau, rate, loading, z)
+    residuals(counts, tau, rate, loading.reshape((k, 1)), z)
     return largest_eigenvalue(z)
 
 
@@ -143,7 +123,7 @@ def margin_thresholds(counts):  # type: ignore[no-untyped-def]
 
 @njit
 def draw_statistics(loadings, thresholds, n_questions, answered, n, fit, seeds):  # type: ignore[no-untyped-def]
-    """Draw the statistic of (2) for each seed (m, 2) under the one-factor model given.
+    """Draw the statistic for each seed (m, 2) under the one-factor model given.
 
     ``n`` (k, k) holds the questions both answered; ``fit`` refits the loadings in each replicate,
     otherwise residuals are taken at the loadings given (zero loadings: independence).

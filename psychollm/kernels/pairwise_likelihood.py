@@ -17,6 +17,12 @@ information: pairs with extreme thresholds hardly count. Fisher scoring runs in
 :math:`z = \mathrm{artanh}\,\lambda`, damped (Levenberg-Marquardt) where a step would not climb,
 and stops at :math:`|\lambda| = 0.9995`: a loading that wants to be 1 stays there, flagged.
 
+Given both margins, a joint count varies by :math:`n/H`. Its standardised residual is
+
+.. math:: z_{ij} = \frac{n_{11} - n P_{11}}{\sqrt{n/H_{ij} + 1/2}}, \qquad z_{ii} = 0,   \quad (3)
+
+where the half count keeps single answers in cells that expect none from deciding.
+
 References
 ----------
 Katsikatsou, M., Moustaki, I., Yang-Wallentin, F., & Jöreskog, K. G. (2012). Pairwise likelihood
@@ -38,6 +44,7 @@ BOUND = 0.9995
 Z_BOUND = math.atanh(BOUND)
 START_BOUND = 0.95
 RIDGE = 1e-9
+HALF_COUNT = 0.5
 CONVERGED, STALLED, OUT_OF_STEPS = 0, 1, 2
 
 
@@ -202,3 +209,37 @@ def start_loadings(counts, tau, loading):  # type: ignore[no-untyped-def]
     for i in range(k):
         first = direction[i] * math.sqrt(length)
         loading[i] = min(START_BOUND, max(-START_BOUND, first))
+
+
+@njit
+def residuals(counts, tau, rate, loading, z):  # type: ignore[no-untyped-def]
+    """Fill z (k, k) with (3) at loadings (k, m); zero where a pair says nothing."""
+    joint, _, n = counts
+    for i in range(loading.shape[0]):
+        z[i, i] = 0.0
+        for j in range(i):
+            z[i, j] = z[j, i] = 0.0
+            if tau[i, j] != tau[i, j]:
+                continue
+            r = 0.0
+            for a in range(loading.shape[1]):
+                r += loading[i, a] * loading[j, a]
+            p = pair_cells(tau[i, j], tau[j, i], rate[i, j], rate[j, i], r)
+            variance = n[i, j] / (1.0 / p[0] + 1.0 / p[1] + 1.0 / p[2] + 1.0 / p[3])
+            d = joint[i, j] - n[i, j] * p[0]
+            z[i, j] = z[j, i] = d / math.sqrt(variance + HALF_COUNT)
+
+
+@njit
+def pair_weights(tau, rate, loading, weight, density, joint):  # type: ignore[no-untyped-def]
+    """Fill phi2 H, phi2 and P11 (k, k); zero on the diagonal and where a pair says nothing."""
+    weight[:], density[:], joint[:] = 0.0, 0.0, 0.0
+    for i in range(loading.size):
+        for j in range(i):
+            if tau[i, j] == tau[i, j]:
+                r = loading[i] * loading[j]
+                p = pair_cells(tau[i, j], tau[j, i], rate[i, j], rate[j, i], r)
+                spread = 1.0 / p[0] + 1.0 / p[1] + 1.0 / p[2] + 1.0 / p[3]
+                density[i, j] = density[j, i] = bvn_pdf(tau[i, j], tau[j, i], r)
+                weight[i, j] = weight[j, i] = density[i, j] * spread
+                joint[i, j] = joint[j, i] = p[0]

@@ -1,0 +1,330 @@
+"""The precision-weighted factor solution: loadings from pair counts, each pair by its information.
+
+No correlation matrix stands in between, hence no rule for empty cells, no smoothing and no
+negative eigenvalue: the mathematics is in `psychollm.kernels.pairwise_likelihood`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.checks import check_count
+from psychollm._base.convergence import Convergence
+from psychollm._base.errors import ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.pair_counts import PairCounts
+from psychollm.data.responses import Responses, as_responses
+from psychollm.factor.pairwise_errors import pairwise_errors
+from psychollm.kernels.pairwise_factors import add_factor, fit_pairwise_factors
+from psychollm.kernels.pairwise_likelihood import (
+    BOUND,
+    CONVERGED,
+    STALLED,
+    fit_pairwise,
+    pair_margins,
+    residuals,
+    start_loadings,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+TOLERANCE = 1e-8
+GAIN = 1e-6
+MAX_STEPS = 500
+AT_BOUND = BOUND - 1e-6
+_ENDINGS = {CONVERGED: "converged", STALLED: "no step climbs any further"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class PairwiseFactor(Result):
+    """Loadings on one shared factor, from pair counts alone.
+
+    Attributes
+    ----------
+    loadings : ndarray of shape (k,)
+        Correlation of each model's latent answer with the factor; NaN where `reasons` says why.
+        The sign is such that most loadings are positive.
+    se : ndarray of shape (k,)
+        Standard errors from the variation of scores over questions, thresholds estimated; NaN
+        where only counts were given, and at the bound.
+    thresholds : ndarray of shape (k,)
+        Latent value above which a model says yes: high for cautious models.
+    at_bound : ndarray of shape (k,)
+        Whether a loading would be 1 or more (a Heywood case).
+    log_likelihood : float
+        Pairwise log-likelihood: compares solutions for the same counts only.
+    residuals : ndarray of shape (k, k)
+        Observed minus expected joint yes counts, in standard errors (given the margins, plus half
+        a count); zero on the diagonal and where a pair says nothing.
+    share : float
+        Mean squared loading: the share of latent variance that the factor explains.
+    reasons : tuple
+        Why a loading is undefined, or "" .
+    labels : tuple
+        Names of the models.
+    convergence : Convergence
+        How the iteration ended.
+    """
+
+    loadings: FloatArray  # (k,)
+    se: FloatArray  # (k,)
+    thresholds: FloatArray  # (k,)
+    at_bound: BoolArray  # (k,)
+    log_likelihood: float
+    residuals: FloatArray  # (k, k)
+    share: float
+    reasons: tuple[str, ...]  # k
+    labels: tuple[Hashable, ...]  # k
+    convergence: Convergence
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per model."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "model": list(self.labels),
+                "loading": self.loadings,
+                "se": self.se,
+                "threshold": self.thresholds,
+                "at_bound": self.at_bound,
+                "reason": list(self.reasons),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class PairwiseFactors(Result):
+    """Loadings on several orthogonal factors, from pair counts alone, in principal axes.
+
+    Attributes
+    ----------
+    loadings : ndarray of shape (k, m)
+        Columns by falling share, the sum of each positive; NaN where a model says nothing.
+    shares : ndarray of shape (m,)
+        Mean squared loading of each factor.
+    thresholds : ndarray of shape (k,)
+        As in `PairwiseFactor`.
+    log_likelihood : float
+        Pairwise log-likelihood.
+    labels : tuple
+        Names of the models.
+    convergence : Convergence
+        How the iteration ended.
+    """
+
+    loadings: FloatArray  # (k, m)
+    shares: FloatArray  # (m,)
+    thresholds: FloatArray  # (k,)
+    log_likelihood: float
+    labels: tuple[Hashable, ...]  # k
+    convergence: Convergence
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per model and factor."""
+        import pandas as pd
+
+        k, m = self.loadings.shape
+        return pd.DataFrame(
+            {
+                "model": np.repeat(np.array(self.labels, dtype=object), m),
+                "factor": np.tile(np.arange(1, m + 1), k),
+                "loading": self.loadings.ravel(),
+            }
+        )
+
+
+def pairwise_factor(
+    responses: Responses | PairCounts | pd.DataFrame | ArrayLike,
+) -> PairwiseFactor:
+    """Fit one factor to pair counts by two-step pairwise likelihood.
+
+    Parameters
+    ----------
+    responses : Responses, PairCounts, or table of shape (models, questions)
+        Binary answers, or their counts (then without standard errors).
+
+    Raises
+    ------
+    ShapeError
+        If fewer than three models vary: the loadings are then not identified.
+
+    References
+    ----------
+    Katsikatsou, M., Moustaki, I., Yang-Wallentin, F., & Jöreskog, K. G. (2012). Computational
+    Statistics & Data Analysis, 56(12), 4243-4258. https://doi.org/10.1016/j.csda.2012.04.010
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> from psychollm.factor.pairwise import pairwise_factor
+    >>> data = psy.simulate_factor(
+    ...     loadings=[0.9, 0.7, 0.8, 0.6], thresholds=[0, 1, -1, 0], n_questions=9000, rng=1
+    ... )
+    >>> pairwise_factor(data.responses).loadings.round(1)
+    array([0.9, 0.7, 0.8, 0.6])
+    """
+    table, pairs = _count(responses)
+    counts, tau, rate = kernel_counts(pairs)
+    reasons = _reasons(pairs, tau)
+    if sum(not reason for reason in reasons) < 3:
+        msg = "one factor needs at least three models whose answers vary together: " + "; ".join(
+            f"{m!r} {why}" for m, why in zip(pairs.labels, reasons, strict=True) if why
+        )
+        raise ShapeError(msg)
+    loadings = np.empty(len(pairs.labels))
+    start_loadings(counts, tau, loadings)
+    value, steps, status = fit_pairwise(counts, tau, rate, loadings, TOLERANCE, MAX_STEPS)
+    convergence = _ending(status, steps, value)
+    convergence.warn("the pairwise factor solution")
+    silent = np.array([bool(reason) for reason in reasons])
+    loadings[silent] = 0.0
+    loadings *= -1.0 if loadings.sum() < 0.0 else 1.0
+    z = np.empty_like(tau)
+    residuals(counts, tau, rate, loadings[:, None], z)
+    at_bound = np.abs(loadings) >= AT_BOUND
+    if table is None:
+        se = np.full(loadings.size, np.nan)
+    else:
+        se = pairwise_errors(table, tau, rate, pairs.n, loadings, free=~(silent | at_bound))
+    return PairwiseFactor(
+        loadings=np.where(silent, np.nan, loadings),
+        se=se,
+        thresholds=np.diagonal(tau).copy(),
+        at_bound=at_bound,
+        log_likelihood=value,
+        residuals=z,
+        share=float(np.mean(loadings[~silent] ** 2)),
+        reasons=reasons,
+        labels=pairs.labels,
+        convergence=convergence,
+    )
+
+
+def pairwise_factors(
+    responses: Responses | PairCounts | pd.DataFrame | ArrayLike, *, n_factors: int = 2
+) -> PairwiseFactors:
+    """Fit several orthogonal factors to pair counts by two-step pairwise likelihood.
+
+    Factors are added one at a time from the residuals of the last solution, then all loadings
+    are fitted together. The share of a second factor is thus measured without a rule for empty
+    cells; in one-factor data it is small but never zero (what noise gives).
+
+    Parameters
+    ----------
+    responses : Responses, PairCounts, or table of shape (models, questions)
+        Binary answers, or their counts.
+    n_factors : int
+        Number of factors m.
+
+    Raises
+    ------
+    ShapeError
+        If fewer than ``2 m + 1`` models vary.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> from psychollm.factor.pairwise import pairwise_factors
+    >>> data = psy.simulate_factor(
+    ...     loadings=[0.7] * 6, thresholds=[0, 1, -1] * 2, n_questions=9000, rng=1
+    ... )
+    >>> pairwise_factors(data.responses).shares.round(1)
+    array([0.5, 0. ])
+    """
+    check_count("n_factors", n_factors)
+    _, pairs = _count(responses)
+    counts, tau, rate = kernel_counts(pairs)
+    silent = np.array([bool(reason) for reason in _reasons(pairs, tau)])
+    if np.sum(~silent) < 2 * n_factors + 1:
+        msg = (
+            f"n_factors={n_factors} needs at least {2 * n_factors + 1} models whose answers vary, "
+            f"got {np.sum(~silent)}"
+        )
+        raise ShapeError(msg)
+    first = np.empty(silent.size)
+    start_loadings(counts, tau, first)
+    value, steps, status = fit_pairwise(counts, tau, rate, first, TOLERANCE, MAX_STEPS)
+    loadings = first[:, None]
+    for _ in range(n_factors - 1):
+        loadings = _widened(counts, tau, rate, loadings)
+        value, steps, status = fit_pairwise_factors(counts, tau, rate, loadings, GAIN, MAX_STEPS)
+    convergence = _ending(status, steps, value)
+    convergence.warn("the pairwise factor solution")
+    loadings = principal_axes(np.where(silent[:, None], 0.0, loadings))
+    return PairwiseFactors(
+        loadings=np.where(silent[:, None], np.nan, loadings),
+        shares=np.sum(loadings**2, axis=0) / np.sum(~silent),
+        thresholds=np.diagonal(tau).copy(),
+        log_likelihood=value,
+        labels=pairs.labels,
+        convergence=convergence,
+    )
+
+
+def principal_axes(loadings: FloatArray) -> FloatArray:
+    """Rotate loadings (k, m) so that columns are orthogonal, by falling share, sums positive."""
+    left, singular, _ = np.linalg.svd(loadings, full_matrices=False)
+    rotated = left * singular
+    signs = np.where(rotated.sum(axis=0) < 0.0, -1.0, 1.0)
+    return np.asarray(rotated * signs, dtype=np.float64)
+
+
+def kernel_counts(
+    pairs: PairCounts,
+) -> tuple[tuple[FloatArray, FloatArray, FloatArray], FloatArray, FloatArray]:
+    """Return ((joint, yes, n), thresholds (k, k), yes rates (k, k)) as the kernels take them."""
+    # Copies: the kernels are compiled once, for arrays that may be written.
+    counts = (pairs.joint.copy(), pairs.yes.copy(), pairs.n.copy())
+    tau, rate = np.empty_like(counts[0]), np.empty_like(counts[0])
+    pair_margins(counts[1], counts[2], tau, rate)
+    return counts, tau, rate
+
+
+def _count(responses: object) -> tuple[Responses | None, PairCounts]:
+    if isinstance(responses, PairCounts):
+        return None, responses
+    table = as_responses(responses)
+    return table, PairCounts.count(table)
+
+
+def _reasons(pairs: PairCounts, tau: FloatArray) -> tuple[str, ...]:
+    """Say for each model why it has no loading, "" where it has one."""
+    reasons = []
+    for i in range(len(pairs.labels)):
+        others = np.delete(tau[i], i)
+        if pairs.n[i, i] == 0:
+            reasons.append("answered nothing")
+        elif not np.isfinite(tau[i, i]):
+            reasons.append("always gave the same answer")
+        elif np.all(np.isnan(others)):
+            reasons.append("shares no varying answers with another model")
+        else:
+            reasons.append("")
+    return tuple(reasons)
+
+
+def _widened(
+    counts: tuple[FloatArray, ...], tau: FloatArray, rate: FloatArray, loadings: FloatArray
+) -> FloatArray:
+    """Add a column to loadings (k, m) in the main direction of the residuals."""
+    k, m = loadings.shape
+    z = np.empty_like(tau)
+    residuals(counts, tau, rate, loadings, z)
+    wider = np.empty((k, m + 1))
+    add_factor(z, loadings, wider)
+    return wider
+
+
+def _ending(status: int, steps: int, value: float) -> Convergence:
+    reason = _ENDINGS.get(status, "the limit of steps was reached")
+    return Convergence(
+        converged=status in _ENDINGS, iterations=steps, reason=reason, objective=value
+    )

@@ -1,0 +1,226 @@
+"""Scores of questions on the shared factor: how easy a question feels to the models."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.responses import Responses, as_responses
+from psychollm.factor.marginal import (
+    Grid,
+    Patterns,
+    answer_patterns,
+    factor_grid,
+    log_answer_probabilities,
+    ogive,
+    posterior,
+)
+from psychollm.factor.pairwise import pairwise_factor
+from psychollm.kernels.pairwise_likelihood import BOUND
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class QuestionScores(Result):
+    """Scores of questions on the shared factor, with and without each model's own answer.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (questions,)
+        Posterior mean of the factor: high where models that lean on the factor say yes.
+    sd : ndarray of shape (questions,)
+        Posterior standard deviation (the standard error of a score).
+    answered : ndarray of shape (questions,)
+        Number of scoring models that answered; where it is 0 the score is the prior's: 0, sd 1.
+    leave_one_out : ndarray of shape (models, questions)
+        Row m: the score from the answers of all models but m. Empty, (0, questions), if not
+        asked for.
+    leave_one_out_sd : ndarray of shape (models, questions)
+        Its posterior standard deviation.
+    loadings, thresholds : ndarray of shape (models,)
+        The parameters used; NaN for models that did not take part.
+    reliability : float
+        Variance of the scores over variance of the scores plus mean squared `sd`.
+    models, questions : tuple
+        Labels.
+    """
+
+    scores: FloatArray  # (questions,)
+    sd: FloatArray  # (questions,)
+    answered: IntArray  # (questions,)
+    leave_one_out: FloatArray  # (models, questions) or (0, questions)
+    leave_one_out_sd: FloatArray  # (models, questions) or (0, questions)
+    loadings: FloatArray  # (models,)
+    thresholds: FloatArray  # (models,)
+    reliability: float
+    models: tuple[Hashable, ...]
+    questions: tuple[Hashable, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per question: score, sd, number of answers."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "question": list(self.questions),
+                "score": self.scores,
+                "sd": self.sd,
+                "answered": self.answered,
+            }
+        )
+
+
+def question_scores(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    *,
+    loadings: ArrayLike | None = None,
+    thresholds: ArrayLike | None = None,
+    leave_one_out: bool = True,
+) -> QuestionScores:
+    r"""Score every question on the shared factor under the normal-ogive threshold model.
+
+    Scores are posterior means (EAP) with a standard normal prior. Without parameters they are
+    those of `pairwise_factor`. A leave-one-out score is exact in the answers: the posterior is
+    divided by the model's own likelihood. The parameters stay those of all models; what one
+    answer in `n` questions moves them by is of order 1/n.
+
+    Parameters
+    ----------
+    responses : Responses or table of shape (models, questions)
+        Binary answers; missing answers are left out (assumed missing at random).
+    loadings, thresholds : array of shape (models,), optional
+        Parameters fitted elsewhere, given together; a model with a NaN among them takes no part.
+    leave_one_out : bool
+        Whether to compute the leave-one-out scores as well.
+
+    Raises
+    ------
+    OptionError
+        If only one of loadings and thresholds is given, or a loading is not within (-1, 1).
+    ShapeError
+        If they do not hold one number per model, or no model takes part.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> data = psy.simulate_factor(
+    ...     loadings=[0.9] * 9, thresholds=[-1, 0, 1] * 3, n_questions=2000, rng=1
+    ... )
+    >>> result = psy.question_scores(data.responses)
+    >>> bool(np.corrcoef(result.scores, data.scores[:, 0])[0, 1] > 0.95)
+    True
+    """
+    table = as_responses(responses)
+    check_binary(table)
+    parameters = _parameters(table, loadings, thresholds)
+    keep = np.all(np.isfinite(parameters), axis=0)
+    if not keep.any():
+        msg = "no model takes part in the scores: every loading or threshold is NaN"
+        raise ShapeError(msg)
+    used = np.clip(parameters[0, keep], -BOUND, BOUND), parameters[1, keep]
+    patterns = answer_patterns(table, keep)
+    mean, sd = _eap(patterns, *used)
+    at = patterns.of_question
+    size = table.n_models if leave_one_out else 0
+    others, others_sd = np.empty((size, at.size)), np.empty((size, at.size))
+    if leave_one_out:
+        others[:], others_sd[:] = mean[at], sd[at]
+        others[keep], others_sd[keep] = (part[:, at] for part in _without_each(patterns, *used))
+    scores = mean[at]
+    spread = float(np.var(scores))
+    return QuestionScores(
+        scores=scores,
+        sd=sd[at],
+        answered=np.sum(~table.missing[keep], axis=0, dtype=np.int64),
+        leave_one_out=others,
+        leave_one_out_sd=others_sd,
+        loadings=np.where(keep, parameters[0], np.nan),
+        thresholds=np.where(keep, parameters[1], np.nan),
+        reliability=spread / (spread + float(np.mean(sd[at] ** 2))),
+        models=table.models,
+        questions=table.questions,
+    )
+
+
+def _parameters(
+    table: Responses, loadings: ArrayLike | None, thresholds: ArrayLike | None
+) -> FloatArray:
+    """Return loadings and thresholds, shape (2, models), fitted where not given."""
+    if (loadings is None) != (thresholds is None):
+        msg = "loadings and thresholds belong to one fit: give both, or neither"
+        raise OptionError(msg)
+    if loadings is None:
+        fit = pairwise_factor(table)
+        return np.stack([fit.loadings, fit.thresholds])
+    given = []
+    for name, values in (("loadings", loadings), ("thresholds", thresholds)):
+        array = np.asarray(values, dtype=np.float64)
+        if array.shape != (table.n_models,):
+            msg = f"{name} must hold one number per model ({table.n_models}), got {array.shape}"
+            raise ShapeError(msg)
+        given.append(array)
+    outside = np.flatnonzero(np.abs(given[0]) >= 1.0)
+    if outside.size:
+        first = outside[0]
+        msg = (
+            f"loadings: model {table.models[first]!r} has {given[0][first]:g}, but a loading is a "
+            "correlation and must lie between -1 and 1 (both excluded)"
+        )
+        raise OptionError(msg)
+    return np.stack(given)
+
+
+def _moments(weights: FloatArray, grid: Grid) -> tuple[FloatArray, FloatArray]:
+    """Return posterior means and standard deviations from weights (p, Q) that sum to one."""
+    mean = weights @ grid.nodes
+    square = weights @ grid.nodes**2
+    return mean, np.sqrt(np.maximum(square - mean**2, 0.0))
+
+
+def _eap(
+    patterns: Patterns, loadings: FloatArray, thresholds: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return posterior mean and standard deviation of every pattern, shape (p,) each."""
+    grid = factor_grid(loadings, thresholds)
+    log_yes, log_no = log_answer_probabilities(ogive(loadings, thresholds, grid.nodes))
+    parts = [
+        _moments(posterior(patterns, block, log_yes, log_no, grid)[0], grid)
+        for block in patterns.blocks()
+    ]
+    return np.concatenate([m for m, _ in parts]), np.concatenate([s for _, s in parts])
+
+
+def _without_each(
+    patterns: Patterns, loadings: FloatArray, thresholds: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return leave-one-out means and standard deviations, shape (k, p) each.
+
+    Dividing the posterior by P (or 1 - P) of the model left out is a matrix product with 1 / P.
+    """
+    grid = factor_grid(loadings, thresholds)
+    log_yes, log_no = log_answer_probabilities(ogive(loadings, thresholds, grid.nodes))
+    powers = np.stack([np.ones_like(grid.nodes), grid.nodes, grid.nodes**2])
+    means, sds = np.empty((loadings.size, patterns.frequency.size)), []
+    for block in patterns.blocks():
+        weights, _ = posterior(patterns, block, log_yes, log_no, grid)
+        yes, no = patterns.yes[block].T, patterns.no[block].T
+        silent = 1.0 - yes - no
+        mass, mean, square = (
+            yes * (weights @ (power * np.exp(-log_yes)).T).T
+            + no * (weights @ (power * np.exp(-log_no)).T).T
+            + silent * (weights @ power)
+            for power in powers
+        )
+        means[:, block] = mean / mass
+        sds.append(np.sqrt(np.maximum(square / mass - means[:, block] ** 2, 0.0)))
+    return means, np.concatenate(sds, axis=1)

@@ -1,0 +1,167 @@
+r"""Two and more factors from pair counts alone, by pairwise likelihood.
+
+The correlation of a pair is :math:`\rho_{ij} = \lambda_i^\top \lambda_j` with loadings
+:math:`\lambda_i \in R^m` of length below one. As in `kernels.pairwise_likelihood`, but in
+
+.. math:: \lambda_i = \frac{\tanh |v_i|}{|v_i|}\, v_i , \qquad
+          \frac{\partial \lambda_i}{\partial v_i} = \frac{\tanh r}{r} I +
+          \Big(1 - \tanh^2 r - \frac{\tanh r}{r}\Big) \frac{v_i v_i^\top}{r^2},
+          \quad r = |v_i|,                                                          \quad (1)
+
+which keeps communalities below one. Rotations leave the likelihood unchanged; the damping of the
+scoring step picks one solution, and callers rotate to principal axes.
+"""
+
+import math
+
+import numpy as np
+
+from psychollm.kernels._jit import njit
+from psychollm.kernels.pairwise_likelihood import (
+    CONVERGED,
+    OUT_OF_STEPS,
+    RIDGE,
+    STALLED,
+    Z_BOUND,
+    pair_terms,
+)
+from psychollm.kernels.symmetric import cholesky_solve
+
+SMALL = 1e-6
+SECOND = 0.3
+START_COMMUNALITY = 0.95
+
+
+@njit
+def _loadings(v, loading, slope):  # type: ignore[no-untyped-def]
+    """Fill loadings (k, m) and their derivatives (k, m, m) from v (k, m): (1)."""
+    k, m = v.shape
+    for i in range(k):
+        r = math.sqrt(np.sum(v[i] * v[i]))
+        t = math.tanh(r)
+        along = t / r if r > SMALL else 1.0
+        bend = (1.0 - t * t - along) / (r * r) if r > SMALL else 0.0
+        for a in range(m):
+            loading[i, a] = along * v[i, a]
+            for b in range(m):
+                slope[i, a, b] = bend * v[i, a] * v[i, b]
+            slope[i, a, a] += along
+
+
+@njit
+def _add_pair(i, j, score, weight, loading, slope, gradient, information):  # type: ignore[no-untyped-def]
+    """Add score and information of pair (i, j) with respect to v_i and v_j."""
+    m = loading.shape[1]
+    di, dj = np.zeros(m), np.zeros(m)
+    for a in range(m):
+        for b in range(m):
+            di[a] += slope[i, a, b] * loading[j, b]
+            dj[a] += slope[j, a, b] * loading[i, b]
+    for a in range(m):
+        row, column = i * m + a, j * m + a
+        gradient[row] += score * di[a]
+        gradient[column] += score * dj[a]
+        for b in range(m):
+            information[row, i * m + b] += weight * di[a] * di[b]
+            information[column, j * m + b] += weight * dj[a] * dj[b]
+            information[row, j * m + b] = weight * di[a] * dj[b]
+            information[j * m + b, row] = weight * di[a] * dj[b]
+
+
+@njit
+def _evaluate(counts, tau, rate, v, loading, slope, gradient, information):  # type: ignore[no-untyped-def]
+    """Fill gradient and information with respect to v; return the pairwise log-likelihood."""
+    _loadings(v, loading, slope)
+    gradient[:] = 0.0
+    information[:] = 0.0
+    value = 0.0
+    for i in range(v.shape[0]):
+        for j in range(i):
+            if tau[i, j] == tau[i, j]:
+                r = np.sum(loading[i] * loading[j])
+                term, score, weight = pair_terms(counts, tau, rate, i, j, r)
+                value += term
+                _add_pair(i, j, score, weight, loading, slope, gradient, information)
+    return value
+
+
+@njit
+def _proposal(v, gradient, information, damping, step, proposed):  # type: ignore[no-untyped-def]
+    """Fill `proposed` with a damped scoring step from v; return its largest change."""
+    k, m = v.shape
+    matrix = information.copy()
+    for p in range(k * m):
+        matrix[p, p] = matrix[p, p] * (1.0 + damping) + RIDGE
+    if not cholesky_solve(matrix, gradient, step):
+        return -1.0
+    largest = 0.0
+    for i in range(k):
+        length = 0.0
+        for a in range(m):
+            proposed[i, a] = v[i, a] + min(1.0, max(-1.0, step[i * m + a]))
+            length += proposed[i, a] * proposed[i, a]
+        shrink = min(1.0, Z_BOUND / max(math.sqrt(length), SMALL))
+        for a in range(m):
+            proposed[i, a] *= shrink
+            largest = max(largest, abs(proposed[i, a] - v[i, a]))
+    return largest
+
+
+@njit
+def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):  # type: ignore[no-untyped-def]
+    """Maximise the pairwise likelihood from loadings (k, m), in place.
+
+    Returns (value, steps, status); ``tolerance`` bounds the last gain in log-likelihood.
+    """
+    k, m = loading.shape
+    v, proposed, trial = np.empty((k, m)), np.empty((k, m)), np.empty((k, m))
+    slope, step = np.empty((k, m, m)), np.empty(k * m)
+    gradient, information = np.empty(k * m), np.empty((k * m, k * m))
+    new_gradient, new_information = np.empty(k * m), np.empty((k * m, k * m))
+    for i in range(k):
+        length = math.sqrt(np.sum(loading[i] * loading[i]))
+        v[i] = loading[i] * (math.atanh(length) / length if length > SMALL else 1.0)
+    damping = 1e-3
+    value = _evaluate(counts, tau, rate, v, loading, slope, gradient, information)
+    for taken in range(max_steps):
+        change = _proposal(v, gradient, information, damping, step, proposed)
+        better = -math.inf
+        if change >= 0.0:
+            better = _evaluate(
+                counts, tau, rate, proposed, trial, slope, new_gradient, new_information
+            )
+        gain = better - value
+        if not gain >= -1e-10 * abs(value):
+            damping = max(10.0 * damping, 1e-3)
+            if damping > 1e9:
+                return value, taken, STALLED
+            continue
+        damping = max(0.1 * damping, 1e-6)
+        v[:], loading[:], value = proposed, trial, better
+        if abs(gain) < tolerance:
+            return value, taken + 1, CONVERGED
+        gradient[:], information[:] = new_gradient, new_information
+    return value, max_steps, OUT_OF_STEPS
+
+
+@njit
+def add_factor(z, loading, wider):  # type: ignore[no-untyped-def]
+    """Fill `wider` (k, m + 1): loadings (k, m), and the main direction of residuals z (k, k)."""
+    k, m = loading.shape
+    direction = 1.0 + 0.01 * np.arange(k)
+    shift = math.sqrt(np.sum(z * z))  # makes the largest eigenvalue the largest in size
+    for _ in range(200):
+        image = shift * direction
+        for i in range(k):
+            for j in range(k):
+                image[i] += z[i, j] * direction[j]
+        direction = image / math.sqrt(np.sum(image * image))
+    for i in range(k):
+        second = SECOND * math.sqrt(float(k)) * direction[i]
+        length = second * second
+        for a in range(m):
+            wider[i, a] = loading[i, a]
+            length += loading[i, a] * loading[i, a]
+        wider[i, m] = second
+        if length > START_COMMUNALITY:
+            wider[i] *= math.sqrt(START_COMMUNALITY / length)
