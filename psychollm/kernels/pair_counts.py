@@ -26,7 +26,7 @@ def pack_rows(flags: AnyArray) -> WordArray:
     n_words = -(-n // 64)
     packed = np.packbits(flags, axis=1, bitorder="little")
     if packed.shape[1] == n_words * 8:
-        return packed.view(np.uint64)
+        return np.ascontiguousarray(packed).view(np.uint64)
     padded = np.zeros((k, n_words * 8), dtype=np.uint8)
     padded[:, : packed.shape[1]] = packed
     return padded.view(np.uint64)

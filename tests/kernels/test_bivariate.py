@@ -1,0 +1,69 @@
+"""The bivariate normal against 30-digit arithmetic and a slow twin."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from psychollm.kernels.bivariate import bvn_cdf, bvn_pdf, bvn_upper
+from psychollm.kernels.normal import normal_upper
+from psychollm.kernels.tetrachoric import bvn_upper_fast
+from tests.oracles import tetrachoric_slow as slow
+
+FINITE = st.floats(-6, 6)
+CORRELATION = st.floats(-0.999, 0.999)
+
+
+@pytest.fixture(scope="module")
+def table(golden):
+    return pd.read_csv(golden / "psychometrics" / "bvn_cdf.csv")
+
+
+def test_golden_absolute_and_relative(table):
+    values = np.array([bvn_cdf(*row) for row in table[["h", "k", "rho"]].to_numpy()])
+    error = np.abs(values - table["cdf"])
+    assert error.max() <= 1e-14
+    claimed = table["cdf"] > 1e-300
+    assert (error[claimed] / table["cdf"][claimed]).max() <= 1e-10
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "r"),
+    [(0.3, -0.2, 0.5), (1.0, 1.1, -0.7), (-2, 0.5, 0.93), (0, 0, 0.2), (2.5, -1, -0.3)],
+)
+def test_slow_twin(a, b, r):
+    assert bvn_upper(a, b, r) == pytest.approx(slow.bvn_upper(a, b, r), abs=1e-12)
+
+
+@given(FINITE, FINITE, CORRELATION)
+def test_symmetry_and_sum_of_cells(a, b, r):
+    assert bvn_upper(a, b, r) == pytest.approx(bvn_upper(b, a, r), rel=1e-11, abs=1e-300)
+    total = bvn_upper(a, b, r) + bvn_upper(a, -b, -r) + bvn_upper(-a, b, -r) + bvn_upper(-a, -b, r)
+    assert total == pytest.approx(1.0, abs=1e-14)
+
+
+@given(st.floats(-4.5, 4.5), st.floats(-4.5, 4.5), CORRELATION)
+def test_fast_form_agrees_absolutely(a, b, r):
+    fast = bvn_upper_fast(a, b, normal_upper(a), normal_upper(b), r)
+    assert fast == pytest.approx(bvn_upper(a, b, r), abs=5e-15)
+
+
+@given(FINITE, FINITE, st.floats(-0.99, 0.99))
+def test_density_is_the_derivative_in_rho(a, b, r):
+    step = 1e-5
+    slope = (bvn_upper(a, b, r + step) - bvn_upper(a, b, r - step)) / (2 * step)
+    assert slope == pytest.approx(bvn_pdf(a, b, r), rel=2e-3, abs=1e-9)
+
+
+def test_limits():
+    assert bvn_upper(0.0, 0.0, 0.0) == 0.25
+    assert bvn_upper(0.5, 1.5, 1.0) == normal_upper(1.5)
+    assert bvn_upper(0.5, 1.5, -1.0) == 0.0
+    assert bvn_upper(-0.5, 0.2, -1.0) == pytest.approx(normal_upper(-0.5) - normal_upper(-0.2))
+    assert bvn_upper(-math.inf, 1.0, 0.3) == normal_upper(1.0)
+    assert bvn_upper(1.0, math.inf, 0.3) == 0.0
+    assert math.isnan(bvn_upper(math.nan, 0.0, 0.3))
+    assert math.isnan(bvn_upper(0.0, 0.0, 1.5))
