@@ -35,6 +35,8 @@ class CodedTable(Result):
                 f"(models, questions) = {shape}"
             )
             raise ShapeError(msg)
+        for name in ("codes", "missing"):  # kernels read rows
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name)))
         Result.__post_init__(self)
 
     @property

@@ -60,8 +60,8 @@ def _is_number(value: Any) -> bool:
 def _advice(value: Any) -> str:
     if isinstance(value, str):
         return (
-            'say what each word means with codes={"yes": 1, "no": 0}, '
-            "and keep labels out of the values (DataFrame.set_index)"
+            'answers in words need codes={"yes": 1, "no": 0}; '
+            "labels belong in the index (DataFrame.set_index)"
         )
     return "use 0, 1 or other whole numbers"
 

@@ -27,10 +27,11 @@ import numpy as np
 from psychollm._base.checks import check_count, check_fraction
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.clones import agreement_beyond_chance
 from psychollm.data.coerce import check_binary
+from psychollm.data.inversion import Inversion, inversion
 from psychollm.data.labels import Labels, listed
 from psychollm.data.responses import ResponsesLike, as_responses
-from psychollm.data.screen_tests import Inversion, agreement_beyond_chance, inversion
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -93,7 +93,9 @@ def _array_values(data: Any, argument: str) -> AnyArray:
     if isinstance(data, np.ndarray):  # masked arrays keep their mask
         return data
     try:
-        return np.asarray(data)
+        array = np.asarray(data)
+        # [1, "yes"] must not become ["1", "yes"]: the error would name the wrong cell.
+        return np.asarray(data, dtype=object) if array.dtype.kind in "US" else array
     except ValueError as error:
         msg = f"{argument} has rows of different lengths: each model needs one value per question"
         raise ShapeError(msg) from error

@@ -1,13 +1,12 @@
-"""The two computations of the validity screen: inverted models, and models that answer alike."""
+"""Models whose yes goes with wrong answers: Fisher's exact test per model, adjusted by Holm."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import betaln, logsumexp
 
-from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.coerce import check_binary
-from psychollm.data.pair_counts import PairCounts
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 
 
@@ -21,7 +20,7 @@ class Inversion:
 
 
 def inversion(said: Responses, correctness: ResponsesLike | None) -> Inversion:
-    """Test each model's yes against its correctness: is the association negative?
+    """Test whether each model's yes goes with wrong answers.
 
     Parameters
     ----------
@@ -109,41 +108,3 @@ def holm(p_values: FloatArray) -> FloatArray:
     adjusted = np.full(p_values.shape, np.nan)
     adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
     return adjusted
-
-
-def agreement_beyond_chance(
-    said: Responses, eligible: BoolArray, min_answers: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return Cohen's kappa of each pair of models, and how many questions both answered.
-
-    Parameters
-    ----------
-    said : Responses (models, questions)
-        Yes and no.
-    eligible : bool array (models,)
-        Which models to compare.
-    min_answers : int
-        Pairs with fewer questions in common are not compared.
-
-    Returns
-    -------
-    kappa, n : arrays (models, models)
-        Kappa is NaN for pairs that are not compared and on the diagonal.
-
-    Examples
-    --------
-    >>> said = Responses.from_array([[1, 0, 1, 0], [1, 0, 1, 0]])
-    >>> agreement_beyond_chance(said, np.array([True, True]), 4)[0]
-    array([[nan,  1.],
-           [ 1., nan]])
-    """
-    counts = PairCounts.count(said)
-    n, own = counts.n, counts.yes
-    other = own.T
-    with np.errstate(invalid="ignore", divide="ignore"):
-        observed = (n - own - other + 2.0 * counts.joint) / n
-        expected = (own * other + (n - own) * (n - other)) / n**2
-        kappa = (observed - expected) / (1.0 - expected)
-    compared = eligible[:, None] & eligible & (n >= min_answers)
-    np.fill_diagonal(compared, val=False)
-    return np.where(compared, kappa, np.nan), n
