@@ -156,22 +156,50 @@ def profile_log_likelihood(cells, tau1, tau2, rho):
 
 
 @njit
-def _profile_limit(cells, tau1, tau2, start, end, floor):
-    """Find the angle where the profile falls to `floor`; `end` if it never does."""
-    value, _, _ = profile_log_likelihood(cells, tau1, tau2, math.sin(end))
-    if value >= floor:
+def _excess(cells, tau1, tau2, angle, top, critical):
+    """Signed root of the likelihood ratio minus its critical value, and the thresholds there."""
+    value, new1, new2 = profile_log_likelihood(cells, tau1, tau2, math.sin(angle))
+    return math.sqrt(max(2.0 * (top - value), 0.0)) - critical, new1, new2
+
+
+@njit
+def _profile_limit(cells, tau1, tau2, start, end, step, top, critical):
+    """Find the angle where the profile crosses its critical value; `end` if it never does.
+
+    Steps out from the maximum until the crossing is bracketed, then false position with
+    Illinois weights: the signed root is almost linear in the angle.
+    """
+    if start == end:
         return end
-    inside, outside = start, end
+    direction = 1.0 if end > start else -1.0
+    inside, f_in = start, -critical
+    outside, f_out = start, -critical
+    while f_out <= 0.0:
+        inside, f_in = outside, f_out
+        outside = inside + direction * step
+        step *= 2.0
+        if direction * (outside - end) >= 0.0:
+            outside = end
+        f_out, new1, new2 = _excess(cells, tau1, tau2, outside, top, critical)
+        if f_out <= 0.0:
+            tau1, tau2 = new1, new2
+            if outside == end:
+                return end
+    middle = outside
     for _ in range(MAX_OUTER):
         middle = 0.5 * (inside + outside)
-        value, new1, new2 = profile_log_likelihood(cells, tau1, tau2, math.sin(middle))
-        if value >= floor:
-            inside, tau1, tau2 = middle, new1, new2
-        else:
-            outside = middle
-        if abs(outside - inside) < 1e-9:
+        if math.isfinite(f_out):
+            middle = (inside * f_out - outside * f_in) / (f_out - f_in)
+        value, new1, new2 = _excess(cells, tau1, tau2, middle, top, critical)
+        if abs(value) < 1e-9 or abs(outside - inside) < 1e-10:
             break
-    return 0.5 * (inside + outside)
+        if value < 0.0:
+            inside, f_in, tau1, tau2 = middle, value, new1, new2
+            f_out *= 0.5
+        else:
+            outside, f_out = middle, value
+            f_in *= 0.5
+    return middle
 
 
 @njit
@@ -186,10 +214,11 @@ def profile_interval(cells, tau1, tau2, rho, drop):
     for c in range(4):
         if cells[c] > 0.0:
             top += cells[c] * math.log(cells[c] / total)
-    floor = top - drop
-    angle = math.asin(rho)
-    low = _profile_limit(cells, tau1, tau2, min(angle, ANGLE_END), -ANGLE_END, floor)
-    high = _profile_limit(cells, tau1, tau2, max(angle, -ANGLE_END), ANGLE_END, floor)
+    critical = math.sqrt(2.0 * drop)
+    angle = min(max(math.asin(rho), -ANGLE_END), ANGLE_END)
+    step = 2.5 * critical / math.sqrt(total)
+    low = _profile_limit(cells, tau1, tau2, angle, -ANGLE_END, step, top, critical)
+    high = _profile_limit(cells, tau1, tau2, angle, ANGLE_END, step, top, critical)
     lower = -1.0 if low <= -ANGLE_END else math.sin(low)
     upper = 1.0 if high >= ANGLE_END else math.sin(high)
     return lower, upper
