@@ -74,8 +74,11 @@ def _read_long(path: Path, file: Any, header: Sequence[str], columns: Columns) -
 
 def _read_wide(path: Path, frame: "pd.DataFrame", columns: Columns) -> Table:
     """Take the models' labels from the named column, the stored index, or the first column."""
-    if columns.model is not None or frame.index.name is None:
-        model = columns.model if columns.model is not None else frame.columns[0]
+    import pandas as pd
+
+    stored = not isinstance(frame.index, pd.RangeIndex)
+    if not stored or columns.model not in {None, frame.index.name}:
+        model = columns.model if columns.model is not None else next(iter(frame.columns), "model")
         if model not in frame.columns:
             msg = f"{path}: there is no column {model!r} with the labels of the models"
             raise LabelError(msg)
