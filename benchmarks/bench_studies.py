@@ -10,7 +10,7 @@ class Study:
 
     def setup(self) -> None:
         self.example = psy.load_example("shared_confidence")
-        psy.dimensionality(self.example.confidence, n=10, rng=1)
+        psy.dimensionality(self.example.confidence, n_null=19, rng=1)
 
     def time_load_example(self) -> None:
         psy.load_example("shared_confidence")
