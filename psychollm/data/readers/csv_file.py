@@ -11,26 +11,29 @@ for many more, write Parquet.
 import csv
 import gzip
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from operator import itemgetter
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
 from psychollm._base.errors import InputError, LabelError, ShapeError
-from psychollm._base.types import AnyArray
+from psychollm._base.types import AnyArray, IntArray
 from psychollm.data.labels import as_labels
 from psychollm.data.long import spread
 from psychollm.data.readers.layout import (
     Columns,
     Layout,
+    LongColumns,
     check_header,
     is_long,
     long_columns,
 )
 from psychollm.data.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
 _TRUTH = {"true": 1.0, "false": 0.0}
@@ -127,13 +130,20 @@ def _read_wide(path: Path, header: Sequence[str], columns: Columns) -> Table:
             "of each is needed (a wide file has a line per model, its label in the first column)"
         )
         raise ShapeError(msg)
-    text = np.array(cells, dtype=object)
     return Table(
-        parsed(text, columns.words),
+        _wide_values(cells, columns.words),
         as_labels("model", labels, len(labels)),
         as_labels("question", questions, len(questions)),
         lambda row, column: f"{path}, line {lines[row]}, column {questions[column]!r}",
     )
+
+
+def _wide_values(cells: Sequence[Sequence[str]], words: frozenset[Any]) -> AnyArray:
+    import pandas as pd
+
+    text = np.array(cells, dtype=object)
+    place, distinct = pd.factorize(text.ravel())
+    return np.asarray(meanings(distinct, words)[place].reshape(text.shape))
 
 
 def _wide_cells(
@@ -160,27 +170,22 @@ def _wide_cells(
     return labels, cells, lines
 
 
-def parsed(text: AnyArray, words: frozenset[Any] = frozenset()) -> AnyArray:
-    """Turn cells of text into floats; keep text that has no number, and the given `words`.
+def meanings(texts: Iterable[str], words: frozenset[Any] = frozenset()) -> AnyArray:
+    """Return the number that each text holds; keep text without a number, and the given `words`.
 
     What is kept goes on to the step that codes answers: it knows what words mean, or names the
     first cell at fault.
 
     Examples
     --------
-    >>> parsed(np.array([["1", "NA"]], dtype=object))
-    array([[ 1., nan]])
-    >>> parsed(np.array([["yes", ""]], dtype=object))
-    array([['yes', nan]], dtype=object)
+    >>> meanings(["1", "NA"])
+    array([ 1., nan])
+    >>> meanings(["yes", ""])
+    array(['yes', nan], dtype=object)
     """
-    import pandas as pd
-
-    place, distinct = pd.factorize(text.ravel())
-    meanings = np.empty(len(distinct), dtype=object)
-    meanings[:] = [word if word in words else _meaning(word) for word in distinct]
-    if not any(isinstance(meaning, str) for meaning in meanings):
-        meanings = meanings.astype(np.float64)
-    return np.asarray(meanings[place].reshape(text.shape))
+    found = [text if text in words else _meaning(text) for text in texts]
+    kind = object if any(isinstance(value, str) for value in found) else np.float64
+    return np.array(found, dtype=kind)
 
 
 def _meaning(word: str) -> float | str:
@@ -200,22 +205,8 @@ def _meaning(word: str) -> float | str:
 
 
 def _read_long(path: Path, header: Sequence[str], columns: Columns) -> Table:
-    import pandas as pd
-
     found = long_columns(path, header, columns)
-    pick = itemgetter(*(header.index(name) for name in found.names))
-    lines = array("q")
-    rows = []
-    for line, row in _rows(path, header):
-        lines.append(line)
-        rows.append(pick(row))
-    if not rows:
-        msg = f"{path} is empty: it holds a header and no answers"
-        raise ShapeError(msg)
-    frame = pd.DataFrame(rows, columns=found.names, dtype=object)
-    for name in (found.model, *found.question):
-        frame[name] = frame[name].where(frame[name].str.strip() != "")
-    frame[found.value] = parsed(frame[found.value].to_numpy(dtype=object), columns.words)
+    frame, lines = _long_frame(path, header, found, columns.words)
     return spread(
         frame,
         model=found.model,
@@ -225,3 +216,42 @@ def _read_long(path: Path, header: Sequence[str], columns: Columns) -> Table:
         name_row=lambda row: f"{path}, line {lines[row]}",
         name_cell=lambda row: f"{path}, line {lines[row]}, column {found.value!r}",
     )
+
+
+def _long_frame(
+    path: Path, header: Sequence[str], found: LongColumns, words: frozenset[Any]
+) -> tuple["pd.DataFrame", "array[int]"]:
+    """Return the columns needed and the line of each row; each distinct text is kept once."""
+    import pandas as pd
+
+    at = [header.index(name) for name in found.names]
+    texts: list[dict[str, int]] = [{} for _ in at]
+    codes = [array("q") for _ in at]
+    lines = array("q")
+    for line, row in _rows(path, header):
+        lines.append(line)
+        for place, text, code in zip(at, texts, codes, strict=True):
+            cell = row[place]
+            code.append(text.setdefault(cell, len(text)))
+    if not lines:
+        msg = f"{path} is empty: it holds a header and no answers"
+        raise ShapeError(msg)
+    frame = pd.DataFrame(
+        {
+            name: _labels(text, np.frombuffer(code, dtype=np.int64))
+            for name, text, code in zip(found.names[:-1], texts, codes, strict=False)
+        }
+    )
+    frame[found.value] = meanings(texts[-1], words)[np.frombuffer(codes[-1], dtype=np.int64)]
+    return frame, lines
+
+
+def _labels(texts: Iterable[str], codes: IntArray) -> "pd.Categorical[str]":
+    """Return labels as categories; an empty one is missing."""
+    import pandas as pd
+
+    names = list(texts)
+    blank = np.array([not name.strip() for name in names])
+    place = np.asarray(np.where(blank[codes], -1, codes), dtype=np.int64)
+    labels: pd.Categorical[str] = pd.Categorical.from_codes(place, categories=pd.Index(names))
+    return labels
