@@ -42,7 +42,7 @@ class Example(Result):
         return f"Example {self.name!r}\n  {self.description}"
 
 
-def load_example(name: ExampleName = "shared_confidence") -> Example:
+def load_example(name: ExampleName) -> Example:
     """Load an example that comes with the library.
 
     ``"shared_confidence"``: 19 SIMULATED models that say of 2,000 SIMULATED questions whether
@@ -87,7 +87,8 @@ def make_example() -> SimulatedStudy:
 
     Examples
     --------
-    >>> bool((make_example().confidence.codes == load_example().confidence.codes).all())
+    >>> stored = load_example("shared_confidence")
+    >>> bool((make_example().confidence.codes == stored.confidence.codes).all())
     True
     """
     return simulate_study(rng=SEED)

@@ -19,7 +19,7 @@ def test_generator_makes_the_stored_answers_bit_for_bit():
 
 
 def test_it_says_that_it_is_simulated_wherever_it_shows():
-    example = psy.load_example()
+    example = psy.load_example("shared_confidence")
     assert example.simulated
     for text in (
         repr(example),
@@ -33,7 +33,7 @@ def test_it_says_that_it_is_simulated_wherever_it_shows():
 
 
 def test_shape_and_screen():
-    example = psy.load_example()
+    example = psy.load_example("shared_confidence")
     assert example.confidence.codes.shape == (19, 2_000)
     assert example.confidence.align(example.correctness) is not None
     assert not psy.validity_screen(example.confidence, example.correctness).flagged.any()
