@@ -28,6 +28,7 @@ from scipy.special import ndtri
 
 import psychollm
 from psychollm.kernels.one_factor import (
+    COLD,
     count_answers,
     draw_statistics,
     margin_thresholds,
@@ -102,7 +103,7 @@ def p_value(cell: Cell, seed: np.random.SeedSequence, bootstrap: int) -> float:
     counts = (np.empty_like(n), np.empty_like(n), n)
     count_answers(yes, complete, counts)
     fitted = np.empty(cell.models)
-    observed = residual_statistic(counts, fitted, True, False)
+    observed = residual_statistic(counts, fitted, True, COLD)
     seeds = rng.integers(0, 2**64, size=(bootstrap, 2), dtype=np.uint64)
     draws = draw_statistics(
         fitted, margin_thresholds(counts), cell.questions, complete, n, True, seeds

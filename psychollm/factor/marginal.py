@@ -36,9 +36,9 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """Distinct answer patterns: yes and no (p, k) as 0/1, how often, and which each question has."""
+    """Distinct answer patterns, how often they occur, and which one each question has."""
 
-    yes: FloatArray  # (p, k)
+    yes: FloatArray  # (p, k) 1 where the model said yes
     no: FloatArray  # (p, k)
     frequency: FloatArray  # (p,)
     of_question: IntArray  # (n,)

@@ -10,7 +10,7 @@ import numpy as np
 
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, as_responses
 from psychollm.factor.marginal import (

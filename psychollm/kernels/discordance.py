@@ -59,7 +59,7 @@ def discordant_cell(a: float, b: float, r: float) -> float:
 
 
 @njit
-def pair_cells(a, b, qa, qb, r):  # type: ignore[no-untyped-def]
+def pair_cells(a, b, qa, qb, r):
     """P11, P10, P01, P00 given thresholds a, b, upper tails qa, qb and |r| < 1."""
     if r < 0.0:
         p10, p11, p00, p01 = _concordant_cells(a, -b, qa, 1.0 - qb, -r)
@@ -69,7 +69,7 @@ def pair_cells(a, b, qa, qb, r):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _concordant_cells(a, b, qa, qb, r):  # type: ignore[no-untyped-def]
+def _concordant_cells(a, b, qa, qb, r):
     """Return the cells for r >= 0."""
     if a >= b:
         p10 = discordant_cell(a, b, r)

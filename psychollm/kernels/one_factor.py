@@ -43,10 +43,11 @@ ONE = np.uint64(1)
 TOLERANCE = 1e-3
 MAX_STEPS = 100
 NO_THRESHOLD = 9.0
+COLD, WARM = False, True  # start of a fit: from the counts, or from the loadings given
 
 
 @njit
-def _exceeds(u, c):  # type: ignore[no-untyped-def]
+def _exceeds(u, c):
     """Return 1 where u > Phi(c), else 0: (1)."""
     place = (c + REACH) * PER_UNIT
     bracket = int(min(max(place, 0.0), 2.0 * REACH * PER_UNIT - 1.0))
@@ -57,7 +58,7 @@ def _exceeds(u, c):  # type: ignore[no-untyped-def]
 
 
 @njit
-def simulate_one_factor(loadings, thresholds, n_questions, state, yes):  # type: ignore[no-untyped-def]
+def simulate_one_factor(loadings, thresholds, n_questions, state, yes):
     """Fill packed rows `yes` (k, words) with answers drawn from the one-factor model: (1)."""
     k, words = yes.shape
     slope, cut = np.empty(k), np.empty(k)
@@ -78,7 +79,7 @@ def simulate_one_factor(loadings, thresholds, n_questions, state, yes):  # type:
 
 
 @njit
-def count_answers(yes, answered, counts):  # type: ignore[no-untyped-def]
+def count_answers(yes, answered, counts):
     """Mask `yes` by `answered` (k, words; (0, 0) if complete) and fill (joint, yes, n) counts.
 
     Where nothing is missing ``n`` is left as it is.
@@ -96,8 +97,8 @@ def count_answers(yes, answered, counts):  # type: ignore[no-untyped-def]
 
 
 @njit
-def residual_statistic(counts, loading, fit, warm):  # type: ignore[no-untyped-def]
-    """Return the largest eigenvalue of the residuals; the loadings are fitted in place where `fit`."""
+def residual_statistic(counts, loading, fit, warm):
+    """Return the largest eigenvalue of the residuals; loadings are fitted in place if `fit`."""
     k = loading.size
     tau, rate, z = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
     pair_margins(counts[1], counts[2], tau, rate)
@@ -110,7 +111,7 @@ def residual_statistic(counts, loading, fit, warm):  # type: ignore[no-untyped-d
 
 
 @njit
-def margin_thresholds(counts):  # type: ignore[no-untyped-def]
+def margin_thresholds(counts):
     """Return thresholds to simulate from, finite also for constant or silent models."""
     tau, rate = np.empty(counts[1].shape), np.empty(counts[1].shape)
     pair_margins(counts[1], counts[2], tau, rate)
@@ -122,7 +123,7 @@ def margin_thresholds(counts):  # type: ignore[no-untyped-def]
 
 
 @njit
-def draw_statistics(loadings, thresholds, n_questions, answered, n, fit, seeds):  # type: ignore[no-untyped-def]
+def draw_statistics(loadings, thresholds, n_questions, answered, n, fit, seeds):
     """Draw the statistic for each seed (m, 2) under the one-factor model given.
 
     ``n`` (k, k) holds the questions both answered; ``fit`` refits the loadings in each replicate,
@@ -138,5 +139,5 @@ def draw_statistics(loadings, thresholds, n_questions, answered, n, fit, seeds):
         simulate_one_factor(loadings, thresholds, n_questions, seed_stream(seeds[m]), yes)
         count_answers(yes, answered, counts)
         fitted[:] = loadings
-        draws[m] = residual_statistic(counts, fitted, fit, True)
+        draws[m] = residual_statistic(counts, fitted, fit, WARM)
     return draws

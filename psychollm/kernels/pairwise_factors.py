@@ -33,7 +33,7 @@ START_COMMUNALITY = 0.95
 
 
 @njit
-def _loadings(v, loading, slope):  # type: ignore[no-untyped-def]
+def _loadings(v, loading, slope):
     """Fill loadings (k, m) and their derivatives (k, m, m) from v (k, m): (1)."""
     k, m = v.shape
     for i in range(k):
@@ -49,7 +49,7 @@ def _loadings(v, loading, slope):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _add_pair(i, j, score, weight, loading, slope, gradient, information):  # type: ignore[no-untyped-def]
+def _add_pair(i, j, score, weight, loading, slope, gradient, information):
     """Add score and information of pair (i, j) with respect to v_i and v_j."""
     m = loading.shape[1]
     di, dj = np.zeros(m), np.zeros(m)
@@ -69,7 +69,7 @@ def _add_pair(i, j, score, weight, loading, slope, gradient, information):  # ty
 
 
 @njit
-def _evaluate(counts, tau, rate, v, loading, slope, gradient, information):  # type: ignore[no-untyped-def]
+def _evaluate(counts, tau, rate, v, loading, slope, gradient, information):
     """Fill gradient and information with respect to v; return the pairwise log-likelihood."""
     _loadings(v, loading, slope)
     gradient[:] = 0.0
@@ -86,7 +86,7 @@ def _evaluate(counts, tau, rate, v, loading, slope, gradient, information):  # t
 
 
 @njit
-def _proposal(v, gradient, information, damping, step, proposed):  # type: ignore[no-untyped-def]
+def _proposal(v, gradient, information, damping, step, proposed):
     """Fill `proposed` with a damped scoring step from v; return its largest change."""
     k, m = v.shape
     matrix = information.copy()
@@ -108,7 +108,7 @@ def _proposal(v, gradient, information, damping, step, proposed):  # type: ignor
 
 
 @njit
-def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):  # type: ignore[no-untyped-def]
+def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):
     """Maximise the pairwise likelihood from loadings (k, m), in place.
 
     Returns (value, steps, status); ``tolerance`` bounds the last gain in log-likelihood.
@@ -145,7 +145,7 @@ def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):  # t
 
 
 @njit
-def add_factor(z, loading, wider):  # type: ignore[no-untyped-def]
+def add_factor(z, loading, wider):
     """Fill `wider` (k, m + 1): loadings (k, m), and the main direction of residuals z (k, k)."""
     k, m = loading.shape
     direction = 1.0 + 0.01 * np.arange(k)

@@ -49,7 +49,7 @@ CONVERGED, STALLED, OUT_OF_STEPS = 0, 1, 2
 
 
 @njit
-def pair_margins(yes, n, tau, rate):  # type: ignore[no-untyped-def]
+def pair_margins(yes, n, tau, rate):
     """Fill tau[i, j], rate[i, j]: threshold and yes rate of i among the questions of i and j.
 
     Both are NaN where the pair says nothing: never answered together, or one of them constant.
@@ -67,7 +67,7 @@ def pair_margins(yes, n, tau, rate):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _log_cells(n11, n10, n01, n00, p):  # type: ignore[no-untyped-def]
+def _log_cells(n11, n10, n01, n00, p):
     """Sum n log P over the cells that were observed."""
     total = 0.0
     if n11 > 0.0:
@@ -82,7 +82,7 @@ def _log_cells(n11, n10, n01, n00, p):  # type: ignore[no-untyped-def]
 
 
 @njit
-def pair_terms(counts, tau, rate, i, j, r):  # type: ignore[no-untyped-def]
+def pair_terms(counts, tau, rate, i, j, r):
     """Return log-likelihood, score and information of pair (i, j) at correlation r: (2)."""
     joint, yes, n = counts
     p = pair_cells(tau[i, j], tau[j, i], rate[i, j], rate[j, i], r)
@@ -96,7 +96,7 @@ def pair_terms(counts, tau, rate, i, j, r):  # type: ignore[no-untyped-def]
 
 
 @njit
-def evaluate(counts, tau, rate, z, loading, gradient, information):  # type: ignore[no-untyped-def]
+def evaluate(counts, tau, rate, z, loading, gradient, information):
     """Fill gradient and information with respect to z; return (1)."""
     k = z.size
     value = 0.0
@@ -121,7 +121,7 @@ def evaluate(counts, tau, rate, z, loading, gradient, information):  # type: ign
 
 
 @njit
-def _freeze_at_bound(z, gradient, information):  # type: ignore[no-untyped-def]
+def _freeze_at_bound(z, gradient, information):
     """Take loadings that push against the bound out of the step."""
     for i in range(z.size):
         if abs(z[i]) >= Z_BOUND and gradient[i] * z[i] > 0.0:
@@ -131,7 +131,7 @@ def _freeze_at_bound(z, gradient, information):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _proposal(z, gradient, information, damping, step, proposed):  # type: ignore[no-untyped-def]
+def _proposal(z, gradient, information, damping, step, proposed):
     """Fill `proposed` with a damped scoring step from z; return its largest change."""
     k = z.size
     matrix = information.copy()
@@ -148,7 +148,7 @@ def _proposal(z, gradient, information, damping, step, proposed):  # type: ignor
 
 
 @njit
-def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):  # type: ignore[no-untyped-def]
+def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
     """Maximise (1) from the loadings given, in place; return (value, steps, status).
 
     ``counts`` is (joint, yes, n), each (k, k). ``tolerance`` bounds the last change of z.
@@ -180,7 +180,7 @@ def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):  # type: ign
 
 
 @njit
-def start_loadings(counts, tau, loading):  # type: ignore[no-untyped-def]
+def start_loadings(counts, tau, loading):
     """Fill first loadings: the main direction of Digby's correlations, halves added to cells.
 
     Digby, P. G. N. (1983). Approximating the tetrachoric correlation coefficient. Biometrics,
@@ -212,7 +212,7 @@ def start_loadings(counts, tau, loading):  # type: ignore[no-untyped-def]
 
 
 @njit
-def residuals(counts, tau, rate, loading, z):  # type: ignore[no-untyped-def]
+def residuals(counts, tau, rate, loading, z):
     """Fill z (k, k) with (3) at loadings (k, m); zero where a pair says nothing."""
     joint, _, n = counts
     for i in range(loading.shape[0]):
@@ -231,7 +231,7 @@ def residuals(counts, tau, rate, loading, z):  # type: ignore[no-untyped-def]
 
 
 @njit
-def pair_weights(tau, rate, loading, weight, density, joint):  # type: ignore[no-untyped-def]
+def pair_weights(tau, rate, loading, weight, density, joint):
     """Fill phi2 H, phi2 and P11 (k, k); zero on the diagonal and where a pair says nothing."""
     weight[:], density[:], joint[:] = 0.0, 0.0, 0.0
     for i in range(loading.size):

@@ -19,7 +19,7 @@ TINY = 1e-300
 
 
 @njit
-def cholesky_solve(A, b, x):  # type: ignore[no-untyped-def]
+def cholesky_solve(A, b, x):
     """Solve A x = b, overwriting the lower triangle of A; False if A is not positive definite."""
     k = b.size
     for i in range(k):
@@ -47,7 +47,7 @@ def cholesky_solve(A, b, x):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _reflect(A, i, scale, beside):  # type: ignore[no-untyped-def]
+def _reflect(A, i, scale, beside):
     """Apply the Householder reflection that clears row i of A left of its subdiagonal."""
     h = 0.0
     for m in range(i):
@@ -77,7 +77,7 @@ def _reflect(A, i, scale, beside):  # type: ignore[no-untyped-def]
 
 
 @njit
-def tridiagonalise(A, diagonal, beside):  # type: ignore[no-untyped-def]
+def tridiagonalise(A, diagonal, beside):
     """Reduce symmetric A (its lower triangle, overwritten) to diagonal and subdiagonal."""
     k = diagonal.size
     for i in range(k - 1, 0, -1):
@@ -94,7 +94,7 @@ def tridiagonalise(A, diagonal, beside):  # type: ignore[no-untyped-def]
 
 
 @njit
-def _all_below(diagonal, beside, x):  # type: ignore[no-untyped-def]
+def _all_below(diagonal, beside, x):
     """Return whether every eigenvalue of the tridiagonal matrix lies below x."""
     pivot = diagonal[0] - x
     if pivot >= 0.0:
@@ -107,7 +107,7 @@ def _all_below(diagonal, beside, x):  # type: ignore[no-untyped-def]
 
 
 @njit
-def largest_eigenvalue(A):  # type: ignore[no-untyped-def]
+def largest_eigenvalue(A):
     """Return the largest eigenvalue of symmetric A (overwritten) to about 1e-10 of its norm."""
     k = A.shape[0]
     diagonal, beside = np.empty(k), np.empty(k)

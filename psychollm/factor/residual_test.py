@@ -1,0 +1,248 @@
+"""The test of one factor (or of none) that needs no rule for empty cells."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from psychollm._base.checks import check_count
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.replicate import replicate
+from psychollm._base.result import Result
+from psychollm._base.types import AnyArray, FloatArray, RandomState, WordArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.pair_counts import PairCounts
+from psychollm.data.responses import Responses, as_responses
+from psychollm.kernels.one_factor import (
+    COLD,
+    draw_statistics,
+    margin_thresholds,
+    residual_statistic,
+)
+from psychollm.kernels.pair_counts import pack_rows
+from psychollm.kernels.second_factor import draw_second_shares, second_share
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+LEAST_MODELS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ResidualTest(Result):
+    """A statistic of the pair tables beside its parametric bootstrap draws.
+
+    Attributes
+    ----------
+    statistic : str
+        "largest residual eigenvalue" or "second share".
+    factors : int
+        Number of factors under the null hypothesis, 0 or 1.
+    observed : float
+        The statistic of the data.
+    draws : ndarray of shape (n,)
+        The statistic of each replicate.
+    p_value, p_value_se : float
+        (b + 1) / (n + 1), b the draws at least as large, and its Monte Carlo standard error.
+    n : int
+        Replicates done.
+    loadings : ndarray of shape (k,)
+        Loadings that the replicates were drawn from.
+    labels : tuple
+        Names of the models.
+    """
+
+    statistic: str
+    factors: Literal[0, 1]
+    observed: float
+    draws: FloatArray  # (n,)
+    p_value: float
+    p_value_se: float
+    n: int
+    loadings: FloatArray  # (k,)
+    labels: tuple[Hashable, ...]  # k
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row: the statistic, its null distribution and p-value."""
+        import pandas as pd
+
+        low, middle, high = np.quantile(self.draws, [0.05, 0.5, 0.95])
+        return pd.DataFrame(
+            {
+                "statistic": [self.statistic],
+                "factors": [self.factors],
+                "observed": [self.observed],
+                "null_05": [low],
+                "null_50": [middle],
+                "null_95": [high],
+                "p_value": [self.p_value],
+                "p_value_se": [self.p_value_se],
+                "n": [self.n],
+            }
+        )
+
+
+def residual_test(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    *,
+    factors: Literal[0, 1] = 1,
+    n: int = 499,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> ResidualTest:
+    r"""Test whether pairs of models depart from one shared factor, or from none.
+
+    The statistic is the largest eigenvalue of the matrix of standardised residuals of the joint
+    yes counts (`pair_residuals`). Its null distribution comes from the parametric bootstrap:
+    answers drawn from the fitted model with the observed yes rates and pattern of missing
+    answers, fitted again in each replicate. No correlation matrix and no empty-cell rule is
+    involved. How often it errs is tabulated in the documentation, "Operating characteristics".
+
+    Parameters
+    ----------
+    responses : Responses or table of shape (models, questions)
+        Binary answers of at least four models that vary (with three, one factor always fits).
+    factors : {1, 0}
+        Factors under the null hypothesis; 0 is independence.
+    n : int
+        Replicates.
+    rng, n_jobs, progress
+        As everywhere: seed or generator, workers, progress bar.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> from psychollm.factor.residual_test import residual_test
+    >>> answers = psy.load_example("shared_confidence").confidence
+    >>> test = residual_test(answers, n=99, rng=1)
+    >>> bool(test.p_value > 0.05)
+    True
+    """
+    if factors not in (0, 1):
+        msg = f"factors={factors!r} is not an option: use 1 or 0"
+        raise OptionError(msg)
+    check_count("n", n)
+    data = _Packed.of(responses)
+    counts = data.counts()
+    loadings = np.zeros(len(data.labels))
+    fit = factors == 1
+    observed = residual_statistic(counts, loadings, fit, COLD)
+    task = partial(_draw_block, data=data, loadings=loadings, fit=fit)
+    draws = replicate(
+        task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="residual replicates"
+    )
+    return _compare("largest residual eigenvalue", factors, observed, draws, data, loadings)
+
+
+def second_share_test(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    *,
+    n: int = 99,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> ResidualTest:
+    """Compare the share of a second factor with what one factor gives by chance.
+
+    Both are measured by pairwise likelihood (`pairwise_factors`), hence without an empty-cell
+    rule. Arguments as in `residual_test`; a replicate takes about ten times as long.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> from psychollm.factor.residual_test import second_share_test
+    >>> answers = psy.load_example("shared_confidence").confidence
+    >>> second_share_test(answers, n=19, rng=1).observed < 0.05
+    True
+    """
+    check_count("n", n)
+    data = _Packed.of(responses)
+    loadings = np.zeros(len(data.labels))
+    observed, _ = second_share(data.counts(), loadings, COLD)
+    task = partial(_share_block, data=data, loadings=loadings)
+    draws = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="second shares")
+    return _compare("second share", 1, observed, draws[:, 0], data, loadings)
+
+
+class _Packed:
+    """A table as the kernels take it."""
+
+    __slots__ = ("answered", "joint", "labels", "n", "n_questions", "yes")
+
+    def __init__(self, table: Responses) -> None:
+        pairs = PairCounts.count(table)
+        self.joint, self.yes, self.n = pairs.joint, pairs.yes, pairs.n
+        self.labels, self.n_questions = table.models, table.n_questions
+        self.answered: AnyArray = np.empty((0, 0), dtype=np.uint64)
+        if table.missing.any():
+            self.answered = pack_rows(~table.missing)
+
+    @classmethod
+    def of(cls, responses: object) -> _Packed:
+        """Pack a table after checking that it can be tested."""
+        table = as_responses(responses)
+        check_binary(table)
+        rates = table.yes_rates
+        varying = int(np.sum((rates > 0.0) & (rates < 1.0)))
+        if varying < LEAST_MODELS:
+            msg = (
+                f"the one-factor test needs at least {LEAST_MODELS} models whose answers vary, "
+                f"got {varying}: with three, one factor fits any table"
+            )
+            raise ShapeError(msg)
+        return cls(table)
+
+    def counts(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return copies of (joint, yes, n)."""
+        return self.joint.copy(), self.yes.copy(), self.n.copy()
+
+
+def _draw_block(seeds: WordArray, *, data: _Packed, loadings: FloatArray, fit: bool) -> FloatArray:
+    counts = data.counts()
+    draws: FloatArray = draw_statistics(
+        loadings,
+        margin_thresholds(counts),
+        data.n_questions,
+        data.answered,
+        counts[2],
+        fit,
+        seeds,
+    )
+    return draws
+
+
+def _share_block(seeds: WordArray, *, data: _Packed, loadings: FloatArray) -> FloatArray:
+    counts = data.counts()
+    draws: FloatArray = draw_second_shares(
+        loadings, margin_thresholds(counts), data.n_questions, data.answered, counts[2], seeds
+    )
+    return draws
+
+
+def _compare(
+    statistic: str,
+    factors: Literal[0, 1],
+    observed: float,
+    draws: FloatArray,
+    data: _Packed,
+    loadings: FloatArray,
+) -> ResidualTest:
+    n = draws.size
+    p = (1.0 + float(np.sum(draws >= observed))) / (n + 1.0)
+    return ResidualTest(
+        statistic=statistic,
+        factors=factors,
+        observed=observed,
+        draws=draws,
+        p_value=p,
+        p_value_se=float(np.sqrt(p * (1.0 - p) / (n + 1.0))),
+        n=n,
+        loadings=loadings,
+        labels=data.labels,
+    )
