@@ -163,7 +163,7 @@ def reorder(kind: str, labels: Labels, like: Labels) -> IntArray | None:
 
 
 _REMEDY = (
-    "keep what both have with psychollm.data.alignment.common(first, second), "
+    "keep what both have with psychollm.data.common(first, second), "
     "or choose with .select(models=..., questions=...)"
 )
 
