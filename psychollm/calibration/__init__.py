@@ -1,1 +1,32 @@
 """Floor 3: how confidence and correctness agree, within and between models."""
+
+from psychollm.calibration.between_models import BetweenModels, Line, between_models
+from psychollm.calibration.confusion import Confusion, confusion
+from psychollm.calibration.ensemble import EnsembleGain, ensemble_gain
+from psychollm.calibration.estimate import Estimate
+from psychollm.calibration.f_beta import FBeta, f_beta
+from psychollm.calibration.individuation import Individuation, individuation
+from psychollm.calibration.multiplicity import adjust_p_values
+from psychollm.calibration.pairwise import PairwiseCalibration, pairwise_calibration
+from psychollm.calibration.ranking import auroc
+from psychollm.calibration.reasons import Reason
+
+__all__ = [
+    "BetweenModels",
+    "Confusion",
+    "EnsembleGain",
+    "Estimate",
+    "FBeta",
+    "Individuation",
+    "Line",
+    "PairwiseCalibration",
+    "Reason",
+    "adjust_p_values",
+    "auroc",
+    "between_models",
+    "confusion",
+    "ensemble_gain",
+    "f_beta",
+    "individuation",
+    "pairwise_calibration",
+]

@@ -1,0 +1,297 @@
+r"""The F-beta sweep: whose confidence is best depends on what an error costs.
+
+With TP yes-and-correct answers, Y yes answers and C correct answers,
+
+.. math:: F_\beta = \frac{(1 + \beta^2)\, TP}{\beta^2 C + Y}, \qquad
+          \frac{1 + \beta^2}{F_\beta} = \frac{1}{P} + \frac{\beta^2}{R}                 \quad (1)
+
+with precision :math:`P = TP/Y` and recall :math:`R = TP/C`. By (1) every model is a straight line
+in :math:`\beta^2`, and the best model at each beta is the lower envelope of these lines: two
+models cross at most once, at
+
+.. math:: \beta^2 = \frac{1/P_j - 1/P_i}{1/R_i - 1/R_j},                                \quad (2)
+
+so the betas at which the winner changes are exact, not read off a grid.
+
+Two baselines that know nothing about the questions stand beside each model of accuracy a and yes
+rate q: saying yes always, and saying yes at the same rate but at random,
+
+.. math:: \frac{(1 + \beta^2)\, a}{\beta^2 a + 1}, \qquad
+          \frac{(1 + \beta^2)\, a q}{\beta^2 a + q}.                                    \quad (3)
+
+References
+----------
+van Rijsbergen, C. J. (1979). Information retrieval (2nd ed.). Butterworths.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.errors import OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.calibration.paired import PairedAnswers, paired_answers
+from psychollm.calibration.reasons import Reason, first_reason
+from psychollm.calibration.resampling import bootstrap_questions, percentile_interval
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FBeta(Result):
+    """F-beta of every model over a range of beta, its winners, and what chance would reach.
+
+    Below ``crossings[0]`` the model ``leaders[0]`` is best, then ``leaders[1]``, and so on, for
+    all betas from zero to infinity.
+
+    Examples
+    --------
+    >>> sweep = f_beta([[1, 1, 1, 1], [1, 0, 0, 0]], [[1, 1, 0, 0]] * 2, rng=0, n_bootstrap=50)
+    >>> sweep.leaders, sweep.crossings.round(4)
+    (array([1, 0]), array([1.]))
+    """
+
+    betas: FloatArray  # (betas,)
+    value: FloatArray  # (models, betas)
+    interval: FloatArray  # (models, betas, 2) bootstrap percentiles
+    all_yes: FloatArray  # (models, betas) F-beta of always saying yes
+    rate_matched: FloatArray  # (models, betas) expected F-beta of yes at random at the same rate
+    beats_all_yes: FloatArray  # (models, betas) share of resamples in which F-beta > all-yes
+    win_probability: FloatArray  # (models, betas) share of resamples in which the model is best
+    winner: IntArray  # (betas,) index of the best model, -1 where all are zero or undefined
+    leaders: IntArray  # (segments,) the successive winners from beta = 0 to infinity
+    crossings: FloatArray  # (segments - 1,) the betas at which the winner changes
+    reason: tuple[Reason, ...]  # (models,) why a curve is undefined or zero
+    n: FloatArray  # (models,) questions with both answers
+    n_bootstrap: int
+    level: float
+    labels: tuple[Any, ...]  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model and beta."""
+        import pandas as pd
+
+        k, b = self.value.shape
+        table = {
+            "model": np.repeat(np.array(self.labels, dtype=object), b),
+            "beta": np.tile(self.betas, k),
+            "value": self.value.ravel(),
+            "lower": self.interval[..., 0].ravel(),
+            "upper": self.interval[..., 1].ravel(),
+        }
+        for name in ("all_yes", "rate_matched", "beats_all_yes", "win_probability"):
+            table[name] = getattr(self, name).ravel()
+        return pd.DataFrame(table)
+
+    def leaders_frame(self) -> "pd.DataFrame":
+        """Return one row per winner with the range of beta over which it is best."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "model": [self.labels[i] for i in self.leaders],
+                "from_beta": [0.0, *self.crossings][: len(self.leaders)],
+                "to_beta": [*self.crossings, np.inf][: len(self.leaders)],
+            }
+        )
+
+
+def f_beta(
+    confidence: Any,
+    correctness: Any,
+    *,
+    betas: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> FBeta:
+    """Sweep F-beta of yes/no confidence over attitudes to risk.
+
+    A low beta punishes overconfidence (yes and wrong), a high beta underconfidence.
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = yes or correct. Questions count where both are known.
+    betas : array_like (betas,), optional
+        Where to evaluate; 101 values from 0.1 to 10, evenly on a log scale, by default.
+    n_bootstrap : int
+        Resamples of questions, the same for all models.
+    level : float
+        Coverage of the bootstrap bands, pointwise in beta.
+    rng : Generator, int or None
+        Source of randomness; the result does not depend on `n_jobs`.
+    n_jobs, progress
+        Workers and progress bar of the bootstrap.
+
+    Returns
+    -------
+    FBeta
+        Where a model neither says yes nor is ever correct, F is NaN.
+
+    Raises
+    ------
+    LabelError, CodeError
+        If the tables do not match, or are not binary.
+    OptionError
+        If a beta is not positive and finite.
+
+    Examples
+    --------
+    >>> sweep = f_beta([[1, 1, 0, 0]], [[1, 0, 1, 0]], betas=[1.0], n_bootstrap=20, rng=0)
+    >>> sweep.value, sweep.all_yes.round(3)
+    (array([[0.5]]), array([[0.667]]))
+    """
+    paired = paired_answers(confidence, correctness)
+    grid = _check_betas(betas)
+    check_fraction("level", level)
+    parts = _parts(paired)
+    draws = bootstrap_questions(
+        lambda counts: np.stack([counts @ part.T for part in parts], axis=1),
+        len(paired.questions),
+        n=check_count("n_bootstrap", n_bootstrap),
+        rng=rng,
+        n_jobs=n_jobs,
+        progress=progress,
+        label="F-beta bands",
+    )
+    tp, yes, correct, n = parts.sum(axis=2)
+    leaders, crossings = lower_envelope(tp, yes, correct)
+    value = f_score(tp[:, None], yes[:, None], correct[:, None], grid)
+    interval, beats, wins = _bands(draws, grid, level)
+    return FBeta(
+        betas=grid,
+        value=value,
+        interval=interval,
+        all_yes=f_score(correct[:, None], n[:, None], correct[:, None], grid),
+        rate_matched=_rate_matched(yes, correct, n, grid),
+        beats_all_yes=beats,
+        win_probability=wins,
+        winner=_winners(value),
+        leaders=leaders,
+        crossings=crossings,
+        reason=_reasons(tp, yes, correct, n),
+        n=n,
+        n_bootstrap=n_bootstrap,
+        level=level,
+        labels=paired.models,
+    )
+
+
+def f_score(tp: Any, yes: Any, correct: Any, beta: Any) -> FloatArray:
+    """Return F-beta (1) from counts, NaN where there is neither a yes nor a correct answer.
+
+    Examples
+    --------
+    >>> f_score(1.0, 2.0, 2.0, np.array([0.5, 1.0]))
+    array([0.5, 0.5])
+    """
+    square = np.asarray(beta, dtype=np.float64) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray((1.0 + square) * tp / (square * correct + yes), dtype=np.float64)
+
+
+def lower_envelope(
+    tp: FloatArray, yes: FloatArray, correct: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Return the successive best models from beta = 0 to infinity, and the betas between them.
+
+    Walks along the lower envelope of the lines (1) by (2); of models with the same line the first
+    is named. Models that are never right when they say yes never lead.
+
+    Examples
+    --------
+    >>> leaders, crossings = lower_envelope(*np.array([[1.0, 2.0], [1.0, 4.0], [2.0, 2.0]]))
+    >>> leaders, crossings
+    (array([0, 1]), array([1.]))
+    """
+    able = np.flatnonzero(tp > 0)
+    if not able.size:
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    height, slope = yes[able] / tp[able], correct[able] / tp[able]
+    current = int(np.lexsort((slope, height))[0])
+    leaders, squares = [current], []
+    while (flatter := np.flatnonzero(slope < slope[current])).size:
+        meet = (height[flatter] - height[current]) / (slope[current] - slope[flatter])
+        step = np.lexsort((slope[flatter], meet))[0]
+        current = int(flatter[step])
+        leaders.append(current)
+        squares.append(meet[step])
+    return able[leaders].astype(np.int64), np.sqrt(np.array(squares, dtype=np.float64))
+
+
+def _check_betas(betas: Any) -> FloatArray:
+    if betas is None:
+        return np.geomspace(0.1, 10.0, 101)
+    grid = np.atleast_1d(np.array(betas, dtype=np.float64))
+    bad = grid[~(np.isfinite(grid) & (grid > 0))]
+    if grid.ndim != 1 or bad.size:
+        shown = bad[0] if bad.size else f"of shape {grid.shape}"
+        msg = f"betas must be a list of positive finite numbers, got {shown}"
+        raise OptionError(msg)
+    return grid
+
+
+def _parts(paired: PairedAnswers) -> FloatArray:
+    """Return yes-and-correct, yes, correct, present: (4, models, questions)."""
+    return np.stack([paired.yes * paired.correct, paired.yes, paired.correct, paired.present])
+
+
+def _rate_matched(
+    yes: FloatArray, correct: FloatArray, n: FloatArray, grid: FloatArray
+) -> FloatArray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = yes * correct / n
+    return f_score(expected[:, None], yes[:, None], correct[:, None], grid)
+
+
+def _bands(
+    draws: FloatArray, grid: FloatArray, level: float
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Pointwise bands, and how often each model beats all-yes and wins; beta by beta."""
+    tp, yes, correct, n = np.moveaxis(draws, 1, 0)
+    interval = np.empty((tp.shape[1], grid.size, 2))
+    beats, wins = np.empty((2, tp.shape[1], grid.size))
+    for place, beta in enumerate(grid):
+        score = f_score(tp, yes, correct, beta)
+        interval[:, place] = percentile_interval(score, level)
+        beats[:, place] = _share(score > f_score(correct, n, correct, beta), np.isfinite(score))
+        wins[:, place] = _win_share(score)
+    return interval, beats, wins
+
+
+def _share(event: Any, defined: Any) -> FloatArray:
+    with np.errstate(invalid="ignore"):
+        return np.asarray(event.sum(axis=0) / defined.sum(axis=0), dtype=np.float64)
+
+
+def _win_share(score: FloatArray) -> FloatArray:
+    """Share of resamples in which each model is best; ties are shared equally."""
+    filled = np.where(score > 0, score, 0.0)
+    best = (filled == filled.max(axis=1, keepdims=True)) & (filled > 0)
+    among = np.maximum(best.sum(axis=1, keepdims=True), 1)
+    return np.asarray((best / among).mean(axis=0), dtype=np.float64)
+
+
+def _winners(value: FloatArray) -> IntArray:
+    filled = np.where(value > 0, value, 0.0)
+    found = np.where(filled.any(axis=0), filled.argmax(axis=0), -1)
+    return np.asarray(found, dtype=np.int64)
+
+
+def _reasons(
+    tp: FloatArray, yes: FloatArray, correct: FloatArray, n: FloatArray
+) -> tuple[Reason, ...]:
+    return first_reason(
+        (n == 0, Reason.NO_ANSWERS),
+        ((yes == 0) & (correct == 0), Reason.NO_YES_NO_CORRECT),
+        (yes == 0, Reason.NO_YES),
+        (correct == 0, Reason.NO_CORRECT),
+        (yes == n, Reason.NO_NO),
+    )

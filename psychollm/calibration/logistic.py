@@ -1,0 +1,169 @@
+r"""Logistic regression with a few predictors, plain or with Firth's penalty.
+
+Newton's method with step halving on
+
+.. math:: \ell(\beta) + \tfrac{\pi}{2} \log\det I(\beta), \qquad \pi \in \{0, 1\},        \quad (1)
+
+where :math:`\ell` is the log likelihood and I its information. With Firth's penalty
+(:math:`\pi = 1`) estimates stay finite where the outcome is separated, that is, where a
+combination of predictors predicts it without exception.
+
+References
+----------
+Albert, A., & Anderson, J. A. (1984). On the existence of maximum likelihood estimates in logistic
+regression models. Biometrika, 71, 1-10.
+
+Firth, D. (1993). Bias reduction of maximum likelihood estimates. Biometrika, 80, 27-38.
+
+Heinze, G., & Schemper, M. (2002). A solution to the problem of separation in logistic regression.
+Statistics in Medicine, 21, 2409-2419. https://doi.org/10.1002/sim.1047
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import expit
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+
+_TOLERANCE = 1e-10
+_MAX_ITERATIONS = 100
+_MAX_HALVINGS = 30
+_RECESSION = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Logistic(Result):
+    """A fitted logistic regression.
+
+    Examples
+    --------
+    >>> fit = logistic(np.ones((4, 1)), np.array([1.0, 1.0, 1.0, 0.0]))
+    >>> fit.coefficients.round(4), round(fit.log_likelihood, 4)
+    (array([1.0986]), -2.2493)
+    """
+
+    coefficients: FloatArray  # (predictors,)
+    covariance: FloatArray  # (predictors, predictors) inverse information
+    log_likelihood: float  # of (1) without its penalty
+    objective: float  # (1)
+    separated: bool  # the likelihood rises for ever in some direction
+    penalised: bool
+    convergence: Convergence
+
+    @property
+    def se(self) -> FloatArray:
+        """Standard errors (predictors,)."""
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+
+def logistic(design: FloatArray, outcome: FloatArray, *, penalised: bool = False) -> Logistic:
+    """Fit a logistic regression.
+
+    Parameters
+    ----------
+    design : ndarray (observations, predictors)
+        Predictors, a column of ones for the intercept included; of full rank.
+    outcome : ndarray (observations,)
+        0 or 1.
+    penalised : bool
+        Use Firth's penalty.
+
+    Returns
+    -------
+    Logistic
+        Where the outcome is separated, `separated` is set: the log likelihood is the supremum,
+        the coefficients mean nothing.
+
+    Examples
+    --------
+    >>> x = np.array([0.0, 1.0, 2.0, 3.0])
+    >>> fit = logistic(np.column_stack([np.ones(4), x]), np.array([0.0, 0.0, 1.0, 1.0]))
+    >>> fit.separated
+    True
+    """
+    problem = _Problem(design, outcome, penalised)
+    beta = np.zeros(design.shape[1])
+    point = problem.at(beta)
+    separated, reason, iterations = False, "", 0
+    while not reason and iterations < _MAX_ITERATIONS:
+        iterations += 1
+        step = np.asarray(np.linalg.lstsq(point.information, point.gradient, rcond=None)[0])
+        separated = separated or (not penalised and problem.is_recession(step))
+        if point.gradient @ step < _TOLERANCE:
+            reason = "gradient below tolerance"
+        elif (found := problem.climb(beta, step, point.value)) is None:
+            reason = "no further ascent"
+        else:
+            beta, point = found
+    return Logistic(
+        coefficients=beta,
+        covariance=np.asarray(np.linalg.pinv(point.information), dtype=np.float64),
+        log_likelihood=problem.log_likelihood(beta),
+        objective=point.value,
+        separated=separated,
+        penalised=penalised,
+        convergence=Convergence(
+            converged=bool(reason),
+            iterations=iterations,
+            reason=reason or "iteration limit",
+            objective=point.value,
+        ),
+    )
+
+
+class _Point(NamedTuple):
+    """The objective (1) at one point."""
+
+    value: float
+    gradient: FloatArray
+    information: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """The objective (1) as a function of the coefficients."""
+
+    design: FloatArray
+    outcome: FloatArray
+    penalised: bool
+
+    def log_likelihood(self, beta: FloatArray) -> float:
+        signed = np.where(self.outcome > 0, 1.0, -1.0) * (self.design @ beta)
+        return float(-np.logaddexp(0.0, -signed).sum())
+
+    def at(self, beta: FloatArray) -> _Point:
+        probability = expit(self.design @ beta)
+        weight = probability * (1.0 - probability)
+        information = self.design.T @ (self.design * weight[:, None])
+        residual = self.outcome - probability
+        value = self.log_likelihood(beta)
+        if self.penalised:
+            value += 0.5 * float(np.linalg.slogdet(information)[1])
+            projected = self.design @ np.linalg.pinv(information)
+            leverage = weight * (projected * self.design).sum(axis=1)
+            residual = residual + leverage * (0.5 - probability)
+        return _Point(value, self.design.T @ residual, information)
+
+    def climb(
+        self, beta: FloatArray, step: FloatArray, value: float
+    ) -> tuple[FloatArray, _Point] | None:
+        """Halve the Newton step until the objective rises; None if it never does."""
+        for _ in range(_MAX_HALVINGS):
+            point = self.at(beta + step)
+            if point.value > value:
+                return beta + step, point
+            step = 0.5 * step
+        return None
+
+    def is_recession(self, step: FloatArray) -> bool:
+        """Tell whether a step lowers no observation's likelihood (Albert & Anderson 1984).
+
+        Near a finite maximum no such direction exists; where there is none, Newton's steps turn
+        into one of unit length within a few iterations.
+        """
+        gain = np.where(self.outcome > 0, 1.0, -1.0) * (self.design @ step)
+        return bool(gain.max() > 0.5 and gain.min() >= -_RECESSION * gain.max())

@@ -1,0 +1,95 @@
+"""Confidence and correctness side by side, on the questions where both are known."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.responses import Responses, as_responses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairedAnswers(Result):
+    """Yes/no confidence and correctness of the same models on the same questions.
+
+    `yes` and `correct` are 0 where `present` is False, so that sums and products skip what is
+    missing by themselves. `said` and `right` hold all there is of each, whether or not the other
+    is known: what the other models said of a question does not need their correctness.
+
+    Examples
+    --------
+    >>> paired = paired_answers([[1, 0, 1]], [[1, 1, 0]])
+    >>> paired.yes, paired.n
+    (array([[1., 0., 1.]]), array([3.]))
+    """
+
+    yes: FloatArray  # (models, questions) 1 where both are known and the model said yes
+    correct: FloatArray  # (models, questions) 1 where both are known and it was correct
+    present: BoolArray  # (models, questions) both are known
+    said: FloatArray  # (models, questions) 1 where the model said yes
+    answered: BoolArray  # (models, questions) its confidence is known
+    right: FloatArray  # (models, questions) 1 where the model was correct
+    graded: BoolArray  # (models, questions) its correctness is known
+    models: tuple[Any, ...]
+    questions: tuple[Any, ...]
+
+    @property
+    def n(self) -> FloatArray:
+        """Questions with both, per model (models,)."""
+        return np.asarray(self.present.sum(axis=1), dtype=np.float64)
+
+    @property
+    def no(self) -> FloatArray:
+        """1 where both are known and the model said no (models, questions)."""
+        return self.present - self.yes
+
+    @property
+    def wrong(self) -> FloatArray:
+        """1 where both are known and the model was wrong (models, questions)."""
+        return self.present - self.correct
+
+
+def paired_answers(confidence: Any, correctness: Any) -> PairedAnswers:
+    """Put confidence and correctness side by side.
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = yes or correct, 0 = no or wrong; missing where not known. `correctness` is put in the
+        order of `confidence`.
+
+    Raises
+    ------
+    LabelError
+        If the two do not hold the same models and questions.
+    CodeError
+        If one of them is not binary.
+
+    Examples
+    --------
+    >>> paired_answers([[1, 0]], [[1, float("nan")]]).present
+    array([[ True, False]])
+    """
+    said = _binary("confidence", confidence)
+    known = said.align(_binary("correctness", correctness))
+    present = ~(said.missing | known.missing)
+    return PairedAnswers(
+        said=np.asarray(said.codes == 1, dtype=np.float64),
+        answered=~said.missing,
+        right=np.asarray(known.codes == 1, dtype=np.float64),
+        graded=~known.missing,
+        yes=np.asarray((said.codes == 1) & present, dtype=np.float64),
+        correct=np.asarray((known.codes == 1) & present, dtype=np.float64),
+        present=present,
+        models=said.models,
+        questions=said.questions,
+    )
+
+
+def _binary(argument: str, data: Any) -> Responses:
+    responses = as_responses(data, argument=argument)
+    check_binary(responses, argument=argument)
+    return responses

@@ -1,0 +1,181 @@
+"""Signals that may rank a model's correct answers above its wrong ones, and their areas.
+
+A signal is one number per question: a shared score, the mean vote of the other models, the
+model's own answer. Areas are computed for many resamples of the questions at once.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.calibration.logistic import logistic
+from psychollm.kernels.weighted_ranking import weighted_areas
+
+
+@dataclass(frozen=True, slots=True)
+class RankedSignal:
+    """The questions sorted by one signal, ready for any number of resamples."""
+
+    order: IntArray  # (used,) questions by increasing signal
+    opens: BoolArray  # (used,) where a new group of ties begins
+    correct: BoolArray  # (used,) whether the model was correct, in that order
+
+    def areas(self, counts: FloatArray) -> FloatArray:
+        """Return the area in each resample (replicates,), NaN where one class is absent."""
+        return np.asarray(weighted_areas(counts, self.order, self.opens, self.correct))
+
+
+def ranked_signal(signal: FloatArray, correct: FloatArray, used: BoolArray) -> RankedSignal:
+    """Sort the questions that are used by a signal.
+
+    Parameters
+    ----------
+    signal, correct : ndarray (questions,)
+        The signal; 1 where the model was correct.
+    used : bool array (questions,)
+        Questions to use.
+
+    Examples
+    --------
+    >>> signal = np.array([0.2, 0.9, 0.4])
+    >>> ranked = ranked_signal(signal, np.array([0.0, 1.0, 1.0]), np.ones(3, bool))
+    >>> ranked.areas(np.ones((1, 3)))
+    array([1.])
+    """
+    where = np.flatnonzero(used)
+    order = where[np.argsort(signal[where], kind="stable")]
+    sorted_signal = signal[order]
+    opens = np.ones(order.size, dtype=np.bool_)
+    opens[1:] = sorted_signal[1:] != sorted_signal[:-1]
+    return RankedSignal(order=order, opens=opens, correct=correct[order] > 0)
+
+
+def cut_areas(
+    cut: FloatArray, correct: FloatArray, used: BoolArray, counts: FloatArray
+) -> FloatArray:
+    """Return the area of a yes/no signal in each resample: (1 + hit rate - false alarm rate)/2.
+
+    Parameters
+    ----------
+    cut : ndarray (questions,)
+        Chance of a yes, 0 to 1: fractions stand for ties that are broken at random.
+    correct : ndarray (questions,)
+        1 where the model was correct.
+    used : bool array (questions,)
+        Questions to use.
+    counts : ndarray (replicates, questions)
+        Resamples.
+
+    Returns
+    -------
+    ndarray (replicates,)
+        NaN where one class is absent.
+
+    Examples
+    --------
+    >>> yes, right = np.array([1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0])
+    >>> cut_areas(yes, right, np.ones(3, bool), np.ones((1, 3)))
+    array([0.75])
+    """
+    hit, wrong = correct * used, (1.0 - correct) * used
+    sums = counts @ np.column_stack([hit * cut, hit, wrong * cut, wrong])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(
+            0.5 * (1.0 + sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3]), dtype=np.float64
+        )
+
+
+def cut_at_rate(signal: FloatArray, used: BoolArray, rate: float) -> FloatArray:
+    """Say yes to the questions with the highest signal, so many that the yes rate is `rate`.
+
+    Questions tied at the cut share what is left as a fraction, which is what breaking the ties at
+    random gives on average.
+
+    Parameters
+    ----------
+    signal : ndarray (questions,)
+        The signal.
+    used : bool array (questions,)
+        Questions to use; the others are 0.
+    rate : float
+        Share of yes among the questions that are used.
+
+    Returns
+    -------
+    ndarray (questions,)
+        Chance of a yes.
+
+    Examples
+    --------
+    >>> cut_at_rate(np.array([3.0, 1.0, 1.0, 0.0]), np.ones(4, bool), 0.5)
+    array([1. , 0.5, 0.5, 0. ])
+    """
+    cut = np.zeros(signal.size)
+    values = signal[used]
+    wanted = rate * values.size
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    above = values.size - np.cumsum(count)  # questions above each level
+    cut[used] = np.clip((wanted - above) / count, 0.0, 1.0)[place]
+    return cut
+
+
+def consensus_scores(yes: FloatArray, present: BoolArray) -> FloatArray:
+    """Return the mean vote of the other models for each model and question.
+
+    Parameters
+    ----------
+    yes : ndarray (models, questions)
+        1 where the model said yes, 0 where it said no or nothing.
+    present : bool array (models, questions)
+        Where the model answered.
+
+    Returns
+    -------
+    ndarray (models, questions)
+        NaN where no other model answered.
+
+    Examples
+    --------
+    >>> consensus_scores(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]]), np.ones((3, 2), bool))
+    array([[0.5, 0.5],
+           [0.5, 0. ],
+           [1. , 0.5]])
+    """
+    voters = present.sum(axis=0) - present
+    votes = yes.sum(axis=0) - yes
+    scores = np.full(yes.shape, np.nan)
+    np.divide(votes, voters, out=scores, where=voters > 0)
+    return scores
+
+
+def cross_fitted(design: FloatArray, outcome: FloatArray, folds: IntArray) -> FloatArray:
+    """Return log odds predicted for each question from the other folds.
+
+    Parameters
+    ----------
+    design : ndarray (questions, predictors)
+        Predictors with a column of ones.
+    outcome : ndarray (questions,)
+        0 or 1.
+    folds : ndarray of int (questions,)
+        The fold that each question belongs to.
+
+    Returns
+    -------
+    ndarray (questions,)
+        Log odds; fits are penalised, so that they are finite where the outcome is separated.
+
+    Examples
+    --------
+    >>> x = np.column_stack([np.ones(6), np.arange(6.0)])
+    >>> odds = cross_fitted(x, np.array([0.0, 0, 1, 0, 1, 1]), np.arange(6) % 2)
+    >>> odds.shape
+    (6,)
+    """
+    predicted = np.empty(outcome.size)
+    for fold in np.unique(folds):
+        inside = folds == fold
+        fit = logistic(design[~inside], outcome[~inside], penalised=True)
+        predicted[inside] = design[inside] @ fit.coefficients
+    return predicted

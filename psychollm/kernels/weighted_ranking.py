@@ -1,0 +1,59 @@
+r"""Areas under the ROC curve of one score in many resamples.
+
+The questions are sorted by score once; a resample is a vector of counts w. With tied groups g in
+increasing order of the score, :math:`P_g` and :math:`N_g` the sums of the counts of correct and
+wrong questions in a group, the area is
+
+.. math:: A = \frac{\sum_g P_g \big(\sum_{h < g} N_h + \tfrac12 N_g\big)}
+                   {\sum_g P_g \sum_g N_g},                                               \quad (1)
+
+one pass per resample. Counts are whole numbers, so the sums are exact.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychollm.kernels._jit import njit
+
+
+@njit
+def weighted_area(
+    counts: NDArray[np.float64],
+    order: NDArray[np.int64],
+    opens: NDArray[np.bool_],
+    correct: NDArray[np.bool_],
+) -> float:
+    """Area (1) of one resample; NaN where it holds one class only.
+
+    `order` lists the questions by increasing score, `opens` says where a new group of ties
+    begins, `correct` belongs to the questions in that order.
+    """
+    area, below = 0.0, 0.0
+    hits, misses, total = 0.0, 0.0, 0.0
+    for place in range(order.size):
+        if opens[place]:
+            area += hits * (below + 0.5 * misses)
+            below += misses
+            total += hits
+            hits, misses = 0.0, 0.0
+        weight = counts[order[place]]
+        if correct[place]:
+            hits += weight
+        else:
+            misses += weight
+    area += hits * (below + 0.5 * misses)
+    return area / ((total + hits) * (below + misses))
+
+
+@njit
+def weighted_areas(
+    counts: NDArray[np.float64],
+    order: NDArray[np.int64],
+    opens: NDArray[np.bool_],
+    correct: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Areas (1) of all resamples, counts (resamples, questions)."""
+    out = np.empty(counts.shape[0])
+    for row in range(counts.shape[0]):
+        out[row] = weighted_area(counts[row], order, opens, correct)
+    return out

@@ -1,0 +1,191 @@
+"""The likelihood of one model's confidence and correctness given what the others said.
+
+The formulas (1) and (2) are those of `psychollm.studies.private_signal`.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial.hermite_e import hermevander
+from scipy.special import ndtr
+
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.calibration.paired import PairedAnswers
+from psychollm.calibration.proportions import normal_multiplier
+from psychollm.data.responses import Responses
+from psychollm.factor.marginal import (
+    Grid,
+    Patterns,
+    answer_patterns,
+    factor_grid,
+    log_answer_probabilities,
+    ogive,
+)
+from psychollm.kernels.orthants import densities, orthants
+
+DEGREE = 3  # of the polynomial by which correctness depends on the factor
+BOUND_Z = 4.0  # |rho| = .9993: the likelihood rises to the bound
+MAX_ITERATIONS = 200
+_POLYNOMIAL_RANGE = 3.0
+_LARGEST_LOADING = 0.999
+_LARGEST_Z = 6.0
+_TOLERANCE = 1e-7
+_MAX_HALVINGS = 30
+_BISECTIONS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the answers to each question say about its place on the factor."""
+
+    patterns: Patterns  # of the models that take part
+    grid: Grid
+    log_yes: FloatArray  # (taking part, nodes) log P(yes | f)
+    log_no: FloatArray  # (taking part, nodes) log P(no | f)
+    row: IntArray  # (models,) row of each model among those taking part, -1 where it does not
+    start: FloatArray  # (models, 2) c and d of (1) by the one-factor solution
+
+    @classmethod
+    def of(cls, said: Responses, loadings: FloatArray, thresholds: FloatArray) -> "Evidence":
+        """Collect the evidence of all models whose loading and threshold are known."""
+        keep = np.isfinite(loadings) & np.isfinite(thresholds)
+        size = np.clip(loadings[keep], -_LARGEST_LOADING, _LARGEST_LOADING)
+        cut = thresholds[keep]
+        grid = factor_grid(size, cut)
+        log_yes, log_no = log_answer_probabilities(ogive(size, cut, grid.nodes))
+        rest = np.sqrt(1.0 - size**2)
+        start = np.zeros((keep.size, 2))
+        start[keep] = np.column_stack([-cut / rest, size / rest])
+        row = np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int64)
+        return cls(answer_patterns(said, keep), grid, log_yes, log_no, row, start)
+
+    def without(self, m: int, which: IntArray) -> FloatArray:
+        """Posterior weights w of (2) of some patterns, given all models but m (which, nodes)."""
+        yes, no = self.patterns.yes[which].copy(), self.patterns.no[which].copy()
+        if self.row[m] >= 0:
+            yes[:, self.row[m]] = no[:, self.row[m]] = 0.0
+        log_weight = yes @ self.log_yes + no @ self.log_no + self.grid.log_weights
+        log_weight -= log_weight.max(axis=1, keepdims=True)
+        weight = np.exp(log_weight)
+        return np.asarray(weight / weight.sum(axis=1, keepdims=True), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """(2) as a function of theta = (c, d, coefficients of a, z), over distinct patterns of answers."""
+
+    basis: FloatArray  # (nodes, degree + 1) polynomials in the factor
+    cells: tuple[tuple[float, float, FloatArray], ...]  # yes and correct as signs, weights w
+    frequency: FloatArray  # (distinct,) in the order of the cells
+    of_question: IntArray  # (used,) which distinct pattern each used question has
+
+    @classmethod
+    def of(cls, paired: PairedAnswers, evidence: Evidence, m: int) -> "Likelihood":
+        """Collect the distinct patterns of one model's questions, cell by cell."""
+        used = paired.present[m]
+        cell = (2 - 2 * paired.yes[m, used] - paired.correct[m, used] + 1).astype(np.int64)
+        pattern = evidence.patterns.of_question[used]
+        size = evidence.patterns.frequency.size
+        distinct, of_question, frequency = np.unique(
+            cell * size + pattern, return_inverse=True, return_counts=True
+        )
+        cells = tuple(
+            (*signs, evidence.without(m, distinct[distinct // size == place] % size))
+            for place, signs in enumerate(_SIGNS)
+        )
+        return cls(
+            _polynomials(evidence.grid.nodes),
+            cells,
+            frequency.astype(np.float64),
+            of_question.astype(np.int64),
+        )
+
+    def value(self, theta: FloatArray) -> float:
+        """Log likelihood."""
+        h, k, rho = self._limits(theta)
+        chance = [w @ orthants(s * h, t * k, s * t * rho) for s, t, w in self.cells]
+        return float(self.frequency @ np.log(np.concatenate(chance)))
+
+    def scores(self, theta: FloatArray) -> FloatArray:
+        """Gradient of the log likelihood of each distinct pattern (distinct, parameters)."""
+        h, k, rho = self._limits(theta)
+        rest = np.sqrt((1.0 - rho) * (1.0 + rho))
+        by_h, by_k = _density(h), _density(k)
+        by_z = densities(h, k, rho) * rest**2
+        blocks = []
+        for s, t, weight in self.cells:
+            at_h = s * by_h * ndtr(t * (k - rho * h) / rest)
+            at_k = t * by_k * ndtr(s * (h - rho * k) / rest)
+            slopes = np.column_stack(
+                [
+                    at_h[:, None] * self.basis[:, :2],
+                    at_k[:, None] * self.basis,
+                    s * t * by_z,
+                ]
+            )
+            chance = weight @ orthants(s * h, t * k, s * t * rho)
+            blocks.append((weight @ slopes) / chance[:, None])
+        return np.concatenate(blocks)
+
+    def _limits(self, theta: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+        rho = float(np.tanh(np.clip(theta[-1], -_LARGEST_Z, _LARGEST_Z)))
+        return self.basis[:, :2] @ theta[:2], self.basis @ theta[2:-1], rho
+
+
+def _polynomials(nodes: FloatArray) -> FloatArray:
+    """Hermite polynomials up to `DEGREE`, held constant where next to no question lies."""
+    inner = np.clip(nodes, -_POLYNOMIAL_RANGE, _POLYNOMIAL_RANGE)
+    basis = hermevander(inner, DEGREE)
+    basis[:, 1] = nodes
+    return np.asarray(basis / np.sqrt([1.0, 1.0, 2.0, 6.0][: DEGREE + 1]), dtype=np.float64)
+
+
+_SIGNS = ((1.0, 1.0), (1.0, -1.0), (-1.0, 1.0), (-1.0, -1.0))
+
+
+def _density(x: FloatArray) -> FloatArray:
+    return np.asarray(np.exp(-0.5 * x**2) / np.sqrt(2.0 * np.pi), dtype=np.float64)
+
+
+class Climb(NamedTuple):
+    """Where an ascent ended."""
+
+    theta: FloatArray
+    value: float
+    steps: int
+
+
+def climb(likelihood: Likelihood, theta: FloatArray, free: int) -> Climb:
+    """Maximise over the first `free` parameters."""
+    value = likelihood.value(theta)
+    for iteration in range(1, MAX_ITERATIONS + 1):
+        scores = likelihood.scores(theta)[:, :free]
+        weighted = scores * likelihood.frequency[:, None]
+        gradient = weighted.sum(axis=0)
+        step = np.zeros(theta.size)
+        step[:free] = np.linalg.lstsq(weighted.T @ scores, gradient, rcond=None)[0]
+        if gradient @ step[:free] < _TOLERANCE:
+            return Climb(theta, value, iteration)
+        for _ in range(_MAX_HALVINGS):
+            trial = likelihood.value(theta + step)
+            if trial > value:
+                break
+            step = 0.5 * step
+        else:
+            return Climb(theta, value, iteration)
+        theta, value = theta + step, trial
+    return Climb(theta, value, MAX_ITERATIONS)
+
+
+def profile_interval(likelihood: Likelihood, full: Climb, level: float) -> tuple[float, float]:
+    """Interval of z by the profile likelihood where the estimate lies at a bound."""
+    side = float(np.sign(full.theta[-1]))
+    drop = 0.5 * normal_multiplier(level) ** 2
+    near, far = side * BOUND_Z, -side * BOUND_Z
+    for _ in range(_BISECTIONS):
+        middle = 0.5 * (near + far)
+        theta = np.array([*full.theta[:-1], middle])
+        lost = full.value - climb(likelihood, theta, free=theta.size - 1).value
+        near, far = (middle, far) if lost < drop else (near, middle)
+    return (far, np.inf) if side > 0 else (-np.inf, far)
