@@ -115,15 +115,9 @@ class PairCounts(Result):
         if not isinstance(other, PairCounts):
             return NotImplemented
         if self.labels != other.labels or self.of != other.of:
-            odd = next(
-                (
-                    f"{a!r} and {b!r}"
-                    for a, b in zip(self.labels, other.labels, strict=False)
-                    if a != b
-                ),
-                f"{len(self.labels)} and {len(other.labels)} {self.of}",
-            )
-            msg = f"counts of different {self.of} cannot be added: {odd}; select and order them alike"
+            differing = sorted(map(str, set(self.labels) ^ set(other.labels)))
+            what = f"not in both: {differing[:5]}" if differing else "their order differs"
+            msg = f"counts of different {self.of} cannot be added ({what}): select them alike"
             raise LabelError(msg)
         return PairCounts(
             joint=self.joint + other.joint,
