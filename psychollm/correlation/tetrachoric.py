@@ -254,10 +254,10 @@ def tetrachoric(
     check_choice("missing", missing, Missing)
     counts = _as_counts(data, of=of, weights=weights)
     tau = thresholds_of(np.diagonal(counts.yes).copy(), np.diagonal(counts.n).copy())
-    k = tau.size
-    out = empty_outputs(k)
-    fixed = missing == "global"
-    correlate_pairs(counts.joint, counts.yes, counts.n, tau, RULES[empty_cells], fixed, 0, k, out)
+    out = empty_outputs(tau.size)
+    correlate_pairs(
+        (counts.joint, counts.yes, counts.n), tau, RULES[empty_cells], missing == "global", out
+    )
     matrix, complement, residual, iterations, status = out
     return Correlation(
         matrix=matrix,
@@ -291,14 +291,11 @@ def _standard_errors(correlation: Correlation) -> tuple[FloatArray, FloatArray]:
     counts = correlation.counts
     estimated, held = np.empty_like(correlation.matrix), np.empty_like(correlation.matrix)
     standard_error_pairs(
-        correlation.matrix,
-        correlation.complement,
-        counts.yes,
-        counts.n,
+        (correlation.matrix, correlation.complement),
+        (counts.yes, counts.n),
         correlation.thresholds,
         correlation.missing == "global",
-        estimated,
-        held,
+        (estimated, held),
     )
     with np.errstate(invalid="ignore", divide="ignore"):
         design = np.sqrt(counts.squares / counts.n)

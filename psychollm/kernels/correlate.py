@@ -11,27 +11,30 @@ RULES = {"none": 0, "keep_margins": 1, "add_half": 2, "add_half_all": 3}
 
 
 @njit
-def correlate_pairs(joint, yes, n, tau, rule, fixed, lo, hi, out):
-    """Estimate the pairs (i, j < i) with lo <= i < hi into a bundle of (k, k) arrays.
+def _pair(counts, tau, i, j, rule, fixed):
+    """Estimate one pair from its counts."""
+    joint, yes, n = counts
+    n11 = joint[i, j]
+    n10, n01 = yes[i, j] - n11, yes[j, i] - n11
+    n00 = n[i, j] - yes[i, j] - n01
+    own = (tau[i], tau[j]) if fixed else pair_thresholds(yes, n, tau, i, j)
+    return correlate_table(n11, n10, n01, n00, own, rule, fixed)
+
+
+@njit
+def correlate_pairs(counts, tau, rule, fixed, out):
+    """Estimate all pairs from counts (joint, yes, n) into a bundle of (k, k) arrays.
 
     ``out`` is (matrix, complement, residual, iterations, status); complement is 1 - |rho|.
     """
     matrix, complement, residual, iterations, status = out
-    for i in range(lo, hi):
+    for i in range(tau.size):
         constant = not math.isfinite(tau[i])
         matrix[i, i] = math.nan if constant else 1.0
         complement[i, i], residual[i, i], iterations[i, i] = 0.0, 0.0, 0
         status[i, i] = UNDEFINED if constant else 0
         for j in range(i):
-            n11 = joint[i, j]
-            n10, n01 = yes[i, j] - n11, yes[j, i] - n11
-            n00 = n[i, j] - yes[i, j] - n01
-            tau1, tau2 = tau[i], tau[j]
-            if not fixed:
-                tau1, tau2 = pair_thresholds(yes, n, tau, i, j)
-            rho, rest, steps, left, how = correlate_table(
-                n11, n10, n01, n00, tau1, tau2, rule, fixed
-            )
+            rho, rest, steps, left, how = _pair(counts, tau, i, j, rule, fixed)
             matrix[i, j] = matrix[j, i] = rho
             complement[i, j] = complement[j, i] = rest
             residual[i, j] = residual[j, i] = left
@@ -40,20 +43,12 @@ def correlate_pairs(joint, yes, n, tau, rule, fixed, lo, hi, out):
 
 
 @njit
-def correlate_into(joint, yes, n, tau, rule, fixed, matrix):
+def correlate_into(counts, tau, rule, fixed, matrix):
     """Estimate all pairs into `matrix` alone (for replicates): undefined pairs become zero."""
-    k = tau.size
-    for i in range(k):
+    for i in range(tau.size):
         matrix[i, i] = 1.0
         for j in range(i):
-            n11 = joint[i, j]
-            n10, n01 = yes[i, j] - n11, yes[j, i] - n11
-            tau1, tau2 = tau[i], tau[j]
-            if not fixed:
-                tau1, tau2 = pair_thresholds(yes, n, tau, i, j)
-            rho, _, _, _, _ = correlate_table(
-                n11, n10, n01, n[i, j] - yes[i, j] - n01, tau1, tau2, rule, fixed
-            )
+            rho, _, _, _, _ = _pair(counts, tau, i, j, rule, fixed)
             matrix[i, j] = matrix[j, i] = rho if rho == rho else 0.0
 
 

@@ -16,13 +16,13 @@ WITHIN_MODEL, WITHIN_QUESTION, BOTH_MARGINS = 0, 1, 2
 def _correlate_bits(table, mask, counts, rule, fixed, tau, matrix):
     """Correlate packed rows; `mask` (k, words) is empty where nothing is missing."""
     count_answers(table, mask, counts)
-    joint, own, both = counts
+    _, own, both = counts
     k = tau.size
     yes, n = np.empty(k), np.empty(k)
     for i in range(k):
         yes[i], n[i] = own[i, i], both[i, i]
     tau[:] = thresholds_of(yes, n)
-    correlate_into(joint, own, both, tau, rule, fixed, matrix)
+    correlate_into(counts, tau, rule, fixed, matrix)
 
 
 @njit

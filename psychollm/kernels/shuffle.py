@@ -90,14 +90,16 @@ def shuffle_columns(state, yes, answered, n, out):
 
 
 @njit
-def _trade(state, n, first, second, answered_first, answered_second, free, drawn):
+def _trade(state, n, rows, answered, work):
     """Redistribute the questions that exactly one of two rows answered yes.
 
-    ``free`` and ``drawn`` are workspace of one row each.
+    ``rows`` and ``answered`` hold the two rows; ``work`` is workspace of one row twice.
     """
+    first, second = rows
+    free, drawn = work
     pool, wanted = 0, 0
     for w in range(first.size):
-        free[w] = (first[w] ^ second[w]) & answered_first[w] & answered_second[w]
+        free[w] = (first[w] ^ second[w]) & answered[0][w] & answered[1][w]
         pool += popcount(free[w])
         wanted += popcount(free[w] & first[w])
     _random_subset(state, free, n, np.int64(pool), np.int64(wanted), drawn)
@@ -110,10 +112,10 @@ def _trade(state, n, first, second, answered_first, answered_second, free, drawn
 def trade_rows(state, answered, n, trades, table):
     """Make curveball trades between random pairs of rows of `table`, in place."""
     k = table.shape[0]
-    free, drawn = np.empty_like(table[0]), np.empty_like(table[0])
+    work = (np.empty_like(table[0]), np.empty_like(table[0]))
     for _ in range(trades):
         i = below(state, k)
         j = below(state, k - 1)
         if j >= i:
             j += 1
-        _trade(state, n, table[i], table[j], answered[i], answered[j], free, drawn)
+        _trade(state, n, (table[i], table[j]), (answered[i], answered[j]), work)

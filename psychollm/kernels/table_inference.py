@@ -75,8 +75,14 @@ def standard_errors(tau1, tau2, rho, rest, n, n1, n2):
 
 
 @njit
-def standard_error_pairs(matrix, complement, yes, n, tau, fixed, estimated, held):
-    """Fill both kinds of standard errors for all pairs; NaN at the bounds and where undefined."""
+def standard_error_pairs(estimate, counts, tau, fixed, out):
+    """Fill both kinds of standard errors (k, k) for all pairs; NaN at bounds or undefined.
+
+    ``estimate`` is (matrix, complement), ``counts`` (yes, n), ``out`` (estimated, held).
+    """
+    matrix, complement = estimate
+    yes, n = counts
+    estimated, held = out
     for i in range(tau.size):
         estimated[i, i] = held[i, i] = 0.0 if math.isfinite(tau[i]) else math.nan
         for j in range(i):
@@ -163,7 +169,7 @@ def _excess(cells, tau1, tau2, angle, top, critical):
 
 
 @njit
-def _profile_limit(cells, tau1, tau2, start, end, step, top, critical):
+def _profile_limit(cells, tau, start, end, step, limits):
     """Find the angle where the profile crosses its critical value; `end` if it never does.
 
     Steps out from the maximum until the crossing is bracketed, then false position with
@@ -171,6 +177,8 @@ def _profile_limit(cells, tau1, tau2, start, end, step, top, critical):
     """
     if start == end:
         return end
+    tau1, tau2 = tau
+    top, critical = limits
     direction = 1.0 if end > start else -1.0
     inside, f_in = start, -critical
     outside, f_out = start, -critical
@@ -217,8 +225,9 @@ def profile_interval(cells, tau1, tau2, rho, drop):
     critical = math.sqrt(2.0 * drop)
     angle = min(max(math.asin(rho), -ANGLE_END), ANGLE_END)
     step = 2.5 * critical / math.sqrt(total)
-    low = _profile_limit(cells, tau1, tau2, angle, -ANGLE_END, step, top, critical)
-    high = _profile_limit(cells, tau1, tau2, angle, ANGLE_END, step, top, critical)
+    tau, limits = (tau1, tau2), (top, critical)
+    low = _profile_limit(cells, tau, angle, -ANGLE_END, step, limits)
+    high = _profile_limit(cells, tau, angle, ANGLE_END, step, limits)
     lower = -1.0 if low <= -ANGLE_END else math.sin(low)
     upper = 1.0 if high >= ANGLE_END else math.sin(high)
     return lower, upper

@@ -24,7 +24,7 @@ def correlate_tables(cells, rule):
         n = n11 + n10 + n01 + n00
         tau1, tau2 = table_thresholds(n11 + n10, n11 + n01, n)
         rho, rest, steps, left, status = correlate_table(
-            n11, n10, n01, n00, tau1, tau2, rule, OWN_THRESHOLDS
+            n11, n10, n01, n00, (tau1, tau2), rule, OWN_THRESHOLDS
         )
         if status == ADJUSTED:
             n11, n10, n01, n00, _ = adjust_table(n11, n10, n01, n00, rule)

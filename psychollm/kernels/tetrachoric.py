@@ -292,12 +292,13 @@ def adjust_table(n11, n10, n01, n00, rule):
 
 
 @njit
-def correlate_table(n11, n10, n01, n00, tau1, tau2, rule, fixed):
+def correlate_table(n11, n10, n01, n00, tau, rule, fixed):
     """Estimate one pair: returns rho, 1 - |rho|, steps, residual, status.
 
-    With `fixed` the thresholds are kept; otherwise they are those of the table, recomputed where
+    With `fixed` the thresholds `tau` of the pair are kept; otherwise they are those of the table, recomputed where
     the empty-cell rule changes its margins.
     """
+    tau1, tau2 = tau
     row, column = n11 + n10, n11 + n01
     total = row + n01 + n00
     constant = row <= 0.0 or column <= 0.0 or total - row <= 0.0 or total - column <= 0.0

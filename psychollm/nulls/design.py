@@ -36,20 +36,16 @@ class Design:
         shape = self.counts.joint.shape
         return np.empty(shape), np.empty(shape), np.array(self.counts.n)
 
+    def writable_counts(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return copies of (joint, yes, n): kernels compile once for writable arrays."""
+        return np.array(self.counts.joint), np.array(self.counts.yes), np.array(self.counts.n)
+
     def observed(self) -> tuple[FloatArray, FloatArray]:
         """Return the observed correlations (1, k, k) and thresholds (1, k)."""
         yes, n = np.diagonal(self.counts.yes).copy(), np.diagonal(self.counts.n).copy()
         tau = thresholds_of(yes, n)
         matrix = np.empty(self.counts.joint.shape)
-        correlate_into(
-            np.array(self.counts.joint),
-            np.array(self.counts.yes),
-            np.array(self.counts.n),
-            tau,
-            self.rule,
-            self.fixed,
-            matrix,
-        )
+        correlate_into(self.writable_counts(), tau, self.rule, self.fixed, matrix)
         return matrix[None], tau[None]
 
 

@@ -85,11 +85,7 @@ def one_factor_null(
     design = make_design(responses, empty_cells=empty_cells, missing=missing)
     name, compute = stack_statistic(statistic)
     size = _check_loadings(loadings, design) if loadings is not None else fit_loadings(design)
-    counts = (
-        np.array(design.counts.joint),
-        np.array(design.counts.yes),
-        np.array(design.counts.n),
-    )
+    counts = design.writable_counts()
     cuts = margin_thresholds(counts)
     task = partial(_one_factor_block, design=design, loadings=size, cuts=cuts, compute=compute)
     draws = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="one-factor null")
@@ -104,11 +100,7 @@ def one_factor_null(
 
 def fit_loadings(design: Design) -> FloatArray:
     """Fit the one-factor model by pairwise likelihood; returns loadings, shape (k,)."""
-    counts = (
-        np.array(design.counts.joint),
-        np.array(design.counts.yes),
-        np.array(design.counts.n),
-    )
+    counts = design.writable_counts()
     shape = counts[0].shape
     tau, rate, loadings = np.empty(shape), np.empty(shape), np.empty(shape[0])
     pair_margins(counts[1], counts[2], tau, rate)

@@ -39,7 +39,7 @@ def thresholds(n11, n10, n01, n00):
 def estimate(table, rule, *, fixed=False, tau=None):
     table = tuple(float(n) for n in table)
     tau1, tau2 = thresholds(*table) if tau is None else tau
-    return correlate_table(*table, tau1, tau2, rule, fixed)
+    return correlate_table(*table, (tau1, tau2), rule, fixed)
 
 
 def read(path):
