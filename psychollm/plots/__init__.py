@@ -1,1 +1,37 @@
-"""Floor 5: one plot per file; a result goes in, Axes come out."""
+"""Floor 5: one plot per file; a result goes in, Axes come out.
+
+Every function draws numbers that the result also gives as a table, on axes of its own or on those
+passed. matplotlib is loaded at the first plot; nothing global is set.
+"""
+
+from psychollm.plots.between_models import plot_between_models
+from psychollm.plots.correlation import plot_correlation
+from psychollm.plots.f_beta import plot_f_beta
+from psychollm.plots.factor_structure import plot_factor_structure
+from psychollm.plots.forest import plot_forest
+from psychollm.plots.individuation import plot_individuation
+from psychollm.plots.matrix import plot_matrix
+from psychollm.plots.null import plot_null
+from psychollm.plots.pairwise_calibration import plot_pairwise_calibration
+from psychollm.plots.residuals import plot_residuals
+from psychollm.plots.scree import plot_scree
+from psychollm.plots.screen import plot_screen
+from psychollm.plots.second_factor import plot_second_factor
+from psychollm.plots.sensitivity import plot_sensitivity
+
+__all__ = [
+    "plot_between_models",
+    "plot_correlation",
+    "plot_f_beta",
+    "plot_factor_structure",
+    "plot_forest",
+    "plot_individuation",
+    "plot_matrix",
+    "plot_null",
+    "plot_pairwise_calibration",
+    "plot_residuals",
+    "plot_scree",
+    "plot_screen",
+    "plot_second_factor",
+    "plot_sensitivity",
+]

@@ -1,0 +1,109 @@
+"""Mean confidence against accuracy, one point per model (figure 2 of the study)."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.plots.canvas import legend, name_axes, note, open_axes
+from psychollm.plots.labels import label_points
+from psychollm.plots.palette import BLUE, INK, PURPLE, RED
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.calibration.between_models import BetweenModels
+    from psychollm.calibration.confusion import Confusion
+
+
+def plot_between_models(
+    result: "BetweenModels", *, rates: "Confusion | None" = None, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw the models' yes rates over their accuracies with the line y = x and the fitted line.
+
+    Parameters
+    ----------
+    result : BetweenModels
+        What `psychollm.calibration.between_models` returns.
+    rates : Confusion, optional
+        The models' rates with their intervals, drawn as bars in both directions.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.calibration.between_models import between_models
+    >>> answers = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
+    >>> ax = plot_between_models(between_models(answers, answers), ax=Figure().subplots())
+    >>> ax.get_xlabel()
+    'accuracy'
+    """
+    ax = open_axes(ax, size=(6.4, 5.2))
+    low, high = _limits(result)
+    ax.set_xlim(*low)
+    ax.set_ylim(*high)
+    _identity(ax)
+    _line(ax, result)
+    x, y = result.accuracy, result.confidence
+    if rates is not None:
+        _bars(ax, rates)
+    ax.plot(x, y, "o", ms=5.5, color=BLUE, mec="white", mew=0.6, zorder=4, gid="models")
+    name_axes(ax, x="accuracy", y="share of questions answered “yes, I can”")
+    legend(ax, columns=2)
+    if result.n:
+        label_points(ax, x, y, result.labels, obstacles=_obstacles(ax, result, rates))
+    else:
+        note(ax, "no model has both a confidence and an accuracy")
+    return ax
+
+
+def _limits(result: "BetweenModels") -> tuple[tuple[float, float], tuple[float, float]]:
+    """Limits of both axes: all points with some room, inside [0, 1]."""
+
+    def around(values: FloatArray) -> tuple[float, float]:
+        known = values[np.isfinite(values)]
+        if not known.size:
+            return (0.0, 1.0)
+        room = 0.12 * max(float(np.ptp(known)), 0.1) + 0.02
+        return (max(-0.02, float(known.min()) - room), min(1.02, float(known.max()) + room))
+
+    return around(result.accuracy), around(result.confidence)
+
+
+def _identity(ax: "Axes") -> None:
+    ax.plot([0, 1], [0, 1], color=PURPLE, lw=1.3, ls=(0, (5, 2)), label="calibrated, y = x")
+
+
+def _line(ax: "Axes", result: "BetweenModels") -> None:
+    """Draw the fitted line with its confidence band, over the range of the accuracies."""
+    line = result.confidence_on_accuracy
+    if not np.isfinite(line.slope):
+        return
+    known = result.accuracy[np.isfinite(result.accuracy)]
+    band = line.band(np.linspace(known.min(), known.max(), 60))
+    lower, upper = line.slope_interval
+    name = f"slope {line.slope:.2f} [{lower:.2f}, {upper:.2f}]".replace("-", "−")
+    ax.plot(band["at"], band["fit"], color=RED, lw=1.6, label=name, gid="fit")
+    ax.fill_between(band["at"], band["lower"], band["upper"], color=RED, alpha=0.12, lw=0)
+
+
+def _bars(ax: "Axes", rates: "Confusion") -> None:
+    x, y = rates.accuracy, rates.yes_rate
+    ax.hlines(y.value, *x.interval.T, color=INK, lw=0.6, alpha=0.6, zorder=3)
+    ax.vlines(x.value, *y.interval.T, color=INK, lw=0.6, alpha=0.6, zorder=3)
+
+
+def _obstacles(ax: "Axes", result: "BetweenModels", rates: "Confusion | None") -> FloatArray:
+    """Points along both lines and all bars, which labels keep clear of."""
+    at = np.linspace(*ax.get_xlim(), 80)
+    line = result.confidence_on_accuracy
+    paths = [np.column_stack([at, at]), np.column_stack([at, line.intercept + line.slope * at])]
+    if rates is not None:
+        x, y = rates.accuracy, rates.yes_rate
+        for share in np.linspace(0.0, 1.0, 7):
+            across = x.interval @ [1.0 - share, share]
+            along = y.interval @ [1.0 - share, share]
+            paths += [np.column_stack([across, y.value]), np.column_stack([x.value, along])]
+    points = np.vstack(paths)
+    return points[np.isfinite(points).all(axis=1)]

@@ -1,0 +1,117 @@
+"""Axes to draw on, and how they look; nothing global is touched."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from psychollm._base.errors import OptionError
+from psychollm._base.optional import require
+from psychollm.plots.palette import GRID, INK, MUTED, RULE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+
+TICK_SIZE = 8.5
+TEXT_SIZE = 8.5
+LABEL_SIZE = 9.5
+TITLE_SIZE = 10.5
+
+
+def open_axes(ax: "Axes | None", *, size: tuple[float, float] = (7.2, 4.6)) -> "Axes":
+    """Return the axes given, or those of a new figure, in the style of the house.
+
+    Parameters
+    ----------
+    ax : Axes or None
+        Where to draw; None makes a figure with pyplot.
+    size : tuple of float
+        Width and height of a new figure in inches.
+
+    Raises
+    ------
+    OptionError
+        If `ax` is not a matplotlib Axes.
+    MissingPackageError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> open_axes(Figure().subplots()).spines["top"].get_visible()
+    False
+    """
+    if ax is None:
+        pyplot = require("matplotlib.pyplot", extra="plot", purpose="a plot")
+        _, ax = pyplot.subplots(figsize=size, layout="constrained")
+    elif not hasattr(ax, "transAxes"):
+        msg = f"ax={ax!r:.60} is not a matplotlib Axes: pass one of figure.subplots(), or None"
+        raise OptionError(msg)
+    dress(ax)
+    return ax
+
+
+def dress(ax: "Axes") -> None:
+    """Give axes quiet spines, ticks and a grid behind the data."""
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_color(RULE)
+    ax.tick_params(axis="both", which="major", labelsize=TICK_SIZE, labelcolor=MUTED, color=RULE)
+    ax.tick_params(axis="both", which="minor", length=0)
+    ax.grid(visible=True, which="major", color=GRID, linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def name_axes(ax: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:
+    """Write the names of the axes and, above them on the left, what is shown."""
+    if x:
+        ax.set_xlabel(x, fontsize=LABEL_SIZE, color=INK)
+    if y:
+        ax.set_ylabel(y, fontsize=LABEL_SIZE, color=INK)
+    if title:
+        ax.set_title(title, fontsize=TITLE_SIZE, color=INK, loc="left", fontweight="bold")
+
+
+def legend(ax: "Axes", *, columns: int = 1, inside: str = "") -> None:
+    """Draw a legend of the labelled artists, if there are any: below the axes, or inside."""
+    handles, names = ax.get_legend_handles_labels()
+    if not handles:
+        return
+    place: dict[str, Any] = {"loc": inside}
+    if not inside:
+        # In inches below the axes: room for the ticks and the name of the axis.
+        figure: Any = ax.figure
+        drop = 0.52 / (figure.get_figheight() * ax.get_position().height)
+        place = {"loc": "upper left", "bbox_to_anchor": (-0.01, -drop), "borderaxespad": 0.0}
+    ax.legend(
+        handles,
+        names,
+        ncols=columns,
+        frameon=False,
+        fontsize=TEXT_SIZE,
+        labelcolor=INK,
+        handlelength=1.8,
+        **place,
+    )
+
+
+def note(ax: "Axes", text: str) -> None:
+    """Write in the middle of axes why nothing is drawn."""
+    ax.text(
+        0.5,
+        0.5,
+        text,
+        transform=ax.transAxes,
+        ha="center",
+        va="center",
+        fontsize=LABEL_SIZE,
+        color=MUTED,
+        wrap=True,
+    )
+
+
+def colour_map(colours: Sequence[str], name: str) -> "Colormap":
+    """Return a continuous colour map through some colours; undefined values are light grey."""
+    module: Any = require("matplotlib.colors", extra="plot", purpose="a plot")
+    made: Colormap = module.LinearSegmentedColormap.from_list(name, list(colours))
+    return made.with_extremes(bad=GRID)

@@ -1,0 +1,166 @@
+"""F-beta of every model over attitudes to risk (figure 1 of the study)."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm.plots.canvas import TEXT_SIZE, legend, name_axes, open_axes
+from psychollm.plots.labels import spread
+from psychollm.plots.palette import INK, MUTED, QUIET, RULE, colour_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.calibration.f_beta import FBeta
+
+_TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+MOST_NAMES = 26  # more do not fit beside the axes; then only the winners are named
+_STRIP = (1.015, 1.05)  # the winners' strip, as shares of the height of the axes
+
+
+def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
+    """Draw one curve per model, the winners above, and what knowing nothing reaches.
+
+    A model's curve is solid where it beats its own "always yes" and dotted where it does not.
+    Models that win somewhere are coloured, with their bootstrap band where they win; the strip on
+    top says who wins for which beta. The dashed and the dash-dotted line are the best of the two
+    baselines over all models. The numbers are those of ``result.to_frame()``.
+
+    Parameters
+    ----------
+    result : FBeta
+        What `psychollm.calibration.f_beta` returns.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.calibration.f_beta import f_beta
+    >>> sweep = f_beta([[1, 1, 1, 1], [1, 0, 0, 0]], [[1, 1, 0, 0]] * 2, rng=0, n_bootstrap=20)
+    >>> plot_f_beta(sweep, ax=Figure().subplots()).get_xscale()
+    'log'
+    """
+    ax = open_axes(ax, size=(7.2, 4.8))
+    ax.set_xscale("log")
+    won = [int(model) for model in result.leaders if (result.winner == model).any()]
+    colours = {model: colour_of(place) for place, model in enumerate(won)}
+    for model in range(len(result.labels)):
+        _curve(ax, result, model, colours.get(model))
+    for model, colour in colours.items():
+        _band(ax, result, model, colour)
+    _baselines(ax, result)
+    ax.set_xlim(float(result.betas.min()), float(result.betas.max()))
+    ax.set_ylim(0.0, 1.0)
+    ticks = [tick for tick in _TICKS if result.betas.min() <= tick <= result.betas.max()]
+    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    name_axes(ax, x="β   (low: a wrong yes is costly;  high: a missed yes is costly)", y="F-beta")
+    legend(ax, columns=2)
+    _names(ax, result, colours)
+    _winners_strip(ax, result, colours)
+    return ax
+
+
+def _curve(ax: "Axes", result: "FBeta", model: int, colour: str | None) -> None:
+    """One model: solid where it beats saying yes always, dotted elsewhere."""
+    value = result.value[model]
+    above = value > result.all_yes[model]
+    look: dict[str, Any] = {"color": colour or QUIET, "lw": 1.3 if colour else 0.7}
+    look |= {"alpha": 1.0 if colour else 0.55, "zorder": 3 if colour else 2}
+    name = f"{result.labels[model]}"
+    ax.plot(result.betas, np.where(above, value, np.nan), gid=f"curve {name}", **look)
+    ax.plot(result.betas, np.where(above, np.nan, value), ls=(0, (1, 1.6)), **look)
+
+
+def _band(ax: "Axes", result: "FBeta", model: int, colour: str) -> None:
+    """Bootstrap band of a model where it wins."""
+    wins = result.winner == model
+    low, high = result.interval[model].T
+    ax.fill_between(result.betas, low, high, where=wins, color=colour, alpha=0.22, lw=0, zorder=1)
+    best = np.where(wins, result.value[model], np.nan)
+    ax.plot(result.betas, best, color=colour, lw=2.6, zorder=4, solid_capstyle="round")
+
+
+def _baselines(ax: "Axes", result: "FBeta") -> None:
+    for values, style, name in (
+        (result.all_yes, (0, (5, 2)), "always yes, most accurate model"),
+        (result.rate_matched, (0, (5, 1.5, 1, 1.5)), "yes at random at a model's own rate, best"),
+    ):
+        best = np.max(np.where(np.isfinite(values), values, -np.inf), axis=0)
+        shown = np.where(np.isfinite(best), best, np.nan)
+        ax.plot(result.betas, shown, color=INK, lw=1.1, ls=style, label=name, zorder=5)
+    ax.plot([], [], color=QUIET, lw=0.9, label="beats its own always-yes")
+    ax.plot([], [], color=QUIET, lw=0.9, ls=(0, (1, 1.6)), label="does not")
+
+
+def _names(ax: "Axes", result: "FBeta", colours: dict[int, str]) -> None:
+    """Name the curves on the right, moved apart and joined to their ends."""
+    end = result.value[:, -1]
+    known = np.flatnonzero(np.isfinite(end))
+    shown = known if known.size <= MOST_NAMES else np.array(sorted(colours), dtype=np.intp)
+    at = spread(end[shown], 0.04, low=0.0, high=1.0)
+    where = ax.get_yaxis_transform()
+    for model, y in zip(shown, at, strict=True):
+        colour = colours.get(int(model), QUIET)
+        path = ([1.0, 1.012, 1.035], [end[model], end[model], y])
+        ax.plot(*path, transform=where, clip_on=False, color=colour, lw=0.7)
+        ax.text(
+            1.04,
+            y,
+            str(result.labels[model]),
+            transform=where,
+            fontsize=TEXT_SIZE - 1.0,
+            color=INK if int(model) in colours else MUTED,
+            fontweight="bold" if int(model) in colours else "normal",
+            ha="left",
+            va="center",
+        )
+
+
+def _winners_strip(ax: "Axes", result: "FBeta", colours: dict[int, str]) -> None:
+    """Say above the axes who wins where; names are moved apart and joined to their stretch."""
+    from matplotlib.patches import Rectangle
+
+    low, high = np.log(result.betas.min()), np.log(result.betas.max())
+    if not result.leaders.size or high <= low:
+        return
+    with np.errstate(divide="ignore"):
+        edges = np.concatenate([[-np.inf], np.log(result.crossings), [np.inf]])
+    edges = (np.clip(edges, low, high) - low) / (high - low)
+    won = np.array([int(model) in colours for model in result.leaders])
+    shown = np.flatnonzero((np.diff(edges) > 0) & won)
+    if not shown.size:
+        return
+    middle = 0.5 * (edges[shown] + edges[shown + 1])
+    names = [str(result.labels[result.leaders[place]]) for place in shown]
+    at = spread(middle, 0.013 * max(map(len, names)) + 0.015, low=0.04, high=0.96)
+    for place, x, name, label_x in zip(shown, middle, names, at, strict=True):
+        colour = colours[int(result.leaders[place])]
+        width = edges[place + 1] - edges[place]
+        box = Rectangle(
+            (edges[place], _STRIP[0]), width, _STRIP[1] - _STRIP[0], facecolor=colour, lw=0
+        )
+        box.set(transform=ax.transAxes, clip_on=False)
+        ax.add_patch(box)
+        ends = ([x, label_x], [_STRIP[1], _STRIP[1] + 0.025])
+        ax.plot(*ends, transform=ax.transAxes, clip_on=False, color=RULE, lw=0.7)
+        ax.text(
+            label_x,
+            _STRIP[1] + 0.03,
+            name,
+            transform=ax.transAxes,
+            ha="center",
+            va="bottom",
+            fontsize=TEXT_SIZE - 0.5,
+            color=INK,
+        )
+    ax.text(
+        0.0,
+        _STRIP[1] + 0.085,
+        "best model at each β",
+        transform=ax.transAxes,
+        fontsize=TEXT_SIZE - 0.5,
+        color=MUTED,
+        ha="left",
+        va="bottom",
+    )

@@ -1,0 +1,140 @@
+"""Loading over threshold, with the spectrum inside (figure 3 of the study)."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.plots.canvas import TICK_SIZE, dress, legend, name_axes, open_axes
+from psychollm.plots.labels import label_points
+from psychollm.plots.null import draw_replicates
+from psychollm.plots.palette import BLUE, INK, MUTED, PAPER, PURPLE, RED
+from psychollm.plots.scree import draw_components
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.studies.dimensionality import Dimensionality
+
+_COMPONENTS = 6
+# The lower part of the axes is kept free of points: both small figures stand there.
+_LOWER_PART = 0.52
+
+
+def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None) -> "Axes":
+    """Draw each model's loading on the shared factor over its threshold.
+
+    Dots are loadings on the first component of the tetrachoric matrix, which the empty-cell rule
+    bends at the extremes, with their quadratic fit; diamonds are full-information loadings with
+    their intervals, which need no rule. The left inset holds the first shares of variance with
+    both nulls, the right one the R squared of the fit beside its distribution in data that have
+    one factor. The numbers are those of ``result.spectrum`` and ``result.full_information``.
+
+    Parameters
+    ----------
+    result : Dimensionality
+        What `dimensionality` returns.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> from matplotlib.figure import Figure
+    >>> answers = psy.simulate_factor(
+    ...     loadings=[0.8] * 5, thresholds=[-1, -0.5, 0, 0.5, 1], n_questions=300, rng=0
+    ... ).responses
+    >>> result = psy.dimensionality(answers, n_null=20, rng=0)
+    >>> plot_factor_structure(result, ax=Figure().subplots()).get_ylabel()
+    'loading on the shared factor'
+    """
+    ax = open_axes(ax, size=(7.2, 5.6))
+    plain, full = result.spectrum, result.full_information
+    tau, first = plain.correlation.thresholds, plain.first_loadings
+    reach = 1.96 * np.nan_to_num(full.se_loadings)
+    _fit(ax, tau, plain.quadratic, float(plain.quadratic_r2.observed))
+    ax.vlines(
+        tau,
+        full.loadings - reach,
+        np.minimum(full.loadings + reach, 1.0),
+        color=PURPLE,
+        lw=1.0,
+        alpha=0.5,
+    )
+    look: dict[str, Any] = {"ls": "", "mec": "white", "mew": 0.6}
+    name = "full information, no rule"
+    ax.plot(tau, full.loadings, marker="D", ms=4.6, color=PURPLE, label=name, **look)
+    name = f"first component, {plain.correlation.empty_cells}"
+    ax.plot(tau, first, marker="o", ms=6, color=BLUE, label=name, zorder=4, gid="first", **look)
+    _make_room(ax, np.concatenate([first, full.loadings - reach]))
+    name_axes(ax, x="threshold of the model   (bold → cautious)", y="loading on the shared factor")
+    legend(ax, columns=2)
+    _inset_scree(ax, result)
+    _inset_fit(ax, result)
+    obstacles = _obstacles(plain.quadratic, tau, full.loadings, reach)
+    label_points(ax, tau, first, result.labels, obstacles=obstacles)
+    return ax
+
+
+def _fit(ax: "Axes", tau: FloatArray, coefficients: FloatArray, r2: float) -> None:
+    if np.isfinite(coefficients).all():
+        at = np.linspace(np.nanmin(tau), np.nanmax(tau), 100)
+        fit = np.polynomial.polynomial.polyval(at, coefficients)
+        name = f"quadratic fit to the dots, R² = {r2:.2f}"
+        ax.plot(at, fit, color=RED, lw=1.5, ls=(0, (5, 2)), label=name, gid="fit")
+
+
+def _make_room(ax: "Axes", values: FloatArray) -> None:
+    """Set the limits so that all points lie in the upper part."""
+    low = min(float(np.nanmin(values)), 0.9)
+    top = 1.06
+    ax.set_ylim(top - (top - low + 0.04) / (1.0 - _LOWER_PART), top)
+    ticks = [tick for tick in ax.get_yticks() if low - 0.1 <= tick <= 1.0 + 1e-9]
+    ax.set_yticks(ticks)
+
+
+def _inset(ax: "Axes", box: tuple[float, float, float, float], title: str) -> "Axes":
+    inner = ax.inset_axes(box)
+    dress(inner)
+    inner.set_facecolor(PAPER)
+    inner.tick_params(labelsize=TICK_SIZE - 1.5)
+    inner.set_title(title, fontsize=TICK_SIZE - 0.5, color=INK, loc="left", pad=4)
+    return inner
+
+
+def _inset_scree(ax: "Axes", result: "Dimensionality") -> None:
+    plain = result.spectrum
+    inner = _inset(ax, (0.06, 0.09, 0.4, 0.33), "share of variance, %")
+    count = min(_COMPONENTS, plain.eigenvalues.size)
+    nulls = [plain.permutation, plain.one_factor]
+    draw_components(inner, nulls, 0, count, scale=100.0 / plain.eigenvalues.size)
+    legend(inner, inside="upper right")
+    drawn = inner.get_legend()
+    if drawn is not None:
+        for text in drawn.get_texts():
+            text.set_fontsize(TICK_SIZE - 1.5)
+
+
+def _inset_fit(ax: "Axes", result: "Dimensionality") -> None:
+    null = result.spectrum.quadratic_r2
+    inner = _inset(ax, (0.56, 0.09, 0.4, 0.33), "R² of the fit where there is one factor")
+    draw_replicates(inner, null)
+    inner.set_xlim(0.0, 1.0)
+    inner.set_yticks([])
+    inner.spines["left"].set_visible(False)
+    note = f"observed {float(null.observed):.2f}, p = {float(null.p_value):.2f}"
+    inner.set_xlabel(note, fontsize=TICK_SIZE - 1.0, color=MUTED, labelpad=2)
+
+
+def _obstacles(
+    coefficients: FloatArray, tau: FloatArray, loadings: FloatArray, reach: FloatArray
+) -> FloatArray:
+    """Points along the curve and the bars, which names keep clear of."""
+    at = np.linspace(np.nanmin(tau), np.nanmax(tau), 120)
+    curve = np.polynomial.polynomial.polyval(at, np.nan_to_num(coefficients))
+    paths = [np.column_stack([at, curve])]
+    paths += [
+        np.column_stack([tau, loadings + part * reach]) for part in (-1.0, -0.5, 0.0, 0.5, 1.0)
+    ]
+    points: FloatArray = np.vstack(paths)
+    return points[np.isfinite(points).all(axis=1)]

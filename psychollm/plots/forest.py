@@ -1,0 +1,142 @@
+"""Estimates with their intervals, one row per model: any metric of the calibration room."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, legend, name_axes, open_axes
+from psychollm.plots.palette import INK, MUTED, RULE, STRIPE, colour_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.calibration.estimate import Estimate
+
+_MARKS = ("o", "D", "s", "^", "v")
+
+
+def plot_forest(
+    estimates: "Estimate | Sequence[Estimate]",
+    *,
+    names: Sequence[str] | None = None,
+    reference: float | None = None,
+    order: IntArray | None = None,
+    strong: Sequence[bool] | None = None,
+    x: str = "",
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw one or several estimates of the same models with their intervals, row by row.
+
+    Parameters
+    ----------
+    estimates : Estimate or sequence of Estimate
+        Values, intervals and reasons of the same models in the same order.
+    names : sequence of str, optional
+        What the estimates are called in the legend; their own names by default.
+    reference : float, optional
+        A value to compare with, drawn as a line: 0 for a difference, 1/2 for an AUROC.
+    order : int array (models,), optional
+        Models from top to bottom; by the first estimate, high values on top, by default.
+    strong : sequence of bool (models,), optional
+        Models whose names are set in bold.
+    x : str
+        Name of the horizontal axis.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Raises
+    ------
+    ShapeError, LabelError
+        If there is no estimate, or they are not of the same models.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.calibration.confusion import confusion
+    >>> table = confusion([[1, 1, 0, 0], [0, 0, 1, 1]], [[1, 0, 0, 0], [1, 1, 1, 1]])
+    >>> ax = plot_forest([table.precision, table.recall], ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['1', '0']
+    """
+    shown = list(estimates) if isinstance(estimates, Sequence) else [estimates]
+    _check_same_models(shown)
+    k = len(shown[0].labels)
+    ax = open_axes(ax, size=(6.4, 1.3 + 0.24 * k))
+    rows = _by_value(shown[0].value) if order is None else np.asarray(order)
+    for band in range(0, rows.size, 2):
+        ax.axhspan(band - 0.5, band + 0.5, color=STRIPE, lw=0, zorder=0)
+    if reference is not None:
+        ax.axvline(reference, color=INK, lw=0.9, ls=(0, (4, 2)), zorder=1)
+    offsets = np.linspace(-0.24, 0.24, len(shown)) if len(shown) > 1 else np.zeros(1)
+    for series, (estimate, offset) in enumerate(zip(shown, offsets, strict=True)):
+        name = names[series] if names is not None else estimate.name
+        _rows(ax, estimate, rows, offset, series, name)
+    _undefined_rows(ax, shown[0], rows)
+    ax.set_yticks(np.arange(rows.size), [str(shown[0].labels[i]) for i in rows])
+    ax.set_ylim(rows.size - 0.5, -0.5)
+    for text, i in zip(ax.get_yticklabels(), rows, strict=True):
+        bold = strong is not None and bool(strong[i])
+        text.set(color=INK, fontsize=TICK_SIZE - 0.5, fontweight="bold" if bold else "normal")
+    ax.grid(visible=False, axis="y")
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    name_axes(ax, x=x or shown[0].name)
+    if len(shown) > 1:
+        legend(ax, columns=min(len(shown), 3))
+    return ax
+
+
+def _check_same_models(shown: "Sequence[Estimate]") -> None:
+    if not shown:
+        msg = "estimates is empty: pass at least one Estimate"
+        raise ShapeError(msg)
+    for estimate in shown[1:]:
+        if estimate.labels != shown[0].labels:
+            msg = f"{estimate.name!r} and {shown[0].name!r} are not estimates of the same models"
+            raise LabelError(msg)
+
+
+def _by_value(value: FloatArray) -> IntArray:
+    """Order from high to low, undefined last."""
+    return np.argsort(np.where(np.isfinite(value), -value, np.inf), kind="stable")
+
+
+def _rows(
+    ax: "Axes", estimate: "Estimate", rows: IntArray, offset: float, series: int, name: str
+) -> None:
+    y = np.arange(rows.size) + offset
+    colour = colour_of(series)
+    lower, upper = estimate.interval[rows].T
+    ax.hlines(y, lower, upper, color=colour, lw=1.5, alpha=0.75, zorder=2)
+    mark = _MARKS[series % len(_MARKS)]
+    ax.plot(
+        estimate.value[rows],
+        y,
+        ls="",
+        marker=mark,
+        ms=4.8,
+        color=colour,
+        mec="white",
+        mew=0.5,
+        label=name,
+        zorder=3,
+    )
+
+
+def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
+    """Say in the row of a model without a value why it has none."""
+    for y, i in enumerate(rows):
+        if not np.isfinite(estimate.value[i]):
+            ax.axhline(y, color=RULE, lw=0.6, ls=":", zorder=0)
+            ax.text(
+                0.01,
+                y - 0.08,
+                str(estimate.reason[i]) or "undefined",
+                transform=ax.get_yaxis_transform(),
+                fontsize=TEXT_SIZE - 1.5,
+                color=MUTED,
+                va="bottom",
+            )

@@ -1,0 +1,207 @@
+"""Names beside points and curves that do not cover each other.
+
+Sizes are measured in pixels after the layout of the figure, so labels are placed last.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.plots.canvas import TEXT_SIZE
+from psychollm.plots.palette import INK, QUIET
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.text import Annotation
+
+_ANGLES = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
+_DISTANCES = (9.0, 14.0, 22.0, 32.0, 46.0, 64.0)  # points
+_POINT = 3.5  # half the width of a mark, points
+MAX_NAMES = 45
+
+
+def label_points(
+    ax: "Axes",
+    x: FloatArray,
+    y: FloatArray,
+    names: Sequence[Any],
+    *,
+    obstacles: FloatArray | None = None,
+    size: float = TEXT_SIZE - 1.0,
+) -> list["Annotation"]:
+    """Name points; labels avoid points, each other and `obstacles`, with short leader lines.
+
+    Parameters
+    ----------
+    ax : Axes
+        With all data drawn and limits settled.
+    x, y : ndarray (points,)
+        Where the points are; NaN are left out.
+    names : sequence
+        Their names; of more than 45 points only those farthest from the median are named.
+    obstacles : ndarray (n, 2), optional
+        Further places in data coordinates that labels should keep clear of.
+    size : float
+        Font size.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> made = label_points(ax, np.array([0.2, 0.21]), np.array([0.5, 0.5]), ["a", "b"])
+    >>> [text.get_text() for text in made]
+    ['a', 'b']
+    """
+    figure: Any = ax.figure
+    figure.draw_without_rendering()
+    points = ax.transData.transform(np.column_stack([x, y]).astype(np.float64))
+    shown = np.flatnonzero(np.isfinite(points).all(axis=1))
+    if not shown.size:
+        return []
+    scale = figure.dpi / 72.0
+    blocked = points[shown]
+    if obstacles is not None and len(obstacles):
+        blocked = np.vstack([blocked, ax.transData.transform(obstacles)])
+    frame = np.array(ax.get_window_extent().extents)
+    placed = np.empty((0, 4))
+    made = []
+    for i in _inside_out(points, shown)[:MAX_NAMES]:
+        text = _annotation(ax, (float(x[i]), float(y[i])), str(names[i]), size)
+        width, height = _extent(text)
+        at, box = _best(points[i], (width, height), placed, blocked, frame, scale)
+        placed = np.vstack([placed, box])
+        _move(text, (at - points[i]) / scale)
+        made.append(text)
+    return made
+
+
+def _inside_out(points: FloatArray, shown: Any) -> list[int]:
+    """Order points from the outermost to the innermost: the edge has the least choice."""
+    centre = np.median(points[shown], axis=0)
+    spread = np.maximum(points[shown].std(axis=0), 1e-9)
+    far = np.hypot(*((points[shown] - centre) / spread).T)
+    return [int(i) for i in shown[np.argsort(-far, kind="stable")]]
+
+
+def _annotation(ax: "Axes", at: tuple[float, float], name: str, size: float) -> "Annotation":
+    text = ax.annotate(
+        name,
+        at,
+        xytext=(0.0, 0.0),
+        textcoords="offset points",
+        fontsize=size,
+        color=INK,
+        ha="center",
+        va="center",
+        annotation_clip=False,
+        arrowprops={"arrowstyle": "-", "color": QUIET, "lw": 0.5, "shrinkA": 0, "shrinkB": 2.5},
+    )
+    text.set_in_layout(False)
+    return text
+
+
+def _extent(text: "Annotation") -> tuple[float, float]:
+    """Width and height of the words alone, without the leader line."""
+    from matplotlib.text import Text
+
+    box = Text.get_window_extent(text)
+    return float(box.width), float(box.height)
+
+
+def _move(text: "Annotation", offset: FloatArray) -> None:
+    """Put a label at an offset in points; a label close to its point needs no line."""
+    text.set_position((float(offset[0]), float(offset[1])))
+    if text.arrow_patch is not None:
+        text.arrow_patch.set_visible(bool(np.hypot(*offset) > 1.6 * _DISTANCES[1]))
+
+
+def _best(
+    point: FloatArray,
+    extent: tuple[float, float],
+    placed: FloatArray,
+    blocked: FloatArray,
+    frame: FloatArray,
+    scale: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the cheapest centre of a label and its box."""
+    half = np.array(extent) / 2.0
+    best, cheapest = (point, np.zeros(4)), np.inf
+    for rank, distance in enumerate(_DISTANCES):
+        for angle in _ANGLES:
+            way = np.array([np.cos(angle), np.sin(angle)])
+            # The box, not its centre, keeps the distance.
+            centre = point + way * (distance * scale - 4.0 * scale) + way * half
+            box = np.concatenate([centre - half, centre + half])
+            cost = (
+                20.0 * _overlap(box, placed)
+                + 3.0 * _covered(box, blocked, _POINT * scale)
+                + 50.0 * _outside(box, frame)
+                + 6.0 * _crossed(point, centre, placed)
+                + 0.8 * rank
+                + 0.15 * (1.0 - way[0])
+            )
+            if cost < cheapest:
+                best, cheapest = (centre, box), cost
+    return best
+
+
+def _overlap(box: FloatArray, others: FloatArray) -> float:
+    """Count the boxes met, plus the share of the own area that they cover."""
+    low = np.maximum(box[:2], others[:, :2])
+    high = np.minimum(box[2:], others[:, 2:])
+    area = np.prod(np.maximum(high - low, 0.0), axis=1)
+    return float(np.count_nonzero(area) + area.sum() / np.prod(box[2:] - box[:2]))
+
+
+def _covered(box: FloatArray, points: FloatArray, margin: float) -> float:
+    inside = (points > box[:2] - margin) & (points < box[2:] + margin)
+    return float(np.count_nonzero(inside.all(axis=1)))
+
+
+def _crossed(point: FloatArray, centre: FloatArray, placed: FloatArray) -> float:
+    """Whether the leader line would run through a label already placed."""
+    path = point + np.linspace(0.1, 0.9, 9)[:, None, None] * (centre - point)
+    inside = (path > placed[:, :2]) & (path < placed[:, 2:])
+    return float(inside.all(axis=2).any())
+
+
+def _outside(box: FloatArray, frame: FloatArray) -> float:
+    return float((box[:2] < frame[:2]).any() or (box[2:] > frame[2:]).any())
+
+
+def spread(wanted: FloatArray, gap: float, *, low: float, high: float) -> FloatArray:
+    """Move values apart by at least `gap`, as little as possible, inside [low, high].
+
+    The pool-adjacent-violators solution of the least-squares problem; where there is no room the
+    values are spaced evenly.
+
+    Examples
+    --------
+    >>> spread(np.array([0.5, 0.5, 0.9]), 0.2, low=0.0, high=1.0)
+    array([0.4, 0.6, 0.9])
+    """
+    n = wanted.size
+    if n == 0:
+        return wanted
+    if gap * (n - 1) >= high - low:
+        even = np.linspace(low, high, n) if n > 1 else np.array([0.5 * (low + high)])
+        return np.asarray(even[np.argsort(np.argsort(wanted, kind="stable"))])
+    order = np.argsort(wanted, kind="stable")
+    steps = gap * np.arange(n)
+    level = _isotonic(wanted[order] - steps)
+    result = np.empty(n)
+    result[order] = np.clip(level, low, high - steps[-1]) + steps
+    return result
+
+
+def _isotonic(values: FloatArray) -> FloatArray:
+    """Least-squares increasing fit (pool adjacent violators)."""
+    blocks: list[tuple[float, int]] = []
+    for value in values:
+        blocks.append((float(value), 1))
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (a, m), (b, n) = blocks[-2:]
+            blocks[-2:] = [((a * m + b * n) / (m + n), m + n)]
+    return np.concatenate([np.full(count, mean) for mean, count in blocks])

@@ -1,0 +1,86 @@
+"""When one model says yes and another no: who is right, and would that need self-knowledge."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.checks import check_count
+from psychollm.plots.canvas import legend, name_axes, note, open_axes
+from psychollm.plots.palette import BLUE, INK, PURPLE, RED
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.calibration.pairwise import PairwiseCalibration
+
+_RASTER_FROM = 1_000
+
+
+def plot_pairwise_calibration(
+    result: "PairwiseCalibration", *, least: int = 10, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw, for each ordered pair of models, the observed over the expected difference.
+
+    One point per pair (i says yes, j says no): the difference of their correctness on these
+    questions, over the difference expected without self-knowledge; the larger, the more questions.
+    On the line y = x confidence adds nothing. The cross is the pooled value with its interval.
+    The numbers are those of ``result.to_frame()``.
+
+    Parameters
+    ----------
+    result : PairwiseCalibration
+        What `psychollm.calibration.pairwise_calibration` returns.
+    least : int
+        Pairs with fewer disagreements are left out of the picture.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.calibration.pairwise import pairwise_calibration
+    >>> found = pairwise_calibration([[1, 1, 0], [0, 0, 0]], [[1, 1, 0], [1, 0, 0]])
+    >>> plot_pairwise_calibration(found, least=1, ax=Figure().subplots()).get_ylabel()
+    'observed difference'
+    """
+    check_count("least", least)
+    ax = open_axes(ax, size=(6.0, 5.0))
+    shown = (result.n >= least) & np.isfinite(result.difference) & np.isfinite(result.expected)
+    if not shown.any():
+        note(ax, f"no pair of models disagrees on {least} questions")
+        return ax
+    x, y, n = result.expected[shown], result.difference[shown], result.n[shown]
+    ax.scatter(
+        x,
+        y,
+        s=4.0 + 40.0 * n / n.max(),
+        color=BLUE,
+        alpha=0.4,
+        lw=0,
+        zorder=2,
+        rasterized=x.size > _RASTER_FROM,
+        label=f"pair of models, at least {least} questions",
+        gid="pairs",
+    )
+    ends = np.array([min(x.min(), y.min()), max(x.max(), y.max())])
+    ends = ends + np.array([-0.05, 0.05]) * max(float(np.ptp(ends)), 0.1)
+    ax.plot(ends, ends, color=PURPLE, lw=1.3, ls=(0, (5, 2)), label="no self-knowledge, y = x")
+    ax.axhline(0.0, color=INK, lw=0.6)
+    ax.axvline(0.0, color=INK, lw=0.6)
+    _pooled(ax, result)
+    ax.set_xlim(*ends)
+    ax.set_ylim(*ends)
+    name_axes(ax, x="expected difference in correctness, yes − no", y="observed difference")
+    legend(ax, columns=2)
+    return ax
+
+
+def _pooled(ax: "Axes", result: "PairwiseCalibration") -> None:
+    """Draw the pooled value; its interval is that of the excess over the expected value."""
+    x, low, high = result.pooled_expected, *result.pooled_excess_interval
+    if not np.isfinite(x):
+        return
+    ax.vlines(x, x + low, x + high, color=RED, lw=2.4, zorder=4)
+    ax.plot([x], [result.pooled_difference], "P", ms=9, color=RED, mec="white", zorder=5)
+    name = f"pooled excess {result.pooled_excess:.3f} [{low:.3f}, {high:.3f}]"
+    ax.plot([], [], "P", ms=7, color=RED, mec="white", label=name.replace("-", "−"))

@@ -1,0 +1,106 @@
+"""Eigenvalues beside what null hypotheses produce."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.errors import ShapeError
+from psychollm.plots.canvas import TICK_SIZE, dress, legend, name_axes, open_axes
+from psychollm.plots.palette import DEEP_ORANGE, GREY, INK, MUTED, PURPLE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.nulls.null import Null
+
+# From this many components on there is room for a close-up beside the first.
+_ROOM_FROM = 4
+
+NULL_NAMES = {
+    "within_model": "shuffled within models",
+    "within_question": "shuffled within questions",
+    "both_margins": "shuffled, both margins kept",
+    "one_factor": "one factor",
+}
+NULL_COLOURS = {
+    "within_model": GREY,
+    "within_question": PURPLE,
+    "both_margins": PURPLE,
+    "one_factor": DEEP_ORANGE,
+}
+
+
+def plot_scree(
+    nulls: "Null | Sequence[Null]", *, first: int = 12, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw the observed eigenvalues over the range of 90 % of each null's replicates.
+
+    The numbers are those of each null's ``to_frame()``.
+
+    Parameters
+    ----------
+    nulls : Null or sequence of Null
+        Of the statistic ``"eigenvalues"`` or ``"shares"``, all of the same data.
+    first : int
+        How many eigenvalues to draw.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Raises
+    ------
+    ShapeError
+        If there is no null, or one is not of a list of eigenvalues.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> from matplotlib.figure import Figure
+    >>> answers = psy.simulate_factor(
+    ...     loadings=[0.8] * 6, thresholds=[0.0] * 6, n_questions=300, rng=0
+    ... ).responses
+    >>> null = psy.permutation_null(answers, n=50, rng=0)
+    >>> plot_scree(null, ax=Figure().subplots()).get_xlabel()
+    'component'
+    """
+    shown = list(nulls) if isinstance(nulls, Sequence) else [nulls]
+    if not shown or any(null.observed.ndim != 1 for null in shown):
+        msg = "nulls must hold at least one Null of statistic='eigenvalues' or 'shares'"
+        raise ShapeError(msg)
+    ax = open_axes(ax, size=(6.0, 4.0))
+    count = min(first, shown[0].observed.size)
+    draw_components(ax, shown, 0, count)
+    of_shares = shown[0].statistic == "shares"
+    name_axes(ax, x="component", y="eigenvalue / models" if of_shares else "eigenvalue")
+    if count > _ROOM_FROM:
+        draw_components(_close_up(ax), shown, 1, count)
+        legend(ax, columns=3)
+    else:
+        legend(ax, inside="upper right")
+    return ax
+
+
+def draw_components(
+    ax: "Axes", shown: "Sequence[Null]", start: int, stop: int, *, scale: float = 1.0
+) -> None:
+    """Draw components `start` to `stop`, counted from 0, all values times `scale`."""
+    at = np.arange(start + 1, stop + 1)
+    for null in shown:
+        low, middle, high = scale * null.quantile([0.05, 0.5, 0.95])[:, start:stop]
+        colour = NULL_COLOURS.get(null.scheme, GREY)
+        name = NULL_NAMES.get(null.scheme, null.scheme)
+        ax.fill_between(at, low, high, color=colour, alpha=0.28, lw=0, zorder=1)
+        ax.plot(at, middle, color=colour, lw=1.4, ls=(0, (4, 2)), label=name, zorder=2)
+    observed = scale * shown[0].observed[start:stop]
+    ax.plot(at, observed, "-o", color=INK, ms=4.5, lw=1.2, mec="white", label="observed", zorder=3)
+    ax.axhline(0.0, color=INK, lw=0.6)
+    ax.set_xticks(at)
+
+
+def _close_up(ax: "Axes") -> "Axes":
+    """Axes inside the axes for all components but the first."""
+    inner = ax.inset_axes((0.36, 0.36, 0.62, 0.6))
+    dress(inner)
+    inner.tick_params(labelsize=TICK_SIZE - 1.0)
+    inner.set_title("without the first", fontsize=TICK_SIZE - 0.5, color=MUTED, loc="left", pad=3)
+    return inner

@@ -1,0 +1,79 @@
+"""Yes rates and flags: whose answers can be taken at their word."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.plots.canvas import legend, name_axes, open_axes
+from psychollm.plots.labels import label_points
+from psychollm.plots.palette import BLUE, INK, ORANGE, RED
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.data.screen import Screen
+
+
+def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
+    """Draw yes rates over how well yes and no tell correct from wrong; flagged models are named.
+
+    Where correctness is not known, the models stand in one row. The numbers and the reasons are
+    those of ``result.to_frame()``.
+
+    Parameters
+    ----------
+    result : Screen
+        What `validity_screen` returns.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> from matplotlib.figure import Figure
+    >>> screen = psy.validity_screen([[1, 0] * 20, [1] * 40])
+    >>> plot_screen(screen, ax=Figure().subplots()).get_xlabel()
+    'share of yes'
+    """
+    ax = open_axes(ax, size=(6.4, 4.2))
+    y = np.where(np.isfinite(result.auroc), result.auroc, 0.5)
+    known = bool(np.isfinite(result.auroc).any())
+    groups = (
+        (~result.flagged, BLUE, "o", "no flag"),
+        (result.flagged & result.usable, ORANGE, "D", "flagged, usable"),
+        (~result.usable, RED, "X", "not usable"),
+    )
+    for which, colour, mark, name in groups:
+        if which.any():
+            _points(ax, result.yes_rates, y, which, (colour, mark, name))
+    ax.set_xlim(-0.03, 1.03)
+    low, high = min(0.45, float(y.min()) - 0.05), max(0.75, float(y.max()) + 0.05)
+    ax.set_ylim(low, high)
+    ax.axhline(0.5, color=INK, lw=0.9, ls=(0, (4, 2)), zorder=1)
+    name_axes(ax, x="share of yes", y="AUROC of yes for being correct" if known else "")
+    if not known:
+        ax.set_yticks([])
+    legend(ax, columns=3)
+    named = result.flagged & np.isfinite(result.yes_rates)
+    x = np.where(named, result.yes_rates, np.nan)
+    label_points(ax, x, y, result.models, obstacles=np.column_stack([result.yes_rates, y]))
+    return ax
+
+
+def _points(
+    ax: "Axes", x: FloatArray, y: FloatArray, which: BoolArray, look: tuple[str, str, str]
+) -> None:
+    colour, mark, name = look
+    ax.plot(
+        x[which],
+        y[which],
+        ls="",
+        marker=mark,
+        ms=6.5,
+        color=colour,
+        mec="white",
+        mew=0.6,
+        label=name,
+        zorder=3,
+    )

@@ -1,0 +1,97 @@
+"""Loadings of the second component beside those that a null hypothesis produces."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.errors import ShapeError
+from psychollm._base.types import FloatArray
+from psychollm.plots.canvas import legend, name_axes, open_axes
+from psychollm.plots.labels import label_points
+from psychollm.plots.palette import BLUE, GREY, INK
+from psychollm.plots.scree import NULL_COLOURS, NULL_NAMES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.nulls.null import Null
+
+
+def plot_second_factor(
+    nulls: "Null | Sequence[Null]",
+    *,
+    thresholds: FloatArray,
+    names: Sequence[object] | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw second loadings over thresholds, on the range of 90 % of each null's replicates.
+
+    The sign of a component is arbitrary: that of each replicate is set to agree with the data,
+    which makes null loadings lean a little towards the observed ones.
+
+    Parameters
+    ----------
+    nulls : Null or sequence of Null
+        Of the statistic ``"second_loadings"``, of the same data.
+    thresholds : array (models,)
+        Thresholds of the models, such as ``Correlation.thresholds``.
+    names : sequence (models,), optional
+        Names of the models, written beside the points.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Raises
+    ------
+    ShapeError
+        If a null does not hold one loading per threshold.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> from matplotlib.figure import Figure
+    >>> answers = np.random.default_rng(0).integers(0, 2, (5, 200))
+    >>> null = psy.permutation_null(answers, statistic="second_loadings", n=20, rng=0)
+    >>> tau = psy.tetrachoric(answers).thresholds
+    >>> plot_second_factor(null, thresholds=tau, ax=Figure().subplots()).get_ylabel()
+    'loading on the second component'
+    """
+    shown = list(nulls) if isinstance(nulls, Sequence) else [nulls]
+    tau = np.asarray(thresholds, dtype=np.float64)
+    if not shown or any(null.observed.shape != tau.shape for null in shown):
+        msg = (
+            f"each null must hold one second loading per model ({tau.size}): use "
+            "statistic='second_loadings'"
+        )
+        raise ShapeError(msg)
+    ax = open_axes(ax, size=(6.4, 4.0))
+    order = np.argsort(tau, kind="stable")
+    observed = shown[0].observed
+    for null in shown:
+        low, middle, high = np.quantile(aligned(null.draws, observed), [0.05, 0.5, 0.95], axis=0)
+        colour = NULL_COLOURS.get(null.scheme, GREY)
+        name = NULL_NAMES.get(null.scheme, null.scheme)
+        at = tau[order]
+        ax.fill_between(at, low[order], high[order], color=colour, alpha=0.25, lw=0, zorder=1)
+        ax.plot(at, middle[order], color=colour, lw=1.4, ls=(0, (4, 2)), label=name, zorder=2)
+    ax.plot(tau, observed, "o", ms=5.5, color=BLUE, mec="white", label="observed", zorder=3)
+    ax.axhline(0.0, color=INK, lw=0.7)
+    name_axes(
+        ax, x="threshold of the model   (bold → cautious)", y="loading on the second component"
+    )
+    legend(ax, columns=3)
+    if names is not None:
+        label_points(ax, tau, observed, names)
+    return ax
+
+
+def aligned(draws: FloatArray, observed: FloatArray) -> FloatArray:
+    """Turn replicates whose loadings point away from the observed ones.
+
+    Examples
+    --------
+    >>> aligned(np.array([[-1.0, 2.0]]), np.array([1.0, 0.0]))
+    array([[ 1., -2.]])
+    """
+    away = draws @ observed < 0
+    return np.asarray(np.where(away[:, None], -draws, draws))

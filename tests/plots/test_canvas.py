@@ -1,0 +1,52 @@
+"""Axes: made if none are given, never changed beyond them."""
+
+import subprocess
+import sys
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+
+import psychollm as psy
+from psychollm import plots
+from psychollm.plots.canvas import open_axes
+
+
+def test_a_figure_is_made_if_none_is_given(pyplot: object) -> None:
+    ax = plots.plot_matrix(np.eye(3), "abc", name="r", limits=(-1, 1))
+    assert ax.figure in map(pyplot.figure, pyplot.get_fignums())  # type: ignore[attr-defined]
+
+
+def test_nothing_global_is_set(ax: Axes) -> None:
+    before = dict(mpl.rcParams)
+    plots.plot_matrix(np.eye(3), "abc", name="r", limits=(-1, 1), ax=ax)
+    assert dict(mpl.rcParams) == before
+
+
+def test_what_is_not_axes_is_refused() -> None:
+    with pytest.raises(psy.errors.OptionError, match="not a matplotlib Axes"):
+        open_axes("here")  # type: ignore[arg-type]
+
+
+def test_without_matplotlib_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(psy.errors.MissingPackageError, match=r'pip install "psychollm\[plot\]"'):
+        plots.plot_matrix(np.eye(3), "abc", name="r", limits=(-1, 1))
+
+
+def test_importing_plots_loads_no_matplotlib() -> None:
+    program = "import sys, psychollm.plots; print('matplotlib' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout.strip() == "False", run.stderr
+
+
+@pytest.mark.parametrize("name", plots.__all__)
+def test_every_plot_takes_axes_by_keyword(name: str) -> None:
+    import inspect
+
+    parameter = inspect.signature(getattr(plots, name)).parameters["ax"]
+    assert parameter.kind is parameter.KEYWORD_ONLY
+    assert parameter.default is None
