@@ -8,6 +8,7 @@ from psychollm.calibration.f_beta import FBeta, f_beta
 from psychollm.calibration.individuation import Individuation, individuation
 from psychollm.calibration.multiplicity import adjust_p_values
 from psychollm.calibration.pairwise import PairwiseCalibration, pairwise_calibration
+from psychollm.calibration.proportions import paired_difference, proportion, wilson
 from psychollm.calibration.ranking import auroc
 from psychollm.calibration.reasons import Reason
 
@@ -28,5 +29,8 @@ __all__ = [
     "ensemble_gain",
     "f_beta",
     "individuation",
+    "paired_difference",
     "pairwise_calibration",
+    "proportion",
+    "wilson",
 ]
