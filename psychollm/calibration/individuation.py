@@ -18,38 +18,27 @@ with the number of questions. `private_signal` allows for that error.
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.special import chdtrc
 
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.calibration.estimate import Estimate
-from psychollm.calibration.logistic import Logistic, logistic
 from psychollm.calibration.multiplicity import Adjustment, adjust_p_values
+from psychollm.calibration.own_answer import SIGNALS, OwnAnswer, own_answer
 from psychollm.calibration.paired import PairedAnswers, paired_answers
 from psychollm.calibration.proportions import normal_multiplier
-from psychollm.calibration.reasons import Reason
+from psychollm.calibration.reasons import Reason, undefined
 from psychollm.calibration.resampling import bootstrap_estimate, bootstrap_questions
-from psychollm.calibration.signals import (
-    RankedSignal,
-    consensus_scores,
-    cross_fitted,
-    cut_areas,
-    cut_at_rate,
-    ranked_signal,
-)
+from psychollm.calibration.signals import consensus_scores
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Areas in this order: the shared score, the others' mean vote, the model's own answer, the shared
-# score cut at the own yes rate, the cross-fitted shared score, the same with the own answer.
-SIGNALS = ("shared", "consensus", "own", "shared_cut", "shared_fitted", "both")
+_AREAS = ("shared", "consensus", "own", "shared_cut", "both")
 CONTRASTS = {
     "own_minus_shared": ("own", "shared"),
     "own_minus_cut": ("own", "shared_cut"),
@@ -84,6 +73,7 @@ class Individuation(Result):
     own_minus_shared: Estimate  # difference of areas, paired
     own_minus_cut: Estimate  # the same at equal yes rates
     both_minus_shared: Estimate  # both cross-fitted
+    average: Estimate  # areas and differences averaged over models; its labels name them
     reason: tuple[Reason, ...]  # (models,) why there is no test
     adjustment: str
     n_bootstrap: int
@@ -103,9 +93,6 @@ class Individuation(Result):
             table[name] = getattr(self, name)
         table["reason"] = [str(reason) for reason in self.reason]
         return pd.DataFrame(table)
-
-
-_AREAS = ("shared", "consensus", "own", "shared_cut", "both")
 
 
 def individuation(
@@ -170,7 +157,7 @@ def individuation(
     parts = generator.integers(check_count("folds", folds, low=2), size=len(paired.questions))
     everywhere = np.ones((1, len(paired.questions)))
     models = [
-        _prepare(
+        own_answer(
             paired.yes[m], paired.correct[m], shared[m], consensus[m], paired.present[m], parts
         )
         for m in range(len(paired.models))
@@ -191,121 +178,8 @@ def individuation(
     return _assemble(models, areas(everywhere)[0], draws, paired.models, adjustment, level)
 
 
-@dataclass(frozen=True, slots=True)
-class _Test:
-    """Likelihood ratio (1) of one model, and its log odds ratio."""
-
-    log_odds: float
-    se: float
-    statistic: float
-    p_value: float
-    separated: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _Model:
-    """One model: its tests, and its signals ready for resampling."""
-
-    reason: Reason
-    n: int
-    test: _Test
-    consensus_test: _Test
-    ranked: dict[str, RankedSignal]
-    cuts: dict[str, FloatArray]
-    correct: FloatArray
-    used: BoolArray
-
-    def areas(self, counts: FloatArray) -> FloatArray:
-        """Areas of all signals in each resample (replicates, signals)."""
-        found = np.full((len(counts), len(SIGNALS)), np.nan)
-        if not self.reason:
-            for place, name in enumerate(SIGNALS):
-                found[:, place] = (
-                    self.ranked[name].areas(counts)
-                    if name in self.ranked
-                    else cut_areas(self.cuts[name], self.correct, self.used, counts)
-                )
-        return found
-
-
-_NO_TEST = _Test(np.nan, np.nan, np.nan, np.nan, separated=False)
-
-
-def _prepare(
-    yes: FloatArray,
-    correct: FloatArray,
-    shared: FloatArray,
-    consensus: FloatArray,
-    present: BoolArray,
-    folds: IntArray,
-) -> _Model:
-    """Fit what is fitted and sort what is sorted, once."""
-    used = present & np.isfinite(shared) & np.isfinite(consensus)
-    reason = _why_not(yes[used], correct[used], shared[used], present)
-    n = int(used.sum())
-    if reason:
-        return _Model(reason, n, _NO_TEST, _NO_TEST, {}, {}, correct, used)
-    ones = np.ones(n)
-    plain = np.column_stack([ones, shared[used]])
-    full = np.column_stack([plain, yes[used]])
-    crossed = {
-        name: _spread(cross_fitted(design, correct[used], folds[used]), used)
-        for name, design in (("shared_fitted", plain), ("both", full))
-    }
-    signals = {"shared": shared, "consensus": consensus, **crossed}
-    return _Model(
-        reason=reason,
-        n=n,
-        test=_likelihood_ratio(plain, yes[used], correct[used]),
-        consensus_test=_likelihood_ratio(
-            np.column_stack([ones, consensus[used]]), yes[used], correct[used]
-        ),
-        ranked={name: ranked_signal(signal, correct, used) for name, signal in signals.items()},
-        cuts={"own": yes, "shared_cut": cut_at_rate(shared, used, float(yes[used].mean()))},
-        correct=correct,
-        used=used,
-    )
-
-
-def _why_not(
-    yes: FloatArray, correct: FloatArray, shared: FloatArray, present: BoolArray
-) -> Reason:
-    """Say why a model cannot be tested; `yes`, `correct` and `shared` hold used questions only."""
-    if not yes.size:
-        return Reason.NO_SHARED_SCORE if present.any() else Reason.NO_ANSWERS
-    cases = (
-        (not yes.any(), Reason.NO_YES),
-        (bool(yes.all()), Reason.NO_NO),
-        (not correct.any(), Reason.NO_CORRECT),
-        (bool(correct.all()), Reason.NO_WRONG),
-        (bool(shared.min() == shared.max()), Reason.CONSTANT),
-    )
-    return next((reason for holds, reason in cases if holds), Reason.NONE)
-
-
-def _spread(values: FloatArray, used: BoolArray) -> FloatArray:
-    spread = np.full(used.size, np.nan)
-    spread[used] = values
-    return spread
-
-
-def _likelihood_ratio(plain: FloatArray, own: FloatArray, correct: FloatArray) -> _Test:
-    """Compare the two regressions (1)."""
-    full = np.column_stack([plain, own])
-    fit = logistic(full, correct)
-    statistic = max(2.0 * (fit.log_likelihood - logistic(plain, correct).log_likelihood), 0.0)
-    shown: Logistic = logistic(full, correct, penalised=True) if fit.separated else fit
-    return _Test(
-        log_odds=float(shown.coefficients[-1]),
-        se=float(shown.se[-1]),
-        statistic=statistic,
-        p_value=float(chdtrc(1, statistic)),
-        separated=fit.separated,
-    )
-
-
 def _assemble(
-    models: list[_Model],
+    models: list[OwnAnswer],
     observed: FloatArray,
     draws: FloatArray,
     labels: tuple[Any, ...],
@@ -314,20 +188,17 @@ def _assemble(
 ) -> Individuation:
     reason = tuple(model.reason for model in models)
     n = np.array([model.n for model in models], dtype=np.float64)
-    place = {name: SIGNALS.index(name) for name in SIGNALS}
-
-    area = partial(bootstrap_estimate, n=n, reason=reason, level=level, labels=labels)
-    areas = {
-        name: area(f"AUROC, {name}", observed[:, place[name]], draws[..., place[name]])
-        for name in _AREAS
-    }
-    contrasts = {
-        name: area(
+    estimates = {
+        name: bootstrap_estimate(
             name,
-            observed[:, place[first]] - observed[:, place[second]],
-            draws[..., place[first]] - draws[..., place[second]],
+            _column(name, observed),
+            _column(name, draws),
+            n=n,
+            reason=reason,
+            level=level,
+            labels=labels,
         )
-        for name, (first, second) in CONTRASTS.items()
+        for name in (*_AREAS, *CONTRASTS)
     }
     p_value = np.array([model.test.p_value for model in models])
     consensus_p = np.array([model.consensus_test.p_value for model in models])
@@ -338,17 +209,48 @@ def _assemble(
         p_adjusted=adjust_p_values(p_value, method=adjustment),
         consensus_p_value=consensus_p,
         consensus_p_adjusted=adjust_p_values(consensus_p, method=adjustment),
+        average=_average(observed, draws, undefined(reason), level),
         reason=reason,
         adjustment=adjustment,
         n_bootstrap=len(draws),
         level=level,
         labels=labels,
-        **areas,
-        **contrasts,
+        **estimates,
     )
 
 
-def _odds_ratio(models: list[_Model], labels: tuple[Any, ...], level: float) -> Estimate:
+def _column(name: str, areas: FloatArray) -> FloatArray:
+    """Return an area, or the difference of two, from areas (..., signals)."""
+    if name in CONTRASTS:
+        first, second = CONTRASTS[name]
+        return _column(first, areas) - _column(second, areas)
+    return np.asarray(areas[..., SIGNALS.index(name)])
+
+
+def _average(
+    observed: FloatArray, draws: FloatArray, left_out: BoolArray, level: float
+) -> Estimate:
+    """Average areas and differences over the models that have them; one row for each."""
+    names = (*_AREAS, *CONTRASTS)
+    reason = Reason.TOO_FEW if left_out.all() else Reason.NONE
+    tested = int((~left_out).sum())
+    value, found = np.full(len(names), np.nan), np.full((len(draws), len(names)), np.nan)
+    for place, name in enumerate(names):
+        if tested:
+            value[place] = _column(name, observed)[~left_out].mean()
+            found[:, place] = _column(name, draws)[:, ~left_out].mean(axis=1)
+    return bootstrap_estimate(
+        "average over models",
+        value,
+        found,
+        n=np.full(len(names), float(tested)),
+        reason=(reason,) * len(names),
+        level=level,
+        labels=names,
+    )
+
+
+def _odds_ratio(models: list[OwnAnswer], labels: tuple[Any, ...], level: float) -> Estimate:
     """exp(c) of (1) with its Wald interval; the standard error is that of the ratio."""
     log_odds = np.array([model.test.log_odds for model in models])
     se = np.array([model.test.se for model in models])

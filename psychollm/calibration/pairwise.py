@@ -30,6 +30,7 @@ from psychollm.calibration.proportions import (
     paired_difference,
     paired_difference_se,
 )
+from psychollm.calibration.signals import SharedExpectation, shared_expectation
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -88,7 +89,7 @@ class PairwiseCalibration(Result):
 
 
 def pairwise_calibration(
-    confidence: Any, correctness: Any, *, expected: Any = None, level: float = 0.95
+    confidence: Any, correctness: Any, scores: Any = None, *, level: float = 0.95
 ) -> PairwiseCalibration:
     """Compare the correctness of models that disagree about whether they know.
 
@@ -96,22 +97,22 @@ def pairwise_calibration(
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = yes or correct. A pair counts on questions where both models have both.
-    expected : array_like (models, questions), optional
-        Chance that each model is correct given the shared score alone, such as
-        `expected_correctness` gives; NaN leaves the question out for that model. By default the
-        accuracies of the pair stand in for it.
+    scores : array_like (questions,), optional
+        Shared score of each question, from the answers of all models; NaN leaves a question out.
+        Each model's chance of being correct given the score is estimated by logistic regression
+        on a cubic. By default the accuracies of the pair stand in for these chances.
     level : float
         Coverage of the intervals.
 
     Returns
     -------
     PairwiseCalibration
-        The expected part of the excess is treated as known where `expected` is passed.
+        Pooled standard errors include that of the expected part.
 
     Raises
     ------
     LabelError, CodeError, ShapeError
-        If the tables or `expected` do not match, or answers are not binary.
+        If the tables or the scores do not match, or answers are not binary.
 
     References
     ----------
@@ -126,23 +127,23 @@ def pairwise_calibration(
     """
     paired = paired_answers(confidence, correctness)
     check_fraction("level", level)
-    chance = None if expected is None else _check_expected(expected, paired)
+    shared = None if scores is None else _expectation(scores, paired)
     present = np.asarray(paired.present, dtype=np.float64)
-    if chance is not None:
-        present = present * np.isfinite(chance)
+    if shared is not None:
+        present = present * np.isfinite(shared.chance)
     yes, correct = paired.yes * present, paired.correct * present
     no, wrong = present - yes, present - correct
     n = yes @ no.T
     up, down = (yes * correct) @ (no * wrong).T, (yes * wrong) @ (no * correct).T
     both = present @ present.T
     base_rate = _ratio(correct @ present.T - present @ correct.T, both)
-    if chance is None:
+    if shared is None:
         mean_expected = np.where(n > 0, base_rate, np.nan)
     else:
-        hope = np.where(present > 0, chance, 0.0)
+        hope = np.where(present > 0, shared.chance, 0.0)
         mean_expected = _ratio((yes * hope) @ no.T - yes @ (no * hope).T, n)
     difference = _ratio(up - down, n)
-    pooled = _Pooled.of(_Table(yes, no, correct, present), base_rate, both, chance)
+    pooled = _Pooled.of(_Table(yes, no, correct, present), base_rate, both, shared)
     z = normal_multiplier(level)
     return PairwiseCalibration(
         difference=difference,
@@ -158,7 +159,7 @@ def pairwise_calibration(
         pooled_excess=pooled.excess,
         pooled_excess_se=pooled.excess_se,
         pooled_excess_interval=_around(pooled.excess, z * pooled.excess_se),
-        control="accuracy of the pair" if chance is None else "shared score",
+        control="accuracy of the pair" if shared is None else "shared score",
         n_disagreements=int(n.sum()),
         n_questions_split=pooled.split,
         n_questions_unanimous=len(paired.questions) - pooled.split,
@@ -180,13 +181,10 @@ class _Table:
         """Pairs that disagree on each question (questions,)."""
         return np.asarray(self.yes.sum(axis=0) * self.no.sum(axis=0), dtype=np.float64)
 
-    def contrast(self, values: FloatArray) -> FloatArray:
-        """Sum over disagreeing pairs of (value of yes-sayer - value of no-sayer) (questions,)."""
+    def weight(self) -> FloatArray:
+        """Weight of each value in the sum of (yes-sayer - no-sayer) over disagreeing pairs."""
         says_yes, says_no = self.yes.sum(axis=0), self.no.sum(axis=0)
-        return np.asarray(
-            (self.yes * values).sum(axis=0) * says_no - (self.no * values).sum(axis=0) * says_yes,
-            dtype=np.float64,
-        )
+        return np.asarray(self.yes * says_no - self.no * says_yes, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,26 +199,30 @@ class _Pooled:
 
     @classmethod
     def of(
-        cls, table: _Table, base_rate: FloatArray, both: FloatArray, chance: FloatArray | None
+        cls,
+        table: _Table,
+        base_rate: FloatArray,
+        both: FloatArray,
+        shared: SharedExpectation | None,
     ) -> "_Pooled":
-        weight = table.disagreements()
-        total = float(weight.sum())
-        split = int((weight > 0).sum())
+        count, weight = table.disagreements(), table.weight()
+        total = float(count.sum())
+        split = int((count > 0).sum())
         if not total:
             return cls(np.nan, np.nan, np.nan, np.nan, split)
-        observed = table.contrast(table.correct)
+        observed = (weight * table.correct).sum(axis=0)
         difference = float(observed.sum() / total)
-        foreseen, drift = (
-            _by_base_rate(table, base_rate, both)
-            if chance is None
-            else (table.contrast(np.where(table.present > 0, chance, 0.0)), np.zeros(weight.size))
-        )
+        if shared is None:
+            foreseen, drift = _by_base_rate(table, base_rate, both)
+        else:
+            foreseen = (weight * np.nan_to_num(shared.chance)).sum(axis=0)
+            drift = shared.drift(weight)
         excess = float((observed - foreseen).sum() / total)
         return cls(
             difference,
-            _clustered((observed - difference * weight) / total),
+            _clustered((observed - difference * count) / total),
             excess,
-            _clustered((observed - foreseen - excess * weight - drift) / total),
+            _clustered((observed - foreseen - excess * count - drift) / total),
             split,
         )
 
@@ -260,12 +262,12 @@ def _around(centre: float, half: float) -> FloatArray:
     return np.asarray(np.clip([centre - half, centre + half], -1.0, 1.0), dtype=np.float64)
 
 
-def _check_expected(expected: Any, paired: PairedAnswers) -> FloatArray:
-    values = np.asarray(expected, dtype=np.float64)
-    if values.shape != paired.yes.shape:
+def _expectation(scores: Any, paired: PairedAnswers) -> SharedExpectation:
+    values = np.asarray(scores, dtype=np.float64)
+    if values.shape != (len(paired.questions),):
         msg = (
-            f"expected has shape {values.shape}, but there are {paired.yes.shape[0]} models x "
-            f"{paired.yes.shape[1]} questions: pass one chance for each"
+            f"scores has shape {values.shape}, but there are {len(paired.questions)} questions: "
+            "pass one shared score per question"
         )
         raise ShapeError(msg)
-    return values
+    return shared_expectation(values, paired.right, paired.graded)

@@ -7,6 +7,7 @@ model's own answer. Areas are computed for many resamples of the questions at on
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.calibration.logistic import logistic
@@ -179,3 +180,79 @@ def cross_fitted(design: FloatArray, outcome: FloatArray, folds: IntArray) -> Fl
         fit = logistic(design[~inside], outcome[~inside], penalised=True)
         predicted[inside] = design[inside] @ fit.coefficients
     return predicted
+
+
+@dataclass(frozen=True, slots=True)
+class SharedExpectation:
+    """The chance that each model is correct, given a shared score alone."""
+
+    chance: FloatArray  # (models, questions) NaN where there is no score
+    residual: FloatArray  # (models, questions) correctness - chance, 0 where one is unknown
+    design: FloatArray  # (questions, predictors) 0 where there is no score
+    covariance: FloatArray  # (models, predictors, predictors) of the coefficients
+
+    def drift(self, weight: FloatArray) -> FloatArray:
+        """Return how each question moves a weighted sum of the chances through the fits.
+
+        Parameters
+        ----------
+        weight : ndarray (models, questions)
+            Weights of the chances in the sum.
+
+        Returns
+        -------
+        ndarray (questions,)
+            Influence of each question on the sum.
+        """
+        chance = np.nan_to_num(self.chance)
+        slope = (weight * chance * (1.0 - chance)) @ self.design
+        direction = np.einsum("mpr,mr->mp", self.covariance, slope)
+        return np.asarray((self.residual * (direction @ self.design.T)).sum(axis=0))
+
+
+def shared_expectation(
+    scores: FloatArray, right: FloatArray, graded: BoolArray
+) -> SharedExpectation:
+    """Predict each model's correctness from a shared score alone.
+
+    A logistic regression of each model's correctness on a cubic in the score, penalised, so that
+    it is finite for a model that is always correct.
+
+    Parameters
+    ----------
+    scores : ndarray (questions,)
+        Shared score; NaN where there is none.
+    right : ndarray (models, questions)
+        1 where the model was correct.
+    graded : bool array (models, questions)
+        Where its correctness is known.
+
+    Examples
+    --------
+    >>> scores, right = np.array([-1.0, 0.0, 1.0, 2.0]), np.array([[0.0, 0.0, 1.0, 1.0]])
+    >>> found = shared_expectation(scores, right, np.ones((1, 4), bool))
+    >>> bool(found.chance[0, 0] < 0.5 < found.chance[0, 3])
+    True
+    """
+    scored = np.isfinite(scores)
+    design = _cubic(scores, scored)
+    chance = np.full(right.shape, np.nan)
+    covariance = np.zeros((len(right), design.shape[1], design.shape[1]))
+    for m, known in enumerate(graded & scored):
+        if known.any():
+            fit = logistic(design[known], right[m, known], penalised=True)
+            chance[m, scored] = expit(design[scored] @ fit.coefficients)
+            covariance[m] = fit.covariance
+    residual = np.where(graded & scored, right - chance, 0.0)
+    return SharedExpectation(chance, residual, design, covariance)
+
+
+def _cubic(scores: FloatArray, scored: BoolArray) -> FloatArray:
+    """Powers of the standardised score, as many as its distinct values allow."""
+    values = scores[scored]
+    spread = float(values.std()) if values.size else 0.0
+    standard = (values - values.mean()) / spread if spread > 0 else np.zeros(values.size)
+    degree = min(3, max(np.unique(standard).size - 1, 0))
+    design = np.zeros((scores.size, degree + 1))
+    design[scored] = standard[:, None] ** np.arange(degree + 1)
+    return design

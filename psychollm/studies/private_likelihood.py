@@ -73,7 +73,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """(2) as a function of theta = (c, d, coefficients of a, z), over distinct patterns of answers."""
+    """(2) as a function of (c, d, coefficients of a, z), over distinct patterns of answers."""
 
     basis: FloatArray  # (nodes, degree + 1) polynomials in the factor
     cells: tuple[tuple[float, float, FloatArray], ...]  # yes and correct as signs, weights w

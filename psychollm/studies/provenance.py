@@ -1,0 +1,47 @@
+"""What it takes to repeat a study: the seed, the call, the versions."""
+
+import platform
+from collections.abc import Mapping
+from importlib.metadata import version
+
+import numpy as np
+
+from psychollm._base.types import RandomState
+from psychollm._base.version import __version__
+
+
+def choose_seed(rng: RandomState) -> int:
+    """Return the seed of a study: the one given, or one drawn from the generator or at random.
+
+    Examples
+    --------
+    >>> choose_seed(7)
+    7
+    """
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
+        return int(rng)
+    return int(np.random.default_rng(rng).integers(2**63))
+
+
+def call_text(function: str, inputs: tuple[str, ...], options: Mapping[str, object]) -> str:
+    """Return the Python call of a function with its inputs by name and all options.
+
+    Examples
+    --------
+    >>> call_text("study", ("answers",), {"level": 0.95, "rng": 1})
+    'study(answers, level=0.95, rng=1)'
+    """
+    arguments = [*inputs, *(f"{name}={value!r}" for name, value in options.items())]
+    return f"{function}({', '.join(arguments)})"
+
+
+def versions() -> dict[str, str]:
+    """Return the versions that a result may depend on.
+
+    Examples
+    --------
+    >>> list(versions())
+    ['psychollm', 'python', 'numpy', 'scipy', 'numba']
+    """
+    packages = {name: version(name) for name in ("numpy", "scipy", "numba")}
+    return {"psychollm": __version__, "python": platform.python_version(), **packages}
