@@ -8,8 +8,10 @@ The correlation of a pair is :math:`\rho_{ij} = \lambda_i^\top \lambda_j` with l
           \Big(1 - \tanh^2 r - \frac{\tanh r}{r}\Big) \frac{v_i v_i^\top}{r^2},
           \quad r = |v_i|,                                                          \quad (1)
 
-which keeps communalities below one. Rotations leave the likelihood unchanged; the damping of the
-scoring step picks one solution, and callers rotate to principal axes.
+which keeps communalities below one. A factor on which a single model loads changes no
+correlation, so its loading is not identified; the penalty :math:`|v_i|^2 / 2` on the
+log-likelihood, as light as one question, draws such loadings to zero and leaves the rest where
+they are. Rotations change neither; callers rotate to principal axes.
 """
 
 import math
@@ -28,6 +30,8 @@ from psychollm.kernels.pairwise_likelihood import (
 from psychollm.kernels.symmetric import cholesky_solve
 
 SMALL = 1e-6
+PENALTY = 1.0
+ROUNDING = 1e-9
 SECOND = 0.3
 START_COMMUNALITY = 0.95
 
@@ -70,11 +74,14 @@ def _add_pair(i, j, score, weight, loading, slope, gradient, information):
 
 @njit
 def _evaluate(counts, tau, rate, v, loading, slope, gradient, information):
-    """Fill gradient and information with respect to v; return the pairwise log-likelihood."""
+    """Fill gradient and information with respect to v; return the penalised log-likelihood."""
+    m = v.shape[1]
     _loadings(v, loading, slope)
-    gradient[:] = 0.0
     information[:] = 0.0
-    value = 0.0
+    value = -0.5 * PENALTY * np.sum(v * v)
+    for p in range(gradient.size):
+        gradient[p] = -PENALTY * v[p // m, p % m]
+        information[p, p] = PENALTY
     for i in range(v.shape[0]):
         for j in range(i):
             if tau[i, j] == tau[i, j]:
@@ -109,9 +116,9 @@ def _proposal(v, gradient, information, damping, step, proposed):
 
 @njit
 def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):
-    """Maximise the pairwise likelihood from loadings (k, m), in place.
+    """Maximise the penalised likelihood from loadings (k, m), in place.
 
-    Returns (value, steps, status); ``tolerance`` bounds the last gain in log-likelihood.
+    Returns (value without the penalty, steps, status); ``tolerance`` bounds the last gain.
     """
     k, m = loading.shape
     v, proposed, trial = np.empty((k, m)), np.empty((k, m)), np.empty((k, m))
@@ -134,14 +141,14 @@ def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):
         if not gain >= -1e-10 * abs(value):
             damping = max(10.0 * damping, 1e-3)
             if damping > 1e9:
-                return value, taken, STALLED
+                return value + 0.5 * PENALTY * np.sum(v * v), taken, STALLED
             continue
         damping = max(0.1 * damping, 1e-6)
         v[:], loading[:], value = proposed, trial, better
-        if abs(gain) < tolerance:
-            return value, taken + 1, CONVERGED
+        if abs(gain) < tolerance + ROUNDING * abs(value):
+            return value + 0.5 * PENALTY * np.sum(v * v), taken + 1, CONVERGED
         gradient[:], information[:] = new_gradient, new_information
-    return value, max_steps, OUT_OF_STEPS
+    return value + 0.5 * PENALTY * np.sum(v * v), max_steps, OUT_OF_STEPS
 
 
 @njit

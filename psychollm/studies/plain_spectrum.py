@@ -27,6 +27,8 @@ class PlainSpectrum(Result):
         Falling; shares are eigenvalues over k.
     first_loadings, second_loadings : ndarray of shape (k,)
         Loadings of the first two components, their sums not negative.
+    second_replicates : ndarray of shape (n, k)
+        Loadings on the second component in each one-factor replicate.
     permutation, one_factor : Null
         The eigenvalues under independence and under one factor, shape (k,).
     quadratic : ndarray of shape (3,)
@@ -46,6 +48,7 @@ class PlainSpectrum(Result):
     shares: FloatArray  # (k,)
     first_loadings: FloatArray  # (k,)
     second_loadings: FloatArray  # (k,)
+    second_replicates: FloatArray  # (n, k)
     permutation: Null
     one_factor: Null
     quadratic: FloatArray  # (3,)
@@ -80,6 +83,7 @@ def plain_spectrum(
         shares=eigenvalues / eigenvalues.size,
         first_loadings=first,
         second_loadings=second,
+        second_replicates=null.second_loadings,
         permutation=permutation,
         one_factor=null.eigenvalues,
         quadratic=quadratic_fit(correlation.thresholds, first)[0],
