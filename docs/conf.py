@@ -65,4 +65,5 @@ html_theme_options = {
     "footer_end": [],
 }
 # Pages without pages below them need no column on the left.
-html_sidebars = {page: [] for page in ("start", "choose", "theory", "design", "changelog")}
+_SINGLE = ("start", "choose", "theory", "design", "changelog", "gallery/*")
+html_sidebars = {page: [] for page in _SINGLE}
