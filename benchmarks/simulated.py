@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 LARGE = os.environ.get("PSYCHOLLM_BENCH") == "large"
-GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden"
+GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden" / "psychometrics"
 
 
 def one_factor(models: int, questions: int, *, seed: int = 1) -> np.ndarray:
