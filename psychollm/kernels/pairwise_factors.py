@@ -53,8 +53,9 @@ def _loadings(v, loading, slope):
 
 
 @njit
-def _add_pair(i, j, score, weight, loading, slope, gradient, information):
+def _add_pair(i, j, score, weight, place, gradient, information):
     """Add score and information of pair (i, j) with respect to v_i and v_j."""
+    loading, slope = place
     m = loading.shape[1]
     di, dj = np.zeros(m), np.zeros(m)
     for a in range(m):
@@ -73,9 +74,10 @@ def _add_pair(i, j, score, weight, loading, slope, gradient, information):
 
 
 @njit
-def _evaluate(counts, tau, rate, v, loading, slope, gradient, information):
+def _evaluate(counts, tau, rate, v, place, gradient, information):
     """Fill gradient and information with respect to v; return the penalised log-likelihood."""
     m = v.shape[1]
+    loading, slope = place  # (k, m) and (k, m, m), filled here
     _loadings(v, loading, slope)
     information[:] = 0.0
     value = -0.5 * PENALTY * np.sum(v * v)
@@ -88,7 +90,7 @@ def _evaluate(counts, tau, rate, v, loading, slope, gradient, information):
                 r = np.sum(loading[i] * loading[j])
                 term, score, weight = pair_terms(counts, tau, rate, i, j, r)
                 value += term
-                _add_pair(i, j, score, weight, loading, slope, gradient, information)
+                _add_pair(i, j, score, weight, place, gradient, information)
     return value
 
 
@@ -129,13 +131,13 @@ def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):
         length = math.sqrt(np.sum(loading[i] * loading[i]))
         v[i] = loading[i] * (math.atanh(length) / length if length > SMALL else 1.0)
     damping = 1e-3
-    value = _evaluate(counts, tau, rate, v, loading, slope, gradient, information)
+    value = _evaluate(counts, tau, rate, v, (loading, slope), gradient, information)
     for taken in range(max_steps):
         change = _proposal(v, gradient, information, damping, step, proposed)
         better = -math.inf
         if change >= 0.0:
             better = _evaluate(
-                counts, tau, rate, proposed, trial, slope, new_gradient, new_information
+                counts, tau, rate, proposed, (trial, slope), new_gradient, new_information
             )
         gain = better - value
         if not gain >= -1e-10 * abs(value):
