@@ -1,0 +1,145 @@
+"""What can be taken for a matrix of correlations: checked once, with its labels."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.errors import InputError, LabelError, ShapeError
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.labels import Labels, as_labels
+
+# np.corrcoef and tables written with 12 digits are this far from symmetric, or from unit diagonal.
+ROUNDING = 1e-10
+_SHOWN = 5
+
+
+def correlation_matrix(data: object) -> tuple[FloatArray, Labels]:
+    """Return a matrix of correlations and its labels, checked.
+
+    Parameters
+    ----------
+    data : Correlation, Smoothing, DataFrame or array of shape (k, k)
+        Anything with ``matrix`` and ``labels``, a DataFrame whose index equals its columns, or an
+        array, labelled by position.
+
+    Returns
+    -------
+    matrix : ndarray of shape (k, k)
+        A copy, exactly symmetric, with exactly unit diagonal.
+    labels : tuple
+
+    Raises
+    ------
+    ShapeError
+        If it is not square, or has fewer than two rows.
+    LabelError
+        If index and columns of a DataFrame differ.
+    InputError
+        If a correlation is undefined or outside [-1, 1], or the matrix is not symmetric or has no
+        unit diagonal; labels are named.
+
+    Examples
+    --------
+    >>> matrix, labels = correlation_matrix([[1, 0.5], [0.5, 1]])
+    >>> matrix[0, 1], labels
+    (np.float64(0.5), (0, 1))
+    """
+    values, names = _values_and_names(data)
+    matrix = np.array(values, dtype=np.float64)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+        msg = f"matrix must have shape (k, k) with k of at least 2, got {matrix.shape}"
+        raise ShapeError(msg)
+    labels = as_labels("model", names, len(matrix))
+    _check_defined(matrix, labels)
+    _check_range(matrix, labels)
+    return _exact(matrix, labels), labels
+
+
+def square_of(data: object, name: str, k: int) -> FloatArray:
+    """Return a symmetric array of shape (k, k) of the caller's, such as weights.
+
+    Raises
+    ------
+    ShapeError
+        If it has another shape, or is not symmetric.
+    """
+    array = np.array(data, dtype=np.float64)
+    if array.shape != (k, k):
+        msg = f"{name} must have shape ({k}, {k}), as the matrix has, got {array.shape}"
+        raise ShapeError(msg)
+    if not np.allclose(array, array.T, rtol=ROUNDING, atol=0, equal_nan=True):
+        msg = f"{name} must be symmetric: pass ({name} + {name}.T) / 2"
+        raise ShapeError(msg)
+    return array
+
+
+def name_pairs(bad: BoolArray, labels: Labels) -> str:
+    """Name the first pairs below the diagonal where `bad` is true."""
+    first, second = np.nonzero(np.tril(bad | bad.T, -1))
+    shown = [f"({labels[j]!r}, {labels[i]!r})" for i, j in zip(first, second, strict=True)]
+    more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
+    return ", ".join(shown[:_SHOWN]) + more
+
+
+def _values_and_names(data: Any) -> tuple[Any, Any]:
+    """Take apart what carries labels."""
+    if hasattr(data, "matrix") and hasattr(data, "labels"):
+        return data.matrix, data.labels
+    if hasattr(data, "columns") and hasattr(data, "index"):
+        if list(data.index) != list(data.columns):
+            msg = "matrix has an index that differs from its columns: reindex it by its columns"
+            raise LabelError(msg)
+        return data.to_numpy(), data.index
+    return data, None
+
+
+def _check_defined(matrix: FloatArray, labels: Labels) -> None:
+    """Refuse undefined pairs, and say which labels to drop."""
+    bad = ~np.isfinite(matrix)
+    if not bad.any():
+        return
+    pairs = name_pairs(bad, labels) or f"{labels[int(np.argmax(bad.any(axis=1)))]!r} with itself"
+    drop = ", ".join(repr(labels[i]) for i in _cover(bad))
+    msg = f"matrix has undefined correlations: {pairs}; drop {drop} and correlate the others"
+    raise InputError(msg)
+
+
+def _cover(bad: BoolArray) -> Iterator[int]:
+    """Yield rows that, dropped one by one, leave nothing undefined: the worst first."""
+    left = bad | bad.T
+    while left.any():
+        worst = int(np.argmax(left.sum(axis=1)))
+        left[worst] = left[:, worst] = False
+        yield worst
+
+
+def _check_range(matrix: FloatArray, labels: Labels) -> None:
+    """Refuse what no correlation can be."""
+    diagonal = np.diagonal(matrix)
+    wrong = np.flatnonzero(np.abs(diagonal - 1.0) > ROUNDING)
+    if wrong.size:
+        i = int(wrong[0])
+        msg = (
+            f"matrix has {diagonal[i]:g} on the diagonal at {labels[i]!r}: a correlation matrix "
+            "has ones there (divide a covariance matrix by its standard deviations first)"
+        )
+        raise InputError(msg)
+    outside = np.abs(matrix) > 1.0 + ROUNDING
+    if outside.any():
+        msg = f"matrix has entries outside [-1, 1]: {name_pairs(outside, labels)}"
+        raise InputError(msg)
+
+
+def _exact(matrix: FloatArray, labels: Labels) -> FloatArray:
+    """Remove rounding error, and leave what has none as it is."""
+    apart = np.abs(matrix - matrix.T) > ROUNDING
+    if apart.any():
+        msg = (
+            f"matrix is not symmetric: {name_pairs(apart, labels)} differ from their mirror "
+            "images; pass (matrix + matrix.T) / 2 if that is meant"
+        )
+        raise InputError(msg)
+    result: FloatArray = np.clip((matrix + matrix.T) / 2.0, -1.0, 1.0)
+    np.fill_diagonal(result, 1.0)
+    return result

@@ -1,0 +1,123 @@
+r"""The cone of positive semidefinite matrices: projection onto it, and its derivative.
+
+With the spectral decomposition :math:`A = P \Lambda P'`, the nearest positive semidefinite matrix
+is :math:`\Pi(A) = P \max(\Lambda, 0) P'`. Its directional derivative (Sun & Sun, 2002) is
+
+.. math:: \Pi'(A)[H] = P \, (\Omega \circ P' H P) \, P', \qquad
+          \Omega_{ab} = \frac{\max(\lambda_a, 0) + \max(\lambda_b, 0)}{|\lambda_a| + |\lambda_b|}
+
+References
+----------
+Sun, D., & Sun, J. (2002). Semismooth matrix-valued functions. Mathematics of Operations Research,
+27(1), 150-169. https://doi.org/10.1287/moor.27.1.150.342
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.types import FloatArray
+
+# Rounding leaves eigenvalues of a singular matrix this far below zero, at k = 1,000 and less.
+ROUNDING = 1e-12
+
+
+class Repair(NamedTuple):
+    """What a smoother returns."""
+
+    matrix: FloatArray  # (k, k)
+    convergence: Convergence
+    note: str
+    shrinkage: float = float("nan")
+    scale: FloatArray | None = None  # (k,)
+
+
+class Projection(NamedTuple):
+    """The projection of a symmetric matrix onto the cone, with what its derivative needs."""
+
+    values: FloatArray  # (k,) ascending
+    vectors: FloatArray  # (k, k)
+    positive: FloatArray  # (k, k) the projection
+    squared: float  # its squared Frobenius norm
+
+
+def project(matrix: FloatArray) -> Projection:
+    """Return the nearest positive semidefinite matrix in the Frobenius norm."""
+    values, vectors = np.linalg.eigh(matrix)
+    raised = np.maximum(values, 0.0)
+    root = vectors * np.sqrt(raised)
+    return Projection(values, vectors, root @ root.T, float(raised @ raised))
+
+
+def divided_differences(values: FloatArray) -> FloatArray:
+    """Return Omega of the module docstring, zero where both eigenvalues are zero."""
+    raised = np.maximum(values, 0.0)
+    sizes = np.abs(values)
+    below = sizes[:, None] + sizes
+    above = raised[:, None] + raised
+    result: FloatArray = np.divide(above, below, out=np.zeros_like(below), where=below > 0)
+    return result
+
+
+def as_correlation(matrix: FloatArray) -> FloatArray:
+    """Rescale a positive semidefinite matrix to an exactly unit diagonal, exactly symmetric."""
+    inverse = 1.0 / np.sqrt(np.diagonal(matrix))
+    scaled = (matrix + matrix.T) / 2.0 * np.outer(inverse, inverse)
+    result: FloatArray = np.clip(scaled, -1.0, 1.0)
+    np.fill_diagonal(result, 1.0)
+    return result
+
+
+def hollow(matrix: FloatArray) -> FloatArray:
+    """Return a copy with zero diagonal."""
+    result = matrix.copy()
+    np.fill_diagonal(result, 0.0)
+    return result
+
+
+def sum_of_squares(change: FloatArray) -> float:
+    """Return the sum over pairs of squared changes."""
+    return float(np.sum(hollow(change) ** 2)) / 2.0
+
+
+def conjugate_gradient(
+    apply: Callable[[FloatArray], FloatArray],
+    target: FloatArray,
+    scaling: FloatArray,
+    *,
+    tolerance: float,
+    limit: int,
+) -> FloatArray:
+    """Solve ``apply(x) = target`` for a positive definite map, roughly.
+
+    Parameters
+    ----------
+    apply : callable
+        The linear map.
+    target : ndarray
+        Right-hand side, of any shape.
+    scaling : ndarray
+        Diagonal preconditioner of the same shape: an estimate of the map's diagonal.
+    tolerance : float
+        Stop where the residual has fallen to this share of the target.
+    limit : int
+        Most steps taken.
+    """
+    x = np.zeros_like(target)
+    residual = target.copy()
+    enough = tolerance * np.linalg.norm(target)
+    direction = residual / scaling
+    product = float(np.sum(residual * direction))
+    for _ in range(limit):
+        if np.linalg.norm(residual) <= enough:
+            break
+        image = apply(direction)
+        step = product / float(np.sum(direction * image))
+        x += step * direction
+        residual -= step * image
+        scaled = residual / scaling
+        product, before = float(np.sum(residual * scaled)), product
+        direction = scaled + (product / before) * direction
+    return x

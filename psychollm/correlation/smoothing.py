@@ -1,0 +1,320 @@
+"""`smooth`: a correlation matrix near to a matrix that is none, in one of five senses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.convergence import Convergence
+from psychollm._base.errors import InputError, OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.correlation.matrix_input import correlation_matrix, name_pairs, square_of
+from psychollm.correlation.smoothers.clip import TOO_SMALL, clip
+from psychollm.correlation.smoothers.cone import ROUNDING, Repair
+from psychollm.correlation.smoothers.minimum_trace import minimum_trace
+from psychollm.correlation.smoothers.nearest import nearest
+from psychollm.correlation.smoothers.shrink import equal_correlations, shrink
+from psychollm.correlation.smoothers.weighted import weighted_nearest
+from psychollm.data.labels import Labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+Method: TypeAlias = Literal["nearest", "weighted", "clip", "shrink", "minimum_trace"]
+Target: TypeAlias = Literal["identity", "equal"]
+
+SCALING = 0.98
+_UNTOUCHED = "already positive semidefinite: left as it was"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Smoothing(Result):
+    """A correlation matrix without negative eigenvalues, and what it took to get there.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (k, k)
+        Positive semidefinite to rounding error (no eigenvalue below -1e-12), exactly symmetric,
+        with exactly unit diagonal.
+    moved : ndarray of shape (k, k)
+        `matrix` minus what was passed.
+    rms_moved : float
+        Root mean square of `moved` over pairs.
+    largest_move : float
+        The entry of `moved` that is largest in size, with its sign.
+    largest_pair : tuple
+        The two labels it belongs to; empty where nothing moved.
+    eigenvalues_before, eigenvalues_after : ndarray of shape (k,)
+        Falling.
+    deficit : float
+        Sum of the sizes of the negative eigenvalues before.
+    method : str
+        The method asked for.
+    note : str
+        What was done, in words; says so where nothing was done.
+    shrinkage : float
+        Weight of the target (``method="shrink"``); NaN for other methods, and where nothing was
+        done.
+    scale : ndarray of shape (k,)
+        Factor on each row and column of correlations (``method="minimum_trace"``); one for other
+        methods.
+    labels : tuple
+        Names of the k rows.
+    convergence : Convergence
+        How the computation ended. Its objective is the sum over pairs of squared moves, weighted
+        ones for ``"weighted"``, the minimal trace for ``"minimum_trace"``.
+    """
+
+    matrix: FloatArray  # (k, k)
+    moved: FloatArray  # (k, k)
+    rms_moved: float
+    largest_move: float
+    largest_pair: Labels  # 2, or none
+    eigenvalues_before: FloatArray  # (k,)
+    eigenvalues_after: FloatArray  # (k,)
+    deficit: float
+    method: Method
+    note: str
+    shrinkage: float
+    scale: FloatArray  # (k,)
+    labels: Labels  # k
+    convergence: Convergence
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per pair: labels, correlation before and after, difference."""
+        import pandas as pd
+
+        i, j = np.tril_indices(len(self.labels), -1)
+        return pd.DataFrame(
+            {
+                "first": [self.labels[a] for a in i],
+                "second": [self.labels[b] for b in j],
+                "before": (self.matrix - self.moved)[i, j],
+                "after": self.matrix[i, j],
+                "moved": self.moved[i, j],
+            }
+        )
+
+    def summary(self) -> str:
+        """Say what was done and how far the matrix moved."""
+        smallest = self.eigenvalues_before[-1]
+        k = len(self.labels)
+        first = f"{k} x {k} matrix, smallest eigenvalue {smallest:.3g}, deficit {self.deficit:.3g}"
+        if not self.largest_pair:
+            return f"{first}: {_UNTOUCHED}."
+        a, b = self.largest_pair
+        return (
+            f"{first}.\nSmoothed by {self.method!r} ({self.note}): correlations moved by "
+            f"{self.rms_moved:.3g} (root mean square), most that of {a!r} and {b!r}, by "
+            f"{self.largest_move:+.3f}."
+        )
+
+    def __repr__(self) -> str:
+        return f"Smoothing: {self.summary()}"
+
+
+def smooth(
+    matrix: ArrayLike | pd.DataFrame | object,
+    *,
+    method: Method = "nearest",
+    weights: ArrayLike | None = None,
+    target: Target | ArrayLike | None = None,
+    shrinkage: float | None = None,
+    scaling: float | None = None,
+) -> Smoothing:
+    """Make a matrix of correlations positive semidefinite, and report what that took.
+
+    Correlations estimated pair by pair need not fit together. A negative eigenvalue is a finding
+    about the data; smoothing hides it, so the result says how large it was and which pairs moved.
+
+    Parameters
+    ----------
+    matrix : Correlation, DataFrame or array of shape (k, k)
+        Symmetric, unit diagonal, entries in [-1, 1]. Left untouched, to the last bit, if it is
+        positive semidefinite already (for ``"clip"``: definite), whatever the method.
+    method : {"nearest", "weighted", "clip", "shrink", "minimum_trace"}
+        * ``"nearest"``: least sum of squared moves (Higham, 2002; Qi & Sun, 2006).
+        * ``"weighted"``: the same, each pair counting by its weight (Qi & Sun, 2011).
+        * ``"clip"``: negative eigenvalues raised to 1e-10, then rescaled: R's
+          ``psych::cor.smooth``, after Knol and Berger (1991).
+        * ``"shrink"``: a mixture with a target (Higham, Strabić & Šego, 2016).
+        * ``"minimum_trace"``: correlations of Heywood variables of minimum-trace factor analysis
+          scaled down (Bentler & Yuan, 2011). Debelak and Tran (2016) recommend it before parallel
+          analysis.
+    weights : array of shape (k, k), optional
+        For ``"weighted"``: positive weights of the pairs. By default 1 / se^2, from the standard
+        errors that a `Correlation` carries.
+    target : {"identity", "equal"} or array of shape (k, k), optional
+        For ``"shrink"``: no correlation (default), the mean correlation everywhere, or a
+        correlation matrix of yours.
+    shrinkage : float, optional
+        For ``"shrink"``: weight of the target, in [0, 1]. By default the least that suffices.
+    scaling : float, optional
+        For ``"minimum_trace"``: the constant k of Bentler and Yuan, in (0, 1]; below one the
+        result is positive definite. By default 0.98.
+
+    Returns
+    -------
+    Smoothing
+        Matrix, moves, eigenvalues before and after.
+
+    Raises
+    ------
+    InputError
+        If a correlation is undefined (the pairs and a remedy are named) or outside [-1, 1], or the
+        matrix is not symmetric with unit diagonal.
+    OptionError
+        If an option does not exist, does not belong to the method, or does not suffice.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If an iteration stops early. The matrix is positive semidefinite all the same.
+
+    See Also
+    --------
+    spectrum : eigenvalues, loadings and negative mass, without smoothing.
+
+    References
+    ----------
+    Full references stand in the module of each method, in `psychollm.correlation.smoothers`.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> result = psy.smooth([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
+    >>> result.matrix[0].round(3), round(result.deficit, 3)
+    (array([ 1. ,  0.5, -0.5]), 0.8)
+    """
+    _check_options(method, weights, target, shrinkage, scaling)
+    values, labels = correlation_matrix(matrix)
+    pairs = _weights(matrix, weights, labels) if method == "weighted" else None
+    goal = _target(target, values) if method == "shrink" else None
+    before = _eigenvalues(values)
+    if before[-1] >= (TOO_SMALL if method == "clip" else -ROUNDING):
+        repair = _untouched(values)
+    elif pairs is not None:
+        repair = weighted_nearest(values, pairs)
+    elif goal is not None:
+        repair = shrink(values, goal, shrinkage)
+    elif method == "minimum_trace":
+        repair = minimum_trace(values, SCALING if scaling is None else scaling)
+    else:
+        repair = clip(values) if method == "clip" else nearest(values)
+    repair.convergence.warn(f"smooth(method={method!r})")
+    return _report(values, labels, before, method, repair)
+
+
+def _eigenvalues(matrix: FloatArray) -> FloatArray:
+    """Return eigenvalues, falling."""
+    return np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64).copy()
+
+
+def _report(
+    values: FloatArray,
+    labels: Labels,
+    before: FloatArray,
+    method: Method,
+    repair: Repair,
+) -> Smoothing:
+    """Measure what a repair did."""
+    k = len(values)
+    moved = repair.matrix - values
+    i, j = np.tril_indices(k, -1)
+    pairs = moved[i, j]
+    most = int(np.argmax(np.abs(pairs)))
+    return Smoothing(
+        matrix=repair.matrix,
+        moved=moved,
+        rms_moved=float(np.sqrt(np.mean(pairs**2))),
+        largest_move=float(pairs[most]),
+        largest_pair=(labels[j[most]], labels[i[most]]) if pairs[most] != 0 else (),
+        eigenvalues_before=before,
+        eigenvalues_after=_eigenvalues(repair.matrix),
+        deficit=float(-np.minimum(before, 0.0).sum()),
+        method=method,
+        note=repair.note,
+        shrinkage=repair.shrinkage,
+        scale=np.ones(k) if repair.scale is None else repair.scale,
+        labels=labels,
+        convergence=repair.convergence,
+    )
+
+
+def _untouched(values: FloatArray) -> Repair:
+    """Return the matrix itself."""
+    ending = Convergence(converged=True, iterations=0, reason=_UNTOUCHED, objective=0.0)
+    return Repair(values, ending, _UNTOUCHED)
+
+
+def _check_options(
+    method: Method, weights: object, target: object, shrinkage: float | None, scaling: float | None
+) -> None:
+    """Refuse options that the method would ignore, and numbers out of range."""
+    check_choice("method", method, Method)
+    owners = {"weights": "weighted", "target": "shrink", "shrinkage": "shrink"}
+    owners["scaling"] = "minimum_trace"
+    given = {"weights": weights, "target": target, "shrinkage": shrinkage, "scaling": scaling}
+    for name, owner in owners.items():
+        if given[name] is not None and method != owner:
+            msg = f"{name}= belongs to method={owner!r}, not to {method!r}: leave it out"
+            raise OptionError(msg)
+    if isinstance(target, str):
+        check_choice("target", target, Target)
+    if shrinkage is not None and not 0.0 <= shrinkage <= 1.0:
+        msg = f"shrinkage={shrinkage!r} must lie in [0, 1]"
+        raise OptionError(msg)
+    if scaling is not None and not 0.0 < scaling <= 1.0:
+        msg = f"scaling={scaling!r} must be above 0 and at most 1"
+        raise OptionError(msg)
+
+
+def _weights(matrix: object, weights: ArrayLike | None, labels: Labels) -> FloatArray:
+    """Return the weights given, or the precision of each pair."""
+    k = len(labels)
+    if weights is not None:
+        return _positive(square_of(weights, "weights", k), "weights", labels)
+    if not hasattr(matrix, "se"):
+        msg = (
+            "method='weighted' needs standard errors: pass a Correlation rather than a bare "
+            "matrix, or weights= of shape (k, k)"
+        )
+        raise OptionError(msg)
+    errors = _positive(square_of(matrix.se, "standard errors", k), "standard errors", labels)
+    return np.asarray(1.0 / errors**2)
+
+
+def _positive(array: FloatArray, name: str, labels: Labels) -> FloatArray:
+    """Refuse pairs without a positive finite number, and set the diagonal to one."""
+    np.fill_diagonal(array, 1.0)
+    bad = ~(np.isfinite(array) & (array > 0))
+    if bad.any():
+        msg = (
+            f"{name} of pairs must be positive and finite, but are not at "
+            f"{name_pairs(bad, labels)}; an estimate at -1 or 1 has no standard error: use "
+            "another empty-cell rule than 'none', or pass weights="
+        )
+        raise InputError(msg)
+    return array
+
+
+def _target(target: Target | ArrayLike | None, values: FloatArray) -> FloatArray:
+    """Return the matrix to shrink towards."""
+    if target is None or (isinstance(target, str) and target == "identity"):
+        return np.eye(len(values))
+    if isinstance(target, str):
+        return equal_correlations(values)
+    given, _ = correlation_matrix(square_of(target, "target", len(values)))
+    smallest = float(np.linalg.eigvalsh(given)[0])
+    if smallest < -ROUNDING:
+        msg = (
+            f"target has a negative eigenvalue ({smallest:.3g}): pass a correlation matrix, such "
+            "as smooth(target).matrix"
+        )
+        raise InputError(msg)
+    return given

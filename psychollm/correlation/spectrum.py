@@ -1,0 +1,138 @@
+"""`spectrum`: eigenvalues and loadings of a matrix of correlations, signs and order by a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.correlation.matrix_input import correlation_matrix
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+# Sums and entries of a vector this small relative to its size are rounding error.
+ZERO = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Spectrum(Result):
+    """Eigenvalues and component loadings of a matrix of correlations.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (k,)
+        Falling.
+    shares : ndarray of shape (k,)
+        Eigenvalues over k: shares of the variance, which sum to one. A negative one is no share
+        of anything.
+    loadings : ndarray of shape (k, k)
+        Column c: correlation of each row's variable with component c, that is the eigenvector
+        times the root of its eigenvalue; zero where the eigenvalue is negative. The sum of each
+        column is positive; where it is zero to rounding error, the first entry that is not.
+    negative_mass : float
+        Sum of the sizes of the negative eigenvalues, over k.
+    labels : tuple
+        Names of the k rows.
+    """
+
+    eigenvalues: FloatArray  # (k,)
+    shares: FloatArray  # (k,)
+    loadings: FloatArray  # (k, k)
+    negative_mass: float
+    labels: tuple[Hashable, ...]  # k
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per component: number, eigenvalue, share, running share."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "component": np.arange(1, self.shares.size + 1),
+                "eigenvalue": self.eigenvalues,
+                "share": self.shares,
+                "cumulative": np.cumsum(self.shares),
+            }
+        )
+
+    def __repr__(self) -> str:
+        k = self.shares.size
+        leading = ", ".join(f"{100 * share:.1f} %" for share in self.shares[:4])
+        below = int(np.count_nonzero(self.eigenvalues < 0))
+        return (
+            f"Spectrum of {k} x {k} correlations: {leading}{', ...' if k > 4 else ''}\n"
+            f"  smallest eigenvalue {self.eigenvalues[-1]:.3g}, {below} below zero, "
+            f"negative mass {100 * self.negative_mass:.2g} %"
+        )
+
+
+def spectrum(matrix: ArrayLike | pd.DataFrame | object) -> Spectrum:
+    """Eigenvalues, shares and loadings of a matrix of correlations.
+
+    Parameters
+    ----------
+    matrix : Correlation, Smoothing, DataFrame or array of shape (k, k)
+        Symmetric, unit diagonal, entries in [-1, 1]; it may have negative eigenvalues.
+
+    Returns
+    -------
+    Spectrum
+        By falling eigenvalue; the sign of each component by a rule, so that equal matrices give
+        equal loadings. The loadings of components whose eigenvalues are equal are not determined
+        by the matrix; only the plane they span is.
+
+    Raises
+    ------
+    InputError
+        If a correlation is undefined (the pairs and a remedy are named) or outside [-1, 1], or the
+        matrix is not symmetric with unit diagonal.
+
+    See Also
+    --------
+    smooth : make the matrix positive semidefinite.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> found = psy.spectrum([[1, 0.5, 0], [0.5, 1, 0], [0, 0, 1]])
+    >>> found.eigenvalues, found.loadings[:, 0].round(3)
+    (array([1.5, 1. , 0.5]), array([0.866, 0.866, 0.   ]))
+    """
+    values, labels = correlation_matrix(matrix)
+    ascending, vectors = np.linalg.eigh(values)
+    order = np.argsort(-ascending, kind="stable")
+    eigenvalues = ascending[order]
+    loadings = signed(vectors[:, order] * np.sqrt(np.maximum(eigenvalues, 0.0)))
+    k = len(labels)
+    return Spectrum(
+        eigenvalues=eigenvalues,
+        shares=eigenvalues / k,
+        loadings=loadings,
+        negative_mass=float(-np.minimum(eigenvalues, 0.0).sum()) / k,
+        labels=labels,
+    )
+
+
+def signed(loadings: FloatArray) -> FloatArray:
+    """Turn each column so that its sum is positive, or else its first entry that is not zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> signed(np.array([[-0.9, -0.5], [-0.8, 0.5]]))
+    array([[ 0.9,  0.5],
+           [ 0.8, -0.5]])
+    """
+    sums = loadings.sum(axis=0)
+    sizes = np.abs(loadings)
+    first = np.argmax(sizes > ZERO * sizes.max(axis=0), axis=0)
+    deciding = loadings[first, np.arange(loadings.shape[1])]
+    undecided = np.abs(sums) <= ZERO * sizes.sum(axis=0)
+    negative = np.where(undecided, deciding, sums) < 0
+    result: FloatArray = np.where(negative, -loadings, loadings) + 0.0  # no negative zeros
+    return result

@@ -1,0 +1,236 @@
+r"""`congruence`: how alike two sets of loadings are.
+
+Tucker's coefficient of columns x and y is the cosine between them,
+
+.. math:: \phi = \frac{\sum_i x_i y_i}{\sqrt{\sum_i x_i^2 \sum_i y_i^2}}.
+
+Unlike a correlation it keeps the means: columns that are proportional agree perfectly. Above .95
+factors count as equal, from .85 to .94 as fairly similar (Lorenzo-Seva & ten Berge, 2006).
+
+References
+----------
+Tucker, L. R. (1951). A method for synthesis of factor analysis studies (Personnel Research Section
+Report No. 984). Department of the Army.
+
+Lorenzo-Seva, U., & ten Berge, J. M. F. (2006). Tucker's congruence coefficient as a meaningful
+index of factor similarity. Methodology, 2(2), 57-64. https://doi.org/10.1027/1614-2241.2.2.57
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from psychollm._base.errors import InputError, LabelError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.data.labels import Labels, listed
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+UNMATCHED = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Congruence(Result):
+    """Tucker's congruence of every column of one set of loadings with every column of another.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (m, p)
+        Coefficients in [-1, 1]; NaN where `reasons` says why.
+    order : ndarray of shape (m,)
+        Which column of the other set each column is matched with: no column twice, the sum of
+        sizes the largest possible. -1 where none is left or the coefficient is undefined.
+    signs : ndarray of shape (m,)
+        1, or -1 where the matched column points the other way; 0 where there is none.
+    matched : ndarray of shape (m,)
+        Sizes of the coefficients of matched columns; NaN where there is none.
+    factors, other_factors : tuple
+        Names of the m and p columns.
+    reasons : tuple
+        Why coefficients are undefined.
+    """
+
+    matrix: FloatArray  # (m, p)
+    order: IntArray  # (m,)
+    signs: FloatArray  # (m,)
+    matched: FloatArray  # (m,)
+    factors: tuple[Hashable, ...]  # m
+    other_factors: tuple[Hashable, ...]  # p
+    reasons: tuple[str, ...]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the coefficients, one row per column of the first set."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            self.matrix, index=list(self.factors), columns=list(self.other_factors)
+        )
+
+    def __repr__(self) -> str:
+        m, p = self.matrix.shape
+        lines = [f"Congruence of {m} with {p} columns of loadings"]
+        for factor, position, sign, size in zip(
+            self.factors, self.order, self.signs, self.matched, strict=True
+        ):
+            if position == UNMATCHED:
+                lines.append(f"  {factor!r}: no match")
+            else:
+                turned = ", turned" if sign < 0 else ""
+                lines.append(f"  {factor!r}: {self.other_factors[position]!r}{turned}, {size:.3f}")
+        return "\n".join([*lines, *(f"  {reason}" for reason in self.reasons)])
+
+
+class _Loadings(NamedTuple):
+    """Loadings with the names of their rows, if known, and of their columns."""
+
+    values: FloatArray  # (k, m)
+    rows: Labels | None
+    columns: Labels
+
+
+def congruence(
+    loadings: ArrayLike | pd.DataFrame | object, other: ArrayLike | pd.DataFrame | object
+) -> Congruence:
+    """Tucker's congruence between two sets of loadings, with the best matching of their columns.
+
+    Parameters
+    ----------
+    loadings, other : array of shape (k,) or (k, m), DataFrame, or anything with ``loadings``
+        One row per model, one column per factor; such as a `Spectrum`. Where both carry labels of
+        rows, the rows of `other` are put into the order of `loadings`.
+
+    Returns
+    -------
+    Congruence
+        Coefficients, matching and signs.
+
+    Raises
+    ------
+    ShapeError
+        If they are not one- or two-dimensional, empty, or differ in their number of rows.
+    LabelError
+        If labels of rows differ; the message names them.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> found = psy.congruence([[0.9, 0.1], [0.8, -0.2]], [[0.2, -0.8], [-0.1, -0.9]])
+    >>> found.order, found.signs, found.matched.round(3)
+    (array([1, 0]), array([-1.,  1.]), array([0.993, 0.8  ]))
+    """
+    first, second = _read(loadings, "loadings"), _read(other, "other")
+    second = _aligned(first, second)
+    matrix = tucker(first.values, second.values)
+    order, signs, matched = _match(matrix)
+    reasons = (*_reasons("loadings", first), *_reasons("other", second))
+    return Congruence(
+        matrix=matrix,
+        order=order,
+        signs=signs,
+        matched=matched,
+        factors=first.columns,
+        other_factors=second.columns,
+        reasons=reasons,
+    )
+
+
+def tucker(loadings: FloatArray, other: FloatArray) -> FloatArray:
+    """Congruence of the columns of two arrays, shapes (k, m) and (k, p), without any checks.
+
+    NaN for a column that is zero throughout or holds NaN.
+
+    Examples
+    --------
+    >>> tucker(np.array([[3.0], [4.0]]), np.array([[6.0, 0.0], [8.0, 0.0]]))
+    array([[ 1., nan]])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        result: FloatArray = np.clip(_unit(loadings).T @ _unit(other), -1.0, 1.0)
+    return result
+
+
+def _unit(loadings: FloatArray) -> FloatArray:
+    """Scale columns to length one, the largest entry first lest squares underflow."""
+    scaled = loadings / np.abs(loadings).max(axis=0)
+    return np.asarray(scaled / np.sqrt(np.sum(scaled**2, axis=0)), dtype=np.float64)
+
+
+def _read(data: Any, name: str) -> _Loadings:
+    """Take apart what carries labels, and make columns of a single column."""
+    rows: Labels | None = None
+    columns: Labels | None = None
+    if hasattr(data, "loadings"):
+        rows = getattr(data, "labels", None)
+        data = data.loadings
+    elif hasattr(data, "columns") and hasattr(data, "index"):
+        rows, columns = tuple(data.index.tolist()), tuple(data.columns.tolist())
+        data = data.to_numpy()
+    values = np.asarray(data, dtype=np.float64)
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2 or 0 in values.shape:
+        msg = f"{name} must have shape (k,) or (k, m), not empty, got {values.shape}"
+        raise ShapeError(msg)
+    if np.isinf(values).any():
+        msg = f"{name} holds infinite values: no loading is"
+        raise InputError(msg)
+    return _Loadings(values, rows, columns or tuple(range(values.shape[1])))
+
+
+def _aligned(first: _Loadings, second: _Loadings) -> _Loadings:
+    """Return the second set with its rows in the order of the first."""
+    if first.rows is not None and second.rows is not None:
+        if set(first.rows) != set(second.rows):
+            alone = [label for label in first.rows if label not in set(second.rows)]
+            others = [label for label in second.rows if label not in set(first.rows)]
+            msg = (
+                "loadings and other belong to different models: only in loadings: "
+                f"{listed(alone) or 'none'}; only in other: {listed(others) or 'none'}; "
+                "fit both to the models in common"
+            )
+            raise LabelError(msg)
+        where = {label: i for i, label in enumerate(second.rows)}
+        index = [where[label] for label in first.rows]
+        second = second._replace(values=second.values[index], rows=first.rows)
+    if len(first.values) != len(second.values):
+        msg = (
+            f"loadings have {len(first.values)} rows and other has {len(second.values)}: "
+            "congruence compares loadings of the same models"
+        )
+        raise ShapeError(msg)
+    return second
+
+
+def _match(matrix: FloatArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Match columns so that the sum of sizes is largest."""
+    from scipy.optimize import linear_sum_assignment
+
+    sizes = np.nan_to_num(np.abs(matrix), nan=0.0)
+    order = np.full(len(matrix), UNMATCHED, dtype=np.int64)
+    signs, matched = np.zeros(len(matrix)), np.full(len(matrix), np.nan)
+    for i, j in zip(*linear_sum_assignment(sizes, maximize=True), strict=True):
+        if np.isfinite(matrix[i, j]):
+            order[i], matched[i] = j, sizes[i, j]
+            signs[i] = -1.0 if matrix[i, j] < 0 else 1.0
+    return order, signs, matched
+
+
+def _reasons(name: str, loadings: _Loadings) -> tuple[str, ...]:
+    """Say why a column has no congruence with anything."""
+    reasons = []
+    for column, values in zip(loadings.columns, loadings.values.T, strict=True):
+        undefined = np.flatnonzero(np.isnan(values))
+        if undefined.size:
+            rows = loadings.rows or tuple(range(len(values)))
+            names = listed([rows[i] for i in undefined])
+            reasons.append(f"column {column!r} of {name} is undefined for {names}: drop them")
+        elif not values.any():
+            reasons.append(f"column {column!r} of {name} is zero throughout: it has no direction")
+    return tuple(reasons)
