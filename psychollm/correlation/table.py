@@ -94,7 +94,7 @@ def tetrachoric_table(
     >>> import psychollm as psy
     >>> table = psy.tetrachoric_table(40, 10, 10, 40)
     >>> round(float(table.rho), 6), round(float(table.se), 6)
-    (0.809017, 0.073868)
+    (0.809017, 0.073863)
     """
     check_choice("empty_cells", empty_cells, EmptyCells)
     try:
