@@ -30,7 +30,7 @@ responses = truth.responses
 # What each rule for empty cells makes of it
 # ------------------------------------------
 #
-# A third or more of all pairs of models have an empty cell. Something must be put there, or the
+# Half of all pairs of models have an empty cell. Something must be put there, or the
 # correlation is 1 or -1, and each choice gives another spectrum.
 
 correlation = psy.tetrachoric(responses, empty_cells="add_half")
