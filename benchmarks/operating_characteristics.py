@@ -5,8 +5,8 @@ simulated, the one-factor model is fitted, and its residual statistic is compare
 bootstrap draws, by the kernels that `psychollm.dimensionality` runs. A cell's row is appended to
 the CSV as soon as it is done; a later call with the same arguments goes on where this one stopped.
 
-    python benchmarks/operating_characteristics.py --replicates 1000 --bootstrap 39 --jobs 2
-    python benchmarks/operating_characteristics.py --table docs/operating_characteristics.md
+    python -m benchmarks.operating_characteristics --replicates 1000 --bootstrap 39 --jobs 2
+    python -m benchmarks.operating_characteristics --table docs/operating_characteristics.md
 
 With B bootstrap draws the test (b + 1) / (B + 1) <= 0.05 is exact for B = 19, 39, 59, 99, ...;
 more draws than 39 add a little power and change no false alarm rate.
@@ -90,25 +90,35 @@ def grid() -> Iterator[Cell]:
         yield Cell(factors, correlation, models, questions, rates, loadings)
 
 
-def p_value(cell: Cell, seed: np.random.SeedSequence, bootstrap: int) -> float:
-    """Simulate one data set of a cell and test one factor."""
-    rng = np.random.default_rng(seed)
+def simulate(cell: Cell, rng: np.random.Generator) -> np.ndarray:
+    """Simulate the answers (models, questions) of one data set."""
     loadings = cell.loading_matrix()
     rest = np.sqrt(1.0 - np.sum(loadings**2, axis=1))
     latent = loadings @ rng.standard_normal((2, cell.questions))
     latent += rest[:, None] * rng.standard_normal((cell.models, cell.questions))
-    yes = pack_rows(latent > cell.thresholds()[:, None])
-    complete = np.empty((0, 0), dtype=np.uint64)
-    n = np.full((cell.models, cell.models), float(cell.questions))
+    return latent > cell.thresholds()[:, None]
+
+
+def p_value(
+    yes: np.ndarray, rng: np.random.Generator, bootstrap: int, answered: np.ndarray | None = None
+) -> float:
+    """Test one factor in answers (models, questions), some not given."""
+    models, questions = yes.shape
+    mask = np.empty((0, 0), dtype=np.uint64) if answered is None else pack_rows(answered)
+    n = np.full((models, models), float(questions))
     counts = (np.empty_like(n), np.empty_like(n), n)
-    count_answers(yes, complete, counts)
-    fitted = np.empty(cell.models)
+    count_answers(pack_rows(yes), mask, counts)
+    fitted = np.empty(models)
     observed = residual_statistic(counts, fitted, True, COLD)
     seeds = rng.integers(0, 2**64, size=(bootstrap, 2), dtype=np.uint64)
-    draws = draw_statistics(
-        fitted, margin_thresholds(counts), cell.questions, complete, n, True, seeds
-    )
+    draws = draw_statistics(fitted, margin_thresholds(counts), questions, mask, n, True, seeds)
     return float((np.sum(draws >= observed) + 1) / (bootstrap + 1))
+
+
+def run_data_set(cell: Cell, seed: np.random.SeedSequence, bootstrap: int) -> float:
+    """Simulate and test."""
+    rng = np.random.default_rng(seed)
+    return p_value(simulate(cell, rng), rng, bootstrap)
 
 
 def run_cell(cell: Cell, number: int, replicates: int, bootstrap: int, jobs: int) -> dict:
@@ -117,7 +127,9 @@ def run_cell(cell: Cell, number: int, replicates: int, bootstrap: int, jobs: int
     began = time.process_time()
     batches = np.array_split(np.arange(replicates), min(replicates, 10 * jobs))
     work = (
-        joblib.delayed(lambda batch: [p_value(cell, seeds[i], bootstrap) for i in batch])(batch)
+        joblib.delayed(lambda batch: [run_data_set(cell, seeds[i], bootstrap) for i in batch])(
+            batch
+        )
         for batch in batches
     )
     p = np.concatenate(joblib.Parallel(n_jobs=jobs, prefer="threads")(work))

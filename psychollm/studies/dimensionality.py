@@ -52,7 +52,7 @@ class Dimensionality(Result):
     verdict : str
         One sentence.
     n_factors : {0, 1, 2}
-        2 stands for "at least two".
+        2 stands for "more than one normal factor"; the verdict says if the second is minor.
     shared_test, one_factor_test : ResidualTest
         Rule-free tests of no factor and of one factor: these decide.
     second_share : ResidualTest

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from psychollm.studies.plain_spectrum import PlainSpectrum
 
 SHOWN = 5
+PAIRS = 3
 
 
 def frame(result: Dimensionality) -> pd.DataFrame:
@@ -48,6 +49,7 @@ def summary(result: Dimensionality) -> str:
         [f"  one factor          {_test(result.one_factor_test)}"],
         [f"  share of a second   {_share(result.second_share)}"],
         [f"  full information    {_likelihood(result)}"],
+        [f"  largest residuals   {_pairs(result)}"],
         ["", f"Plain spectrum, empty_cells={result.spectrum.correlation.empty_cells!r}:"],
         _spectrum(result.spectrum),
         [f"  {_matrix(result.spectrum)}"],
@@ -79,6 +81,17 @@ def _likelihood(result: Dimensionality) -> str:
     return (
         f"log-likelihood {fit.log_likelihood:.1f} with one factor; twice the gain over none "
         f"{gain:.1f} for {fit.n_parameters // 2} loadings"
+    )
+
+
+def _pairs(result: Dimensionality) -> str:
+    """Name the pairs that agree or differ most beyond the factor: relatives, often."""
+    left = result.residuals
+    first, second = np.triu_indices(len(left.labels), 1)
+    z = left.standardised[first, second]
+    top = np.argsort(-np.abs(z), kind="stable")[:PAIRS]
+    return "; ".join(
+        f"{left.labels[first[i]]} with {left.labels[second[i]]} {z[i]:+.1f}" for i in top
     )
 
 

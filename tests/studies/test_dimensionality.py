@@ -160,6 +160,7 @@ EVIDENCE = {
         ({"counted": False}, 1, "one factor; the second (24%) is what one factor with these"),
         ({"p_second": 0.01}, 1, "need no rule"),
         ({"p_one": 0.0004}, 2, "at least two factors: .* (p < .001), and a second takes 5.1%"),
+        ({"p_one": 0.002, "rule_free_share": 0.011}, 2, "not quite one normal .* takes only 1.1%"),
         ({"p_shared": 0.3}, 0, "no shared factor: .* (p = .30)"),
     ],
 )
