@@ -25,8 +25,8 @@ print(study.summary())
 # ------------
 #
 # Confidence as a classifier over attitudes to risk, with the baselines that any always-yes model
-# reaches; confidence against accuracy between models; loadings against thresholds; and the spectrum
-# beside both nulls.
+# reaches; confidence against accuracy between models; loadings against thresholds, with the
+# spectrum and its nulls inset; and each model's own answer against the shared score.
 
 study.plot()
 plt.show()
@@ -50,4 +50,5 @@ print({model: float(weight) for model, weight in knowing if weight})
 print(study.private_signal.to_frame().round(3).to_string(index=False))
 
 # %%
-# ``study.report("report.html")`` writes all of this, and the rest, as one page that needs no network.
+# ``study.report("report.html")`` writes all of this, and the rest, as one page that needs no
+# network.

@@ -42,10 +42,12 @@ def signature(value: object) -> str:
 
 
 def members(cls: type) -> Iterator[str]:
-    """Yield one line per public field, property and method that the class itself defines."""
+    """Yield one line per public field, property and method, those of our base classes included."""
     names = [field.name for field in fields(cls)] if is_dataclass(cls) else []
     yield from (f"    .{name}" for name in names if not name.startswith("_"))
-    for name, value in sorted(vars(cls).items()):
+    ours = [base for base in cls.__mro__ if base.__module__.startswith("psychollm")]
+    found = {name: value for base in reversed(ours) for name, value in vars(base).items()}
+    for name, value in sorted(found.items()):
         if name.startswith("_") or name in names:
             continue
         if isinstance(value, property):
@@ -54,6 +56,8 @@ def members(cls: type) -> Iterator[str]:
             yield f"    .{name}{signature(getattr(cls, name))}  (class)"
         elif callable(value):
             yield f"    .{name}{signature(value)}"
+        elif isinstance(value, cls):
+            yield f"    .{name}  (member)"
 
 
 def describe(name: str, value: object) -> Iterator[str]:

@@ -1,0 +1,56 @@
+"""What the documents promise: commands that CI runs, programs that run, names that exist."""
+
+import doctest
+import re
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import psychollm as psy
+
+ROOT = Path(__file__).resolve().parents[1]
+ROOMS = sorted(set(psy._SUBMODULES) - {"errors"})
+
+
+def test_the_programs_of_the_readme_run() -> None:
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    failed, tried = doctest.testfile(
+        str(ROOT / "README.md"), module_relative=False, optionflags=options
+    )
+    assert tried > 0
+    assert failed == 0
+
+
+@pytest.mark.parametrize("command", ["psychollm study --example", "python -m pytest"])
+def test_ci_runs_the_commands_of_the_readme(command: str) -> None:
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8").replace('"', "").replace("$bin/", "")
+    assert command in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert command in ci
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md"])
+def test_links_lead_somewhere(name: str) -> None:
+    text = (ROOT / name).read_text(encoding="utf-8")
+    targets = re.findall(r"\]\((?!http)([^)#]+)", text)
+    assert targets
+    assert [target for target in targets if not (ROOT / target).exists()] == []
+
+
+def test_the_reference_lists_every_public_name() -> None:
+    listed = set(
+        re.findall(r"^   ([\w.]+)$", (ROOT / "docs" / "api.md").read_text(), re.MULTILINE)
+    )
+    top = set(psy._NAMES)
+    rooms = {
+        f"{room}.{name}"
+        for room in ROOMS
+        for name in import_module(f"psychollm.{room}").__all__
+        if name not in top
+    }
+    assert listed == top | rooms
+
+
+def test_the_version_is_one() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {psy.__version__}\n" in citation
