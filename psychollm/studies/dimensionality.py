@@ -168,7 +168,7 @@ def dimensionality(
         p_one=one.p_value,
         second_share=float(plain.shares[1]),
         p_second=float(plain.one_factor.p_value[1]),
-        counted=bool(plain.eigenvalues[1] > min(1.0, plain.permutation.quantile(0.95)[1])),
+        counted=bool(plain.eigenvalues[1] > plain.permutation.quantile(0.95)[1]),
         rule_free_share=share.observed,
         empty_cells=empty_cells,
         level=level,

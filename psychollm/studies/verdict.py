@@ -21,7 +21,7 @@ class Evidence:
     p_one: float  # rule-free test of one factor
     second_share: float  # second eigenvalue of the tetrachoric matrix over the number of models
     p_second: float  # of that eigenvalue under one factor
-    counted: bool  # whether a common rule would count the second as a factor
+    counted: bool  # whether parallel analysis by permutation would count the second
     rule_free_share: float  # of the second factor by pairwise likelihood
     empty_cells: EmptyCells
     level: float
