@@ -91,5 +91,13 @@ class Smoothing:
     def time_smooth(self, method: str) -> None:
         psy.smooth(self.correlation, method=method)
 
-    def time_spectrum(self, method: str) -> None:
+
+class Spectrum:
+    """Eigenvalues and loadings of 100 models."""
+
+    def setup(self) -> None:
+        self.correlation = psy.tetrachoric(one_factor(100, 200))
+        psy.spectrum(self.correlation)
+
+    def time_spectrum(self) -> None:
         psy.spectrum(self.correlation)
