@@ -45,6 +45,8 @@ Z_BOUND = math.atanh(BOUND)
 START_BOUND = 0.95
 RIDGE = 1e-9
 HALF_COUNT = 0.5
+# At the bound z can move without moving the likelihood: then it has converged, too.
+ROUNDING, LEVEL_CHANGE = 1e-13, 1e-3
 CONVERGED, STALLED, OUT_OF_STEPS = 0, 1, 2
 
 
@@ -171,8 +173,9 @@ def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
                 return value, taken, STALLED
             continue
         damping = max(0.1 * damping, 1e-6)
+        level = better <= value + ROUNDING * abs(value)
         z[:], loading[:], value = proposed, trial, better
-        if change < tolerance:
+        if change < tolerance or (level and change < LEVEL_CHANGE):
             return value, taken + 1, CONVERGED
         gradient[:], information[:] = new_gradient, new_information
         _freeze_at_bound(z, gradient, information)
