@@ -225,8 +225,11 @@ per cell in which half of the models load on one factor and half on another, cor
 or 0; "split": the halves are the models with low and with high thresholds, "mixed": every other
 model. Yes rates are spread evenly, moderate 20-80 %, extreme 2-98 %. Each test uses {draws}
 bootstrap draws, fewer than the default of `dimensionality`, which costs a little power and does
-not move false alarms. ± is the Monte Carlo standard error, at most .035 for power. "ms per test" is processor time for a
-whole test, simulation of the data included.
+not move false alarms. ± is the Monte Carlo standard error, at most .035 for power. "ms per test"
+is processor time for a whole test, simulation of the data included.
+
+What the test does where its model is wrong in another way stands in
+[What the one-factor test assumes](one_factor_departures.md).
 
 Made by `benchmarks/operating_characteristics.py`, seed {SEED}, psychollm
 {psychollm.__version__}, NumPy {np.__version__}, Numba {numba.__version__}, Python

@@ -16,8 +16,8 @@ the thresholds nearly agree (c small) is integrated exactly for the first two te
           I_2 = \int_0^t s^2 e^{-c/s^2} ds = \tfrac13 (t^3 e^{-c/t^2} - 2 c I_0),    \quad (2)
 
 and twelve Gauss-Legendre nodes integrate the rest: absolute error below 1e-8, relative error
-below 4e-5 (99 % below 1e-6) for cells above 1e-9, at a tenth of the price of `bvn_upper`.
-Negative correlations are those of the mirrored table.
+below 4e-5 (99 % below 1e-6) for cells above 1e-9, all four cells at a third of the price of one
+`bvn_upper`. Negative correlations are those of the mirrored table.
 """
 
 import math
