@@ -275,7 +275,7 @@ def least_squares(
     centred = x - x.mean() if n else x
     square = float(centred @ centred)
     reason = Reason.TOO_FEW if n < 3 else Reason.CONSTANT if _constant(x) else Reason.NONE
-    slope = np.nan if reason else float(centred @ y / square)
+    slope = np.nan if reason else float(centred @ (y - y.mean()) / square)
     intercept = np.nan if reason else float(y.mean() - slope * x.mean())
     residual = float(((y - intercept - slope * x) ** 2).sum())
     sd = np.sqrt(residual / (n - 2)) if n > 2 else np.nan

@@ -70,7 +70,8 @@ class EnsembleGain(Result):
             table[name] = estimate.value
             table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
         for half, row in enumerate(self.chosen):
-            table[f"chosen_{half + 1}"] = [None if j < 0 else self.labels[j] for j in row]
+            names = [None if j < 0 else self.labels[j] for j in row]
+            table[f"chosen_{half + 1}"] = pd.Series(names, dtype=object)
         table["reason"] = [str(reason) for reason in self.reason]
         return pd.DataFrame(table)
 

@@ -60,7 +60,7 @@ def cut_areas(
     Parameters
     ----------
     cut : ndarray (questions,)
-        Chance of a yes, 0 to 1: fractions stand for ties that are broken at random.
+        Chance of a yes: 0, 1, or one fraction in between for ties that are broken at random.
     correct : ndarray (questions,)
         1 where the model was correct.
     used : bool array (questions,)
@@ -79,12 +79,16 @@ def cut_areas(
     >>> cut_areas(yes, right, np.ones(3, bool), np.ones((1, 3)))
     array([0.75])
     """
-    hit, wrong = correct * used, (1.0 - correct) * used
-    sums = counts @ np.column_stack([hit * cut, hit, wrong * cut, wrong])
+    tied = used & (cut > 0.0) & (cut < 1.0)
+    share = float(cut[tied][0]) if tied.any() else 0.0
+    parts = [(kind & used) for kind in (correct > 0, correct == 0)]
+    # Whole numbers only: sums are then exact, whatever block of resamples they are part of.
+    columns = [part & which for part in parts for which in (cut == 1.0, tied, used)]
+    sums = counts @ np.column_stack(columns).astype(np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(
-            0.5 * (1.0 + sums[:, 0] / sums[:, 1] - sums[:, 2] / sums[:, 3]), dtype=np.float64
-        )
+        hits = (sums[:, 0] + share * sums[:, 1]) / sums[:, 2]
+        alarms = (sums[:, 3] + share * sums[:, 4]) / sums[:, 5]
+    return np.asarray(0.5 * (1.0 + hits - alarms), dtype=np.float64)
 
 
 def cut_at_rate(signal: FloatArray, used: BoolArray, rate: float) -> FloatArray:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.polynomial.hermite_e import hermevander
+from scipy.optimize import minimize
 from scipy.special import ndtr
 
 from psychollm._base.types import FloatArray, IntArray
@@ -30,9 +31,12 @@ MAX_ITERATIONS = 200
 _POLYNOMIAL_RANGE = 3.0
 _LARGEST_LOADING = 0.999
 _LARGEST_Z = 6.0
-_TOLERANCE = 1e-7
-_MAX_HALVINGS = 30
-_BISECTIONS = 16
+_GRADIENT = 1e-4  # per standard error: what is left to climb moves no estimate by more of one
+_LEAST_CHANCE = 1e-300
+_BISECTIONS = 12
+# Precision of a normal prior on c, d, the coefficients of a, and z: wide on slopes, moderate on
+# what bends a, so that few questions do not send them to infinity; none on the rest.
+PENALTY = np.array([0.0, 1 / 25, 0.0, 1 / 25, *np.ones(DEGREE - 1), 0.0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,29 +106,51 @@ class Likelihood:
         )
 
     def value(self, theta: FloatArray) -> float:
-        """Log likelihood."""
+        """Log likelihood (2)."""
         h, k, rho = self._limits(theta)
-        chance = [w @ orthants(s * h, t * k, s * t * rho) for s, t, w in self.cells]
-        return float(self.frequency @ np.log(np.concatenate(chance)))
+        return float(self.frequency @ np.log(np.concatenate(self._chances(h, k, rho))))
 
     def scores(self, theta: FloatArray) -> FloatArray:
         """Gradient of the log likelihood of each distinct pattern (distinct, parameters)."""
         h, k, rho = self._limits(theta)
+        return self._scores(h, k, rho, self._chances(h, k, rho))
+
+    def objective(self, theta: FloatArray) -> tuple[float, FloatArray]:
+        """Penalised log likelihood and its gradient (parameters,)."""
+        h, k, rho = self._limits(theta)
+        chances = self._chances(h, k, rho)
+        value = float(self.frequency @ np.log(np.concatenate(chances)))
+        gradient = self.frequency @ self._scores(h, k, rho, chances)
+        if abs(theta[-1]) > _LARGEST_Z:
+            gradient[-1] = 0.0
+        return value - 0.5 * float(PENALTY @ theta**2), gradient - PENALTY * theta
+
+    def information(self, theta: FloatArray) -> FloatArray:
+        """Sum of the outer products of the questions' gradients, with the penalty's."""
+        scores = self.scores(theta)
+        found = (scores * self.frequency[:, None]).T @ scores + np.diag(PENALTY)
+        return np.asarray(found + 1e-6 * np.eye(len(theta)), dtype=np.float64)
+
+    def _chances(self, h: FloatArray, k: FloatArray, rho: float) -> list[FloatArray]:
+        """Likelihood of the distinct patterns, cell by cell."""
+        return [
+            np.maximum(weight @ orthants(s * h, t * k, s * t * rho), _LEAST_CHANCE)
+            for s, t, weight in self.cells
+        ]
+
+    def _scores(
+        self, h: FloatArray, k: FloatArray, rho: float, chances: list[FloatArray]
+    ) -> FloatArray:
         rest = np.sqrt((1.0 - rho) * (1.0 + rho))
         by_h, by_k = _density(h), _density(k)
         by_z = densities(h, k, rho) * rest**2
         blocks = []
-        for s, t, weight in self.cells:
+        for (s, t, weight), chance in zip(self.cells, chances, strict=True):
             at_h = s * by_h * ndtr(t * (k - rho * h) / rest)
             at_k = t * by_k * ndtr(s * (h - rho * k) / rest)
             slopes = np.column_stack(
-                [
-                    at_h[:, None] * self.basis[:, :2],
-                    at_k[:, None] * self.basis,
-                    s * t * by_z,
-                ]
+                [at_h[:, None] * self.basis[:, :2], at_k[:, None] * self.basis, s * t * by_z]
             )
-            chance = weight @ orthants(s * h, t * k, s * t * rho)
             blocks.append((weight @ slopes) / chance[:, None])
         return np.concatenate(blocks)
 
@@ -154,28 +180,31 @@ class Climb(NamedTuple):
     theta: FloatArray
     value: float
     steps: int
+    converged: bool
 
 
 def climb(likelihood: Likelihood, theta: FloatArray, free: int) -> Climb:
-    """Maximise over the first `free` parameters."""
-    value = likelihood.value(theta)
-    for iteration in range(1, MAX_ITERATIONS + 1):
-        scores = likelihood.scores(theta)[:, :free]
-        weighted = scores * likelihood.frequency[:, None]
-        gradient = weighted.sum(axis=0)
-        step = np.zeros(theta.size)
-        step[:free] = np.linalg.lstsq(weighted.T @ scores, gradient, rcond=None)[0]
-        if gradient @ step[:free] < _TOLERANCE:
-            return Climb(theta, value, iteration)
-        for _ in range(_MAX_HALVINGS):
-            trial = likelihood.value(theta + step)
-            if trial > value:
-                break
-            step = 0.5 * step
-        else:
-            return Climb(theta, value, iteration)
-        theta, value = theta + step, trial
-    return Climb(theta, value, MAX_ITERATIONS)
+    """Maximise the penalised likelihood over the first `free` parameters (BFGS)."""
+    # In units of standard errors the surface is round: BFGS starts from the right curvature.
+    root = np.linalg.cholesky(likelihood.information(theta)[:free, :free])
+    scale = np.linalg.inv(root).T
+
+    def at(moved: FloatArray) -> FloatArray:
+        return np.concatenate([theta[:free] + scale @ moved, theta[free:]])
+
+    def loss(moved: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient = likelihood.objective(at(moved))
+        return -value, -(gradient[:free] @ scale)
+
+    found = minimize(
+        loss,
+        np.zeros(free),
+        jac=True,
+        method="BFGS",
+        options={"gtol": _GRADIENT, "maxiter": MAX_ITERATIONS},
+    )
+    # Status 2, "precision loss": no step climbs any further.
+    return Climb(at(found.x), -float(found.fun), int(found.nit), found.status in {0, 2})
 
 
 def profile_interval(likelihood: Likelihood, full: Climb, level: float) -> tuple[float, float]:
@@ -183,9 +212,10 @@ def profile_interval(likelihood: Likelihood, full: Climb, level: float) -> tuple
     side = float(np.sign(full.theta[-1]))
     drop = 0.5 * normal_multiplier(level) ** 2
     near, far = side * BOUND_Z, -side * BOUND_Z
+    theta = full.theta
     for _ in range(_BISECTIONS):
         middle = 0.5 * (near + far)
-        theta = np.array([*full.theta[:-1], middle])
-        lost = full.value - climb(likelihood, theta, free=theta.size - 1).value
+        trial = climb(likelihood, np.array([*theta[:-1], middle]), free=theta.size - 1)
+        lost, theta = full.value - trial.value, trial.theta
         near, far = (middle, far) if lost < drop else (near, middle)
     return (far, np.inf) if side > 0 else (-np.inf, far)

@@ -16,9 +16,11 @@ posterior given the answers of all *other* models,
           \qquad w_{qk} \propto \varphi(f_k) \prod_{j \ne m} P(Y_{jq} \mid f_k),          \quad (2)
 
 with the other models' loadings and thresholds as given. All else is estimated by maximum
-likelihood (scoring with the outer product of the gradients, Berndt et al.), and :math:`\rho = 0`
-is tested by the likelihood ratio. The mean of artanh rho over models has a standard error from the
-questions' influence functions, because all models answered the same questions.
+likelihood, with a wide normal prior on slopes and bends that keeps few questions from sending them
+to infinity, and :math:`\rho = 0` is tested by the likelihood ratio. Standard errors are those of
+the outer product of the questions' gradients (Berndt et al.). The mean of artanh rho over models
+has a standard error from the questions' influence functions, because all models answered the same
+questions.
 
 References
 ----------
@@ -45,7 +47,6 @@ from psychollm.data.responses import as_responses
 from psychollm.studies.private_likelihood import (
     BOUND_Z,
     DEGREE,
-    MAX_ITERATIONS,
     Evidence,
     Likelihood,
     climb,
@@ -185,13 +186,12 @@ def _fit_model(paired: PairedAnswers, evidence: Evidence, m: int, level: float) 
         ends = profile_interval(likelihood, full, level)
         return _Fit(Reason.AT_BOUND, n, np.copysign(np.inf, z), np.nan, ends, statistic, steps)
     scores = likelihood.scores(full.theta)
-    covariance = np.linalg.pinv((scores * likelihood.frequency[:, None]).T @ scores)
+    covariance = np.linalg.inv(likelihood.information(full.theta))
     influence = np.zeros(used.size)
     influence[used] = (scores @ covariance[:, -1])[likelihood.of_question]
     se = float(np.sqrt(covariance[-1, -1]))
     half = normal_multiplier(level) * se
-    converged = max(null.steps, full.steps) < MAX_ITERATIONS
-    reason = Reason.NONE if converged else Reason.NOT_CONVERGED
+    reason = Reason.NONE if null.converged and full.converged else Reason.NOT_CONVERGED
     return _Fit(reason, n, z, se, (z - half, z + half), statistic, steps, influence)
 
 

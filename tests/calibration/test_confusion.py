@@ -1,0 +1,181 @@
+"""Confusion tables: golden values, the slow twin, missing answers, models at the extremes."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from psychollm._base.errors import CodeError, LabelError, OptionError
+from psychollm.calibration.confusion import RATES, confusion
+from psychollm.calibration.proportions import paired_difference, wilson
+from psychollm.calibration.reasons import Reason
+from psychollm.data.responses import Responses
+from tests.oracles import calibration_slow as slow
+
+ANSWERS = st.integers(1, 4).flatmap(
+    lambda k: st.integers(1, 12).flatmap(
+        lambda n: st.tuples(
+            *[arrays(float, (k, n), elements=st.sampled_from([0.0, 1.0, np.nan]))] * 2
+        )
+    )
+)
+
+
+def golden_case(golden, case):
+    folder = golden / "metacognition"
+    frame = pd.read_csv(folder / f"{case}.csv")
+    block = json.loads((folder / f"{case}.expected.json").read_text())["blocks"][0]
+    said = Responses.from_long(frame, model="model", question="item", value="yes")
+    right = Responses.from_long(frame, model="model", question="item", value="correct")
+    return said, right, block
+
+
+@pytest.mark.parametrize("case", ["binconf_a", "binconf_b", "binconf_degenerate_a"])
+def test_golden(golden, case):
+    said, right, block = golden_case(golden, case)
+    table = confusion(said, right)
+    names = {
+        "tp": table.tp,
+        "fp": table.fp,
+        "fn": table.fn,
+        "tn": table.tn,
+        "n": table.n,
+        "yes_rate": table.yes_rate.value,
+        "accuracy_task": table.accuracy.value,
+        "overconfidence_bias": table.overconfidence.value,
+        "accuracy_meta": table.agreement.value,
+        "precision": table.precision.value,
+        "recall": table.recall.value,
+        "specificity": table.specificity.value,
+    }
+    for row, model in enumerate(table.labels):
+        expected = block["values"][model]
+        for name, found in names.items():
+            wanted = np.nan if expected[name] is None else expected[name]
+            np.testing.assert_allclose(found[row], wanted, rtol=1e-12, err_msg=f"{model} {name}")
+        for name, estimate in (("precision", table.precision), ("recall", table.recall)):
+            wanted = [np.nan if x is None else x for x in expected[f"{name}_wilson"]]
+            np.testing.assert_allclose(estimate.interval[row], wanted, atol=block["tol"])
+
+
+@given(ANSWERS)
+def test_counts_are_those_of_the_slow_twin(answers):
+    table = confusion(*answers)
+    for m, (said, right) in enumerate(zip(*answers, strict=True)):
+        found = table.tp[m], table.fp[m], table.fn[m], table.tn[m]
+        assert found == slow.cells(said, right)
+        assert table.n[m] + table.left_out[m] == said.size
+
+
+@given(ANSWERS)
+def test_rates_lie_inside_their_intervals_or_have_a_reason(answers):
+    table = confusion(*answers)
+    for name in (*RATES, "overconfidence"):
+        estimate = getattr(table, name)
+        for value, (low, high), reason in zip(
+            estimate.value, estimate.interval, estimate.reason, strict=True
+        ):
+            if reason:
+                assert np.isnan([value, low, high]).all()
+            else:
+                assert low - 1e-12 <= value <= high + 1e-12
+                assert -1.0 <= low <= high <= 1.0
+
+
+@given(ANSWERS)
+def test_flipping_confidence_exchanges_the_rows_of_the_table(answers):
+    said, right = answers
+    table, flipped = confusion(said, right), confusion(1.0 - said, right)
+    np.testing.assert_array_equal(table.tp, flipped.fn)
+    np.testing.assert_array_equal(table.fp, flipped.tn)
+
+
+@given(ANSWERS, st.randoms(use_true_random=False))
+def test_order_of_questions_does_not_matter(answers, random):
+    order = list(range(answers[0].shape[1]))
+    random.shuffle(order)
+    first, second = confusion(*answers), confusion(*(part[:, order] for part in answers))
+    np.testing.assert_array_equal(first.precision.value, second.precision.value)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
+@pytest.mark.parametrize(("hits", "n"), [(0, 1), (1, 1), (0, 40), (7, 40), (40, 40), (1, 10_000)])
+def test_wilson_is_the_inverted_score_test(hits, n, level):
+    # brentq's own tolerance is 1e-12 relative.
+    np.testing.assert_allclose(
+        wilson(hits, n, level=level), slow.wilson(hits, n, level), atol=1e-11
+    )
+
+
+@pytest.mark.parametrize(("p", "n"), [(0.5, 20), (0.9, 50), (0.02, 200)])
+def test_coverage_of_wilson(p, n):
+    # Mean coverage of the score interval is near nominal; single points may fall to about .92.
+    hits = np.random.default_rng(1).binomial(n, p, size=4000)
+    low, high = wilson(hits, n).T
+    assert np.mean((low <= p) & (p <= high)) > 0.915
+
+
+def test_coverage_of_the_paired_difference():
+    # Both are correct or wrong together more often than not; true difference .1. Nominal 95 %.
+    rng = np.random.default_rng(2)
+    cells = rng.multinomial(60, [0.4, 0.25, 0.15, 0.2], size=4000)
+    low, high = paired_difference(cells[:, 1], cells[:, 2], 60).T
+    assert 0.935 < np.mean((low <= 0.1) & (high >= 0.1)) < 0.97
+
+
+def test_reasons_name_what_is_missing():
+    said = [[1, 1, 1], [0, 0, 0], [1, 0, 1], [np.nan, np.nan, np.nan], [0, 0, 0]]
+    right = [[1, 0, 1], [1, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0]]
+    table = confusion(said, right)
+    assert table.precision.reason == (
+        Reason.NONE,
+        Reason.NO_YES,
+        Reason.NONE,
+        Reason.NO_ANSWERS,
+        Reason.NO_YES,
+    )
+    assert table.recall.reason[4] is Reason.NO_CORRECT
+    assert table.specificity.reason[2] is Reason.NO_WRONG
+    assert table.accuracy.reason[3] is Reason.NO_ANSWERS
+
+
+def test_tables_are_aligned_by_label():
+    said = pd.DataFrame([[1, 0], [0, 1]], index=["a", "b"], columns=["q", "r"])
+    right = pd.DataFrame([[0, 0], [1, 1]], index=["b", "a"], columns=["r", "q"])
+    table = confusion(said, right)
+    assert table.labels == ("a", "b")
+    np.testing.assert_array_equal(table.tp, [1, 0])
+
+
+def test_mismatched_tables_name_the_difference():
+    said = pd.DataFrame([[1]], index=["a"], columns=["q"])
+    with pytest.raises(LabelError, match="'b'"):
+        confusion(said, said.rename(index={"a": "b"}))
+
+
+def test_graded_confidence_names_the_remedy():
+    with pytest.raises(CodeError, match="from_confidence"):
+        confusion([[3, 1]], [[1, 0]])
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 95.0, np.nan])
+def test_level_is_a_fraction(level):
+    with pytest.raises(OptionError, match="level"):
+        confusion([[1, 0]], [[1, 0]], level=level)
+
+
+def test_tables_of_results():
+    table = confusion([[1, 0, 1]], [[1, 0, 0]])
+    assert table.to_frame().loc[0, "precision"] == 0.5
+    assert table.precision.to_frame()["reason"].tolist() == [""]
+    assert table.to_dict()["precision"]["value"] == [0.5]
+
+
+def test_a_million_questions():
+    rng = np.random.default_rng(0)
+    said, right = rng.integers(0, 2, size=(2, 2, 1_000_000), dtype=np.int8)
+    assert confusion(said, right).n.tolist() == [1_000_000, 1_000_000]

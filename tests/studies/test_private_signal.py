@@ -1,0 +1,166 @@
+"""Privileged access: the slow likelihood, false alarms, power, models at the extremes."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+import psychollm as psy
+from psychollm._base.errors import ShapeError
+from psychollm.calibration.individuation import individuation
+from psychollm.calibration.paired import paired_answers
+from psychollm.calibration.reasons import Reason
+from psychollm.data.simulate_study import simulate_study
+from psychollm.factor.pairwise import pairwise_factor
+from psychollm.studies.private_likelihood import Evidence, Likelihood
+from psychollm.studies.private_signal import private_signal
+from tests.oracles import calibration_slow as slow
+
+LOADINGS = np.array([0.9, 0.5, 0.7, 0.8])
+THRESHOLDS = np.array([0.0, 0.8, -0.6, 0.3])
+
+
+def study(seed, k=10, n=500, own=None):
+    made = simulate_study(n_models=k, n_questions=n, self_knowledge=own or {}, rng=seed)
+    return made.confidence, made.correctness, made.truth
+
+
+def small(missing=0.0, n=25):
+    made = psy.simulate_factor(
+        loadings=LOADINGS, thresholds=THRESHOLDS, n_questions=n, missing=missing, rng=3
+    )
+    right = np.random.default_rng(4).random((4, n)) < 0.5 + 0.2 * np.sign(made.scores[:, 0])
+    return made.responses, right.astype(float)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.25])
+@pytest.mark.parametrize("rho", [0.0, 0.45, -0.8])
+def test_likelihood_is_that_of_the_slow_twin(missing, rho):
+    said, right = small(missing)
+    paired = paired_answers(said, right)
+    likelihood = Likelihood.of(paired, Evidence.of(said, LOADINGS, THRESHOLDS), 1)
+    theta = np.array([-0.4, 0.9, 0.1, 0.6, -0.2, 0.1, np.arctanh(rho)])
+    used = paired.present[1]
+    others = (said.values[[0, 2, 3]][:, used], LOADINGS[[0, 2, 3]], THRESHOLDS[[0, 2, 3]])
+    wanted = slow.private_log_likelihood(
+        paired.yes[1, used], paired.correct[1, used], others, [*theta[:-1], rho]
+    )
+    # SciPy's bivariate normal is good to about 1e-6 for each question.
+    assert likelihood.value(theta) == pytest.approx(wanted, abs=1e-4)
+
+
+def test_scores_are_the_gradient():
+    said, right = small()
+    likelihood = Likelihood.of(
+        paired_answers(said, right), Evidence.of(said, LOADINGS, THRESHOLDS), 0
+    )
+    theta = np.array([-0.4, 0.9, 0.1, 0.6, -0.2, 0.1, 0.3])
+    wanted = optimize.approx_fprime(theta, likelihood.value, 1e-6)
+    found = likelihood.frequency @ likelihood.scores(theta)
+    # One-sided differences of step 1e-6 of a sum of 25 terms.
+    np.testing.assert_allclose(found, wanted, atol=1e-4)
+
+
+def test_false_alarms_where_confidence_knows_nothing_of_its_own():
+    # 25 studies x 10 models with estimated loadings, nominal 5 %: Monte Carlo error 1.4 %. The
+    # likelihood ratio that takes the shared score as exact is wrong about three times as often.
+    alarms, naive = [], []
+    for seed in range(25):
+        said, right, _ = study(seed)
+        fit = pairwise_factor(said)
+        found = private_signal(said, right, loadings=fit.loadings, thresholds=fit.thresholds)
+        alarms.append(found.p_value < 0.05)
+        scores = psy.question_scores(said).leave_one_out
+        naive.append(individuation(said, right, scores, n_bootstrap=1, rng=0).p_value < 0.05)
+    assert 0.02 < np.mean(alarms) < 0.09
+    assert np.mean(naive) > 0.11
+
+
+def test_power_and_recovery():
+    # Private weight .6 of both answers: true correlation given the factor .283. 12 studies of
+    # 2,000 questions; the standard error of one estimate is about .07.
+    found = []
+    for seed in range(12):
+        said, right, truth = study(seed, n=2000, own={4: 0.6})
+        result = private_signal(said, right, loadings=truth.loadings, thresholds=truth.thresholds)
+        found.append((result.correlation.value[4], result.p_adjusted[4]))
+    rho, p = np.array(found).T
+    assert rho.mean() == pytest.approx(0.283, abs=0.05)
+    assert np.mean(p < 0.05) > 0.8
+
+
+def test_interval_of_the_mean_covers_zero():
+    # Nothing private in 40 studies of 8 models: nominal 95 %, Monte Carlo error 3.5 %.
+    covers = []
+    for seed in range(40):
+        said, right, truth = study(100 + seed, k=8, n=400)
+        low, high = private_signal(
+            said, right, loadings=truth.loadings, thresholds=truth.thresholds
+        ).mean_interval
+        covers.append(low <= 0 <= high)
+    assert np.mean(covers) >= 0.85
+
+
+def test_models_that_cannot_be_tested_have_a_reason():
+    said, right, truth = study(1, k=6, n=80)
+    answers, known = np.array(said.values), np.array(right.values)
+    answers[0], answers[1] = 1.0, 0.0
+    known[2], known[3] = 1.0, 0.0
+    answers[4] = np.nan
+    loadings = np.where(np.arange(6) < 2, np.nan, truth.loadings)
+    loadings[4] = np.nan
+    found = private_signal(answers, known, loadings=loadings, thresholds=truth.thresholds)
+    assert found.reason[:5] == (
+        Reason.NO_NO,
+        Reason.NO_YES,
+        Reason.NO_WRONG,
+        Reason.NO_CORRECT,
+        Reason.NO_ANSWERS,
+    )
+    assert np.isnan(found.p_value[:5]).all()
+    assert np.isfinite(found.p_value[5])
+    assert found.n_models == 1
+
+
+def test_an_estimate_at_its_bound_has_a_one_sided_interval():
+    said, right, truth = study(2, k=6, n=60)
+    known = np.array(right.values)
+    known[3] = said.values[3]
+    known = psy.Responses.from_array(known, models=said.models, questions=said.questions)
+    found = private_signal(said, known, loadings=truth.loadings, thresholds=truth.thresholds)
+    assert found.reason[3] is Reason.AT_BOUND
+    assert found.correlation.value[3] == 1.0
+    low, high = found.correlation.interval[3]
+    assert 0.0 < low < 1.0 == high
+    assert found.p_value[3] < 1e-3
+    assert found.n_models == sum(not reason for reason in found.reason)
+
+
+def test_a_model_outside_the_factor_solution_is_tested_with_the_factor_of_the_others():
+    said, right, truth = study(3, k=6, n=300)
+    loadings = truth.loadings.copy()
+    loadings[2] = np.nan
+    inside = private_signal(said, right, loadings=truth.loadings, thresholds=truth.thresholds)
+    outside = private_signal(said, right, loadings=loadings, thresholds=truth.thresholds)
+    # The same likelihood, reached from another start.
+    assert outside.correlation.value[2] == pytest.approx(inside.correlation.value[2], abs=1e-3)
+
+
+def test_labels_and_order_of_questions_do_not_matter():
+    said, right, truth = study(4, k=5, n=200)
+    order = np.random.default_rng(0).permutation(200)
+    first, second = (
+        private_signal(
+            said.values[:, rows],
+            right.values[:, rows],
+            loadings=truth.loadings,
+            thresholds=truth.thresholds,
+        )
+        for rows in (slice(None), order)
+    )
+    np.testing.assert_allclose(first.correlation.value, second.correlation.value, atol=1e-8)
+    np.testing.assert_allclose(first.mean_interval, second.mean_interval, atol=1e-8)
+
+
+def test_bad_input():
+    with pytest.raises(ShapeError, match="loadings has shape"):
+        private_signal([[1, 0]], [[1, 0]], loadings=[0.5, 0.5], thresholds=[0.0])

@@ -1,0 +1,191 @@
+"""The study end to end: known truth, bad input, reproducibility, real answers."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import psychollm as psy
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm.data.simulate_study import simulate_study
+from psychollm.studies.shared_confidence import SharedConfidence, shared_confidence
+
+FAST = {"n_null": 39, "n_bootstrap": 40}
+
+
+@pytest.fixture(scope="module")
+def example():
+    return psy.load_example("shared_confidence")
+
+
+@pytest.fixture(scope="module")
+def result(example) -> SharedConfidence:
+    return shared_confidence(example.confidence, example.correctness, rng=1, **FAST)
+
+
+def small(seed=0, k=6, n=200):
+    made = simulate_study(n_models=k, n_questions=n, rng=seed)
+    return made.confidence, made.correctness
+
+
+def test_the_truth_of_the_example_is_found(example, result):
+    truth = example.truth
+    assert result.dimensionality.n_factors == 1
+    # 2,000 questions; the loading of the boldest model is the least certain.
+    np.testing.assert_allclose(result.loadings, truth.loadings, atol=0.13)
+    np.testing.assert_allclose(result.thresholds, truth.thresholds, atol=0.13)
+    assert np.corrcoef(result.scores.scores, truth.scores)[0, 1] > 0.93
+    private = np.flatnonzero(result.private_signal.p_adjusted < 0.05)
+    np.testing.assert_array_equal(private, np.flatnonzero(truth.self_knowledge))
+
+
+def test_summary_fits_a_screen_and_says_that_the_data_are_simulated(result):
+    text = result.summary()
+    assert "SIMULATED" in text.splitlines()[0]
+    assert len(text.splitlines()) < 45
+    assert max(map(len, text.splitlines())) < 100
+    assert "nan" not in text
+    for model in ("sim-06", "sim-13"):
+        assert model in text
+
+
+def test_tables(result):
+    frame = result.to_frame()
+    assert len(frame) == 19
+    assert frame["model"].is_unique
+    loadings = result.loadings_frame()
+    np.testing.assert_allclose(loadings["loading"], result.loadings)
+    assert "one factor" in repr(result)
+    assert json.dumps(result.to_dict())
+
+
+def test_the_recorded_call_repeats_the_result(example, result):
+    names = {
+        "shared_confidence": shared_confidence,
+        "confidence": example.confidence,
+        "correctness": example.correctness,
+    }
+    again = eval(result.call, names)  # noqa: S307
+    assert again.to_dict() == result.to_dict()
+
+
+def test_a_generator_and_its_recorded_seed_give_the_same():
+    said, right = small()
+    first = shared_confidence(said, right, rng=np.random.default_rng(5), **FAST)
+    second = shared_confidence(said, right, rng=first.seed, **FAST)
+    assert first.to_dict() == second.to_dict()
+
+
+def test_the_same_bits_for_any_number_of_jobs():
+    said, right = small()
+    one, two = (shared_confidence(said, right, rng=3, n_jobs=n, **FAST) for n in (1, 2))
+    assert one.to_dict() == two.to_dict()
+
+
+def test_constant_models_leave_only_the_correlations():
+    said, right = small(k=7)
+    answers = said.values
+    answers[2] = 1.0
+    table = pd.DataFrame(answers, index=said.models, columns=said.questions)
+    found = shared_confidence(table, right, rng=0, **FAST)
+    assert found.uncorrelated == {"sim-03": "always says yes"}
+    assert np.isnan(found.loadings[2])
+    assert found.labels == said.models
+    assert found.confusion.yes_rate.value[2] == 1.0
+    assert "sim-03" not in found.dimensionality.labels
+    assert "sim-03 (always says yes)" in found.summary()
+
+
+def test_the_screen_names_or_drops(example):
+    said, right = small(k=7, n=400)
+    turned = said.flip(["sim-02"])
+    flagged = shared_confidence(turned, right, rng=0, **FAST)
+    assert not flagged.screen.usable[1]
+    assert flagged.labels == said.models
+    assert "sim-02: inverted" in flagged.summary()
+    dropped = shared_confidence(turned, right, screen="drop", rng=0, **FAST)
+    assert list(dropped.dropped) == ["sim-02"]
+    assert "sim-02" not in dropped.labels
+    assert len(dropped.screen.models) == 7
+
+
+def test_missing_answers():
+    said, right = small(n=300)
+    rng = np.random.default_rng(0)
+    answers, known = said.values, right.values
+    answers[rng.random(answers.shape) < 0.15] = np.nan
+    known[rng.random(known.shape) < 0.15] = np.nan
+    found = shared_confidence(answers, known, rng=0, **FAST)
+    assert (found.confusion.left_out > 0).all()
+    assert np.isfinite(found.private_signal.p_value).all()
+
+
+def test_tables_in_another_order_give_the_same():
+    said, right = small()
+    other = right.select(models=right.models[::-1], questions=right.questions[::-1])
+    first, second = (shared_confidence(said, known, rng=0, **FAST) for known in (right, other))
+    assert first.to_dict() == second.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("confidence", "correctness", "error", "match"),
+    [
+        (np.empty((0, 0)), np.empty((0, 0)), ShapeError, "empty"),
+        (np.ones((1, 40)), np.ones((1, 40)), ShapeError, "0 of 1 models"),
+        (np.eye(5, 1), np.eye(5, 1), ShapeError, "0 of 5 models"),
+        (np.eye(5, 9) + 1, np.eye(5, 9), CodeError, "confidence"),
+        (np.eye(5, 9), np.eye(5, 9) + 1, CodeError, "correctness"),
+        (np.full((5, 9), np.inf), np.eye(5, 9), CodeError, "confidence"),
+        ([["yes", "no"]] * 5, np.eye(5, 2), CodeError, "yes"),
+        (np.eye(5, 9), np.eye(5, 8), LabelError, "question"),
+        (None, np.eye(5, 9), InputError, "confidence=None"),
+    ],
+)
+def test_bad_tables(confidence, correctness, error, match):
+    with pytest.raises(error, match=match):
+        shared_confidence(confidence, correctness, **FAST)
+
+
+def test_duplicated_labels():
+    frame = pd.DataFrame(np.eye(4, 6), index=["a", "a", "b", "c"])
+    with pytest.raises(LabelError, match="'a'"):
+        shared_confidence(frame, frame, **FAST)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("screen", "remove"),
+        ("empty_cells", "half"),
+        ("missing", "listwise"),
+        ("adjustment", "none"),
+        ("n_null", 0),
+        ("n_bootstrap", 2.5),
+        ("level", 95),
+    ],
+)
+def test_bad_options_are_refused_before_anything_is_computed(option, value):
+    with pytest.raises(OptionError, match=option):
+        shared_confidence(*small(), **{option: value})
+
+
+def test_nothing_usable():
+    said, right = small(k=5, n=20)
+    with pytest.raises(ShapeError, match="no model is usable"):
+        shared_confidence(said, right, screen="drop", **FAST)
+
+
+def test_real_answers_name_the_inverted_model(shared):
+    said, right = (
+        pd.read_csv(shared / "data" / f"cacioli_battery20_{name}.csv.gz", index_col=0)
+        for name in ("keep", "correct")
+    )
+    found = shared_confidence(said, right, rng=0, **FAST)
+    inverted = [
+        model
+        for model, flag in zip(found.screen.models, found.screen.inverted, strict=True)
+        if flag
+    ]
+    assert any("r1" in str(model).lower() for model in inverted)
+    assert "inverted" in found.summary()
