@@ -33,7 +33,9 @@ _LARGEST_LOADING = 0.999
 _LARGEST_Z = 6.0
 _GRADIENT = 1e-4  # per standard error: what is left to climb moves no estimate by more of one
 _LEAST_CHANCE = 1e-300
-_BISECTIONS = 12
+_INTERPOLATIONS = 12
+_ROOT_TOLERANCE = 0.01
+_LONGEST_STEP = 1.0
 # Precision of a normal prior on c, d, the coefficients of a, and z: wide on slopes, moderate on
 # what bends a, so that few questions do not send them to infinity; none on the rest.
 PENALTY = np.array([0.0, 1 / 25, 0.0, 1 / 25, *np.ones(DEGREE - 1), 0.0])
@@ -207,15 +209,43 @@ def climb(likelihood: Likelihood, theta: FloatArray, free: int) -> Climb:
     return Climb(at(found.x), -float(found.fun), int(found.nit), found.status in {0, 2})
 
 
-def profile_interval(likelihood: Likelihood, full: Climb, level: float) -> tuple[float, float]:
-    """Interval of z by the profile likelihood where the estimate lies at a bound."""
-    side = float(np.sign(full.theta[-1]))
-    drop = 0.5 * normal_multiplier(level) ** 2
-    near, far = side * BOUND_Z, -side * BOUND_Z
-    theta = full.theta
-    for _ in range(_BISECTIONS):
-        middle = 0.5 * (near + far)
-        trial = climb(likelihood, np.array([*theta[:-1], middle]), free=theta.size - 1)
-        lost, theta = full.value - trial.value, trial.theta
-        near, far = (middle, far) if lost < drop else (near, middle)
-    return (far, np.inf) if side > 0 else (-np.inf, far)
+def profile_interval(
+    likelihood: Likelihood, full: Climb, se: float, level: float
+) -> tuple[float, float]:
+    """Interval of z by the profile likelihood: what the likelihood ratio does not reject.
+
+    Ends beyond the bound of the correlation are infinite. The signed root of the likelihood ratio
+    is almost a straight line in z, so that interpolation takes few steps.
+    """
+    lower, upper = (_profile_end(likelihood, full, side, se, level) for side in (-1.0, 1.0))
+    return lower, upper
+
+
+def _profile_end(
+    likelihood: Likelihood, full: Climb, side: float, se: float, level: float
+) -> float:
+    wanted = normal_multiplier(level)
+    theta, start = full.theta, float(np.clip(full.theta[-1], -BOUND_Z, BOUND_Z))
+    if side * start >= BOUND_Z:
+        return side * np.inf
+    inner, outer = (start, 0.0), None
+    z = start + side * min(wanted * se, _LONGEST_STEP)
+    for _ in range(_INTERPOLATIONS):
+        z = float(np.clip(z, -BOUND_Z, BOUND_Z))
+        trial = climb(likelihood, np.array([*theta[:-1], z]), free=theta.size - 1)
+        root, theta = np.sqrt(max(2.0 * (full.value - trial.value), 0.0)), trial.theta
+        if abs(root - wanted) < _ROOT_TOLERANCE:
+            return z
+        if root > wanted:
+            outer = (z, root)
+        elif side * z >= BOUND_Z:
+            return side * np.inf
+        else:
+            inner = (z, root)
+        if outer is None:
+            further = 1.05 * wanted / root if root > 0.25 * wanted else 4.0
+            z = start + further * (z - start)
+        else:
+            share = (wanted - inner[1]) / (outer[1] - inner[1])
+            z = inner[0] + share * (outer[0] - inner[0])
+    return z

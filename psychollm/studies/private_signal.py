@@ -18,9 +18,9 @@ posterior given the answers of all *other* models,
 with the other models' loadings and thresholds as given. All else is estimated by maximum
 likelihood, with a wide normal prior on slopes and bends that keeps few questions from sending them
 to infinity, and :math:`\rho = 0` is tested by the likelihood ratio. Standard errors are those of
-the outer product of the questions' gradients (Berndt et al.). The mean of artanh rho over models
-has a standard error from the questions' influence functions, because all models answered the same
-questions.
+the outer product of the questions' gradients (Berndt et al.). The precision-weighted mean of
+artanh rho over models has a standard error from the questions' influence functions, because all
+models answered the same questions.
 
 References
 ----------
@@ -76,7 +76,7 @@ class PrivateSignal(Result):
     statistic: FloatArray  # (models,) likelihood ratio of rho = 0
     p_value: FloatArray  # (models,)
     p_adjusted: FloatArray  # (models,)
-    mean: float  # mean of z over the models, as a correlation
+    mean: float  # precision-weighted mean of z over the models, as a correlation
     mean_interval: FloatArray  # (2,)
     mean_p: float  # two-sided, of mean = 0
     n_models: int  # models behind the mean
@@ -116,7 +116,8 @@ def private_signal(
     adjustment : {"holm", "bonferroni", "bh", "by"}
         How p-values are adjusted for the number of models.
     level : float
-        Coverage of the intervals, which are those of artanh rho, mapped back.
+        Coverage of the intervals: of single models by the profile likelihood, so that they
+        exclude 0 where the likelihood ratio does.
 
     Returns
     -------
@@ -182,17 +183,17 @@ def _fit_model(paired: PairedAnswers, evidence: Evidence, m: int, level: float) 
     full = climb(likelihood, null.theta, free=start.size)
     statistic, steps = max(2.0 * (full.value - null.value), 0.0), null.steps + full.steps
     z = float(full.theta[-1])
-    if abs(z) > BOUND_Z:
-        ends = profile_interval(likelihood, full, level)
-        return _Fit(Reason.AT_BOUND, n, np.copysign(np.inf, z), np.nan, ends, statistic, steps)
     scores = likelihood.scores(full.theta)
     covariance = np.linalg.inv(likelihood.information(full.theta))
+    se = float(np.sqrt(covariance[-1, -1]))
+    interval = profile_interval(likelihood, full, se, level)
+    if abs(z) > BOUND_Z:
+        z = float(np.copysign(np.inf, z))
+        return _Fit(Reason.AT_BOUND, n, z, np.nan, interval, statistic, steps)
     influence = np.zeros(used.size)
     influence[used] = (scores @ covariance[:, -1])[likelihood.of_question]
-    se = float(np.sqrt(covariance[-1, -1]))
-    half = normal_multiplier(level) * se
     reason = Reason.NONE if null.converged and full.converged else Reason.NOT_CONVERGED
-    return _Fit(reason, n, z, se, (z - half, z + half), statistic, steps, influence)
+    return _Fit(reason, n, z, se, interval, statistic, steps, influence)
 
 
 def _why_not(yes: FloatArray, correct: FloatArray) -> Reason:
@@ -224,7 +225,7 @@ def _assemble(
             interval=np.tanh([fit.interval for fit in fits]),
             n=np.array([fit.n for fit in fits], dtype=np.float64),
             reason=reason,
-            method="Wald on the scale of artanh; profile likelihood at the bound",
+            method="profile likelihood",
             level=level,
             labels=paired.models,
         ),
@@ -244,13 +245,14 @@ def _assemble(
 
 
 def _mean(fits: list[_Fit]) -> tuple[float, float, int]:
-    """Mean of z over models, its standard error clustered by question, and their number."""
-    found = [(fit.z, fit.influence) for fit in fits if fit.influence is not None]
+    """Precision-weighted mean of z, its standard error clustered by question, how many models."""
+    found = [(fit.z, fit.se**-2, fit.influence) for fit in fits if fit.influence is not None]
     if not found:
         return np.nan, np.nan, 0
-    influence = np.mean([influence for _, influence in found], axis=0)
-    mean = float(np.mean([z for z, _ in found]))
-    return mean, float(np.sqrt((influence**2).sum())), len(found)
+    z, weight = (np.array([row[place] for row in found]) for place in (0, 1))
+    share = weight / weight.sum()
+    influence = share @ np.array([row[2] for row in found])
+    return float(share @ z), float(np.sqrt((influence**2).sum())), len(found)
 
 
 def _one_per_model(name: str, values: Any, k: int) -> FloatArray:

@@ -40,7 +40,7 @@ from psychollm.studies.shared_confidence_tables import (
     models_frame,
     spread_over,
 )
-from psychollm.studies.shared_confidence_text import summary
+from psychollm.studies.shared_confidence_text import summary, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -127,6 +127,11 @@ class SharedConfidence(Result):
         """Whether the data say of themselves that they are simulated."""
         return any("SIMULATED" in coding for coding in self.coding.values())
 
+    @property
+    def verdict(self) -> str:
+        """Whether confidence is one shared signal, and whether it is more, in one sentence."""
+        return verdict(self)
+
     def summary(self) -> str:
         """Say what was found in a screen of plain sentences, every number with its interval."""
         return summary(self)
@@ -168,7 +173,7 @@ class SharedConfidence(Result):
     def __repr__(self) -> str:
         return (
             f"SharedConfidence of {len(self.labels)} models on {self.n_questions:,} questions: "
-            f"{self.dimensionality.verdict}"
+            f"{self.verdict}"
         )
 
 

@@ -19,6 +19,7 @@ WIDTH = 96
 def summary(study: SharedConfidence) -> str:
     """Return the findings in sentences, one paragraph per question asked of the data."""
     parts = (
+        ("Verdict", f"{_sentence(verdict(study))}."),
         ("One signal?", _factors(study)),
         ("Whose signal?", _own(study)),
         ("Good for what?", _classifier(study)),
@@ -29,6 +30,40 @@ def summary(study: SharedConfidence) -> str:
         ("To repeat", f"{study.call}; {_versions(study)}."),
     )
     return "\n".join([_head(study), *(_paragraph(name, text) for name, text in parts)])
+
+
+def verdict(study: SharedConfidence) -> str:
+    """Return in one sentence whether confidence is shared, and whether it is more than that."""
+    count, knows = study.dimensionality.n_factors, _knowing(study)
+    if count == 0:
+        return "no shared signal: the models' confidence has nothing in common"
+    shared = "one shared signal" if count == 1 else "more than one shared signal"
+    if count > 1 and knows:
+        return (
+            f"{shared}; the confidence of {_these(knows)} goes with correctness beyond the first, "
+            "which may be the second signal or the model's own knowledge"
+        )
+    if knows:
+        return f"{shared}; beyond it the confidence of {_these(knows)} knows its own correctness"
+    return f"{shared}; beyond it no model's confidence is shown to know its own correctness"
+
+
+def _knowing(study: SharedConfidence) -> list[str]:
+    """Return the models whose confidence goes with their correctness beyond the shared factor."""
+    private = study.private_signal
+    found = (private.p_adjusted <= 1.0 - study.level) & (private.correlation.value > 0)
+    return [str(label) for label, known in zip(study.labels, found, strict=True) if known]
+
+
+def _these(models: list[str]) -> str:
+    """Name up to three models, or say how many there are."""
+    if len(models) > 3:
+        return f"{len(models)} models"
+    return " and ".join(models)
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
 
 
 def _paragraph(name: str, text: str) -> str:
@@ -45,9 +80,8 @@ def _head(study: SharedConfidence) -> str:
 
 def _factors(study: SharedConfidence) -> str:
     loadings, thresholds = study.loadings, study.thresholds
-    verdict = study.dimensionality.verdict
     return (
-        f"{verdict[0].upper()}{verdict[1:]}. Loadings {_range(loadings)}, "
+        f"{_sentence(study.dimensionality.verdict)}. Loadings {_range(loadings)}, "
         f"thresholds {_range(thresholds)} (high = cautious); the score of a question is known "
         f"with reliability {study.scores.reliability:.2f}."
     )
@@ -64,7 +98,7 @@ def _own(study: SharedConfidence) -> str:
     found = np.flatnonzero(private.p_adjusted <= alarm)
     return (
         f"For a model's correctness the shared score (made without it) has a mean AUROC of "
-        f"{shared}, its own answer {mine}; at equal yes rates the own answer is ahead by {ahead}. "
+        f"{shared}, its own answer {mine}; at equal yes rates the own answer differs by {ahead}. "
         "Own answers add to the "
         f"shared score in {naive} of {tested} models if that score is taken as exact; with its "
         f"error allowed for, {_privileged(study, found, tested)} Mean private correlation "
@@ -135,7 +169,7 @@ def _together(study: SharedConfidence) -> str:
     free = _with(gain.mean_gain, gain.mean_gain_interval, signed=True)
     fair = _with(gain.mean_gain_at_equal_rate, gain.mean_gain_at_equal_rate_interval, signed=True)
     text = (
-        f"The mean vote is ahead of the best single answer by {free} in AUROC, and by {fair} at "
+        f"The mean vote differs from the best single answer by {free} in AUROC, and by {fair} at "
         "equal yes rates. "
     )
     if not pairs.n_disagreements:

@@ -50,13 +50,23 @@ def test_summary_fits_a_screen_and_says_that_the_data_are_simulated(result):
         assert model in text
 
 
+def test_verdict_names_who_knows_more(result):
+    assert result.verdict == (
+        "one shared signal; "
+        "beyond it the confidence of sim-06 and sim-13 knows its own correctness"
+    )
+    said, right = small(seed=2)
+    nothing = shared_confidence(said, right, rng=0, **FAST)
+    assert nothing.verdict.endswith("no model's confidence is shown to know its own correctness")
+
+
 def test_tables(result):
     frame = result.to_frame()
     assert len(frame) == 19
     assert frame["model"].is_unique
     loadings = result.loadings_frame()
     np.testing.assert_allclose(loadings["loading"], result.loadings)
-    assert "one factor" in repr(result)
+    assert result.verdict in repr(result)
     assert json.dumps(result.to_dict())
 
 
