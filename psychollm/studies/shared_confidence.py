@@ -154,20 +154,24 @@ class SharedConfidence(Result):
         """
         return view("plots.shared_confidence", "plot_shared_confidence")(self, figure=figure)
 
-    def report(self, path: str | Path) -> Path:
+    def report(self, path: str | Path, *, source: str = "") -> Path:
         """Write the study as one self-contained HTML page; needs the extra ``plot``.
 
         Parameters
         ----------
         path : str or Path
             File to write.
+        source : str
+            Lines of Python that make the two tables, shown with the call that repeats the study.
 
         Returns
         -------
         Path
             Where it is.
         """
-        written: Path = view("reports.shared_confidence", "write_report")(self, path)
+        written: Path = view("reports.shared_confidence", "write_report")(
+            self, path, source=source
+        )
         return written
 
     def __repr__(self) -> str:

@@ -70,6 +70,18 @@ def test_tables(result):
     assert json.dumps(result.to_dict())
 
 
+def test_plot_and_report(result, tmp_path):
+    pytest.importorskip("matplotlib")
+    from matplotlib import pyplot
+
+    assert result.plot(figure="f_beta").axes
+    with pytest.raises(OptionError, match="overview"):
+        result.plot(figure="pie")
+    pyplot.close("all")
+    page = result.report(tmp_path / "report.html", source="# two tables")
+    assert "SIMULATED" in page.read_text(encoding="utf-8")
+
+
 def test_the_recorded_call_repeats_the_result(example, result):
     names = {
         "shared_confidence": shared_confidence,
