@@ -37,13 +37,13 @@ How often a model whose confidence knows nothing of its own correctness is said 
 at the nominal 5 % level, in simulated data. A model's answer that carries nothing but the shared
 signal still adds to a *noisy measurement* of that signal. So the likelihood ratio that takes the
 leave-one-out score of a question as exact (column "exact", `psychollm.calibration.individuation`)
-is wrong the more often, the more questions there are; integrating the factor out ("allowed for",
+is wrong the more often, the more questions there are; integrating the factor out ("allowed",
 `psychollm.studies.private_signal`) keeps the level. "Mean" is the test of the mean private
 correlation over models. Power: one model with a private correlation of {low:.3f} or {high:.3f};
 the last column is the mean estimate of the latter. "Guessing": a wrong answer is right by chance
 one time in four, which bends the link that the test assumes.
 
-± is the Monte Carlo standard error of the column "allowed for", at most .065 for power at 60
+± is the Monte Carlo standard error of the column "allowed", at most .065 for power at 60
 studies and .11 at 20. Loadings .60 to .95, thresholds -1.8 to 1.8, both estimated.
 
 A second factor that several models share and that bears on correctness counts as private here:
@@ -52,7 +52,7 @@ read this test beside the verdict of `dimensionality`.
 Made by `benchmarks/private_signal.py`, seed {seed}, psychollm {version}, NumPy {numpy}, Python
 {python}.
 
-| models | questions | link | exact | allowed for | mean | power {low:.3f} | {high:.3f} | estimate |
+| models | questions | link | exact | allowed | mean | power {low:.2f} | {high:.2f} | estimate |
 | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |
 """
 

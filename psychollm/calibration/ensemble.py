@@ -24,7 +24,13 @@ from psychollm.calibration.resampling import (
     bootstrap_questions,
     percentile_interval,
 )
-from psychollm.calibration.signals import RankedSignal, cut_areas, cut_at_rate, ranked_signal
+from psychollm.calibration.signals import (
+    CutSignal,
+    RankedSignal,
+    cut_at_rate,
+    cut_signal,
+    ranked_signal,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,21 +151,15 @@ class _Half:
     """One half of the questions with the answer of the model that was best on the other."""
 
     chosen: int
+    n: int
     vote: RankedSignal
-    vote_cut: FloatArray
-    single: FloatArray
-    correct: FloatArray
-    used: BoolArray
+    single: CutSignal
+    vote_cut: CutSignal
 
     def areas(self, counts: FloatArray) -> FloatArray:
         """Areas of vote, single answer and cut vote (replicates, 3)."""
-        return np.column_stack(
-            [
-                self.vote.areas(counts),
-                cut_areas(self.single, self.correct, self.used, counts),
-                cut_areas(self.vote_cut, self.correct, self.used, counts),
-            ]
-        )
+        signals = (self.vote, self.single, self.vote_cut)
+        return np.column_stack([signal.areas(counts) for signal in signals])
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +185,10 @@ class _Contest:
             found.append(
                 _Half(
                     chosen=chosen,
+                    n=int(used.sum()),
                     vote=ranked_signal(vote, correct, used),
-                    vote_cut=cut_at_rate(vote, used, rate),
-                    single=paired.said[chosen],
-                    correct=correct,
-                    used=used,
+                    single=cut_signal(paired.said[chosen], correct, used),
+                    vote_cut=cut_signal(cut_at_rate(vote, used, rate), correct, used),
                 )
             )
         return cls(tuple(found))
@@ -226,7 +225,7 @@ def _assemble(
         (right == graded, Reason.NO_WRONG),
         (idle, Reason.TOO_FEW),
     )
-    n = np.array([sum(h.used.sum() for h in c.halves) for c in contests], dtype=np.float64)
+    n = np.array([sum(half.n for half in c.halves) for c in contests], dtype=np.float64)
 
     area = partial(bootstrap_estimate, n=n, reason=reason, level=level, labels=paired.models)
     gain, gains = (

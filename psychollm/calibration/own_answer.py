@@ -9,10 +9,11 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.calibration.logistic import Logistic, logistic
 from psychollm.calibration.reasons import Reason
 from psychollm.calibration.signals import (
+    CutSignal,
     RankedSignal,
     cross_fitted,
-    cut_areas,
     cut_at_rate,
+    cut_signal,
     ranked_signal,
 )
 
@@ -40,21 +41,14 @@ class OwnAnswer:
     n: int
     test: AnswerTest
     consensus_test: AnswerTest
-    ranked: dict[str, RankedSignal]
-    cuts: dict[str, FloatArray]
-    correct: FloatArray
-    used: BoolArray
+    signals: dict[str, RankedSignal | CutSignal]
 
     def areas(self, counts: FloatArray) -> FloatArray:
         """Areas of all signals in each resample (replicates, signals)."""
         found = np.full((len(counts), len(SIGNALS)), np.nan)
         if not self.reason:
             for place, name in enumerate(SIGNALS):
-                found[:, place] = (
-                    self.ranked[name].areas(counts)
-                    if name in self.ranked
-                    else cut_areas(self.cuts[name], self.correct, self.used, counts)
-                )
+                found[:, place] = self.signals[name].areas(counts)
         return found
 
 
@@ -74,7 +68,7 @@ def own_answer(
     reason = _why_not(yes[used], correct[used], shared[used], present)
     n = int(used.sum())
     if reason:
-        return OwnAnswer(reason, n, _NO_TEST, _NO_TEST, {}, {}, correct, used)
+        return OwnAnswer(reason, n, _NO_TEST, _NO_TEST, {})
     ones = np.ones(n)
     plain = np.column_stack([ones, shared[used]])
     full = np.column_stack([plain, yes[used]])
@@ -82,7 +76,8 @@ def own_answer(
         name: _spread(cross_fitted(design, correct[used], folds[used]), used)
         for name, design in (("shared_fitted", plain), ("both", full))
     }
-    signals = {"shared": shared, "consensus": consensus, **crossed}
+    ranked = {"shared": shared, "consensus": consensus, **crossed}
+    cuts = {"own": yes, "shared_cut": cut_at_rate(shared, used, float(yes[used].mean()))}
     return OwnAnswer(
         reason=reason,
         n=n,
@@ -90,10 +85,10 @@ def own_answer(
         consensus_test=_likelihood_ratio(
             np.column_stack([ones, consensus[used]]), yes[used], correct[used]
         ),
-        ranked={name: ranked_signal(signal, correct, used) for name, signal in signals.items()},
-        cuts={"own": yes, "shared_cut": cut_at_rate(shared, used, float(yes[used].mean()))},
-        correct=correct,
-        used=used,
+        signals={
+            **{name: ranked_signal(signal, correct, used) for name, signal in ranked.items()},
+            **{name: cut_signal(cut, correct, used) for name, cut in cuts.items()},
+        },
     )
 
 

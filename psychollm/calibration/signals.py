@@ -7,11 +7,12 @@ model's own answer. Areas are computed for many resamples of the questions at on
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.calibration.logistic import logistic
-from psychollm.kernels.weighted_ranking import weighted_areas
+from psychollm.kernels.weighted_ranking import coded_sums, weighted_areas
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +53,35 @@ def ranked_signal(signal: FloatArray, correct: FloatArray, used: BoolArray) -> R
     return RankedSignal(order=order, opens=opens, correct=correct[order] > 0)
 
 
-def cut_areas(
-    cut: FloatArray, correct: FloatArray, used: BoolArray, counts: FloatArray
-) -> FloatArray:
-    """Return the area of a yes/no signal in each resample: (1 + hit rate - false alarm rate)/2.
+@dataclass(frozen=True, slots=True)
+class CutSignal:
+    """A yes/no signal, ready for any number of resamples.
+
+    Questions that are tied at the cut say yes with one probability, `share`.
+    """
+
+    codes: NDArray[np.uint8]  # (questions,) class of each question, 0 where it is not used
+    share: float
+
+    def areas(self, counts: FloatArray) -> FloatArray:
+        """Return (1 + hit rate - false alarm rate) / 2 in each resample (replicates,).
+
+        NaN where one class is absent.
+        """
+        sums = coded_sums(counts, self.codes, _N_CODES)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            alarms, hits = (
+                (part[:, 2] + self.share * part[:, 1]) / part.sum(axis=1)
+                for part in (sums[:, 1:4], sums[:, 4:])
+            )
+        return np.asarray(0.5 * (1.0 + hits - alarms), dtype=np.float64)
+
+
+_N_CODES = 7  # not used; wrong: no, tied, yes; correct: no, tied, yes
+
+
+def cut_signal(cut: FloatArray, correct: FloatArray, used: BoolArray) -> CutSignal:
+    """Prepare a yes/no signal for resampling.
 
     Parameters
     ----------
@@ -65,30 +91,19 @@ def cut_areas(
         1 where the model was correct.
     used : bool array (questions,)
         Questions to use.
-    counts : ndarray (replicates, questions)
-        Resamples.
-
-    Returns
-    -------
-    ndarray (replicates,)
-        NaN where one class is absent.
 
     Examples
     --------
     >>> yes, right = np.array([1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0])
-    >>> cut_areas(yes, right, np.ones(3, bool), np.ones((1, 3)))
+    >>> cut_signal(yes, right, np.ones(3, bool)).areas(np.ones((1, 3)))
     array([0.75])
     """
     tied = used & (cut > 0.0) & (cut < 1.0)
-    share = float(cut[tied][0]) if tied.any() else 0.0
-    parts = [(kind & used) for kind in (correct > 0, correct == 0)]
-    # Whole numbers only: sums are then exact, whatever block of resamples they are part of.
-    columns = [part & which for part in parts for which in (cut == 1.0, tied, used)]
-    sums = counts @ np.column_stack(columns).astype(np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        hits = (sums[:, 0] + share * sums[:, 1]) / sums[:, 2]
-        alarms = (sums[:, 3] + share * sums[:, 4]) / sums[:, 5]
-    return np.asarray(0.5 * (1.0 + hits - alarms), dtype=np.float64)
+    level = np.where(cut >= 1.0, 2, tied.astype(np.int64))
+    codes = np.where(used, 1 + level + 3 * (correct > 0), 0)
+    return CutSignal(
+        codes=codes.astype(np.uint8), share=float(cut[tied][0]) if tied.any() else 0.0
+    )
 
 
 def cut_at_rate(signal: FloatArray, used: BoolArray, rate: float) -> FloatArray:

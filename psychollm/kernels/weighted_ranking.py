@@ -8,6 +8,8 @@ wrong questions in a group, the area is
                    {\sum_g P_g \sum_g N_g},                                               \quad (1)
 
 one pass per resample. Counts are whole numbers, so the sums are exact.
+
+A signal with a cut needs only the sums of the counts over a few classes of questions.
 """
 
 import numpy as np
@@ -56,4 +58,16 @@ def weighted_areas(
     out = np.empty(counts.shape[0])
     for row in range(counts.shape[0]):
         out[row] = weighted_area(counts[row], order, opens, correct)
+    return out
+
+
+@njit
+def coded_sums(
+    counts: NDArray[np.float64], codes: NDArray[np.uint8], n_codes: int
+) -> NDArray[np.float64]:
+    """Sum the counts (resamples, questions) over questions of each code (resamples, n_codes)."""
+    out = np.zeros((counts.shape[0], n_codes))
+    for row in range(counts.shape[0]):
+        for question in range(codes.size):
+            out[row, codes[question]] += counts[row, question]
     return out

@@ -12,8 +12,8 @@ from psychollm.calibration.ranking import auroc
 from psychollm.calibration.reasons import Reason
 from psychollm.calibration.signals import (
     consensus_scores,
-    cut_areas,
     cut_at_rate,
+    cut_signal,
     ranked_signal,
     shared_expectation,
 )
@@ -76,7 +76,7 @@ def test_areas_of_resamples_are_those_of_repeated_questions():
     used[:3] = False
     ranked = ranked_signal(signal, correct, used).areas(counts)
     yes = (signal > 2).astype(float)
-    cut = cut_areas(yes, correct, used, counts)
+    cut = cut_signal(yes, correct, used).areas(counts)
     for row, count in enumerate(counts.astype(int)):
         repeated = np.repeat(np.arange(3, 30), count[3:])
         assert ranked[row] == pytest.approx(slow.area(signal[repeated], correct[repeated]))
