@@ -7,7 +7,7 @@ from scipy.special import chdtrc
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.calibration.logistic import Logistic, logistic
-from psychollm.calibration.reasons import Reason
+from psychollm.calibration.reasons import Reason, untestable
 from psychollm.calibration.signals import (
     CutSignal,
     RankedSignal,
@@ -96,16 +96,11 @@ def _why_not(
     yes: FloatArray, correct: FloatArray, shared: FloatArray, present: BoolArray
 ) -> Reason:
     """Say why a model cannot be tested; `yes`, `correct` and `shared` hold used questions only."""
-    if not yes.size:
-        return Reason.NO_SHARED_SCORE if present.any() else Reason.NO_ANSWERS
-    cases = (
-        (not yes.any(), Reason.NO_YES),
-        (bool(yes.all()), Reason.NO_NO),
-        (not correct.any(), Reason.NO_CORRECT),
-        (bool(correct.all()), Reason.NO_WRONG),
-        (bool(shared.min() == shared.max()), Reason.CONSTANT),
-    )
-    return next((reason for holds, reason in cases if holds), Reason.NONE)
+    if not yes.size and present.any():
+        return Reason.NO_SHARED_SCORE
+    if reason := untestable(yes, correct):
+        return reason
+    return Reason.CONSTANT if shared.min() == shared.max() else Reason.NONE
 
 
 def _spread(values: FloatArray, used: BoolArray) -> FloatArray:

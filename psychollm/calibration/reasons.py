@@ -5,7 +5,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from psychollm._base.types import BoolArray
+from psychollm._base.types import BoolArray, FloatArray
 
 
 class Reason(StrEnum):
@@ -31,7 +31,6 @@ class Reason(StrEnum):
     CONSTANT = "the predictor is constant"
     PERFECT = "the predictor separates correct from wrong without an error"
     SEPARATED = "the answer predicts correctness without exception in one cell: penalised estimate"
-    NO_CONTRAST = "no question on which the two differ"
     NO_SHARED_SCORE = "no shared score for these questions"
     NOT_CONVERGED = "the iteration did not converge"
 
@@ -64,3 +63,27 @@ def undefined(reasons: Sequence[Reason]) -> BoolArray:
     array([False,  True])
     """
     return np.array([bool(reason) for reason in reasons], dtype=np.bool_)
+
+
+def untestable(yes: FloatArray, correct: FloatArray) -> Reason:
+    """Return why nothing can be said about one model's answers and its correctness.
+
+    Parameters
+    ----------
+    yes, correct : ndarray (questions,)
+        1 where it said yes, or was correct, on the questions where both are known.
+
+    Examples
+    --------
+    >>> untestable(np.array([1.0, 1.0]), np.array([1.0, 0.0]))
+    <Reason.NO_NO: 'always says yes'>
+    """
+    if not yes.size:
+        return Reason.NO_ANSWERS
+    cases = (
+        (not yes.any(), Reason.NO_YES),
+        (bool(yes.all()), Reason.NO_NO),
+        (not correct.any(), Reason.NO_CORRECT),
+        (bool(correct.all()), Reason.NO_WRONG),
+    )
+    return next((reason for holds, reason in cases if holds), Reason.NONE)

@@ -17,7 +17,14 @@ from psychollm.kernels.weighted_ranking import coded_sums, weighted_areas
 
 @dataclass(frozen=True, slots=True)
 class RankedSignal:
-    """The questions sorted by one signal, ready for any number of resamples."""
+    """The questions sorted by one signal, ready for any number of resamples.
+
+    Examples
+    --------
+    >>> signal, correct = np.array([0.2, 0.9, 0.2]), np.array([0.0, 1.0, 1.0])
+    >>> ranked_signal(signal, correct, np.ones(3, bool)).opens
+    array([ True, False,  True])
+    """
 
     order: IntArray  # (used,) questions by increasing signal
     opens: BoolArray  # (used,) where a new group of ties begins
@@ -58,6 +65,12 @@ class CutSignal:
     """A yes/no signal, ready for any number of resamples.
 
     Questions that are tied at the cut say yes with one probability, `share`.
+
+    Examples
+    --------
+    >>> half = cut_signal(np.array([1.0, 0.5, 0.5]), np.array([1.0, 1.0, 0.0]), np.ones(3, bool))
+    >>> half.share, half.areas(np.ones((1, 3)))
+    (0.5, array([0.625]))
     """
 
     codes: NDArray[np.uint8]  # (questions,) class of each question, 0 where it is not used
@@ -203,7 +216,14 @@ def cross_fitted(design: FloatArray, outcome: FloatArray, folds: IntArray) -> Fl
 
 @dataclass(frozen=True, slots=True)
 class SharedExpectation:
-    """The chance that each model is correct, given a shared score alone."""
+    """The chance that each model is correct, given a shared score alone.
+
+    Examples
+    --------
+    >>> scores, right = np.array([-1.0, 0.0, 1.0, 2.0]), np.array([[0.0, 1.0, 0.0, 1.0]])
+    >>> shared_expectation(scores, right, np.ones((1, 4), bool)).drift(np.ones((1, 4))).shape
+    (4,)
+    """
 
     chance: FloatArray  # (models, questions) NaN where there is no score
     residual: FloatArray  # (models, questions) correctness - chance, 0 where one is unknown

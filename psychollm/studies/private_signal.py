@@ -42,7 +42,7 @@ from psychollm.calibration.estimate import Estimate
 from psychollm.calibration.multiplicity import Adjustment, adjust_p_values
 from psychollm.calibration.paired import PairedAnswers, paired_answers
 from psychollm.calibration.proportions import normal_multiplier
-from psychollm.calibration.reasons import Reason
+from psychollm.calibration.reasons import Reason, untestable
 from psychollm.data.responses import as_responses
 from psychollm.studies.private_likelihood import (
     BOUND_Z,
@@ -174,7 +174,7 @@ class _Fit(NamedTuple):
 def _fit_model(paired: PairedAnswers, evidence: Evidence, m: int, level: float) -> _Fit:
     used = paired.present[m]
     n = int(used.sum())
-    if reason := _why_not(paired.yes[m, used], paired.correct[m, used]):
+    if reason := untestable(paired.yes[m, used], paired.correct[m, used]):
         return _Fit(reason, n)
     likelihood = Likelihood.of(paired, evidence, m)
     rate = paired.correct[m].sum() / n
@@ -194,18 +194,6 @@ def _fit_model(paired: PairedAnswers, evidence: Evidence, m: int, level: float) 
     influence[used] = (scores @ covariance[:, -1])[likelihood.of_question]
     reason = Reason.NONE if null.converged and full.converged else Reason.NOT_CONVERGED
     return _Fit(reason, n, z, se, interval, statistic, steps, influence)
-
-
-def _why_not(yes: FloatArray, correct: FloatArray) -> Reason:
-    if not yes.size:
-        return Reason.NO_ANSWERS
-    cases = (
-        (not yes.any(), Reason.NO_YES),
-        (bool(yes.all()), Reason.NO_NO),
-        (not correct.any(), Reason.NO_CORRECT),
-        (bool(correct.all()), Reason.NO_WRONG),
-    )
-    return next((reason for holds, reason in cases if holds), Reason.NONE)
 
 
 def _assemble(
