@@ -18,6 +18,7 @@ from psychollm.plots.scree import plot_scree
 from psychollm.plots.screen import plot_screen
 from psychollm.plots.second_factor import plot_second_factor
 from psychollm.plots.sensitivity import plot_sensitivity
+from psychollm.plots.shared_confidence import plot_shared_confidence
 
 __all__ = [
     "plot_between_models",
@@ -34,4 +35,5 @@ __all__ = [
     "plot_screen",
     "plot_second_factor",
     "plot_sensitivity",
+    "plot_shared_confidence",
 ]

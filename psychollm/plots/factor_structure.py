@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _COMPONENTS = 6
 # The lower part of the axes is kept free of points: both small figures stand there.
-_LOWER_PART = 0.52
+_LOWER_PART = 0.44
 
 
 def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None) -> "Axes":
@@ -26,7 +26,7 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
 
     Dots are loadings on the first component of the tetrachoric matrix, which the empty-cell rule
     bends at the extremes, with their quadratic fit; diamonds are full-information loadings with
-    their intervals, which need no rule. The left inset holds the first shares of variance with
+    their intervals (cut off below all points), which need no rule. The left inset holds the first shares of variance with
     both nulls, the right one the R squared of the fit beside its distribution in data that have
     one factor. The numbers are those of ``result.spectrum`` and ``result.full_information``.
 
@@ -48,14 +48,15 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
     >>> plot_factor_structure(result, ax=Figure().subplots()).get_ylabel()
     'loading on the shared factor'
     """
-    ax = open_axes(ax, size=(7.2, 5.6))
+    ax = open_axes(ax, size=(7.4, 6.4))
     plain, full = result.spectrum, result.full_information
     tau, first = plain.correlation.thresholds, plain.first_loadings
     reach = 1.96 * np.nan_to_num(full.se_loadings)
     _fit(ax, tau, plain.quadratic, float(plain.quadratic_r2.observed))
+    low = min(float(np.nanmin([first, full.loadings])) - 0.06, 0.8)
     ax.vlines(
         tau,
-        full.loadings - reach,
+        np.maximum(full.loadings - reach, low),
         np.minimum(full.loadings + reach, 1.0),
         color=PURPLE,
         lw=1.0,
@@ -66,7 +67,7 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
     ax.plot(tau, full.loadings, marker="D", ms=4.6, color=PURPLE, label=name, **look)
     name = f"first component, {plain.correlation.empty_cells}"
     ax.plot(tau, first, marker="o", ms=6, color=BLUE, label=name, zorder=4, gid="first", **look)
-    _make_room(ax, np.concatenate([first, full.loadings - reach]))
+    _make_room(ax, low)
     name_axes(ax, x="threshold of the model   (bold → cautious)", y="loading on the shared factor")
     legend(ax, columns=2)
     _inset_scree(ax, result)
@@ -84,9 +85,8 @@ def _fit(ax: "Axes", tau: FloatArray, coefficients: FloatArray, r2: float) -> No
         ax.plot(at, fit, color=RED, lw=1.5, ls=(0, (5, 2)), label=name, gid="fit")
 
 
-def _make_room(ax: "Axes", values: FloatArray) -> None:
-    """Set the limits so that all points lie in the upper part."""
-    low = min(float(np.nanmin(values)), 0.9)
+def _make_room(ax: "Axes", low: float) -> None:
+    """Set the limits so that all points, from `low` up, lie in the upper part."""
     top = 1.06
     ax.set_ylim(top - (top - low + 0.04) / (1.0 - _LOWER_PART), top)
     ticks = [tick for tick in ax.get_yticks() if low - 0.1 <= tick <= 1.0 + 1e-9]
@@ -104,7 +104,7 @@ def _inset(ax: "Axes", box: tuple[float, float, float, float], title: str) -> "A
 
 def _inset_scree(ax: "Axes", result: "Dimensionality") -> None:
     plain = result.spectrum
-    inner = _inset(ax, (0.06, 0.09, 0.4, 0.33), "share of variance, %")
+    inner = _inset(ax, (0.06, 0.07, 0.4, 0.29), "share of variance, %")
     count = min(_COMPONENTS, plain.eigenvalues.size)
     nulls = [plain.permutation, plain.one_factor]
     draw_components(inner, nulls, 0, count, scale=100.0 / plain.eigenvalues.size)
@@ -117,7 +117,7 @@ def _inset_scree(ax: "Axes", result: "Dimensionality") -> None:
 
 def _inset_fit(ax: "Axes", result: "Dimensionality") -> None:
     null = result.spectrum.quadratic_r2
-    inner = _inset(ax, (0.56, 0.09, 0.4, 0.33), "R² of the fit where there is one factor")
+    inner = _inset(ax, (0.56, 0.07, 0.4, 0.29), "R² of the fit where there is one factor")
     draw_replicates(inner, null)
     inner.set_xlim(0.0, 1.0)
     inner.set_yticks([])

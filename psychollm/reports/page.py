@@ -1,0 +1,132 @@
+"""A report: its parts, and the one file that they become."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from psychollm._base.errors import InputError
+from psychollm._base.optional import require
+from psychollm._base.version import __version__
+from psychollm.reports.figure import Figure
+from psychollm.reports.table import Table
+
+_TEMPLATES = "psychollm.reports"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A question, its answer in words, and the figures and tables that show it."""
+
+    title: str
+    key: str
+    paragraphs: tuple[str, ...] = ()  # may hold markup
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    folded: tuple[Table, ...] = ()  # long tables, shown on demand and in print
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """A number of the overview: what it is, its value, and what qualifies it."""
+
+    name: str
+    value: str
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Everything that stands in a report."""
+
+    title: str
+    subtitle: str
+    verdict: str
+    facts: tuple[Fact, ...] = ()
+    notices: tuple[str, ...] = ()
+    sections: tuple[Section, ...] = ()
+    methods: tuple[str, ...] = ()
+    call: str = ""
+    versions: tuple[tuple[str, str], ...] = ()
+    references: tuple[str, ...] = ()
+    simulated: str = ""
+    version: str = field(default=__version__)
+
+
+def render(page: Page) -> str:
+    """Return a page as HTML: one file without scripts, fonts or pictures from elsewhere.
+
+    Examples
+    --------
+    >>> text = render(Page(title="T", subtitle="", verdict="One factor & no more."))
+    >>> "One factor &amp; no more." in text, "<script" in text
+    (True, False)
+    """
+    jinja2: Any = require("jinja2", extra="plot", purpose="a report")
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader(_TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    style = files(_TEMPLATES).joinpath("templates", "page.css").read_text(encoding="utf-8")
+    template = environment.get_template("page.html.jinja")
+    return str(template.render(page=_numbered(page), style=style))
+
+
+def write_text(path: str | PathLike[str], text: Callable[[], str]) -> Path:
+    """Write a page into a file, and return where it is; the folder is made first.
+
+    Parameters
+    ----------
+    path : path
+        File to write.
+    text : callable
+        Makes the page; called when the folder is there.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> write_text(getfixture("tmp_path") / "new" / "page.html", lambda: "text").name
+    'page.html'
+    """
+    file = Path(path)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text(), encoding="utf-8")
+    except OSError as error:
+        msg = f"{file}: the report cannot be written there ({error.strerror})"
+        raise InputError(msg) from error
+    return file
+
+
+def _numbered(page: Page) -> Page:
+    """Count the figures through the whole page, from 1."""
+    number = 0
+    sections = []
+    for section in page.sections:
+        figures = [replace(f, number=number + i) for i, f in enumerate(section.figures, start=1)]
+        number += len(figures)
+        sections.append(replace(section, figures=tuple(figures)))
+    return replace(page, sections=tuple(sections))
+
+
+def sentence_list(items: Sequence[Any], *, most: int = 6) -> str:
+    """Join items as in a sentence, and count those beyond the first few.
+
+    Examples
+    --------
+    >>> sentence_list(["a", "b", "c"]), sentence_list(["a", "b", "c"], most=1)
+    ('a, b and c', 'a and 2 more')
+    """
+    words = [str(item) for item in items[:most]]
+    if len(items) > most:
+        words.append(f"{len(items) - most} more")
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)

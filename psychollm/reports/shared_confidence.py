@@ -1,0 +1,194 @@
+"""The report of the shared-confidence study."""
+
+from collections.abc import Mapping
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.errors import OptionError
+from psychollm.reports import knowledge_sections as knowledge
+from psychollm.reports import structure_sections as structure
+from psychollm.reports.methods import code, methods, reference_list
+from psychollm.reports.numbers import count, estimate, p_equals, percent
+from psychollm.reports.page import Fact, Page, render, write_text
+from psychollm.reports.words import beyond_factor, models, names, sentence, span
+from psychollm.studies.verdict import MINOR
+
+if TYPE_CHECKING:
+    from psychollm.studies.dimensionality import Dimensionality
+    from psychollm.studies.shared_confidence import SharedConfidence
+
+SIMULATED = "These are not real models: the data were simulated, and their truth is known."
+
+
+def write_report(
+    result: "SharedConfidence", path: str | PathLike[str], *, source: str = ""
+) -> Path:
+    """Write a study as one HTML page that needs no network, no script and no other file.
+
+    Parameters
+    ----------
+    result : SharedConfidence
+        What `shared_confidence` returns.
+    path : path
+        File to write; its folder is made.
+    source : str
+        Lines of Python that make the two tables, shown with the call.
+
+    Returns
+    -------
+    Path
+        Where it is.
+
+    Raises
+    ------
+    OptionError
+        If `result` is no study that has a report.
+    InputError
+        If the file cannot be written.
+    MissingPackageError
+        If matplotlib or jinja2 is not installed.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> from psychollm.data.simulate_study import simulate_study
+    >>> made = simulate_study(n_models=6, n_questions=200, rng=0)
+    >>> study = psy.shared_confidence(
+    ...     made.confidence, made.correctness, n_null=19, n_bootstrap=19, rng=0)
+    >>> page = write_report(study, getfixture("tmp_path") / "report.html")
+    >>> "SIMULATED" in page.read_text(encoding="utf-8").upper()
+    True
+    """
+    if not hasattr(result, "dimensionality"):
+        msg = f"there is no report of a {type(result).__name__}: pass what shared_confidence gives"
+        raise OptionError(msg)
+    return write_text(path, lambda: report_text(result, source=source))
+
+
+def report_text(result: "SharedConfidence", *, source: str = "") -> str:
+    """Return the page as text."""
+    return render(study_page(result, source=source))
+
+
+def study_page(study: "SharedConfidence", *, source: str = "") -> Page:
+    """Put the parts of the report together."""
+    return Page(
+        title="Shared confidence: what do the models know about what they know?",
+        subtitle=(
+            f"{len(study.labels)} models, {count(study.n_questions)} questions, "
+            f"{percent(study.level)} intervals"
+        ),
+        verdict=_verdict(study),
+        facts=_facts(study),
+        notices=_notices(study),
+        sections=(
+            structure.structure(study),
+            structure.thresholds(study),
+            knowledge.own_knowledge(study),
+            knowledge.agreement(study),
+            knowledge.risk(study),
+            knowledge.between(study),
+            knowledge.disagreement(study),
+            knowledge.ensemble(study),
+            structure.remainder(study),
+            knowledge.validity(study),
+        ),
+        methods=methods(study),
+        call=code(study, source),
+        versions=_versions(study.versions),
+        references=reference_list(),
+        simulated=SIMULATED if study.simulated else "",
+    )
+
+
+def _verdict(study: "SharedConfidence") -> str:
+    """Two sentences: how many signals, and whose."""
+    known, _ = beyond_factor(study)
+    tested = int(np.isfinite(study.private_signal.p_value).sum())
+    structure_found = sentence(study.dimensionality.verdict)
+    if not tested:
+        return structure_found
+    own = {
+        0: f"none of {tested} models shows knowledge of itself beyond what is shared",
+        1: f"one model of {tested} knows something of itself beyond what is shared",
+    }.get(
+        sum(known),
+        f"{models(sum(known))} of {tested} know something of themselves beyond what is shared",
+    )
+    return f"{structure_found} {sentence(own)}"
+
+
+def _facts(study: "SharedConfidence") -> tuple[Fact, ...]:
+    found, between = study.dimensionality, study.between
+    own, private = study.individuation, study.private_signal
+    place = {name: i for i, name in enumerate(own.average.labels)}
+    fair = place["own_minus_cut"]
+    line = between.confidence_on_accuracy
+    known, _ = beyond_factor(study)
+    return (
+        Fact(
+            name="Shared factors",
+            value=_factors(found),
+            detail=f"one against more: {p_equals(found.one_factor_test.p_value)}; a second would "
+            f"take {percent(found.second_share.observed, 1)}",
+        ),
+        Fact(
+            name="Loadings on it",
+            value=span(study.loadings),
+            detail=f"thresholds {span(study.thresholds)}",
+        ),
+        Fact(
+            name="Own answer minus shared score, at equal yes rates (AUROC)",
+            **_value(own.average.value[fair], own.average.interval[fair]),
+        ),
+        Fact(
+            name="Confidence and correctness beyond the shared factor",
+            value=estimate(private.mean, private.mean_interval, 2).partition(" ")[0],
+            detail=f"{estimate(private.mean, private.mean_interval, 2).partition(' ')[2]}, "
+            f"{p_equals(private.mean_p)}; "
+            + (f"in {names(study.labels, known, most=4)}" if any(known) else "in no single model"),
+        ),
+        Fact(
+            name="Confidence on accuracy, between models (slope)",
+            **_value(line.slope, line.slope_interval),
+        ),
+        Fact(
+            name="Right more often where it says yes and another no, beyond expectation",
+            **_value(study.pairwise.pooled_excess, study.pairwise.pooled_excess_interval),
+        ),
+    )
+
+
+def _factors(found: "Dimensionality") -> str:
+    if found.n_factors == 2 and found.second_share.observed < MINOR:
+        return "one, not quite normal"
+    return {0: "none", 1: "one", 2: "more than one"}[found.n_factors]
+
+
+def _value(value: float, bounds: "np.ndarray") -> dict[str, str]:
+    """Split a number from its interval."""
+    text, _, interval = estimate(float(value), bounds, 3).partition(" ")
+    return {"value": text, "detail": interval}
+
+
+def _notices(study: "SharedConfidence") -> tuple[str, ...]:
+    unusable = ~study.screen.usable
+    if not unusable.any() or study.dropped:
+        return ()
+    who = names(study.screen.models, unusable)
+    verb = "is" if int(unusable.sum()) == 1 else "are"
+    return (
+        f"<b>{who}</b> {verb} flagged as not usable and {verb} part of everything below: see "
+        f'<a href="#validity">why</a>, and <code>screen="drop"</code> '
+        "(on the command line <code>--drop-unusable</code>) to leave "
+        f"{'it' if verb == 'is' else 'them'} out.",
+    )
+
+
+def _versions(versions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    proper = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy", "numba": "Numba"}
+    return tuple((proper.get(name, escape(name)), escape(v)) for name, v in versions.items())

@@ -1,0 +1,175 @@
+"""Tables of a report: columns of text, with a footnote for everything that is undefined."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Any
+
+from psychollm.reports.numbers import ABSENT, interval, number, p_value
+
+if TYPE_CHECKING:
+    from psychollm.calibration.estimate import Estimate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One column: its heading, its cells, and a reason beside each cell that needs one."""
+
+    heading: str
+    cells: tuple[str, ...]
+    reasons: tuple[str, ...] = ()  # as many as cells, or none
+    details: tuple[str, ...] = ()  # smaller, behind each cell: intervals
+    numeric: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """A cell ready to be written."""
+
+    text: str
+    detail: str
+    mark: str  # of its footnote, or ""
+    numeric: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table with its caption, ready for the template.
+
+    Examples
+    --------
+    >>> column = Column(heading="x", cells=("1", "–"), reasons=("", "never says yes"))
+    >>> table = Table.of([column], caption="A table", emphasised=[False, True])
+    >>> [[cell.text + cell.mark for cell in row] for row in table.rows], table.footnotes
+    ([['1'], ['–a']], (('a', 'never says yes'),))
+    """
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    footnotes: tuple[tuple[str, str], ...]
+    emphasised: tuple[bool, ...] = field(default=())  # rows set in bold
+
+    @classmethod
+    def of(
+        cls, columns: Sequence[Column], *, caption: str, emphasised: Iterable[Any] = ()
+    ) -> "Table":
+        """Lay columns side by side and collect their reasons into footnotes."""
+        marks: dict[str, str] = {}
+        rows = tuple(
+            tuple(_cell(column, i, marks) for column in columns)
+            for i in range(len(columns[0].cells))
+        )
+        bold = tuple(bool(flag) for flag in emphasised)
+        return cls(
+            caption=caption,
+            columns=tuple(columns),
+            rows=rows,
+            footnotes=tuple((mark, reason) for reason, mark in marks.items()),
+            emphasised=bold or (False,) * len(rows),
+        )
+
+
+def _cell(column: Column, i: int, marks: dict[str, str]) -> Cell:
+    reason = column.reasons[i] if column.reasons else ""
+    if reason and reason not in marks:
+        marks[reason] = _letter(len(marks))
+    return Cell(
+        text=column.cells[i],
+        detail=column.details[i] if column.details else "",
+        mark=marks.get(reason, ""),
+        numeric=column.numeric,
+    )
+
+
+def _letter(place: int) -> str:
+    """Return a, b, ..., z, aa, ab, ... for 0, 1, ..."""
+    first, last = divmod(place, 26)
+    return (ascii_lowercase[first - 1] if first else "") + ascii_lowercase[last]
+
+
+def text_column(heading: str, values: Iterable[Any]) -> Column:
+    """Return a column of words, set flush left.
+
+    Examples
+    --------
+    >>> text_column("model", ["a", 1]).cells
+    ('a', '1')
+    """
+    return Column(heading=heading, cells=tuple(str(v) for v in values), numeric=False)
+
+
+def number_column(heading: str, values: Iterable[float], *, digits: int = 2) -> Column:
+    r"""Return a column of numbers.
+
+    Examples
+    --------
+    >>> number_column("n", [1000.0, 2.0], digits=0).cells
+    ('1\u202f000', '2')
+    """
+    return Column(heading=heading, cells=tuple(number(float(v), digits) for v in values))
+
+
+def p_column(heading: str, values: Iterable[float], *, reasons: Iterable[Any] = ()) -> Column:
+    """Return a column of p-values.
+
+    Examples
+    --------
+    >>> p_column("p", [0.5, 0.0001]).cells
+    ('.50', '< .001')
+    """
+    cells = tuple(p_value(float(v)) for v in values)
+    return Column(heading=heading, cells=cells, reasons=_where_absent(cells, reasons))
+
+
+def interval_column(
+    heading: str,
+    values: Iterable[float],
+    bounds: Iterable[Any],
+    *,
+    digits: int = 2,
+    reasons: Iterable[Any] = (),
+) -> Column:
+    r"""Return a column of numbers with their intervals.
+
+    Examples
+    --------
+    >>> column = interval_column("r", [0.5, float("nan")], [(0.1, 0.9), (0, 1)], reasons=["", "?"])
+    >>> column.cells, column.details, column.reasons
+    (('0.50', '–'), ('[0.10,\xa00.90]', ''), ('', '?'))
+    """
+    cells = tuple(number(float(v), digits) for v in values)
+    intervals = (interval(pair, digits) for pair in bounds)
+    return Column(
+        heading=heading,
+        cells=cells,
+        details=tuple(
+            "" if cell == ABSENT else text for cell, text in zip(cells, intervals, strict=True)
+        ),
+        reasons=_where_absent(cells, reasons),
+    )
+
+
+def estimate_column(heading: str, estimate: "Estimate", *, digits: int = 2) -> Column:
+    """Return the values of an estimate with their intervals.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.confusion import confusion
+    >>> column = estimate_column("precision", confusion([[0, 0]], [[1, 0]]).precision)
+    >>> column.cells, column.reasons
+    (('–',), ('never says yes',))
+    """
+    return interval_column(
+        heading, estimate.value, estimate.interval, digits=digits, reasons=estimate.reason
+    )
+
+
+def _where_absent(cells: Sequence[str], reasons: Iterable[Any]) -> tuple[str, ...]:
+    """Keep the reasons of undefined cells; others are said elsewhere or not at all."""
+    given = tuple(str(reason) for reason in reasons)
+    if not any(given):
+        return ()
+    return tuple(
+        reason if cell == ABSENT else "" for cell, reason in zip(cells, given, strict=True)
+    )

@@ -1,0 +1,104 @@
+"""Numbers of the study in running text."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm.reports.numbers import ABSENT, estimate, number
+from psychollm.reports.page import sentence_list
+
+if TYPE_CHECKING:
+    from psychollm.calibration.estimate import Estimate
+    from psychollm.studies.shared_confidence import SharedConfidence
+
+
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def at(values: "Estimate", place: int, *, digits: int = 2) -> str:
+    r"""Return one value of an estimate with its interval.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.confusion import confusion
+    >>> at(confusion([[1, 1, 0, 0]], [[1, 0, 0, 0]]).precision, 0)
+    '0.50 [0.09,\xa00.91]'
+    """
+    return estimate(float(values.value[place]), values.interval[place], digits)
+
+
+def span(values: Any, *, digits: int = 2) -> str:
+    """Return the range of the values that are defined.
+
+    Examples
+    --------
+    >>> span([0.25, float("nan"), 0.5])
+    '0.25 to 0.50'
+    """
+    array = np.asarray(values, dtype=np.float64)
+    known = array[np.isfinite(array)]
+    if not known.size:
+        return ABSENT
+    return f"{number(float(known.min()), digits)} to {number(float(known.max()), digits)}"
+
+
+def names(labels: Sequence[Any], which: Iterable[Any], *, most: int = 6) -> str:
+    """Return the labels of some models as in a sentence, safe inside a page.
+
+    Examples
+    --------
+    >>> names(("a", "<b>", "c"), [False, True, True])
+    '&lt;b&gt; and c'
+    """
+    chosen = [escape(str(label)) for label, keep in zip(labels, which, strict=True) if keep]
+    return sentence_list(chosen, most=most)
+
+
+def models(n: int) -> str:
+    """Return a number of models with the word.
+
+    Examples
+    --------
+    >>> models(1), models(3), models(0)
+    ('one model', 'three models', 'no model')
+    """
+    if n < len(_WORDS):
+        return f"{_WORDS[n]} model{'' if n < 2 else 's'}"
+    return f"{n} models"
+
+
+def beyond_factor(study: "SharedConfidence") -> tuple[list[bool], list[bool]]:
+    """Return which models know something beyond the shared factor, and which are against it."""
+    private = study.private_signal
+    significant = [bool(p <= 1.0 - study.level) for p in private.p_adjusted]
+    positive = [bool(rho > 0) for rho in private.correlation.value]
+    both = list(zip(significant, positive, strict=True))
+    return [s and up for s, up in both], [s and not up for s, up in both]
+
+
+def ahead(value: float, bounds: Any, *, digits: int = 3) -> str:
+    """Return a difference as "ahead by" or "behind by", with the interval of the difference.
+
+    Examples
+    --------
+    >>> ahead(-0.25, (-0.5, 0.0), digits=2).replace(chr(160), " ")
+    'behind by 0.25 (difference −0.25 [−0.50, 0.00])'
+    """
+    if np.isnan(value):
+        return f"ahead by {ABSENT}"
+    way = "ahead" if value >= 0 else "behind"
+    whole = estimate(value, bounds, digits)
+    return f"{way} by {number(abs(value), digits)} (difference {whole})"
+
+
+def sentence(text: str) -> str:
+    """Begin with a capital and end with a full stop.
+
+    Examples
+    --------
+    >>> sentence("one factor")
+    'One factor.'
+    """
+    return text[:1].upper() + text[1:] + ("" if text.endswith(".") else ".")

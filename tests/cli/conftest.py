@@ -1,0 +1,66 @@
+"""The command as a user starts it: in a process of its own."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from psychollm.data.simulate_study import simulate_study
+
+Run = Callable[..., subprocess.CompletedProcess[str]]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Return a function that runs the command in an empty folder."""
+
+    def command(*arguments: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "psychollm", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT), "MPLBACKEND": "Agg"},
+            timeout=300,
+        )
+
+    return command
+
+
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Return a table of confidence and one of correctness, wide CSV."""
+    folder = tmp_path_factory.mktemp("tables")
+    made = simulate_study(n_models=6, n_questions=120, rng=0)
+    paths = folder / "said.csv", folder / "right.csv"
+    for table, path in zip((made.confidence, made.correctness), paths, strict=True):
+        frame = pd.DataFrame(table.codes, index=table.models, columns=table.questions)
+        frame.to_csv(path, index_label="model")
+    return paths
+
+
+@pytest.fixture(scope="session")
+def long_table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return one long CSV with a stated confidence and the correctness."""
+    made = simulate_study(n_models=6, n_questions=120, rng=0)
+    rng = np.random.default_rng(0)
+    said = made.confidence.codes
+    sure = np.where(said == 1, rng.integers(60, 100, said.shape), rng.integers(1, 41, said.shape))
+    k, n = said.shape
+    frame = pd.DataFrame(
+        {
+            "model": np.repeat(made.confidence.models, n),
+            "item": np.tile(np.arange(n), k),
+            "sure": sure.ravel(),
+            "right": made.correctness.codes.ravel(),
+        }
+    )
+    path = tmp_path_factory.mktemp("long") / "long.csv"
+    frame.to_csv(path, index=False)
+    return path

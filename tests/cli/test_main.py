@@ -1,0 +1,50 @@
+"""The command itself: help, version, how light it starts."""
+
+import subprocess
+import sys
+import time
+
+import psychollm
+from psychollm.cli import main
+
+
+def test_version(run) -> None:
+    for arguments in (["version"], ["--version"]):
+        found = run(*arguments)
+        assert found.returncode == 0
+        assert found.stdout.startswith(f"psychollm {psychollm.__version__} (Python ")
+
+
+def test_help_without_a_command(capsys) -> None:
+    assert main([]) == 0
+    assert "study" in capsys.readouterr().out
+
+
+def test_help_names_every_option(run) -> None:
+    found = run("study", "--help")
+    assert found.returncode == 0
+    for option in ("--threshold", "--empty-cells", "--missing", "--null", "--seed", "--json"):
+        assert option in found.stdout
+
+
+def test_help_needs_no_numpy() -> None:
+    program = (
+        "import sys; from psychollm.cli import main\n"
+        "try:\n    main(['study', '--help'])\nexcept SystemExit:\n    pass\n"
+        "sys.stderr.write(str('numba' in sys.modules or 'pandas' in sys.modules))"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert found.stderr == "False"
+
+
+def test_the_command_imports_in_twenty_milliseconds() -> None:
+    program = (
+        "import time, psychollm; start = time.process_time(); import psychollm.cli;"
+        "print(time.process_time() - start)"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
+        for _ in range(3)
+    ]
+    assert min(map(float, runs)) < 0.02
+    assert time.process_time() > 0

@@ -1,0 +1,220 @@
+"""``psychollm study``: files in, files out, one line where something is wrong."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from psychollm._base.errors import InterruptedWarning, ValidityWarning
+from psychollm.cli import INTERRUPTED, UNUSABLE, main
+from psychollm.cli.notes import as_notes
+
+QUICK = ("--null", 19, "--bootstrap", 19, "--no-report")
+
+
+def assert_one_line(found: subprocess.CompletedProcess[str], *words: str) -> None:
+    """One clear line on standard error, nothing on standard output, exit code 2."""
+    assert found.returncode == UNUSABLE, found.stderr
+    assert found.stdout == ""
+    lines = found.stderr.splitlines()
+    assert len(lines) == 1, found.stderr
+    assert lines[0].startswith("psychollm: error: ")
+    for word in words:
+        assert word in lines[0]
+
+
+def test_two_files_become_a_report(run, tables, tmp_path: Path) -> None:
+    found = run("study", *tables, "--null", 19, "--bootstrap", 19, "--out", "here", "--seed", 7)
+    assert found.returncode == 0, found.stderr
+    assert found.stderr == ""
+    assert "factor" in found.stdout
+    assert str(Path("here") / "report.html") in found.stdout
+    folder = tmp_path / "here"
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert "read_responses(" in page
+    assert "rng=7" in page
+    models = pd.read_csv(folder / "models.csv")
+    assert list(models["model"])[:2] == ["sim-01", "sim-02"]
+    assert {"pairwise_calibration.csv", "dimensionality.csv", "results.json"} <= {
+        path.name for path in folder.iterdir()
+    }
+
+
+def test_json_goes_to_standard_output_alone(run, tables, tmp_path: Path) -> None:
+    found = run("study", *tables, *QUICK, "--json", "--seed", 3)
+    assert found.returncode == 0, found.stderr
+    assert found.stderr == ""
+    result = json.loads(found.stdout)
+    assert result["n_models"] == 6
+    assert result["seed"] == 3
+    assert len(result["models"]) == 6
+    assert list(tmp_path.iterdir()) == []
+    again = run("study", *tables, *QUICK, "--json", "--seed", 3, "--jobs", 2)
+    assert json.loads(again.stdout) == result
+
+
+def test_json_equals_the_file(run, tables, tmp_path: Path) -> None:
+    found = run("study", *tables, *QUICK, "--json", "--out", "o")
+    written = (tmp_path / "o" / "results.json").read_text(encoding="utf-8")
+    assert json.loads(found.stdout) == json.loads(written)
+    assert not (tmp_path / "o" / "report.html").exists()
+
+
+def test_one_long_file_holds_both(run, long_table, tables) -> None:
+    columns = ("--confidence-column", "sure", "--correctness-column", "right")
+    found = run("study", long_table, *columns, "--threshold", 50, *QUICK, "--json")
+    assert found.returncode == 0, found.stderr
+    result = json.loads(found.stdout)
+    assert result["coding"]["confidence"].startswith("stated confidence > 50")
+    wide = json.loads(run("study", *tables, *QUICK, "--json").stdout)
+    assert result["verdict"] == wide["verdict"]
+
+
+def test_quiet_means_quiet(run, tables, tmp_path: Path) -> None:
+    found = run("study", *tables, *QUICK, "--quiet")
+    assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
+    assert (tmp_path / "psychollm-report" / "models.csv").exists()
+
+
+def test_models_can_be_left_out(run, tables) -> None:
+    found = run("study", *tables, *QUICK, "--json", "--leave-out", "sim-02")
+    assert json.loads(found.stdout)["n_models"] == 5
+    assert_one_line(run("study", *tables, *QUICK, "--leave-out", "sim-2"), "sim-2", "sim-02")
+
+
+def test_tables_that_differ(run, tables, tmp_path: Path) -> None:
+    frame = pd.read_csv(tables[1]).iloc[:-1, :-3]
+    frame.to_csv(tmp_path / "less.csv", index=False)
+    assert_one_line(run("study", tables[0], "less.csv", *QUICK), "sim-06")
+    found = run("study", tables[0], "less.csv", *QUICK, "--common")
+    assert found.returncode == 0, found.stderr
+    assert "1 models only in the first table left out ('sim-06')" in found.stdout
+
+
+def spoiled(path: Path, to: Path, line: int, column: int, value: str) -> None:
+    """Copy a CSV with another value in one place; lines are counted from 1."""
+    rows = [line.split(",") for line in path.read_text().splitlines()]
+    rows[line - 1][column] = value
+    to.write_text("\n".join(map(",".join, rows)) + "\n")
+
+
+@pytest.mark.parametrize("value", ["maybe", "0.5", "inf", "-1"])
+def test_a_wrong_answer_is_named_by_file_line_and_column(run, tables, tmp_path, value) -> None:
+    spoiled(tables[0], tmp_path / "bad.csv", line=4, column=5, value=value)
+    found = run("study", "bad.csv", tables[1], *QUICK)
+    assert_one_line(found, "bad.csv", "q0005", value)
+    assert "line 4" in found.stderr or "sim-03" in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["study"], ["needs CONFIDENCE and CORRECTNESS"]),
+        (["study", "a.csv"], ["needs CORRECTNESS", "--confidence-column"]),
+        (["study", "none.csv", "none.csv"], ["none.csv", "no such file"]),
+        (["study", "a.xlsx", "a.xlsx"], ["a.xlsx", "only .csv"]),
+        (["study", "--example", "a.csv"], ["--example brings its own tables"]),
+        (["study", "a.csv", "b.csv", "--codes", "yes"], ["--codes yes", "yes=1,no=0"]),
+        (["study", "--example", "--empty-cells", "add"], ["--empty-cells", "keep_margins"]),
+        (["study", "--example", "--nul", "9"], ["--nul"]),
+        (["study", "--example", "--null", "0"], ["n_null=0"]),
+        (["study", "--example", "--null", "many"], ["--null", "many"]),
+        (["study", "--example", "--level", "95"], ["level=95"]),
+        (["study", "--example", "--jobs", "0"], ["n_jobs=0"]),
+        (["study", "--example", "--seed", "-1"], ["seed"]),
+        (["studie"], ["studie", "study"]),
+    ],
+)
+def test_wrong_use_is_one_line(run, arguments: list[str], words: list[str]) -> None:
+    assert_one_line(run(*arguments), *words)
+
+
+@pytest.mark.parametrize("content", ["", "model\n", "model,q1\n", "model,q1\na,1\n"])
+def test_tables_that_are_too_small(run, tmp_path: Path, content: str) -> None:
+    (tmp_path / "t.csv").write_text(content)
+    assert_one_line(run("study", "t.csv", "t.csv", *QUICK))
+
+
+def test_a_folder_that_cannot_be_made(run, tables, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert_one_line(run("study", *tables, "--out", "file/inside"), "--out", "file/inside")
+
+
+def test_a_missing_extra_is_named(tables, tmp_path: Path, capsys, monkeypatch) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "jinja2"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    monkeypatch.chdir(tmp_path)
+    assert main(["study", *map(str, tables)]) == UNUSABLE
+    assert 'pip install "psychollm[plot]"' in capsys.readouterr().err
+
+
+def test_notes_are_lines_and_an_interrupt_stops(capsys: pytest.CaptureFixture[str]) -> None:
+    import warnings
+
+    with as_notes(quiet=False):
+        warnings.warn("two\nlines", ValidityWarning, stacklevel=1)
+    assert capsys.readouterr().err == "psychollm: note: two lines\n"
+    with as_notes(quiet=True):
+        warnings.warn("nothing", ValidityWarning, stacklevel=1)
+    assert capsys.readouterr().err == ""
+    with pytest.raises(KeyboardInterrupt), as_notes(quiet=False):
+        warnings.warn("stopped", InterruptedWarning, stacklevel=1)
+
+
+def test_an_interrupt_has_its_exit_code(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(settings: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("psychollm.cli.study.run", stop)
+    assert main(["study", "--example"]) == INTERRUPTED
+    assert capsys.readouterr().err == "psychollm: interrupted\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+def test_a_terminal_sees_progress(tables, tmp_path: Path) -> None:
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "psychollm", "study", *tables, *QUICK, "--out", "o"]
+    with subprocess.Popen(
+        [str(part) for part in command],
+        stdout=subprocess.DEVNULL,
+        stderr=follower,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+    ) as process:
+        os.close(follower)
+        seen = b""
+        while True:
+            try:
+                block = os.read(leader, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not block:
+                break
+            seen += block
+    os.close(leader)
+    assert process.returncode == 0
+    assert re.search(rb"null", seen)
+
+
+def test_a_reader_that_stops_is_no_error(tables, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "psychollm", "study", *tables, *QUICK, "--json"]
+    with subprocess.Popen(
+        [str(part) for part in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        assert process.stderr.read() == b""

@@ -1,0 +1,184 @@
+"""The page is one file, well formed, and says what the study says."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import psychollm as psy
+from psychollm.reports import report_text, write_report
+from psychollm.reports.methods import REFERENCES
+from psychollm.reports.numbers import estimate, number, p_value
+from psychollm.studies.shared_confidence import SharedConfidence
+
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+MOST_BYTES = 2_000_000
+
+
+class Reader(HTMLParser):
+    """Collects tags, attributes and words, and checks that what opens is closed."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def read(text: str) -> Reader:
+    reader = Reader()
+    reader.feed(text)
+    assert reader.open == []
+    return reader
+
+
+@pytest.fixture(scope="module")
+def page(study: SharedConfidence) -> str:
+    return report_text(study)
+
+
+@pytest.fixture(scope="module")
+def awkward_page(awkward: SharedConfidence) -> str:
+    return report_text(awkward)
+
+
+@pytest.mark.parametrize("which", ["page", "awkward_page"])
+def test_the_page_needs_nothing_from_elsewhere(which: str, request: pytest.FixtureRequest) -> None:
+    reader = read(request.getfixturevalue(which))
+    for tag, attributes in reader.tags:
+        assert tag not in {"script", "iframe", "link", "object", "embed", "base"}
+        assert not any(name.startswith("on") for name in attributes)
+        for name in ("src", "srcset", "href", "data", "action", "poster"):
+            target = attributes.get(name)
+            inside = ("#", "https://doi.org/") if tag == "a" else ("#", "data:image/png;base64,")
+            assert target is None or target.startswith(inside)
+    style = re.findall(r"<style>(.*?)</style>", request.getfixturevalue(which), re.DOTALL)
+    assert all("@import" not in text and "url(" not in text for text in style)
+
+
+@pytest.mark.parametrize("which", ["page", "awkward_page"])
+def test_names_inside_the_page_are_unique_and_found(
+    which: str, request: pytest.FixtureRequest
+) -> None:
+    text = request.getfixturevalue(which)
+    reader = read(text)
+    names = [attributes["id"] for _, attributes in reader.tags if "id" in attributes]
+    assert len(names) == len(set(names))
+    targets = set(re.findall(r'href="#([^"]+)"', text)) | set(re.findall(r"url\(#([^)]+)\)", text))
+    assert targets <= set(names)
+
+
+def test_the_page_is_small(page: str) -> None:
+    assert len(page.encode()) < MOST_BYTES
+
+
+def test_the_verdict_stands_on_top(page: str, study: SharedConfidence) -> None:
+    reader = read(page)
+    verdict = study.dimensionality.verdict
+    first = reader.text.index(verdict[1:30])
+    assert first < reader.text.index("One signal or several?")
+
+
+def test_simulated_data_say_so(page: str, awkward_page: str) -> None:
+    assert '<p class="banner"' in page
+    assert '<p class="banner"' not in awkward_page
+
+
+def test_numbers_are_those_of_the_study(page: str, study: SharedConfidence) -> None:
+    words = read(page).text.replace("\xa0", " ")
+    between, pairs, private = study.between, study.pairwise, study.private_signal
+    line = between.confidence_on_accuracy
+    for value, interval, digits in (
+        (line.slope, line.slope_interval, 2),
+        (pairs.pooled_difference, pairs.pooled_difference_interval, 3),
+        (private.mean, private.mean_interval, 3),
+    ):
+        assert estimate(value, interval, digits).replace("\xa0", " ") in words
+    for i, label in enumerate(study.labels):
+        assert str(label) in words
+        assert number(float(study.confusion.accuracy.value[i])) in words
+    assert p_value(between.spearman_p) in words
+
+
+def test_figures_and_tables_are_all_there(page: str) -> None:
+    assert page.count("<svg") == page.count("</svg>") == 12
+    assert [int(n) for n in re.findall(r"<b>Figure (\d+)\.</b>", page)] == list(range(1, 13))
+    assert all(page.count(f'id="ref-{key}"') == 1 for key, *_ in REFERENCES)
+    assert all(page.count(f'href="#ref-{key}"') >= 1 for key, *_ in REFERENCES)
+
+
+def test_the_call_repeats_the_study(page: str, study: SharedConfidence) -> None:
+    reader = read(page)
+    assert f"rng={study.seed}" in reader.text
+    code = re.search(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
+    assert code is not None
+    compile(code[1].replace("&#39;", "'").replace("&lt;", "<"), "report", "exec")
+    for version in study.versions.values():
+        assert version in reader.text
+
+
+def test_labels_are_escaped(awkward_page: str) -> None:
+    assert "<always>" not in awkward_page
+    assert "&lt;always&gt;" in awkward_page
+    assert "a&b" not in awkward_page
+
+
+def test_what_is_undefined_has_a_footnote(awkward_page: str) -> None:
+    words = read(awkward_page).text
+    assert "always says yes" in words
+    assert "nan" not in re.sub(r"<svg.*?</svg>", "", awkward_page, flags=re.DOTALL).lower()
+    assert "never wrong" in words
+
+
+def test_flagged_models_are_named_with_reasons(
+    awkward_page: str, awkward: SharedConfidence
+) -> None:
+    words = read(awkward_page).text
+    assert "flagged as not usable" in words
+    for reasons in awkward.screen.reasons:
+        for reason in reasons:
+            assert " ".join(reason.split()) in words
+
+
+def test_the_same_study_makes_the_same_page_under_any_user_settings(
+    page: str, study: SharedConfidence, tmp_path: Path
+) -> None:
+    import matplotlib as mpl
+
+    path = tmp_path / "new" / "page.html"
+    with mpl.rc_context({"axes.facecolor": "black", "font.size": 30}):
+        assert study.report(path) == path
+        assert mpl.rcParams["font.size"] == 30
+    assert path.read_text(encoding="utf-8") == page
+
+
+def test_a_place_that_cannot_be_written_is_named(study: SharedConfidence, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(psy.errors.InputError, match="cannot be written there"):
+        write_report(study, blocked / "page.html")
+
+
+def test_other_results_have_no_report() -> None:
+    with pytest.raises(psy.errors.OptionError, match="no report of a int"):
+        write_report(3, "page.html")  # type: ignore[arg-type]
