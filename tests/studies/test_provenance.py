@@ -1,0 +1,46 @@
+"""Seeds, calls and versions; what a study does with its tables first."""
+
+import numpy as np
+import pytest
+
+from psychollm._base.errors import LabelError, ShapeError
+from psychollm.data.responses import Responses
+from psychollm.data.screen import validity_screen
+from psychollm.studies.preparation import constant_models, pair_tables, unusable
+from psychollm.studies.provenance import call_text, choose_seed, versions
+
+
+def test_seeds():
+    assert choose_seed(3) == choose_seed(np.int64(3)) == 3
+    first, second = (choose_seed(np.random.default_rng(1)) for _ in range(2))
+    assert first == second
+    assert choose_seed(None) != choose_seed(None)
+
+
+def test_call_text_is_python():
+    text = call_text("f", ("a",), {"rule": "half", "level": 0.95, "rng": 1})
+    assert eval(text, {"f": lambda a, **options: (a, options), "a": 7}) == (  # noqa: S307
+        7,
+        {"rule": "half", "level": 0.95, "rng": 1},
+    )
+
+
+def test_versions_are_text():
+    assert all(isinstance(version, str) and version for version in versions().values())
+
+
+def test_tables_are_paired_by_label():
+    said = Responses.from_array([[1, 0], [0, 0]], models=["a", "b"])
+    right = Responses.from_array([[0, 1], [1, 1]], models=["b", "a"])
+    assert pair_tables(said, right)[1].codes.tolist() == [[1, 1], [0, 1]]
+    with pytest.raises(LabelError, match="'c'"):
+        pair_tables(said, Responses.from_array([[0, 1], [1, 1]], models=["a", "c"]))
+
+
+def test_constant_and_unusable_models():
+    table = Responses.from_array([[1, 0] * 20, [1, 1] * 20, [0, 0] * 20, [np.nan] * 40])
+    found = constant_models(table)
+    assert found == {1: "always says yes", 2: "always says no", 3: "gave no answer"}
+    assert set(unusable(validity_screen(table))) == {1, 2, 3}
+    with pytest.raises(ShapeError, match="no model is usable"):
+        unusable(validity_screen(table.select(models=[1, 2])))
