@@ -27,7 +27,14 @@ myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
 html_math_renderer = "mathml"
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
-exclude_patterns = ["_build", "gallery/*.ipynb", "gallery/*.py", "gallery/*.json", "gallery/*.zip"]
+exclude_patterns = [
+    "_build",
+    "findings_tables.md",  # included by findings.md
+    "gallery/*.ipynb",
+    "gallery/*.py",
+    "gallery/*.json",
+    "gallery/*.zip",
+]
 default_role = "code"
 nitpicky = True
 suppress_warnings = ["config.cache"]  # sphinx-gallery sorts by a class
@@ -43,6 +50,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
+    "ignore_pattern": r"/(?!plot_)[^/]*\.py$",
     "within_subsection_order": FileNameSortKey,
     "write_computation_times": False,
     "show_memory": False,
@@ -60,10 +68,21 @@ html_css_files = ["house.css"]
 html_theme_options = {
     "show_toc_level": 2,
     "navigation_with_keys": False,
+    "header_links_before_dropdown": 6,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
     "footer_end": [],
 }
 # Pages without pages below them need no column on the left.
-_SINGLE = ("start", "choose", "theory", "design", "changelog", "gallery/*")
+_SINGLE = (
+    "start",
+    "choose",
+    "theory",
+    "operating_characteristics",
+    "one_factor_departures",
+    "findings",
+    "gallery/*",
+    "design",
+    "changelog",
+)
 html_sidebars = {page: [] for page in _SINGLE}
