@@ -107,13 +107,14 @@ def results(study: "SharedConfidence", tables: Tables) -> dict[str, Any]:
     """Return what a study found as plain data: findings first, then the tables by model."""
     found = study.dimensionality
     return {
-        "verdict": found.verdict,
+        "verdict": study.verdict,
         "n_factors": found.n_factors,
         "simulated": study.simulated,
         "n_models": len(study.labels),
         "n_questions": study.n_questions,
         "level": study.level,
         "dimensionality": {
+            "verdict": found.verdict,
             "shared_p": found.shared_test.p_value,
             "one_factor_p": found.one_factor_test.p_value,
             "second_share": found.second_share.observed,

@@ -25,10 +25,11 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
     """Draw each model's loading on the shared factor over its threshold.
 
     Dots are loadings on the first component of the tetrachoric matrix, which the empty-cell rule
-    bends at the extremes, with their quadratic fit; diamonds are full-information loadings with
-    their intervals (cut off below all points), which need no rule. The left inset holds the first shares of variance with
-    both nulls, the right one the R squared of the fit beside its distribution in data that have
-    one factor. The numbers are those of ``result.spectrum`` and ``result.full_information``.
+    bends at the extremes, with their quadratic fit; diamonds are full-information loadings, which
+    need no rule, with their intervals (cut off below the lowest point). The left inset holds the
+    first shares of variance with both nulls, the right one the R squared of the fit beside its
+    distribution in data that have one factor. The numbers are those of ``result.spectrum`` and
+    ``result.full_information``.
 
     Parameters
     ----------

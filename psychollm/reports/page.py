@@ -44,6 +44,7 @@ class Page:
     title: str
     subtitle: str
     verdict: str
+    lead: str = ""
     facts: tuple[Fact, ...] = ()
     notices: tuple[str, ...] = ()
     sections: tuple[Section, ...] = ()

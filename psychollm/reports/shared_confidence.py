@@ -14,7 +14,7 @@ from psychollm.reports import structure_sections as structure
 from psychollm.reports.methods import code, methods, reference_list
 from psychollm.reports.numbers import count, estimate, p_equals, percent
 from psychollm.reports.page import Fact, Page, render, write_text
-from psychollm.reports.words import beyond_factor, models, names, sentence, span
+from psychollm.reports.words import beyond_factor, names, sentence, span
 from psychollm.studies.verdict import MINOR
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ def study_page(study: "SharedConfidence", *, source: str = "") -> Page:
             f"{len(study.labels)} models, {count(study.n_questions)} questions, "
             f"{percent(study.level)} intervals"
         ),
-        verdict=_verdict(study),
+        verdict=sentence(study.verdict),
+        lead=sentence(study.dimensionality.verdict),
         facts=_facts(study),
         notices=_notices(study),
         sections=(
@@ -103,23 +104,6 @@ def study_page(study: "SharedConfidence", *, source: str = "") -> Page:
         references=reference_list(),
         simulated=SIMULATED if study.simulated else "",
     )
-
-
-def _verdict(study: "SharedConfidence") -> str:
-    """Two sentences: how many signals, and whose."""
-    known, _ = beyond_factor(study)
-    tested = int(np.isfinite(study.private_signal.p_value).sum())
-    structure_found = sentence(study.dimensionality.verdict)
-    if not tested:
-        return structure_found
-    own = {
-        0: f"none of {tested} models shows knowledge of itself beyond what is shared",
-        1: f"one model of {tested} knows something of itself beyond what is shared",
-    }.get(
-        sum(known),
-        f"{models(sum(known))} of {tested} know something of themselves beyond what is shared",
-    )
-    return f"{structure_found} {sentence(own)}"
 
 
 def _facts(study: "SharedConfidence") -> tuple[Fact, ...]:

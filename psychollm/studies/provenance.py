@@ -6,6 +6,7 @@ from importlib.metadata import version
 
 import numpy as np
 
+from psychollm._base.checks import check_generator
 from psychollm._base.types import RandomState
 from psychollm._base.version import __version__
 
@@ -13,11 +14,17 @@ from psychollm._base.version import __version__
 def choose_seed(rng: RandomState) -> int:
     """Return the seed of a study: the one given, or one drawn from the generator or at random.
 
+    Raises
+    ------
+    OptionError
+        If `rng` is not a generator, a seed or None.
+
     Examples
     --------
     >>> choose_seed(7)
     7
     """
+    check_generator(rng)
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
         return int(rng)
     return int(np.random.default_rng(rng).integers(2**63))

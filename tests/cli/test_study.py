@@ -1,11 +1,14 @@
 """``psychollm study``: files in, files out, one line where something is wrong."""
 
+import fcntl
 import json
 import os
 import pty
 import re
+import struct
 import subprocess
 import sys
+import termios
 from pathlib import Path
 
 import pandas as pd
@@ -46,7 +49,7 @@ def test_two_files_become_a_report(run, tables, tmp_path: Path) -> None:
     }
 
 
-def test_json_goes_to_standard_output_alone(run, tables, tmp_path: Path) -> None:
+def test_json_goes_to_standard_output_alone(run, call, tables, tmp_path: Path) -> None:
     found = run("study", *tables, *QUICK, "--json", "--seed", 3)
     assert found.returncode == 0, found.stderr
     assert found.stderr == ""
@@ -55,44 +58,48 @@ def test_json_goes_to_standard_output_alone(run, tables, tmp_path: Path) -> None
     assert result["seed"] == 3
     assert len(result["models"]) == 6
     assert list(tmp_path.iterdir()) == []
-    again = run("study", *tables, *QUICK, "--json", "--seed", 3, "--jobs", 2)
+    again = call("study", *tables, *QUICK, "--json", "--seed", 3, "--jobs", 2)
     assert json.loads(again.stdout) == result
 
 
-def test_json_equals_the_file(run, tables, tmp_path: Path) -> None:
-    found = run("study", *tables, *QUICK, "--json", "--out", "o")
+def test_json_equals_the_file(call, tables, tmp_path: Path) -> None:
+    found = call("study", *tables, *QUICK, "--json", "--out", "o")
     written = (tmp_path / "o" / "results.json").read_text(encoding="utf-8")
     assert json.loads(found.stdout) == json.loads(written)
     assert not (tmp_path / "o" / "report.html").exists()
 
 
-def test_one_long_file_holds_both(run, long_table, tables) -> None:
+def test_one_long_file_holds_both(call, long_table, tables) -> None:
     columns = ("--confidence-column", "sure", "--correctness-column", "right")
-    found = run("study", long_table, *columns, "--threshold", 50, *QUICK, "--json")
+    found = call("study", long_table, *columns, "--threshold", 50, *QUICK, "--json")
     assert found.returncode == 0, found.stderr
     result = json.loads(found.stdout)
     assert result["coding"]["confidence"].startswith("stated confidence > 50")
-    wide = json.loads(run("study", *tables, *QUICK, "--json").stdout)
+    wide = json.loads(call("study", *tables, *QUICK, "--json").stdout)
     assert result["verdict"] == wide["verdict"]
 
 
-def test_quiet_means_quiet(run, tables, tmp_path: Path) -> None:
-    found = run("study", *tables, *QUICK, "--quiet")
+def test_quiet_means_quiet(call, tables, tmp_path: Path) -> None:
+    found = call("study", *tables, *QUICK, "--quiet")
     assert (found.returncode, found.stdout, found.stderr) == (0, "", "")
     assert (tmp_path / "psychollm-report" / "models.csv").exists()
 
 
-def test_models_can_be_left_out(run, tables) -> None:
-    found = run("study", *tables, *QUICK, "--json", "--leave-out", "sim-02")
+def test_models_can_be_left_out(call, tables) -> None:
+    found = call("study", *tables, *QUICK, "--json", "--leave-out", "sim-02")
     assert json.loads(found.stdout)["n_models"] == 5
-    assert_one_line(run("study", *tables, *QUICK, "--leave-out", "sim-2"), "sim-2", "sim-02")
+    assert_one_line(call("study", *tables, *QUICK, "--leave-out", "sim-2"), "sim-2", "sim-02")
 
 
-def test_tables_that_differ(run, tables, tmp_path: Path) -> None:
+def test_an_error_ends_a_process_without_a_traceback(run) -> None:
+    assert_one_line(run("study", "none.csv", "none.csv"), "none.csv", "no such file")
+
+
+def test_tables_that_differ(call, tables, tmp_path: Path) -> None:
     frame = pd.read_csv(tables[1]).iloc[:-1, :-3]
     frame.to_csv(tmp_path / "less.csv", index=False)
-    assert_one_line(run("study", tables[0], "less.csv", *QUICK), "sim-06")
-    found = run("study", tables[0], "less.csv", *QUICK, "--common")
+    assert_one_line(call("study", tables[0], "less.csv", *QUICK), "sim-06")
+    found = call("study", tables[0], "less.csv", *QUICK, "--common")
     assert found.returncode == 0, found.stderr
     assert "1 models only in the first table left out ('sim-06')" in found.stdout
 
@@ -105,9 +112,9 @@ def spoiled(path: Path, to: Path, line: int, column: int, value: str) -> None:
 
 
 @pytest.mark.parametrize("value", ["maybe", "0.5", "inf", "-1"])
-def test_a_wrong_answer_is_named_by_file_line_and_column(run, tables, tmp_path, value) -> None:
+def test_a_wrong_answer_is_named_by_file_line_and_column(call, tables, tmp_path, value) -> None:
     spoiled(tables[0], tmp_path / "bad.csv", line=4, column=5, value=value)
-    found = run("study", "bad.csv", tables[1], *QUICK)
+    found = call("study", "bad.csv", tables[1], *QUICK)
     assert_one_line(found, "bad.csv", "q0005", value)
     assert "line 4" in found.stderr or "sim-03" in found.stderr
 
@@ -131,19 +138,19 @@ def test_a_wrong_answer_is_named_by_file_line_and_column(run, tables, tmp_path, 
         (["studie"], ["studie", "study"]),
     ],
 )
-def test_wrong_use_is_one_line(run, arguments: list[str], words: list[str]) -> None:
-    assert_one_line(run(*arguments), *words)
+def test_wrong_use_is_one_line(call, arguments: list[str], words: list[str]) -> None:
+    assert_one_line(call(*arguments), *words)
 
 
 @pytest.mark.parametrize("content", ["", "model\n", "model,q1\n", "model,q1\na,1\n"])
-def test_tables_that_are_too_small(run, tmp_path: Path, content: str) -> None:
+def test_tables_that_are_too_small(call, tmp_path: Path, content: str) -> None:
     (tmp_path / "t.csv").write_text(content)
-    assert_one_line(run("study", "t.csv", "t.csv", *QUICK))
+    assert_one_line(call("study", "t.csv", "t.csv", *QUICK))
 
 
-def test_a_folder_that_cannot_be_made(run, tables, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_made(call, tables, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert_one_line(run("study", *tables, "--out", "file/inside"), "--out", "file/inside")
+    assert_one_line(call("study", *tables, "--out", "file/inside"), "--out", "file/inside")
 
 
 def test_a_missing_extra_is_named(tables, tmp_path: Path, capsys, monkeypatch) -> None:
@@ -179,9 +186,9 @@ def test_an_interrupt_has_its_exit_code(
     assert capsys.readouterr().err == "psychollm: interrupted\n"
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
 def test_a_terminal_sees_progress(tables, tmp_path: Path) -> None:
     leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     command = [sys.executable, "-m", "psychollm", "study", *tables, *QUICK, "--out", "o"]
     with subprocess.Popen(
         [str(part) for part in command],

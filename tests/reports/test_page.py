@@ -94,9 +94,9 @@ def test_the_page_is_small(page: str) -> None:
 
 def test_the_verdict_stands_on_top(page: str, study: SharedConfidence) -> None:
     reader = read(page)
-    verdict = study.dimensionality.verdict
-    first = reader.text.index(verdict[1:30])
-    assert first < reader.text.index("One signal or several?")
+    below = reader.text.index("One signal or several?")
+    for verdict in (study.verdict, study.dimensionality.verdict):
+        assert reader.text.index(verdict[1:30]) < below
 
 
 def test_simulated_data_say_so(page: str, awkward_page: str) -> None:
