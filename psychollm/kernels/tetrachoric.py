@@ -295,8 +295,8 @@ def adjust_table(n11, n10, n01, n00, rule):
 def correlate_table(n11, n10, n01, n00, tau, rule, fixed):
     """Estimate one pair: returns rho, 1 - |rho|, steps, residual, status.
 
-    With `fixed` the thresholds `tau` of the pair are kept; otherwise they are those of the table, recomputed where
-    the empty-cell rule changes its margins.
+    With `fixed` the thresholds `tau` of the pair are kept; otherwise they are those of the table,
+    recomputed where the empty-cell rule changes its margins.
     """
     tau1, tau2 = tau
     row, column = n11 + n10, n11 + n01
