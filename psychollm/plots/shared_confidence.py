@@ -55,10 +55,11 @@ class Drawing:
     width: float
     height: float
     per_model: float = 0.0
+    tallest: float = 24.0
 
     def size(self, k: int) -> tuple[float, float]:
         """Return width and height."""
-        return self.width, min(self.height + self.per_model * k, 24.0)
+        return self.width, min(self.height + self.per_model * k, self.tallest)
 
 
 def plot_shared_confidence(
@@ -183,6 +184,7 @@ FIGURES: Mapping[str, Drawing] = {
         6.6,
         3.4,
         0.115,
+        5.7,
     ),
     "individuation": Drawing(
         lambda r, ax: plot_individuation(r.individuation, strong=differs_from_shared(r), ax=ax),
@@ -195,5 +197,5 @@ FIGURES: Mapping[str, Drawing] = {
         lambda r, ax: plot_pairwise_calibration(r.pairwise, ax=ax), 5.8, 4.9
     ),
     "ensemble": Drawing(_ensemble, 6.6, 1.5, 0.23),
-    "residuals": Drawing(_residuals, 6.6, 3.4, 0.115),
+    "residuals": Drawing(_residuals, 6.6, 3.4, 0.115, 5.7),
 }
