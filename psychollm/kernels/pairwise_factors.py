@@ -145,7 +145,8 @@ def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):
             if damping > 1e9:
                 return value + 0.5 * PENALTY * np.sum(v * v), taken, STALLED
             continue
-        damping = max(0.1 * damping, 1e-6)
+        overshot = np.sum(new_gradient * step) < -0.5 * np.sum(gradient * step)
+        damping = max(4.0 * damping, 0.1) if overshot else max(0.1 * damping, 1e-6)
         v[:], loading[:], value = proposed, trial, better
         if abs(gain) < tolerance + ROUNDING * abs(value):
             return value + 0.5 * PENALTY * np.sum(v * v), taken + 1, CONVERGED

@@ -47,6 +47,7 @@ RIDGE = 1e-9
 HALF_COUNT = 0.5
 # At the bound z can move without moving the likelihood: then it has converged, too.
 ROUNDING, LEVEL_CHANGE = 1e-13, 1e-3
+SLACK = 1e-7  # times the tolerance: how far a step may fall back, relative to the value
 CONVERGED, STALLED, OUT_OF_STEPS = 0, 1, 2
 
 
@@ -167,12 +168,14 @@ def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
         better = -math.inf
         if change >= 0.0:
             better = evaluate(counts, tau, rate, proposed, trial, new_gradient, new_information)
-        if not better >= value - 1e-10 * abs(value):
+        if not better >= value - SLACK * tolerance * abs(value):
             damping = max(10.0 * damping, 1e-3)
             if damping > 1e12:
                 return value, taken, STALLED
             continue
-        damping = max(0.1 * damping, 1e-6)
+        # The expected information can be half the observed one: then steps overshoot and swing.
+        overshot = np.sum(new_gradient * step) < -0.5 * np.sum(gradient * step)
+        damping = max(4.0 * damping, 0.1) if overshot else max(0.1 * damping, 1e-6)
         level = better <= value + ROUNDING * abs(value)
         z[:], loading[:], value = proposed, trial, better
         if change < tolerance or (level and change < LEVEL_CHANGE):
