@@ -7,6 +7,10 @@
 * never ``fastmath``: it removes NaN tests; never ``parallel=True``: the threading layers abort
   when called from several threads and kill forked children.
 
+* a kernel that Python calls and other kernels call too returns no array, it fills one: where a
+  caller was loaded from the cache first, Numba 0.68 has lost the array's type by the time it is
+  handed to Python ("'descr' is NULL").
+
 Numba's cache does not see changes in functions of other files: a kernel inlines only what stands
 in its own file or in files that change rarely; tests run against a cold cache in CI.
 """

@@ -7,7 +7,7 @@ from psychollm.kernels.correlate import correlate_into
 from psychollm.kernels.one_factor import count_answers, simulate_one_factor
 from psychollm.kernels.random import seed_stream
 from psychollm.kernels.shuffle import shuffle_columns, shuffle_rows, trade_rows
-from psychollm.kernels.tetrachoric import thresholds_of
+from psychollm.kernels.tetrachoric import fill_thresholds
 
 WITHIN_MODEL, WITHIN_QUESTION, BOTH_MARGINS = 0, 1, 2
 
@@ -21,7 +21,7 @@ def _correlate_bits(table, mask, counts, rule, fixed, tau, matrix):
     yes, n = np.empty(k), np.empty(k)
     for i in range(k):
         yes[i], n[i] = own[i, i], both[i, i]
-    tau[:] = thresholds_of(yes, n)
+    fill_thresholds(yes, n, tau)
     correlate_into(counts, tau, rule, fixed, matrix)
 
 

@@ -38,7 +38,7 @@ from psychollm.kernels._jit import njit
 from psychollm.kernels.bivariate import bvn_pdf
 from psychollm.kernels.discordance import pair_cells
 from psychollm.kernels.symmetric import cholesky_solve
-from psychollm.kernels.tetrachoric import pair_thresholds, thresholds_of
+from psychollm.kernels.tetrachoric import fill_thresholds, pair_thresholds
 
 BOUND = 0.9995
 Z_BOUND = math.atanh(BOUND)
@@ -58,7 +58,8 @@ def pair_margins(yes, n, tau, rate):
     Both are NaN where the pair says nothing: never answered together, or one of them constant.
     """
     k = yes.shape[0]
-    own = thresholds_of(np.diag(yes), np.diag(n))
+    own = np.empty(yes.shape[0])
+    fill_thresholds(np.diag(yes), np.diag(n), own)
     for i in range(k):
         tau[i, i], rate[i, i] = own[i], yes[i, i] / n[i, i]
         for j in range(i):

@@ -30,9 +30,8 @@ TWO_POW_MINUS_53 = 1.1102230246251565e-16
 
 
 @njit
-def seed_stream(seed: WordArray) -> WordArray:
-    """Return the state of a stream from two seed words, shape (2,)."""
-    state = np.empty(4, dtype=np.uint64)
+def _fill_stream(seed, state):
+    """Fill the four words of a state by splitmix64."""
     x = seed[0]
     for i in range(4):
         if i == 2:
@@ -42,6 +41,20 @@ def seed_stream(seed: WordArray) -> WordArray:
         z = (z ^ (z >> U30)) * MIX_1
         z = (z ^ (z >> U27)) * MIX_2
         state[i] = z ^ (z >> U31)
+
+
+@njit
+def seed_stream(seed):
+    """Return the state of a stream from two seed words, shape (2,); for kernels."""
+    state = np.empty(4, dtype=np.uint64)
+    _fill_stream(seed, state)
+    return state
+
+
+def new_stream(seed: WordArray) -> WordArray:
+    """Return what `seed_stream` returns, for callers outside the kernels."""
+    state = np.empty(4, dtype=np.uint64)
+    _fill_stream(seed, state)
     return state
 
 

@@ -31,6 +31,7 @@ import math
 
 import numpy as np
 
+from psychollm._base.types import FloatArray
 from psychollm.kernels._jit import njit
 from psychollm.kernels.bivariate import (
     NODES_20,
@@ -325,11 +326,16 @@ def _threshold(yes: float, no: float) -> float:
 
 
 @njit
-def thresholds_of(yes, n):
-    """Thresholds of marginal counts; infinite for constant models, NaN without answers."""
-    tau = np.empty(yes.size)
+def fill_thresholds(yes, n, tau):
+    """Fill thresholds of marginal counts; infinite for constant models, NaN without answers."""
     for i in range(yes.size):
         tau[i] = _threshold(yes[i], n[i] - yes[i]) if n[i] > 0.0 else math.nan
+
+
+def thresholds_of(yes: FloatArray, n: FloatArray) -> FloatArray:
+    """Return what `fill_thresholds` fills, for callers outside the kernels."""
+    tau = np.empty(yes.size)
+    fill_thresholds(yes, n, tau)
     return tau
 
 

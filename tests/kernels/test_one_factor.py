@@ -13,14 +13,14 @@ from psychollm.kernels.one_factor import (
     simulate_one_factor,
 )
 from psychollm.kernels.pair_counts import pack_rows, unpack_rows
-from psychollm.kernels.random import seed_stream
+from psychollm.kernels.random import new_stream
 
 COMPLETE = np.empty((0, 0), dtype=np.uint64)
 
 
 def simulate(loadings, thresholds, n, seed):
     yes = np.zeros((len(loadings), -(-n // 64)), dtype=np.uint64)
-    state = seed_stream(np.array([seed, 1], dtype=np.uint64))
+    state = new_stream(np.array([seed, 1], dtype=np.uint64))
     simulate_one_factor(np.asarray(loadings, float), np.asarray(thresholds, float), n, state, yes)
     return unpack_rows(yes, n)
 
@@ -46,7 +46,7 @@ def test_far_thresholds_give_constant_answers():
 
 def test_questions_beyond_the_last_word_stay_empty():
     words = np.zeros((1, 1), dtype=np.uint64)
-    state = seed_stream(np.array([1, 2], dtype=np.uint64))
+    state = new_stream(np.array([1, 2], dtype=np.uint64))
     simulate_one_factor(np.array([0.5]), np.array([-9.0]), 10, state, words)
     assert words[0, 0] == 2**10 - 1
 

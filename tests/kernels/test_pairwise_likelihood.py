@@ -14,7 +14,7 @@ from psychollm.kernels.pairwise_likelihood import (
     residuals,
     start_loadings,
 )
-from psychollm.kernels.random import seed_stream
+from psychollm.kernels.random import new_stream
 from psychollm.kernels.second_factor import second_share
 
 K, N = 7, 900
@@ -25,7 +25,7 @@ LOADINGS = np.array([0.9, -0.5, 0.7, 0.8, -0.6, 0.75, 0.4])
 def problem():
     """Counts, thresholds and yes rates of one simulated table."""
     yes = np.zeros((K, -(-N // 64)), dtype=np.uint64)
-    state = seed_stream(np.array([3, 4], dtype=np.uint64))
+    state = new_stream(np.array([3, 4], dtype=np.uint64))
     simulate_one_factor(LOADINGS, np.linspace(-1.5, 1.5, K), N, state, yes)
     counts = (np.empty((K, K)), np.empty((K, K)), np.full((K, K), float(N)))
     count_answers(yes, np.empty((0, 0), dtype=np.uint64), counts)

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from psychollm.kernels.random import below, next_word, normal, seed_stream, uniform
+from psychollm.kernels.random import below, new_stream, next_word, normal, uniform
 
 
 def stream(first, second=1):
-    return seed_stream(np.array([first, second], dtype=np.uint64))
+    return new_stream(np.array([first, second], dtype=np.uint64))
 
 
 def test_known_words():

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from psychollm.kernels.pair_counts import pack_rows, unpack_rows
-from psychollm.kernels.random import seed_stream
+from psychollm.kernels.random import new_stream
 from psychollm.kernels.shuffle import shuffle_columns, shuffle_rows, trade_rows
 
 
 def stream(seed):
-    return seed_stream(np.array([seed, 9], dtype=np.uint64))
+    return new_stream(np.array([seed, 9], dtype=np.uint64))
 
 
 def table(k=6, n=150, missing=0.0, seed=0):

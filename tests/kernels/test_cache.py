@@ -1,0 +1,30 @@
+"""Kernels loaded from a warm cache work in any order of first use."""
+
+import itertools
+import subprocess
+import sys
+
+import pytest
+
+PREAMBLE = """
+import numpy as np
+import psychollm as psy
+from psychollm.factor.residual_test import residual_test
+x = (np.random.default_rng(0).random((5, 100)) < 0.5).astype(float)
+x[0, :5] = np.nan
+answers = psy.Responses.from_array(x)
+"""
+USES = {
+    "tetrachoric": "psy.tetrachoric(answers).se",
+    "permutation": "psy.permutation_null(answers, n=3, rng=1)",
+    "one_factor": "psy.one_factor_null(answers, n=3, rng=1)",
+    "residual": "residual_test(answers, factors=1, n=3, rng=1)",
+}
+
+
+@pytest.mark.parametrize(("first", "second"), list(itertools.permutations(USES, 2)))
+def test_any_order(first, second):
+    """Each order runs in a process of its own: what one compiles, the next ones load."""
+    program = "\n".join([PREAMBLE, USES[first], USES[second]])
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
