@@ -6,6 +6,7 @@ import numpy as np
 
 from psychollm._base.errors import ShapeError
 from psychollm.data.coerce import check_binary
+from psychollm.data.pair_counts import PairCounts
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.screen import Screen
 
@@ -58,18 +59,44 @@ def unusable(validity: Screen) -> dict[Hashable, str]:
     return dropped
 
 
-def constant_models(said: Responses) -> dict[Hashable, str]:
-    """Return the models whose answers do not vary, each with the reason.
+def uncorrelatable(said: Responses, validity: Screen) -> dict[Hashable, str]:
+    """Return the models that cannot take part in correlations, each with the reason.
+
+    Those whose answers do not vary, those with too few answers, and then, the worst first, those
+    that share no question with another model on which both vary.
 
     Examples
     --------
-    >>> constant_models(as_responses([[1, 0], [1, 1]]))
+    >>> from psychollm.data.screen import validity_screen
+    >>> said = as_responses([[1, 0] * 20, [1, 1] * 20, [0, 1] * 20])
+    >>> uncorrelatable(said, validity_screen(said))
     {1: 'always says yes'}
     """
+    few = dict(zip(validity.models, validity.too_few, strict=True))
     found: dict[Hashable, str] = {}
-    for model, rate in zip(said.models, said.yes_rates, strict=True):
+    answers = zip(said.models, said.yes_rates, said.answered, strict=True)
+    for model, rate, answered in answers:
         if np.isnan(rate):
             found[model] = "gave no answer"
         elif rate in {0.0, 1.0}:
             found[model] = f"always says {'yes' if rate else 'no'}"
+        elif few[model]:
+            found[model] = f"gave {answered} answers only"
+    rest = [model for model in said.models if model not in found]
+    return found | _without_partners(said.select(models=rest)) if len(rest) > 1 else found
+
+
+def _without_partners(said: Responses) -> dict[Hashable, str]:
+    """Return the fewest models, found greedily, without which every pair has a correlation."""
+    counts = PairCounts.count(said)
+    varies = (counts.yes > 0) & (counts.yes < counts.n)
+    undefined = ~(varies & varies.T)
+    found: dict[Hashable, str] = {}
+    while undefined.any():
+        worst = int(np.argmax(undefined.sum(axis=1) - np.diagonal(counts.n) / said.n_questions))
+        partner = said.models[int(np.argmax(undefined[worst]))]
+        found[said.models[worst]] = (
+            f"shares no questions with {partner!r} on which the answers of both vary"
+        )
+        undefined[worst, :] = undefined[:, worst] = False
     return found

@@ -31,7 +31,7 @@ from psychollm.data.screen import Screen, validity_screen
 from psychollm.factor.residual_test import LEAST_MODELS
 from psychollm.factor.scores import QuestionScores, question_scores
 from psychollm.studies.dimensionality import Dimensionality, dimensionality
-from psychollm.studies.preparation import constant_models, pair_tables, unusable
+from psychollm.studies.preparation import pair_tables, uncorrelatable, unusable
 from psychollm.studies.private_signal import PrivateSignal, private_signal
 from psychollm.studies.provenance import call_text, choose_seed, versions
 from psychollm.studies.residual_structure import ResidualStructure, residual_structure
@@ -82,7 +82,7 @@ class SharedConfidence(Result):
         Models left out of everything, each with its reason (``screen="drop"``).
     uncorrelated : mapping
         Models left out of everything that rests on correlations, because their answers do not
-        vary, each with its reason.
+        vary or are too few, each with its reason.
     n_questions : int
         Number of questions.
     coding : mapping
@@ -208,8 +208,8 @@ def shared_confidence(
         factors does not depend on them.
     screen : {"flag", "drop"}
         "flag" keeps every model and names those that the validity screen flags; "drop" leaves the
-        unusable ones out of everything. Models whose confidence does not vary are left out of
-        what rests on correlations either way.
+        unusable ones out of everything. Models whose confidence does not vary or was stated too
+        seldom are left out of what rests on correlations either way.
     n_null, n_bootstrap : int
         Replicates of each null, resamples of the questions.
     level : float
@@ -322,7 +322,7 @@ def _study(
     level, adjustment = options.level, options.adjustment
     streams = dict(zip(_PARTS, np.random.default_rng(options.rng).spawn(len(_PARTS)), strict=True))
     resampling: _Resampling = {"n_bootstrap": options.n_bootstrap, "level": level, **work}
-    uncorrelated = constant_models(said)
+    uncorrelated = uncorrelatable(said, validity)
     table = confusion(said, right, level=level)
     found = _factors(said, uncorrelated, options, streams["dimensionality"], work)
     full = found.full_information

@@ -6,7 +6,7 @@ import pytest
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm.data.responses import Responses
 from psychollm.data.screen import validity_screen
-from psychollm.studies.preparation import constant_models, pair_tables, unusable
+from psychollm.studies.preparation import pair_tables, uncorrelatable, unusable
 from psychollm.studies.provenance import call_text, choose_seed, versions
 
 
@@ -39,8 +39,22 @@ def test_tables_are_paired_by_label():
 
 def test_constant_and_unusable_models():
     table = Responses.from_array([[1, 0] * 20, [1, 1] * 20, [0, 0] * 20, [np.nan] * 40])
-    found = constant_models(table)
+    found = uncorrelatable(table, validity_screen(table))
     assert found == {1: "always says yes", 2: "always says no", 3: "gave no answer"}
     assert set(unusable(validity_screen(table))) == {1, 2, 3}
     with pytest.raises(ShapeError, match="no model is usable"):
         unusable(validity_screen(table.select(models=[1, 2])))
+
+
+def test_models_that_share_too_little_cannot_be_correlated():
+    rng = np.random.default_rng(0)
+    values = (rng.random((5, 200)) < 0.5).astype(float)
+    values[1, 20:] = np.nan  # too few answers
+    values[2, :100] = np.nan
+    values[3, 100:] = np.nan  # shares nothing with the third
+    values[3, 99] = 1
+    table = Responses.from_array(values, models=list("abcde"))
+    found = uncorrelatable(table, validity_screen(table))
+    assert list(found) == ["b", "d"] or list(found) == ["b", "c"]
+    assert found["b"] == "gave 20 answers only"
+    assert "on which the answers of both vary" in list(found.values())[1]
