@@ -20,6 +20,7 @@ _ANGLES = np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False)
 _DISTANCES = (9.0, 14.0, 22.0, 32.0, 46.0, 64.0)  # points
 _POINT = 3.5  # half the width of a mark, points
 MAX_NAMES = 45
+_COVERS_A_NAME = 20.0  # cost of a place that covers another name
 
 
 def label_points(
@@ -32,6 +33,8 @@ def label_points(
     size: float = TEXT_SIZE - 1.0,
 ) -> list["Annotation"]:
     """Name points; labels avoid points, each other and `obstacles`, with short leader lines.
+
+    Names that find no free place, in the middle of a crowd, are left out.
 
     Parameters
     ----------
@@ -70,7 +73,10 @@ def label_points(
     for i in _inside_out(points, shown)[:MAX_NAMES]:
         text = _annotation(ax, (float(x[i]), float(y[i])), str(names[i]), size)
         width, height = _extent(text)
-        at, box = _best(points[i], (width, height), placed, blocked, frame, scale)
+        at, box, cost = _best(points[i], (width, height), placed, blocked, frame, scale)
+        if cost >= _COVERS_A_NAME:
+            text.remove()
+            continue
         placed = np.vstack([placed, box])
         _move(text, (at - points[i]) / scale)
         made.append(text)
@@ -124,10 +130,10 @@ def _best(
     blocked: FloatArray,
     frame: FloatArray,
     scale: float,
-) -> tuple[FloatArray, FloatArray]:
-    """Return the cheapest centre of a label and its box."""
+) -> tuple[FloatArray, FloatArray, float]:
+    """Return the cheapest centre of a label, its box, and the cost."""
     half = np.array(extent) / 2.0
-    best, cheapest = (point, np.zeros(4)), np.inf
+    best, cheapest = (point, np.zeros(4)), float("inf")
     for rank, distance in enumerate(_DISTANCES):
         for angle in _ANGLES:
             way = np.array([np.cos(angle), np.sin(angle)])
@@ -135,7 +141,7 @@ def _best(
             centre = point + way * (distance * scale - 4.0 * scale) + way * half
             box = np.concatenate([centre - half, centre + half])
             cost = (
-                20.0 * _overlap(box, placed)
+                _COVERS_A_NAME * _overlap(box, placed)
                 + 3.0 * _covered(box, blocked, _POINT * scale)
                 + 50.0 * _outside(box, frame)
                 + 6.0 * _crossed(point, centre, placed)
@@ -144,7 +150,7 @@ def _best(
             )
             if cost < cheapest:
                 best, cheapest = (centre, box), cost
-    return best
+    return *best, cheapest
 
 
 def _overlap(box: FloatArray, others: FloatArray) -> float:

@@ -71,7 +71,7 @@ def plot_pairwise_calibration(
     ax.set_xlim(*ends)
     ax.set_ylim(*ends)
     name_axes(ax, x="expected difference in correctness, yes − no", y="observed difference")
-    legend(ax, columns=2)
+    legend(ax, columns=1)
     return ax
 
 

@@ -15,7 +15,6 @@ from psychollm.reports.methods import code, methods, reference_list
 from psychollm.reports.numbers import count, estimate, p_equals, percent
 from psychollm.reports.page import Fact, Page, render, write_text
 from psychollm.reports.words import beyond_factor, names, sentence, span
-from psychollm.studies.verdict import MINOR
 
 if TYPE_CHECKING:
     from psychollm.studies.dimensionality import Dimensionality
@@ -148,8 +147,8 @@ def _facts(study: "SharedConfidence") -> tuple[Fact, ...]:
 
 
 def _factors(found: "Dimensionality") -> str:
-    if found.n_factors == 2 and found.second_share.observed < MINOR:
-        return "one, not quite normal"
+    if found.second_is_minor:
+        return "one, and a little beside it"
     return {0: "none", 1: "one", 2: "more than one"}[found.n_factors]
 
 

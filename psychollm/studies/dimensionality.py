@@ -30,7 +30,7 @@ from psychollm.studies.dimensionality_text import frame, summary
 from psychollm.studies.plain_spectrum import PlainSpectrum, plain_spectrum
 from psychollm.studies.retention import count_factors
 from psychollm.studies.spectrum_null import spectrum_null
-from psychollm.studies.verdict import Evidence, n_factors, sentence
+from psychollm.studies.verdict import MINOR, Evidence, n_factors, sentence
 
 SHARE_REPLICATES = 99
 
@@ -91,6 +91,13 @@ class Dimensionality(Result):
 
     summary = summary
     to_frame = frame
+
+    @property
+    def second_is_minor(self) -> bool:
+        """Whether one factor is rejected, but a second takes little or no more than by chance."""
+        share = self.second_share
+        little = share.observed < MINOR or share.p_value > self.level
+        return self.n_factors == 2 and little
 
     def __repr__(self) -> str:
         return f"Dimensionality of {len(self.labels)} models: {self.verdict}"
@@ -170,6 +177,7 @@ def dimensionality(
         p_second=float(plain.one_factor.p_value[1]),
         counted=bool(plain.eigenvalues[1] > plain.permutation.quantile(0.95)[1]),
         rule_free_share=share.observed,
+        p_share=share.p_value,
         empty_cells=empty_cells,
         level=level,
     )

@@ -37,7 +37,10 @@ def verdict(study: SharedConfidence) -> str:
     count, knows = study.dimensionality.n_factors, _knowing(study)
     if count == 0:
         return "no shared signal: the models' confidence has nothing in common"
-    shared = "one shared signal" if count == 1 else "more than one shared signal"
+    minor = study.dimensionality.second_is_minor
+    shared = "one shared signal" if count == 1 or minor else "more than one shared signal"
+    if minor:
+        shared += " and a little beside it"
     if count > 1 and knows:
         return (
             f"{shared}; the confidence of {_these(knows)} goes with correctness beyond the first, "

@@ -23,6 +23,7 @@ class Evidence:
     p_second: float  # of that eigenvalue under one factor
     counted: bool  # whether parallel analysis by permutation would count the second
     rule_free_share: float  # of the second factor by pairwise likelihood
+    p_share: float  # of that share under one factor
     empty_cells: EmptyCells
     level: float
 
@@ -47,6 +48,12 @@ def sentence(evidence: Evidence) -> str:
             "not quite one normal factor: pairs of models depart from it more than chance allows "
             f"({_p(evidence.p_one)}), but a second takes only {evidence.rule_free_share:.1%} of "
             "the latent variance, as little as a single skewed or heavy-tailed factor leaves"
+        )
+    if count == 2 and evidence.p_share > evidence.level:
+        return (
+            "not quite one factor: some pairs of models depart from it more than chance allows "
+            f"({_p(evidence.p_one)}), but a second takes {evidence.rule_free_share:.1%} of the "
+            f"latent variance, no more than one factor gives by chance ({_p(evidence.p_share)})"
         )
     if count == 2:
         return (

@@ -18,18 +18,22 @@ def boxes(ax: Axes) -> list[tuple[float, float, float, float]]:
     return [Text.get_window_extent(text).extents for text in ax.texts]
 
 
+def covered(ax: Axes) -> list[tuple[object, object]]:
+    return [
+        (a, b)
+        for a, b in combinations(boxes(ax), 2)
+        if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+    ]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_nineteen_names_do_not_overlap(seed: int) -> None:
     ax = Figure(figsize=(6.4, 5.0), layout="constrained").subplots()
     x, y = np.random.default_rng(seed).uniform(size=(2, 19))
     ax.plot(x, y, "o")
     label_points(ax, x, y, [f"model-{i:02d}" for i in range(19)])
-    shared = [
-        (a, b)
-        for a, b in combinations(boxes(ax), 2)
-        if a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
-    ]
-    assert not shared
+    assert len(ax.texts) == 19
+    assert not covered(ax)
     frame = ax.get_window_extent().extents
     assert all(b[0] >= frame[0] - 1 and b[2] <= frame[2] + 1 for b in boxes(ax))
 
@@ -45,8 +49,10 @@ def test_of_many_points_only_the_outermost_are_named() -> None:
     ax = Figure().subplots()
     x = np.append(np.zeros(60), 1.0)
     made = label_points(ax, x, x, list(range(61)))
-    assert len(made) == MAX_NAMES
+    assert 5 < len(made) <= MAX_NAMES
     assert made[0].get_text() == "60"
+    assert len(made) == len(ax.texts)
+    assert not covered(ax)  # names without a free place are left out
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))

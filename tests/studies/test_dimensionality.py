@@ -148,6 +148,7 @@ EVIDENCE = {
     "p_second": 0.41,
     "counted": True,
     "rule_free_share": 0.051,
+    "p_share": 0.01,
     "empty_cells": "keep_margins",
     "level": 0.05,
 }
@@ -161,6 +162,7 @@ EVIDENCE = {
         ({"p_second": 0.01}, 1, "need no rule"),
         ({"p_one": 0.0004}, 2, "at least two factors: .* (p < .001), and a second takes 5.1%"),
         ({"p_one": 0.002, "rule_free_share": 0.011}, 2, "not quite one normal .* takes only 1.1%"),
+        ({"p_one": 0.01, "p_share": 0.2}, 2, "not quite one factor: .* by chance (p = .20)"),
         ({"p_shared": 0.3}, 0, "no shared factor: .* (p = .30)"),
     ],
 )
