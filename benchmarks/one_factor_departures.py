@@ -127,8 +127,8 @@ def page(rows: list[str], options: argparse.Namespace) -> str:
             "missing without regard to the question's score. Below, tables of 19 models with one",
             "factor break one of these at a time. First the share of tables in which one factor",
             f"is rejected at 5 % ({options.replicates} tables, {options.bootstrap} draws each,",
-            "standard error up to .035), then in brackets the mean share of a second factor by",
-            "pairwise likelihood.",
+            f"standard error up to {0.5 / options.replicates**0.5:.3f}), then in brackets the mean share",
+            "of a second factor by pairwise likelihood.",
             "",
             f"| {head} |",
             f"| {rule} |",
@@ -147,7 +147,7 @@ def page(rows: list[str], options: argparse.Namespace) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--replicates", type=int, default=200)
+    parser.add_argument("--replicates", type=int, default=400)
     parser.add_argument("--bootstrap", type=int, default=39)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--table", type=Path, default=Path("one_factor_departures.md"))
