@@ -24,10 +24,10 @@ import numpy as np
 
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import ShapeError
+from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.calibration.estimate import Estimate
-from psychollm.calibration.multiplicity import Adjustment, adjust_p_values
 from psychollm.calibration.own_answer import SIGNALS, OwnAnswer, own_answer
 from psychollm.calibration.paired import PairedAnswers, paired_answers
 from psychollm.calibration.proportions import normal_multiplier

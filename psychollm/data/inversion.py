@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betaln, logsumexp
 
+from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
@@ -53,7 +54,7 @@ def inversion(said: Responses, correctness: ResponsesLike | None) -> Inversion:
         p[i] = fisher_lower(hits[i], n[i], n_yes[i], n_correct[i])
     hit_rate = np.divide(hits, n_correct, out=auroc.copy(), where=tested)
     false_rate = np.divide(n_yes - hits, n - n_correct, out=auroc.copy(), where=tested)
-    return Inversion(0.5 * (1.0 + hit_rate - false_rate), holm(p), untested)
+    return Inversion(0.5 * (1.0 + hit_rate - false_rate), adjust_p_values(p), untested)
 
 
 def _why_untested(n: int, n_yes: int, n_correct: int) -> str:
@@ -92,19 +93,3 @@ def fisher_lower(hits: int, n: int, n_yes: int, n_correct: int) -> float:
 
 def _log_choose(n: int, k: IntArray) -> FloatArray:
     return np.asarray(-np.log1p(n) - betaln(n - k + 1.0, k + 1.0), dtype=np.float64)
-
-
-def holm(p_values: FloatArray) -> FloatArray:
-    """Return p-values adjusted by Holm; NaN stays and is not counted.
-
-    Examples
-    --------
-    >>> holm(np.array([0.01, np.nan, 0.04, 0.03]))
-    array([0.03,  nan, 0.06, 0.06])
-    """
-    tested = np.flatnonzero(~np.isnan(p_values))
-    order = tested[np.argsort(p_values[tested])]
-    steps = p_values[order] * np.arange(order.size, 0, -1)
-    adjusted = np.full(p_values.shape, np.nan)
-    adjusted[order] = np.minimum(np.maximum.accumulate(steps), 1.0)
-    return adjusted

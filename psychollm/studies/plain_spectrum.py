@@ -10,6 +10,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.correlation.sensitivity import Sensitivity
 from psychollm.correlation.tetrachoric import Correlation
+from psychollm.factor.congruence import tucker
 from psychollm.nulls.null import Null
 from psychollm.nulls.statistics import component_loadings, quadratic_fit
 from psychollm.studies.spectrum_null import SpectrumNull
@@ -95,7 +96,5 @@ def plain_spectrum(
 
 
 def _congruence(loadings: FloatArray, direction: FloatArray) -> FloatArray:
-    """Tucker's congruence of rows (n, k) with a unit vector (k,), sign ignored."""
-    lengths = np.sqrt(np.sum(loadings**2, axis=1))
-    with np.errstate(invalid="ignore"):
-        return np.asarray(np.abs(loadings @ direction) / lengths, dtype=np.float64)
+    """Tucker's congruence of rows (n, k) with a vector (k,), sign ignored."""
+    return np.abs(tucker(loadings.T, direction[:, None])[:, 0])

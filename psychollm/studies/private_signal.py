@@ -36,10 +36,10 @@ from scipy.special import chdtrc, ndtr, ndtri
 
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import ShapeError
+from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.estimate import Estimate
-from psychollm.calibration.multiplicity import Adjustment, adjust_p_values
 from psychollm.calibration.paired import PairedAnswers, paired_answers
 from psychollm.calibration.proportions import normal_multiplier
 from psychollm.calibration.reasons import Reason, untestable

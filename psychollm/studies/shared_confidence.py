@@ -16,6 +16,7 @@ import numpy as np
 
 from psychollm._base.checks import check_choice, check_count, check_fraction
 from psychollm._base.errors import ShapeError
+from psychollm._base.multiplicity import Adjustment
 from psychollm._base.result import Result
 from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState
 from psychollm._base.views import view
@@ -24,7 +25,6 @@ from psychollm.calibration.confusion import Confusion, confusion
 from psychollm.calibration.ensemble import EnsembleGain, ensemble_gain
 from psychollm.calibration.f_beta import FBeta, f_beta
 from psychollm.calibration.individuation import Individuation, individuation
-from psychollm.calibration.multiplicity import Adjustment
 from psychollm.calibration.pairwise import PairwiseCalibration, pairwise_calibration
 from psychollm.data.responses import Responses, ResponsesLike
 from psychollm.data.screen import Screen, validity_screen

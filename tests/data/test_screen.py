@@ -4,7 +4,7 @@ from scipy.stats import fisher_exact
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, LabelError, OptionError
-from psychollm.data.inversion import fisher_lower, holm
+from psychollm.data.inversion import fisher_lower
 from psychollm.data.screen import validity_screen
 
 BASE = np.random.default_rng(20).integers(0, 2, (6, 200)).astype(float)
@@ -144,12 +144,6 @@ def test_fisher_against_scipy():
         n = a + b + c + d
         # scipy sums the same terms through gammaln: 1e-9 relative is its own accuracy
         np.testing.assert_allclose(fisher_lower(a, n, a + b, a + c), expected, rtol=1e-9)
-
-
-def test_holm_by_hand():
-    adjusted = holm(np.array([0.04, 0.01, np.nan, 0.03, 0.9]))
-    np.testing.assert_allclose(adjusted, [0.09, 0.04, np.nan, 0.09, 0.9])
-    assert holm(np.array([0.9, 0.8])).max() == 1.0
 
 
 def test_tables_must_match():

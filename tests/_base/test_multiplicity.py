@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import OptionError
-from psychollm.calibration.multiplicity import adjust_p_values
+from psychollm._base.multiplicity import adjust_p_values
 from tests.oracles import calibration_slow as slow
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=12)
