@@ -8,6 +8,8 @@ import hypothesis
 import pytest
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+# Set before NumPy loads: threads cost more than they save on matrices of a hundred models.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # Compilation makes the first example of a test slow, whatever the example: no deadlines.
 hypothesis.settings.register_profile("house", deadline=None, derandomize="CI" in os.environ)
