@@ -79,6 +79,7 @@ _SINGLE = (
     "theory",
     "operating_characteristics",
     "one_factor_departures",
+    "private_signal",
     "findings",
     "gallery/*",
     "design",
