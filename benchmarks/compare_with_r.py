@@ -128,7 +128,8 @@ def compare(sizes: list[str], repeats: int) -> None:
             size, method = row["case"], row["method"]
             error = distance(folder / f"{size}.{method}.csv", ours[size])
             label = f"{row['package']} ({method})"
-            print(f"| {label} | {size} | {row['cpu']} | {row['elapsed']} | {error:.1e} |")
+            cpu, elapsed = float(row["cpu"]), float(row["elapsed"])
+            print(f"| {label} | {size} | {cpu:.3f} | {elapsed:.3f} | {error:.1e} |")
     print(
         "\nQuoted, CPU seconds (compiled kernels alone; measured on another day, not in this run)"
     )
