@@ -33,7 +33,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         command = read_arguments(argv)
         return command()
     except PsychollmError as error:
-        complain(f"error: {error}")
+        from psychollm.cli.wording import in_options
+
+        complain(f"error: {in_options(str(error))}")
         return UNUSABLE
     except KeyboardInterrupt:
         complain("interrupted")

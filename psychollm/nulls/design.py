@@ -78,7 +78,7 @@ def _check_variation(table: Responses) -> None:
         names = ", ".join(repr(table.models[i]) for i in constant[:5])
         msg = (
             f"models {names} answered only yes, only no, or nothing: they have no correlation. "
-            "Leave them out: responses.select(models=validity_screen(responses).usable_models)"
+            "Leave them out: responses.select(models=validity_screen(responses).usable)"
         )
         raise CodeError(msg)
 

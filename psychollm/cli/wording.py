@@ -1,0 +1,31 @@
+"""Remedies that the library words for Python, worded for the command line."""
+
+_OPTIONS = (
+    ("pass value=,", "pass --confidence-column or --correctness-column,"),
+    ('codes={"yes": 1, "no": 0}', "--codes yes=1,no=0"),
+    ("codes= (what words mean)", "--codes (what words mean)"),
+    ('duplicates="first" or "last"', "--duplicates first or last"),
+    (
+        "split a stated confidence with Responses.from_confidence(values, threshold=...)",
+        "split a stated confidence with --threshold",
+    ),
+    ("threshold=", "--threshold "),
+    ("responses.select(models=validity_screen(responses).usable)", "--drop-unusable"),
+    ("responses.select(models=...)", "--leave-out MODEL"),
+    ("psychollm.data.common(first, second)", "--common"),
+    (".select(models=..., questions=...)", "--leave-out MODEL"),
+    ("; labels belong in the index (DataFrame.set_index)", ""),
+)
+
+
+def in_options(text: str) -> str:
+    """Replace Python arguments by the options of the command.
+
+    Examples
+    --------
+    >>> in_options("which column holds the answers? pass value=, one of 'sure', 'right'")
+    "which column holds the answers? pass --confidence-column or --correctness-column, one of ..."
+    """
+    for argument, option in _OPTIONS:
+        text = text.replace(argument, option)
+    return text
