@@ -50,8 +50,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"real_data\.py$",  # needs data that are not in the package
-    "ignore_pattern": r"/(?!plot_)[^/]*\.py$",
+    "ignore_pattern": r"(^|/)(?!plot_)[^/]*\.py$",
     "within_subsection_order": FileNameSortKey,
     "write_computation_times": False,
     "show_memory": False,
