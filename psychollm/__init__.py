@@ -41,6 +41,7 @@ _SUBMODULES = {
     "correlation": "psychollm.correlation",
     "data": "psychollm.data",
     "errors": "psychollm._base.errors",
+    "estimates": "psychollm.estimates",
     "factor": "psychollm.factor",
     "nulls": "psychollm.nulls",
     "plots": "psychollm.plots",

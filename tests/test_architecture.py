@@ -14,17 +14,18 @@ FLOORS = {
     "_base": 0,
     "kernels": 1,
     "data": 2,
+    "estimates": 2,
     "correlation": 3,
     "factor": 3,
     "irt": 3,
     "calibration": 3,
-    "reliability": 3,
     "nulls": 3,
     "instruments": 3,
-    "studies": 4,
-    "plots": 5,
-    "reports": 6,
-    "cli": 7,
+    "reliability": 4,
+    "studies": 5,
+    "plots": 6,
+    "reports": 7,
+    "cli": 8,
 }
 # Rooms beside the tower: what they may import, and who may import them.
 ANNEXES = {"collect", "steering"}

@@ -27,9 +27,9 @@ from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.confusion import Confusion, confusion
-from psychollm.calibration.proportions import normal_multiplier
 from psychollm.calibration.ranking import midranks
-from psychollm.calibration.reasons import Reason
+from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.reasons import Reason
 
 if TYPE_CHECKING:
     import pandas as pd

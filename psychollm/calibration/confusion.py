@@ -18,14 +18,14 @@ import numpy as np
 
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.calibration.estimate import Estimate
 from psychollm.calibration.paired import PairedAnswers, paired_answers
-from psychollm.calibration.proportions import (
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import (
     paired_difference,
     paired_difference_se,
     proportion,
 )
-from psychollm.calibration.reasons import Reason, first_reason
+from psychollm.estimates.reasons import Reason, first_reason
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,7 +151,7 @@ def _overconfidence(
         se=paired_difference_se(fp, fn, n),
         interval=paired_difference(fp, fn, n, level=level),
         n=n,
-        reason=first_reason((n == 0, Reason.NO_ANSWERS)),
+        flags=first_reason((n == 0, Reason.NO_ANSWERS)),
         method="Bonett-Price",
         level=level,
         labels=labels,

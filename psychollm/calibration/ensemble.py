@@ -16,14 +16,7 @@ import numpy as np
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
-from psychollm.calibration.estimate import Estimate
 from psychollm.calibration.paired import PairedAnswers, paired_answers
-from psychollm.calibration.reasons import Reason, first_reason
-from psychollm.calibration.resampling import (
-    bootstrap_estimate,
-    bootstrap_questions,
-    percentile_interval,
-)
 from psychollm.calibration.signals import (
     CutSignal,
     RankedSignal,
@@ -31,6 +24,10 @@ from psychollm.calibration.signals import (
     cut_signal,
     ranked_signal,
 )
+from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -227,7 +224,7 @@ def _assemble(
     )
     n = np.array([sum(half.n for half in c.halves) for c in contests], dtype=np.float64)
 
-    area = partial(bootstrap_estimate, n=n, reason=reason, level=level, labels=paired.models)
+    area = partial(bootstrap_estimate, n=n, flags=reason, level=level, labels=paired.models)
     gain, gains = (
         observed[:, _VOTE] - observed[:, _SINGLE],
         draws[..., _VOTE] - draws[..., _SINGLE],

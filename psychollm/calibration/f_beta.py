@@ -34,8 +34,9 @@ from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.paired import PairedAnswers, paired_answers
-from psychollm.calibration.reasons import Reason, first_reason
-from psychollm.calibration.resampling import bootstrap_questions, percentile_interval
+from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.resampling import bootstrap_questions
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -27,13 +27,13 @@ from psychollm._base.errors import ShapeError
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
-from psychollm.calibration.estimate import Estimate
 from psychollm.calibration.own_answer import SIGNALS, OwnAnswer, own_answer
 from psychollm.calibration.paired import PairedAnswers, paired_answers
-from psychollm.calibration.proportions import normal_multiplier
-from psychollm.calibration.reasons import Reason, undefined
-from psychollm.calibration.resampling import bootstrap_estimate, bootstrap_questions
 from psychollm.calibration.signals import consensus_scores
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.reasons import Reason, undefined
+from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -194,7 +194,7 @@ def _assemble(
             _column(name, observed),
             _column(name, draws),
             n=n,
-            reason=reason,
+            flags=reason,
             level=level,
             labels=labels,
         )
@@ -244,7 +244,7 @@ def _average(
         value,
         found,
         n=np.full(len(names), float(tested)),
-        reason=(reason,) * len(names),
+        flags=(reason,) * len(names),
         level=level,
         labels=names,
     )
@@ -262,7 +262,7 @@ def _odds_ratio(models: list[OwnAnswer], labels: tuple[Any, ...], level: float) 
         se=ratio * se,
         interval=np.exp(np.stack([log_odds - step, log_odds + step], axis=-1)),
         n=np.array([model.n for model in models], dtype=np.float64),
-        reason=tuple(
+        flags=tuple(
             Reason.SEPARATED if model.test.separated else model.reason for model in models
         ),
         method="Wald on the log scale",

@@ -7,7 +7,6 @@ from scipy.special import chdtrc
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.calibration.logistic import Logistic, logistic
-from psychollm.calibration.reasons import Reason, untestable
 from psychollm.calibration.signals import (
     CutSignal,
     RankedSignal,
@@ -16,6 +15,7 @@ from psychollm.calibration.signals import (
     cut_signal,
     ranked_signal,
 )
+from psychollm.estimates.reasons import Reason, untestable
 
 # The shared score, the others' mean vote, the model's own answer, the shared score cut at the own
 # yes rate, the cross-fitted shared score, the same with the own answer.

@@ -25,12 +25,12 @@ from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.calibration.paired import PairedAnswers, paired_answers
-from psychollm.calibration.proportions import (
+from psychollm.calibration.signals import SharedExpectation, shared_expectation
+from psychollm.estimates.proportions import (
     normal_multiplier,
     paired_difference,
     paired_difference_se,
 )
-from psychollm.calibration.signals import SharedExpectation, shared_expectation
 
 if TYPE_CHECKING:
     import pandas as pd

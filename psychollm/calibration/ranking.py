@@ -31,14 +31,14 @@ import numpy as np
 
 from psychollm._base.errors import ShapeError
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.calibration.estimate import Estimate
-from psychollm.calibration.proportions import normal_multiplier, wilson
-from psychollm.calibration.reasons import Reason
 from psychollm.data.coerce import check_binary
 from psychollm.data.encode import numbers
 from psychollm.data.labels import reorder
 from psychollm.data.responses import Responses, as_responses
 from psychollm.data.table import as_table
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import normal_multiplier, wilson
+from psychollm.estimates.reasons import Reason
 
 
 def auroc(scores: Any, correctness: Any, *, level: float = 0.95) -> Estimate:
@@ -88,7 +88,7 @@ def auroc(scores: Any, correctness: Any, *, level: float = 0.95) -> Estimate:
         se=np.array(se),
         interval=np.array(interval),
         n=present.sum(axis=1).astype(np.float64),
-        reason=reason,
+        flags=reason,
         method="DeLong, logit",
         level=level,
         labels=known.models,

@@ -13,7 +13,7 @@ from psychollm.plots.palette import INK, MUTED, RULE, STRIPE, colour_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psychollm.calibration.estimate import Estimate
+    from psychollm.estimates.estimate import Estimate
 
 _MARKS = ("o", "D", "s", "^", "v")
 
@@ -134,7 +134,7 @@ def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
             ax.text(
                 0.01,
                 y - 0.08,
-                str(estimate.reason[i]) or "undefined",
+                str(estimate.flags[i]) or "undefined",
                 transform=ax.get_yaxis_transform(),
                 fontsize=TEXT_SIZE - 1.5,
                 color=MUTED,

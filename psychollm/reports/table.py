@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from psychollm.reports.numbers import ABSENT, interval, number, p_value
 
 if TYPE_CHECKING:
-    from psychollm.calibration.estimate import Estimate
+    from psychollm.estimates.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +161,7 @@ def estimate_column(heading: str, estimate: "Estimate", *, digits: int = 2) -> C
     (('–',), ('never says yes',))
     """
     return interval_column(
-        heading, estimate.value, estimate.interval, digits=digits, reasons=estimate.reason
+        heading, estimate.value, estimate.interval, digits=digits, reasons=estimate.flags
     )
 
 

@@ -10,7 +10,7 @@ from psychollm.reports.numbers import ABSENT, estimate, number
 from psychollm.reports.page import sentence_list
 
 if TYPE_CHECKING:
-    from psychollm.calibration.estimate import Estimate
+    from psychollm.estimates.estimate import Estimate
     from psychollm.studies.shared_confidence import SharedConfidence
 
 

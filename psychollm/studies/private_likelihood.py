@@ -13,8 +13,8 @@ from scipy.special import ndtr
 
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.paired import PairedAnswers
-from psychollm.calibration.proportions import normal_multiplier
 from psychollm.data.responses import Responses
+from psychollm.estimates.proportions import normal_multiplier
 from psychollm.factor.marginal import (
     Grid,
     Patterns,

@@ -39,11 +39,11 @@ from psychollm._base.errors import ShapeError
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.calibration.estimate import Estimate
 from psychollm.calibration.paired import PairedAnswers, paired_answers
-from psychollm.calibration.proportions import normal_multiplier
-from psychollm.calibration.reasons import Reason, untestable
 from psychollm.data.responses import as_responses
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.reasons import Reason, untestable
 from psychollm.studies.private_likelihood import (
     BOUND_Z,
     DEGREE,
@@ -212,7 +212,7 @@ def _assemble(
             se=np.array([fit.se for fit in fits]) * (1.0 - rho**2),
             interval=np.tanh([fit.interval for fit in fits]),
             n=np.array([fit.n for fit in fits], dtype=np.float64),
-            reason=reason,
+            flags=reason,
             method="profile likelihood",
             level=level,
             labels=paired.models,

@@ -20,8 +20,8 @@ import numpy as np
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.calibration.reasons import Reason
 from psychollm.data.responses import Responses
+from psychollm.estimates.reasons import Reason
 from psychollm.factor.residuals import PairResiduals, pair_residuals
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from psychollm._base.types import FloatArray
 if TYPE_CHECKING:
     import pandas as pd
 
-    from psychollm.calibration.estimate import Estimate
+    from psychollm.estimates.estimate import Estimate
     from psychollm.studies.shared_confidence import SharedConfidence
 
 

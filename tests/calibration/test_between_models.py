@@ -8,7 +8,7 @@ from scipy import stats
 
 from psychollm.calibration.between_models import between_models, least_squares
 from psychollm.calibration.confusion import confusion
-from psychollm.calibration.reasons import Reason
+from psychollm.estimates.reasons import Reason
 from tests.calibration.test_confusion import golden_case
 
 POINTS = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=4, max_size=10).map(

@@ -11,9 +11,9 @@ from hypothesis.extra.numpy import arrays
 
 from psychollm._base.errors import CodeError, LabelError, OptionError
 from psychollm.calibration.confusion import RATES, confusion
-from psychollm.calibration.proportions import paired_difference, wilson
-from psychollm.calibration.reasons import Reason
 from psychollm.data.responses import Responses
+from psychollm.estimates.proportions import paired_difference, wilson
+from psychollm.estimates.reasons import Reason
 from tests.oracles import calibration_slow as slow
 
 ANSWERS = st.integers(1, 4).flatmap(
@@ -77,7 +77,7 @@ def test_rates_lie_inside_their_intervals_or_have_a_reason(answers):
     for name in (*RATES, "overconfidence"):
         estimate = getattr(table, name)
         for value, (low, high), reason in zip(
-            estimate.value, estimate.interval, estimate.reason, strict=True
+            estimate.value, estimate.interval, estimate.flags, strict=True
         ):
             if reason:
                 assert np.isnan([value, low, high]).all()
@@ -131,16 +131,16 @@ def test_reasons_name_what_is_missing():
     said = [[1, 1, 1], [0, 0, 0], [1, 0, 1], [np.nan, np.nan, np.nan], [0, 0, 0]]
     right = [[1, 0, 1], [1, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0]]
     table = confusion(said, right)
-    assert table.precision.reason == (
+    assert table.precision.flags == (
         Reason.NONE,
         Reason.NO_YES,
         Reason.NONE,
         Reason.NO_ANSWERS,
         Reason.NO_YES,
     )
-    assert table.recall.reason[4] is Reason.NO_CORRECT
-    assert table.specificity.reason[2] is Reason.NO_WRONG
-    assert table.accuracy.reason[3] is Reason.NO_ANSWERS
+    assert table.recall.flags[4] is Reason.NO_CORRECT
+    assert table.specificity.flags[2] is Reason.NO_WRONG
+    assert table.accuracy.flags[3] is Reason.NO_ANSWERS
 
 
 def test_tables_are_aligned_by_label():
@@ -171,7 +171,7 @@ def test_level_is_a_fraction(level):
 def test_tables_of_results():
     table = confusion([[1, 0, 1]], [[1, 0, 0]])
     assert table.to_frame().loc[0, "precision"] == 0.5
-    assert table.precision.to_frame()["reason"].tolist() == [""]
+    assert table.precision.to_frame()["flag"].tolist() == [""]
     assert table.to_dict()["precision"]["value"] == [0.5]
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from psychollm.calibration.ensemble import ensemble_gain
-from psychollm.calibration.reasons import Reason
+from psychollm.estimates.reasons import Reason
 
 
 def answers(seed=0, k=5, n=400, noise=1.0):

@@ -9,7 +9,6 @@ from scipy import stats
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm.calibration.individuation import individuation
 from psychollm.calibration.ranking import auroc
-from psychollm.calibration.reasons import Reason
 from psychollm.calibration.signals import (
     consensus_scores,
     cut_at_rate,
@@ -17,6 +16,7 @@ from psychollm.calibration.signals import (
     ranked_signal,
     shared_expectation,
 )
+from psychollm.estimates.reasons import Reason
 from tests.oracles import calibration_slow as slow
 
 
@@ -138,7 +138,7 @@ def test_separation_is_flagged_and_finite():
     said, right, scores = exact_scores(4, k=3)
     right[0, said[0] == 1] = 1.0
     found = individuation(said, right, scores, n_bootstrap=5, rng=0)
-    assert found.odds_ratio.reason == (Reason.SEPARATED, Reason.NONE, Reason.NONE)
+    assert found.odds_ratio.flags == (Reason.SEPARATED, Reason.NONE, Reason.NONE)
     assert np.isfinite(found.odds_ratio.interval).all()
     assert found.p_value[0] < 1e-6
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm.calibration.ranking import auroc, midranks
-from psychollm.calibration.reasons import Reason
 from psychollm.data.responses import Responses
+from psychollm.estimates.reasons import Reason
 from tests.oracles import calibration_slow as slow
 
 LEVELS = st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 1)), min_size=4, max_size=25).map(
@@ -65,7 +65,7 @@ def test_undefined_and_degenerate():
     scores = np.array([[1.0, 2, 3], [1, 2, 3], [1, 1, 1], [1, 2, 3], [np.nan] * 3, [1, 2, 3]])
     right = [[1, 1, 1], [0, 0, 0], [1, 0, 1], [0, 0, 1], [1, 0, 1], [1, 0, 0]]
     found = auroc(scores, right)
-    assert found.reason == (
+    assert found.flags == (
         Reason.NO_WRONG,
         Reason.NO_CORRECT,
         Reason.CONSTANT,

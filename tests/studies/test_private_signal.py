@@ -8,8 +8,8 @@ import psychollm as psy
 from psychollm._base.errors import ShapeError
 from psychollm.calibration.individuation import individuation
 from psychollm.calibration.paired import paired_answers
-from psychollm.calibration.reasons import Reason
 from psychollm.data.simulate_study import simulate_study
+from psychollm.estimates.reasons import Reason
 from psychollm.factor.pairwise import pairwise_factor
 from psychollm.studies.private_likelihood import Evidence, Likelihood
 from psychollm.studies.private_signal import private_signal

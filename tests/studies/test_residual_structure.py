@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from psychollm.calibration.reasons import Reason
 from psychollm.data.responses import Responses
+from psychollm.estimates.reasons import Reason
 from psychollm.factor.residuals import pair_residuals
 from psychollm.studies.residual_structure import residual_structure
 

@@ -17,8 +17,8 @@ from scipy.special import ndtri
 
 from psychollm._base.checks import check_fraction
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.calibration.estimate import Estimate
-from psychollm.calibration.reasons import Reason, first_reason
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
 
 
 def normal_multiplier(level: float) -> float:
@@ -163,7 +163,7 @@ def proportion(
         se=proportion_se(successes, n),
         interval=wilson(successes, n, level=level),
         n=n,
-        reason=first_reason(*cases, (n == 0, Reason.NO_ANSWERS)),
+        flags=first_reason(*cases, (n == 0, Reason.NO_ANSWERS)),
         method="Wilson",
         level=level,
         labels=labels,

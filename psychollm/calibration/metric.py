@@ -1,0 +1,210 @@
+"""What a metric is, and how any set of metrics is estimated for all models at once.
+
+A metric turns tallies into numbers. Its `compute` takes the distinct confidences of one model and
+any number of resampled tallies, so that the sample, the bootstrap and the jackknife are one call
+each; the resamples of questions are drawn once and shared by all models and all metrics.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.calibration.stated import StatedAnswers
+from psychollm.calibration.tally import Tally, tallies
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import (
+    Interval,
+    Resampling,
+    bootstrap_estimate,
+    bootstrap_questions,
+    left_out_counts,
+)
+
+# values (groups,), correct and wrong (resamples, groups) -> (resamples, outputs)
+Compute = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+# tally, values (outputs,), level -> standard errors (outputs,), bounds (outputs, 2)
+Analytic = Callable[[Tally, FloatArray, float], tuple[FloatArray, FloatArray]]
+
+_ROWS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One or several numbers computed together from a tally.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What the numbers are called, one per output.
+    compute : callable
+        Values (groups,), correct and wrong (resamples, groups) to (resamples, outputs); NaN where
+        undefined.
+    flags : callable
+        Tally to one reason per output: why it is undefined, or what qualifies it.
+    interval : {"bca", "percentile", "basic"} or tuple of them
+        How bounds are read from the draws, for all outputs or one each.
+    analytic : callable or None
+        Standard errors and bounds in closed form; used where questions are neither weighted nor
+        clustered. Resamples are drawn all the same, for differences between models.
+    method : str
+        Name of the analytic interval.
+    """
+
+    names: tuple[str, ...]
+    compute: Compute
+    flags: Callable[[Tally], tuple[Reason, ...]]
+    interval: Interval | tuple[Interval, ...] = "bca"
+    analytic: Analytic | None = None
+    method: str = ""
+
+
+def estimate(metric: Metric, answers: StatedAnswers, resampling: Resampling) -> Estimate:
+    """Estimate a metric with one output for every model."""
+    (only,) = estimate_all([metric], answers, resampling)
+    return only
+
+
+def estimate_all(
+    metrics: Sequence[Metric], answers: StatedAnswers, resampling: Resampling
+) -> list[Estimate]:
+    """Estimate metrics for every model, on resamples of questions that all share.
+
+    Parameters
+    ----------
+    metrics : sequence of Metric
+        What to compute.
+    answers : StatedAnswers
+        Confidence and correctness (models, questions).
+    resampling : Resampling
+        How many resamples, and the options of replicated work.
+
+    Returns
+    -------
+    list of Estimate
+        One per output of the metrics, in order.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.proper_scores import BRIER
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> answers = stated_answers([0.5, 1.0], [0, 1])
+    >>> estimate_all([BRIER], answers, Resampling(n=10, rng=0))[0].value
+    array([0.125])
+    """
+    tables = tallies(answers)
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        return _computed(metrics, tables, counts * answers.weights)
+
+    n_questions = len(answers.questions)
+    value = statistic(np.ones((1, n_questions)))[0]
+    draws = bootstrap_questions(
+        statistic,
+        n_questions,
+        n=resampling.n,
+        clusters=answers.clusters,
+        rng=resampling.rng,
+        n_jobs=resampling.n_jobs,
+        progress=resampling.progress,
+    )
+    jackknife = statistic(left_out_counts(n_questions, answers.clusters))
+    parts = _Parts(answers, tables, value, draws, jackknife, resampling.level)
+    found: list[Estimate] = []
+    for metric in metrics:
+        found += parts.estimates(metric, len(found))
+    return found
+
+
+def _computed(
+    metrics: Sequence[Metric], tables: Sequence[Tally], counts: FloatArray
+) -> FloatArray:
+    """Return all outputs of all metrics (resamples, models, outputs), in small blocks."""
+    width = sum(len(metric.names) for metric in metrics)
+    found = np.empty((counts.shape[0], len(tables), width))
+    for start in range(0, counts.shape[0], _ROWS):
+        block = slice(start, start + _ROWS)
+        for row, tally in enumerate(tables):
+            correct, wrong = tally.resampled(counts[block])
+            columns = [metric.compute(tally.values, correct, wrong) for metric in metrics]
+            found[block, row] = np.concatenate(columns, axis=1)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What all outputs were computed from, to be cut into estimates."""
+
+    answers: StatedAnswers
+    tables: Sequence[Tally]
+    value: FloatArray  # (models, outputs)
+    draws: FloatArray  # (resamples, models, outputs)
+    jackknife: FloatArray  # (groups, models, outputs)
+    level: float
+
+    def estimates(self, metric: Metric, start: int) -> list[Estimate]:
+        """Return the estimates of one metric, whose outputs begin at `start`."""
+        flags = [self._flags(metric, tally) for tally in self.tables]
+        return [
+            self._one(metric, start + i, i, tuple(of_model[i] for of_model in flags))
+            for i in range(len(metric.names))
+        ]
+
+    def _flags(self, metric: Metric, tally: Tally) -> tuple[Reason, ...]:
+        if not tally.n:
+            return (Reason.NO_ANSWERS,) * len(metric.names)
+        one = Reason.ONE_QUESTION if tally.n == 1 else Reason.NONE
+        if self._one_cluster:
+            one = Reason.ONE_CLUSTER
+        return tuple(flag or one for flag in metric.flags(tally))
+
+    @property
+    def _one_cluster(self) -> bool:
+        return self.answers.clusters is not None and bool(self.answers.clusters.max() == 0)
+
+    def _one(
+        self, metric: Metric, column: int, output: int, flags: tuple[Reason, ...]
+    ) -> Estimate:
+        kind = metric.interval if isinstance(metric.interval, str) else metric.interval[output]
+        clusters = self.answers.clusters
+        resampled = bootstrap_estimate(
+            metric.names[output],
+            np.ascontiguousarray(self.value[:, column]),
+            np.ascontiguousarray(self.draws[:, :, column]),
+            n=self.answers.n,
+            flags=flags,
+            level=self.level,
+            labels=self.answers.models,
+            jackknife=self.jackknife[:, :, column],
+            interval=kind,
+            clustered=clusters is not None,
+        )
+        single = np.full(self.value.shape[0], self._one_cluster) | (self.answers.n <= 1)
+        if single.any():
+            resampled = _without_interval(resampled, single)
+        if metric.analytic is None or self.answers.weighted or clusters is not None:
+            return resampled
+        return self._analytic(metric, metric.analytic, output, resampled)
+
+    def _analytic(
+        self, metric: Metric, formula: Analytic, output: int, resampled: Estimate
+    ) -> Estimate:
+        width = len(metric.names)
+        se, bounds = np.full(len(self.tables), np.nan), np.full((len(self.tables), 2), np.nan)
+        for row, tally in enumerate(self.tables):
+            if np.isfinite(resampled.value[row]):
+                own = metric.compute(tally.values, tally.correct[None], tally.wrong[None])[0]
+                errors, intervals = formula(tally, own.reshape(width), self.level)
+                se[row], bounds[row] = errors[output], intervals[output]
+        return replace(resampled, se=se, interval=bounds, method=metric.method)
+
+
+def _without_interval(found: Estimate, single: BoolArray) -> Estimate:
+    """One question, or one cluster, resampled is the sample itself: that is no certainty."""
+    return replace(
+        found,
+        se=np.where(single, np.nan, found.se),
+        interval=np.where(single[:, None], np.nan, found.interval),
+    )

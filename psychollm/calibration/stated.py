@@ -1,0 +1,177 @@
+"""Stated confidence and correctness side by side, ready to be resampled."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.checks import check_weights
+from psychollm._base.errors import CodeError, LabelError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.encode import numbers
+from psychollm.data.labels import Labels, reorder
+from psychollm.data.responses import as_responses
+from psychollm.data.table import as_table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StatedAnswers(Result):
+    """Stated confidence and correctness of the same models on the same questions.
+
+    Examples
+    --------
+    >>> answers = stated_answers([[0.9, 0.2, None]], [[1, 0, 1]])
+    >>> answers.n, answers.present
+    (array([2.]), array([[ True,  True, False]]))
+    """
+
+    confidence: FloatArray  # (models, questions) inside [0, 1], NaN where missing
+    correct: BoolArray  # (models, questions) False where missing
+    present: BoolArray  # (models, questions) both are known
+    weights: FloatArray  # (questions,) with mean one
+    clusters: IntArray | None  # (questions,) numbered from zero
+    models: Labels
+    questions: Labels
+
+    @property
+    def n(self) -> FloatArray:
+        """Questions with both, per model (models,)."""
+        return np.asarray(self.present.sum(axis=1), dtype=np.float64)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the questions' weights differ."""
+        return bool((self.weights != 1.0).any())
+
+
+def stated_answers(
+    confidence: Any, correctness: Any, *, clusters: Any = None, weights: Any = None
+) -> StatedAnswers:
+    """Put stated confidence and correctness side by side.
+
+    Parameters
+    ----------
+    confidence : Responses, DataFrame, DataArray or array_like (models, questions)
+        Stated probabilities of being correct, inside [0, 1]; yes/no answers are 1 and 0. A vector
+        is one model.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct, 0 = wrong. Either may be missing (NaN); it is put in the order of
+        `confidence`.
+    clusters : array_like (questions,), optional
+        What each question belongs to (a passage, a template): any hashable labels. A Series is
+        put in the order of the questions.
+    weights : array_like (questions,), optional
+        How much each question counts; scaled to mean one.
+
+    Raises
+    ------
+    CodeError
+        If a confidence lies outside [0, 1] or correctness is not binary: model and question are
+        named.
+    ShapeError, LabelError
+        If the tables, or clusters, do not match.
+    OptionError
+        If weights are negative or not finite.
+
+    Examples
+    --------
+    >>> stated_answers([0.5, 1.0], [0, 1], clusters=["a", "a"]).clusters
+    array([0, 0])
+    """
+    table = as_table(_two_dimensional(confidence), argument="confidence")
+    known = as_responses(_two_dimensional(correctness), argument="correctness")
+    check_binary(known, argument="correctness")
+    stated = numbers(table, argument="confidence")
+    _check_probabilities(stated, table.models, table.questions)
+    if stated.shape != known.codes.shape:
+        msg = (
+            f"confidence has {stated.shape[0]} models x {stated.shape[1]} questions, but "
+            f"correctness has {known.n_models} x {known.n_questions}: both need one value per "
+            "model and question (NaN where unknown)"
+        )
+        raise ShapeError(msg)
+    rows = reorder("model", known.models, like=table.models)
+    columns = reorder("question", known.questions, like=table.questions)
+    right, missing = known.codes == 1, known.missing
+    if rows is not None:
+        right, missing = right[rows], missing[rows]
+    if columns is not None:
+        right, missing = right[:, columns], missing[:, columns]
+    n_questions = stated.shape[1]
+    return StatedAnswers(
+        confidence=stated,
+        correct=right & ~missing,
+        present=np.isfinite(stated) & ~missing,
+        weights=np.ones(n_questions)
+        if weights is None
+        else check_weights(_in_order(weights, table.questions, "weights"), n_questions),
+        clusters=None if clusters is None else cluster_codes(clusters, table.questions),
+        models=table.models,
+        questions=table.questions,
+    )
+
+
+def cluster_codes(clusters: Any, questions: Labels) -> IntArray:
+    """Return the cluster of each question as a number from zero, in order of first appearance.
+
+    Raises
+    ------
+    ShapeError
+        If there is not one label per question.
+    LabelError
+        If a label is missing.
+
+    Examples
+    --------
+    >>> cluster_codes(["b", "a", "b"], ("q1", "q2", "q3"))
+    array([0, 1, 0])
+    """
+    labels = _in_order(clusters, questions, "clusters")
+    found = labels.tolist() if hasattr(labels, "tolist") else list(labels)
+    if len(found) != len(questions):
+        msg = f"clusters holds {len(found)} labels for {len(questions)} questions: pass one each"
+        raise ShapeError(msg)
+    for question, label in zip(questions, found, strict=True):
+        if label is None or (isinstance(label, float) and np.isnan(label)):
+            msg = f"question {question!r} has no cluster: give it one of its own"
+            raise LabelError(msg)
+    number: dict[Any, int] = {}
+    return np.array([number.setdefault(label, len(number)) for label in found], dtype=np.int64)
+
+
+def _two_dimensional(data: Any) -> Any:
+    """Let a vector stand for one model."""
+    if hasattr(data, "ndim") or not isinstance(data, list | tuple):
+        is_row = getattr(data, "ndim", 2) == 1
+        return np.asarray(data)[None, :] if is_row else data
+    flat = bool(data) and not any(isinstance(row, list | tuple | np.ndarray) for row in data)
+    return [data] if flat else data
+
+
+def _in_order(values: Any, questions: Labels, argument: str) -> Any:
+    """Put a Series whose index holds the questions in their order."""
+    if not hasattr(values, "reindex") or set(values.index) != set(questions):
+        return values
+    if not values.index.is_unique:
+        msg = f"{argument} names a question more than once"
+        raise LabelError(msg)
+    return values.reindex(list(questions)).to_numpy()
+
+
+def _check_probabilities(stated: FloatArray, models: Labels, questions: Labels) -> None:
+    with np.errstate(invalid="ignore"):
+        bad = (stated < 0.0) | (stated > 1.0)
+    if not bad.any():
+        return
+    row, column = (int(place) for place in np.argwhere(bad)[0])
+    value = float(stated[row, column])
+    top = float(np.nanmax(stated))
+    scale = next((unit for unit in (10, 100) if top <= unit), None)
+    advice = f"divide by {scale}" if scale and np.nanmin(stated) >= 0 else "rescale it"
+    msg = (
+        f"confidence: model {models[row]!r}, question {questions[column]!r} holds {value:g}, but "
+        f"a stated confidence is a probability inside [0, 1]: {advice}"
+    )
+    raise CodeError(msg)

@@ -1,0 +1,79 @@
+"""The table from which every metric is computed: correct and wrong answers per confidence."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.calibration.stated import StatedAnswers
+from psychollm.kernels.tally import tally_resamples
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Tally:
+    """The distinct confidences of one model and its answers at each of them.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> tally = tallies(stated_answers([0.5, 0.9, 0.5], [0, 1, 1]))[0]
+    >>> tally.values, tally.correct, tally.wrong
+    (array([0.5, 0.9]), array([1., 1.]), array([1., 0.]))
+    """
+
+    values: FloatArray  # (groups,) distinct confidences, increasing
+    correct: FloatArray  # (groups,) weighted number of correct answers
+    wrong: FloatArray  # (groups,) weighted number of wrong answers
+    n: int  # answers
+    question: IntArray  # (n,) the column of each answer, in order of confidence
+    group: IntArray  # (n,) the place of its confidence among `values`
+    right: BoolArray  # (n,) whether it was correct
+
+    def resampled(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return correct and wrong answers (resamples, groups) for counts per question.
+
+        Examples
+        --------
+        >>> from psychollm.calibration.stated import stated_answers
+        >>> tally = tallies(stated_answers([0.5, 0.9, 0.5], [0, 1, 1]))[0]
+        >>> tally.resampled(np.array([[2.0, 1.0, 0.0]]))
+        (array([[0., 1.]]), array([[2., 0.]]))
+        """
+        shape = (counts.shape[0], self.values.size)
+        correct, wrong = np.empty(shape), np.empty(shape)
+        tally_resamples(counts, self.question, self.group, self.right, correct, wrong)
+        return correct, wrong
+
+
+def tallies(answers: StatedAnswers) -> list[Tally]:
+    """Return the tally of every model.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> len(tallies(stated_answers([[0.5, 0.9], [1.0, 1.0]], [[0, 1], [1, 1]])))
+    2
+    """
+    return [_tally(answers, row) for row in range(len(answers.models))]
+
+
+def _tally(answers: StatedAnswers, row: int) -> Tally:
+    here = np.flatnonzero(answers.present[row])
+    values, group = np.unique(answers.confidence[row, here], return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    question, group = here[order], group[order].astype(np.int64)
+    right = answers.correct[row, question]
+    weight = answers.weights[question]
+    return Tally(
+        values=values,
+        correct=_sums(group, weight * right, values.size),
+        wrong=_sums(group, weight * ~right, values.size),
+        n=here.size,
+        question=question,
+        group=group,
+        right=right,
+    )
+
+
+def _sums(group: IntArray, weight: FloatArray, n: int) -> FloatArray:
+    return np.asarray(np.bincount(group, weight, minlength=n), dtype=np.float64)

@@ -1,0 +1,136 @@
+"""One number per model with its uncertainty: what every metric returns."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_fraction
+from psychollm._base.errors import LabelError, OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.estimates.difference import Difference, paired_contrast
+from psychollm.estimates.reasons import Reason
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Estimate(Result):
+    """One number per model, its interval, and why it is undefined where it is.
+
+    Where the resamples are kept, they are the same questions for every model, so that
+    `difference` is paired: the difficulty of the questions cancels.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.confusion import confusion
+    >>> confusion([[1, 1, 0, 0]], [[1, 0, 0, 0]]).precision.to_frame().round(3)
+       model  value     se  lower  upper    n flag
+    0      0    0.5  0.354  0.095  0.905  2.0
+    """
+
+    name: str
+    value: FloatArray  # (models,) NaN where undefined
+    se: FloatArray  # (models,) standard errors, NaN where undefined
+    interval: FloatArray  # (models, 2) lower and upper bound
+    n: FloatArray  # (models,) observations behind the value
+    flags: tuple[Reason, ...]  # (models,) why it is undefined, or what qualifies it
+    method: str  # of the interval
+    level: float
+    labels: tuple[Any, ...]  # (models,)
+    axis: str = "model"  # what the labels name
+    _draws: FloatArray | None = None  # (resamples, models)
+
+    @property
+    def draws(self) -> FloatArray:
+        """Values in the resamples, the same questions for every model (resamples, models).
+
+        Raises
+        ------
+        OptionError
+            If the interval was made without resamples.
+        """
+        if self._draws is None:
+            msg = (
+                f"{self.name} was computed without resamples ({self.method}): take it from "
+                "calibration_panel, or pass n_bootstrap=2000 where the function offers it"
+            )
+            raise OptionError(msg)
+        return self._draws
+
+    def difference(self, first: Any, second: Any, *, level: float | None = None) -> Difference:
+        """Return the paired difference of two models.
+
+        Parameters
+        ----------
+        first, second : hashable
+            Labels of the models.
+        level : float, optional
+            Coverage; that of the estimate by default.
+
+        Returns
+        -------
+        Difference
+            The value of `first` minus that of `second`.
+
+        Raises
+        ------
+        LabelError
+            If a model is not in the estimate.
+        OptionError
+            If the interval was made without resamples.
+
+        Examples
+        --------
+        >>> from psychollm.calibration import brier
+        >>> score = brier([[0.9, 0.2, 0.7], [0.5, 0.5, 0.5]], [[1, 0, 1], [1, 0, 1]], rng=0)
+        >>> round(score.difference(0, 1).value, 4)
+        -0.2033
+        """
+        i, j = self.place(first), self.place(second)
+        return paired_contrast(
+            self.name,
+            (first, second),
+            (float(self.value[i]), float(self.value[j])),
+            self.draws[:, [i, j]],
+            level=check_fraction("level", self.level if level is None else level),
+        )
+
+    def place(self, label: Any) -> int:
+        """Return the position of a model.
+
+        Raises
+        ------
+        LabelError
+            If it is not there.
+        """
+        try:
+            return self.labels.index(label)
+        except ValueError as error:
+            known = ", ".join(repr(known) for known in self.labels[:5])
+            more = ", ..." if len(self.labels) > 5 else ""
+            msg = f"{label!r} is no {self.axis} of this estimate: it holds {known}{more}"
+            raise LabelError(msg) from error
+
+    @property
+    def defined(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+        """Where there is a value (models,)."""
+        return np.asarray(np.isfinite(self.value), dtype=np.bool_)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                self.axis: list(self.labels),
+                "value": self.value,
+                "se": self.se,
+                "lower": self.interval[:, 0],
+                "upper": self.interval[:, 1],
+                "n": self.n,
+                "flag": [str(flag) for flag in self.flags],
+            }
+        )

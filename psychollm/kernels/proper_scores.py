@@ -1,0 +1,34 @@
+r"""Brier and logarithmic score of resampled tallies.
+
+With C correct and W wrong answers at confidence u, and n of all answers,
+
+.. math:: \text{BS} = \frac1n \sum_g C_g (1 - u_g)^2 + W_g u_g^2, \qquad
+          \text{LS} = -\frac1n \sum_g C_g \ln u_g + W_g \ln(1 - u_g).                     \quad (1)
+
+Both are a mean of one loss for a correct answer and one for a wrong answer at each confidence.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychollm.kernels._jit import njit
+
+
+@njit
+def mean_losses(
+    if_correct: NDArray[np.float64],
+    if_wrong: NDArray[np.float64],
+    correct: NDArray[np.float64],
+    wrong: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Fill `out` (resamples,) with means (1) of losses (groups,) over (resamples, groups).
+
+    NaN where a resample holds no answer.
+    """
+    for row in range(correct.shape[0]):
+        total, n = 0.0, 0.0
+        for g in range(if_correct.size):
+            total += correct[row, g] * if_correct[g] + wrong[row, g] * if_wrong[g]
+            n += correct[row, g] + wrong[row, g]
+        out[row] = total / n if n > 0.0 else np.nan

@@ -1,0 +1,39 @@
+r"""How many answers at each stated confidence were correct, and how many wrong, per resample.
+
+Every metric of confidence against correctness is a function of this table alone: with the
+distinct confidences :math:`u_1 < u_2 < \dots` of one model, :math:`C_g` correct and :math:`W_g`
+wrong answers at :math:`u_g`. A resample of questions changes the counts and not the values, so
+that a thousand resamples cost a thousand sums and no sorting; and the order of questions with the
+same confidence cannot matter.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychollm.kernels._jit import njit
+
+
+@njit
+def tally_resamples(
+    counts: NDArray[np.float64],
+    question: NDArray[np.int64],
+    group: NDArray[np.int64],
+    right: NDArray[np.bool_],
+    correct: NDArray[np.float64],
+    wrong: NDArray[np.float64],
+) -> None:
+    """Fill `correct` and `wrong` (resamples, groups) with sums of `counts` (resamples, questions).
+
+    `question`, `group` and `right` hold, for each answer of the model, its column, the place of
+    its confidence among the distinct ones, and whether it was correct.
+    """
+    for row in range(counts.shape[0]):
+        for g in range(correct.shape[1]):
+            correct[row, g] = 0.0
+            wrong[row, g] = 0.0
+        for answer in range(question.size):
+            weight = counts[row, question[answer]]
+            if right[answer]:
+                correct[row, group[answer]] += weight
+            else:
+                wrong[row, group[answer]] += weight

@@ -1,0 +1,65 @@
+"""What may and may not be passed as stated confidence."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm.calibration.stated import stated_answers
+
+
+def test_labels_are_matched() -> None:
+    confidence = pd.DataFrame([[0.1, 0.9], [0.3, 0.4]], index=["a", "b"], columns=["x", "y"])
+    correct = pd.DataFrame([[1, 0], [0, 1]], index=["b", "a"], columns=["y", "x"])
+    answers = stated_answers(confidence, correct)
+    assert answers.models == ("a", "b")
+    assert answers.correct.tolist() == [[True, False], [False, True]]
+
+
+def test_a_vector_is_one_model() -> None:
+    for vector in ([0.5, 1.0], np.array([0.5, 1.0]), pd.Series([0.5, 1.0])):
+        assert stated_answers(vector, [1, 0]).confidence.tolist() == [[0.5, 1.0]]
+
+
+def test_what_is_missing_in_either_is_left_out() -> None:
+    answers = stated_answers([[0.5, np.nan, 0.2]], [[1, 1, np.nan]])
+    assert answers.present.tolist() == [[True, False, False]]
+
+
+def test_all_missing_is_not_an_error() -> None:
+    assert stated_answers([[np.nan, np.nan]], [[1, 0]]).n.tolist() == [0.0]
+
+
+def test_clusters_and_weights_follow_the_questions() -> None:
+    confidence = pd.DataFrame([[0.1, 0.9]], columns=["x", "y"])
+    correct = pd.DataFrame([[0, 1]], columns=["x", "y"])
+    answers = stated_answers(
+        confidence,
+        correct,
+        clusters=pd.Series(["late", "early"], index=["y", "x"]),
+        weights=pd.Series([3.0, 1.0], index=["y", "x"]),
+    )
+    assert answers.clusters is not None
+    assert answers.clusters.tolist() == [0, 1]
+    assert answers.weights.tolist() == [0.5, 1.5]
+
+
+@pytest.mark.parametrize(
+    ("confidence", "correct", "options", "error", "message"),
+    [
+        ([[0.5, 1.2]], [[1, 0]], {}, CodeError, "question 1 holds 1.2.*divide by 10"),
+        ([[50, 99]], [[1, 0]], {}, CodeError, "question 0 holds 50.*divide by 100"),
+        ([[-0.1, 0.5]], [[1, 0]], {}, CodeError, "question 0 holds -0.1.*rescale"),
+        ([[np.inf, 0.5]], [[1, 0]], {}, CodeError, "infinity"),
+        ([[0.5, 0.5]], [[1, 2]], {}, CodeError, "correctness.*has code 2"),
+        ([[0.5, 0.5]], [[1, 0, 1]], {}, ShapeError, "1 models x 2 questions.*1 x 3"),
+        ([[0.5, 0.5]], [[1, 0]], {"weights": [1, np.inf]}, OptionError, "weights.1. = inf"),
+        ([[0.5, 0.5]], [[1, 0]], {"weights": [1, -1]}, OptionError, "not negative"),
+        ([[0.5, 0.5]], [[1, 0]], {"weights": [1]}, OptionError, r"one number per question \(2\)"),
+        ([[0.5, 0.5]], [[1, 0]], {"clusters": ["a"]}, ShapeError, "1 labels for 2 questions"),
+        ([[0.5, 0.5]], [[1, 0]], {"clusters": ["a", None]}, LabelError, "question 1 has no"),
+    ],
+)
+def test_bad_input_is_named(confidence, correct, options, error, message) -> None:
+    with pytest.raises(error, match=message):
+        stated_answers(confidence, correct, **options)

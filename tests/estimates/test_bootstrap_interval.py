@@ -1,0 +1,63 @@
+"""Intervals from draws against SciPy's bootstrap and against closed forms."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from psychollm.estimates.bootstrap_interval import (
+    basic_interval,
+    bca_interval,
+    percentile_interval,
+)
+from psychollm.estimates.resampling import left_out_counts, resample_counts
+
+
+@pytest.mark.parametrize("method", ["percentile", "basic", "BCa"])
+def test_bounds_are_those_of_scipy(method: str) -> None:
+    rng = np.random.default_rng(3)
+    sample = rng.exponential(size=60)
+    found = stats.bootstrap(
+        (sample,), np.mean, n_resamples=4000, method=method, rng=rng, confidence_level=0.9
+    )
+    value, draws = np.array([sample.mean()]), found.bootstrap_distribution[:, None]
+    left_out = (sample.sum() - sample)[:, None] / 59
+    bounds = {
+        "percentile": lambda: percentile_interval(draws, 0.9),
+        "basic": lambda: basic_interval(value, draws, 0.9),
+        "BCa": lambda: bca_interval(value, draws, left_out, 0.9),
+    }[method]()[0]
+    # SciPy counts the share of draws below without a half for ties: none occur here.
+    assert bounds == pytest.approx(list(found.confidence_interval), rel=1e-3)
+
+
+def test_undefined_draws_are_left_out_and_undefined_values_stay_so() -> None:
+    draws = np.stack([np.r_[np.arange(99.0), np.nan], np.full(100, np.nan)], axis=1)
+    bounds = bca_interval(np.array([49.0, np.nan]), draws, np.ones((5, 2)), 0.9)
+    assert np.isfinite(bounds[0]).all()
+    assert np.isnan(bounds[1]).all()
+
+
+def test_a_block_jackknife_keeps_the_skewness() -> None:
+    sample = np.random.default_rng(1).exponential(size=6000)
+    counts = left_out_counts(sample.size)
+    assert counts.shape == (200, 6000)
+    means = counts @ sample / counts.sum(axis=1)
+    u = means.mean() - means
+    acceleration = (u**3).sum() / (6 * (u**2).sum() ** 1.5)
+    # skewness 2 of the exponential: a = 2 / (6 sqrt(n)) = 0.0043; noise of 200 blocks 0.003
+    assert acceleration == pytest.approx(2 / (6 * np.sqrt(6000)), abs=0.01)
+
+
+def test_clusters_are_drawn_whole() -> None:
+    clusters = np.array([0, 0, 1, 2, 2, 2])
+    seeds = np.stack([np.arange(50, dtype=np.uint64)] * 2, axis=1)
+    counts = resample_counts(seeds, 6, clusters)
+    for cluster in range(3):
+        own = counts[:, clusters == cluster]
+        assert (own == own[:, :1]).all()
+    assert (counts[:, [0, 2, 3]].sum(axis=1) == 3).all()
+
+
+def test_clusters_of_one_question_are_the_plain_bootstrap() -> None:
+    seeds = np.stack([np.arange(5, dtype=np.uint64)] * 2, axis=1)
+    assert (resample_counts(seeds, 7, np.arange(7)) == resample_counts(seeds, 7)).all()
