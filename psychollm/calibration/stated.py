@@ -9,11 +9,9 @@ from psychollm._base.checks import check_weights
 from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.coerce import check_binary
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, reorder
-from psychollm.data.responses import as_responses
-from psychollm.data.table import as_table
+from psychollm.data.table import Table, as_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,7 +26,7 @@ class StatedAnswers(Result):
     """
 
     confidence: FloatArray  # (models, questions) inside [0, 1], NaN where missing
-    correct: BoolArray  # (models, questions) False where missing
+    correct: FloatArray  # (models, questions) 1 or 0, or the chance of being correct
     present: BoolArray  # (models, questions) both are known
     weights: FloatArray  # (questions,) with mean one
     clusters: IntArray | None  # (questions,) numbered from zero
@@ -57,8 +55,9 @@ def stated_answers(
         Stated probabilities of being correct, inside [0, 1]; yes/no answers are 1 and 0. A vector
         is one model.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong. Either may be missing (NaN); it is put in the order of
-        `confidence`.
+        1 = correct, 0 = wrong; a share between them is the chance of being correct, where an
+        answer was drawn from several. Either table may hold missing values (NaN); correctness is
+        put in the order of `confidence`.
     clusters : array_like (questions,), optional
         What each question belongs to (a passage, a template): any hashable labels. A Series is
         put in the order of the questions.
@@ -68,8 +67,7 @@ def stated_answers(
     Raises
     ------
     CodeError
-        If a confidence lies outside [0, 1] or correctness is not binary: model and question are
-        named.
+        If a confidence or a correctness lies outside [0, 1]: model and question are named.
     ShapeError, LabelError
         If the tables, or clusters, do not match.
     OptionError
@@ -81,29 +79,14 @@ def stated_answers(
     array([0, 0])
     """
     table = as_table(_two_dimensional(confidence), argument="confidence")
-    known = as_responses(_two_dimensional(correctness), argument="correctness")
-    check_binary(known, argument="correctness")
     stated = numbers(table, argument="confidence")
-    _check_probabilities(stated, table.models, table.questions)
-    if stated.shape != known.codes.shape:
-        msg = (
-            f"confidence has {stated.shape[0]} models x {stated.shape[1]} questions, but "
-            f"correctness has {known.n_models} x {known.n_questions}: both need one value per "
-            "model and question (NaN where unknown)"
-        )
-        raise ShapeError(msg)
-    rows = reorder("model", known.models, like=table.models)
-    columns = reorder("question", known.questions, like=table.questions)
-    right, missing = known.codes == 1, known.missing
-    if rows is not None:
-        right, missing = right[rows], missing[rows]
-    if columns is not None:
-        right, missing = right[:, columns], missing[:, columns]
+    _check_probabilities(stated, table, "confidence", "a stated confidence is a probability")
+    correct = _correctness(correctness, table)
     n_questions = stated.shape[1]
     return StatedAnswers(
         confidence=stated,
-        correct=right & ~missing,
-        present=np.isfinite(stated) & ~missing,
+        correct=np.nan_to_num(correct, nan=0.0),
+        present=np.isfinite(stated) & np.isfinite(correct),
         weights=np.ones(n_questions)
         if weights is None
         else check_weights(_in_order(weights, table.questions, "weights"), n_questions),
@@ -160,18 +143,35 @@ def _in_order(values: Any, questions: Labels, argument: str) -> Any:
     return values.reindex(list(questions)).to_numpy()
 
 
-def _check_probabilities(stated: FloatArray, models: Labels, questions: Labels) -> None:
+def _correctness(correctness: Any, like: Table) -> FloatArray:
+    """Return correctness (models, questions) in the order of the table of confidences."""
+    known = as_table(_two_dimensional(correctness), argument="correctness")
+    correct = numbers(known, argument="correctness")
+    _check_probabilities(correct, known, "correctness", "an answer is correct (1) or wrong (0)")
+    if correct.shape != like.values.shape:
+        msg = (
+            f"confidence has {like.values.shape[0]} models x {like.values.shape[1]} questions, "
+            f"but correctness has {correct.shape[0]} x {correct.shape[1]}: both need one value "
+            "per model and question (NaN where unknown)"
+        )
+        raise ShapeError(msg)
+    rows = reorder("model", known.models, like=like.models)
+    columns = reorder("question", known.questions, like=like.questions)
+    correct = correct if rows is None else correct[rows]
+    return correct if columns is None else correct[:, columns]
+
+
+def _check_probabilities(values: FloatArray, table: Table, argument: str, rule: str) -> None:
     with np.errstate(invalid="ignore"):
-        bad = (stated < 0.0) | (stated > 1.0)
+        bad = (values < 0.0) | (values > 1.0)
     if not bad.any():
         return
     row, column = (int(place) for place in np.argwhere(bad)[0])
-    value = float(stated[row, column])
-    top = float(np.nanmax(stated))
+    top = float(np.nanmax(values))
     scale = next((unit for unit in (10, 100) if top <= unit), None)
-    advice = f"divide by {scale}" if scale and np.nanmin(stated) >= 0 else "rescale it"
+    advice = f"divide by {scale}" if scale and np.nanmin(values) >= 0 else "rescale it"
     msg = (
-        f"confidence: model {models[row]!r}, question {questions[column]!r} holds {value:g}, but "
-        f"a stated confidence is a probability inside [0, 1]: {advice}"
+        f"{argument}: model {table.models[row]!r}, question {table.questions[column]!r} holds "
+        f"{values[row, column]:g}, but {rule} inside [0, 1]: {advice}"
     )
     raise CodeError(msg)

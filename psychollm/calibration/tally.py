@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.stated import StatedAnswers
 from psychollm.kernels.tally import tally_resamples
 
@@ -27,7 +27,7 @@ class Tally:
     n: int  # answers
     question: IntArray  # (n,) the column of each answer, in order of confidence
     group: IntArray  # (n,) the place of its confidence among `values`
-    right: BoolArray  # (n,) whether it was correct
+    right: FloatArray  # (n,) 1 where it was correct, 0 where wrong, or the chance of it
 
     def resampled(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return correct and wrong answers (resamples, groups) for counts per question.
@@ -67,7 +67,7 @@ def _tally(answers: StatedAnswers, row: int) -> Tally:
     return Tally(
         values=values,
         correct=_sums(group, weight * right, values.size),
-        wrong=_sums(group, weight * ~right, values.size),
+        wrong=_sums(group, weight - weight * right, values.size),
         n=here.size,
         question=question,
         group=group,

@@ -18,14 +18,14 @@ def tally_resamples(
     counts: NDArray[np.float64],
     question: NDArray[np.int64],
     group: NDArray[np.int64],
-    right: NDArray[np.bool_],
+    right: NDArray[np.float64],
     correct: NDArray[np.float64],
     wrong: NDArray[np.float64],
 ) -> None:
     """Fill `correct` and `wrong` (resamples, groups) with sums of `counts` (resamples, questions).
 
     `question`, `group` and `right` hold, for each answer of the model, its column, the place of
-    its confidence among the distinct ones, and whether it was correct.
+    its confidence among the distinct ones, and 1 where it was correct (or the chance that it is).
     """
     for row in range(counts.shape[0]):
         for g in range(correct.shape[1]):
@@ -33,7 +33,6 @@ def tally_resamples(
             wrong[row, g] = 0.0
         for answer in range(question.size):
             weight = counts[row, question[answer]]
-            if right[answer]:
-                correct[row, group[answer]] += weight
-            else:
-                wrong[row, group[answer]] += weight
+            hits = weight * right[answer]
+            correct[row, group[answer]] += hits
+            wrong[row, group[answer]] += weight - hits

@@ -13,7 +13,7 @@ def test_labels_are_matched() -> None:
     correct = pd.DataFrame([[1, 0], [0, 1]], index=["b", "a"], columns=["y", "x"])
     answers = stated_answers(confidence, correct)
     assert answers.models == ("a", "b")
-    assert answers.correct.tolist() == [[True, False], [False, True]]
+    assert answers.correct.tolist() == [[1.0, 0.0], [0.0, 1.0]]
 
 
 def test_a_vector_is_one_model() -> None:
@@ -51,7 +51,13 @@ def test_clusters_and_weights_follow_the_questions() -> None:
         ([[50, 99]], [[1, 0]], {}, CodeError, "question 0 holds 50.*divide by 100"),
         ([[-0.1, 0.5]], [[1, 0]], {}, CodeError, "question 0 holds -0.1.*rescale"),
         ([[np.inf, 0.5]], [[1, 0]], {}, CodeError, "infinity"),
-        ([[0.5, 0.5]], [[1, 2]], {}, CodeError, "correctness.*has code 2"),
+        (
+            [[0.5, 0.5]],
+            [[1, 2]],
+            {},
+            CodeError,
+            "correctness: .*question 1 holds 2, but an answer",
+        ),
         ([[0.5, 0.5]], [[1, 0, 1]], {}, ShapeError, "1 models x 2 questions.*1 x 3"),
         ([[0.5, 0.5]], [[1, 0]], {"weights": [1, np.inf]}, OptionError, "weights.1. = inf"),
         ([[0.5, 0.5]], [[1, 0]], {"weights": [1, -1]}, OptionError, "not negative"),
