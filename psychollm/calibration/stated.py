@@ -78,7 +78,7 @@ def stated_answers(
     >>> stated_answers([0.5, 1.0], [0, 1], clusters=["a", "a"]).clusters
     array([0, 0])
     """
-    table = as_table(_two_dimensional(confidence), argument="confidence")
+    table = as_table(two_dimensional(confidence), argument="confidence")
     stated = numbers(table, argument="confidence")
     _check_probabilities(stated, table, "confidence", "a stated confidence is a probability")
     correct = _correctness(correctness, table)
@@ -124,8 +124,14 @@ def cluster_codes(clusters: Any, questions: Labels) -> IntArray:
     return np.array([number.setdefault(label, len(number)) for label in found], dtype=np.int64)
 
 
-def _two_dimensional(data: Any) -> Any:
-    """Let a vector stand for one model."""
+def two_dimensional(data: Any) -> Any:
+    """Let a vector stand for one model.
+
+    Examples
+    --------
+    >>> two_dimensional([0.5, 1.0])
+    [[0.5, 1.0]]
+    """
     if hasattr(data, "ndim") or not isinstance(data, list | tuple):
         is_row = getattr(data, "ndim", 2) == 1
         return np.asarray(data)[None, :] if is_row else data
@@ -145,7 +151,7 @@ def _in_order(values: Any, questions: Labels, argument: str) -> Any:
 
 def _correctness(correctness: Any, like: Table) -> FloatArray:
     """Return correctness (models, questions) in the order of the table of confidences."""
-    known = as_table(_two_dimensional(correctness), argument="correctness")
+    known = as_table(two_dimensional(correctness), argument="correctness")
     correct = numbers(known, argument="correctness")
     _check_probabilities(correct, known, "correctness", "an answer is correct (1) or wrong (0)")
     if correct.shape != like.values.shape:

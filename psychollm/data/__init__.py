@@ -5,6 +5,7 @@ from psychollm.data.examples import Example, load_example
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.readers import read_responses
 from psychollm.data.responses import Responses, as_responses
+from psychollm.data.sampled import SampledAnswers
 from psychollm.data.screen import Screen, validity_screen
 from psychollm.data.simulate import Simulated, simulate_factor
 from psychollm.data.simulate_study import SimulatedStudy, StudyTruth, simulate_study
@@ -14,6 +15,7 @@ __all__ = [
     "Example",
     "PairCounts",
     "Responses",
+    "SampledAnswers",
     "Screen",
     "Simulated",
     "SimulatedStudy",

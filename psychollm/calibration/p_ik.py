@@ -1,0 +1,188 @@
+"""P(IK), "I know": correctness predicted from the question alone, before any answer.
+
+A logistic regression from features of the question (a hidden state of the model, an embedding of
+the text) to correctness, scored out of sample: questions of one group are never on both sides of a
+split. What the probe must beat is the trivial forecast that knows the model's accuracy and nothing
+of the question, so both are given.
+
+References
+----------
+Kadavath, S., et al. (2022). Language models (mostly) know what they know. arXiv:2207.05221.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count
+from psychollm._base.errors import CodeError, OptionError, ShapeError
+from psychollm._base.optional import require
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.calibration.stated import (
+    StatedAnswers,
+    cluster_codes,
+    stated_answers,
+    two_dimensional,
+)
+from psychollm.data.labels import Labels
+from psychollm.data.table import as_table
+from psychollm.estimates.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Foreknowledge(Result):
+    """Out-of-sample probabilities of being correct, from the question alone.
+
+    `confidence` goes into every metric of confidence against correctness.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> features = rng.normal(size=(200, 3))
+    >>> correct = (features[:, 0] + rng.normal(size=200) > 0).astype(float)
+    >>> found = p_ik(features, correct)
+    >>> found.confidence.shape, found.folds
+    ((1, 200), 5)
+    """
+
+    confidence: FloatArray  # (models, questions) out of sample, NaN where correctness is unknown
+    baseline: FloatArray  # (models, questions) accuracy in the training folds: knows no question
+    fold: IntArray  # (questions,) the fold in which each question was predicted
+    folds: int
+    penalty: float  # inverse strength of the ridge penalty, scikit-learn's C
+    flags: tuple[Reason, ...]  # (models,)
+    models: Labels
+    questions: Labels
+
+
+def p_ik(
+    features: Any,
+    correctness: Any,
+    *,
+    groups: Any = None,
+    folds: int = 5,
+    penalty: float = 1.0,
+) -> Foreknowledge:
+    """Predict correctness from features of the questions, out of sample.
+
+    Needs scikit-learn (extra ``text``).
+
+    Parameters
+    ----------
+    features : array_like (questions, features) or (models, questions, features)
+        What is known of a question before it is answered; standardised within each training fold.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct; a share is the chance of being correct (several samples per question).
+    groups : array_like (questions,), optional
+        Questions of one group (a passage, a topic) stay on one side of every split.
+    folds : int
+        Number of splits.
+    penalty : float
+        Inverse strength of the ridge penalty, as scikit-learn's ``C``.
+
+    Returns
+    -------
+    Foreknowledge
+        NaN with a reason where a training fold holds one class only.
+
+    Raises
+    ------
+    ShapeError
+        If features do not match the questions.
+    CodeError
+        If features are not finite.
+    OptionError
+        If there are fewer groups than folds.
+    MissingPackageError
+        If scikit-learn is not installed.
+    """
+    selection = require("sklearn.model_selection", extra="text", purpose="p_ik")
+    table = as_table(two_dimensional(correctness), argument="correctness")
+    answers = stated_answers(np.zeros(table.values.shape), table.values)
+    n_models, n_questions = answers.correct.shape
+    known = _features(features, n_models, n_questions)
+    labels = table.questions
+    codes = np.arange(n_questions) if groups is None else cluster_codes(groups, labels)
+    n_groups = int(codes.max()) + 1
+    if check_count("folds", folds, low=2) > n_groups:
+        msg = f"folds={folds}, but there are only {n_groups} groups of questions: use fewer folds"
+        raise OptionError(msg)
+    fold = np.empty(n_questions, dtype=np.int64)
+    splits = selection.GroupKFold(n_splits=folds).split(codes, groups=codes)
+    for number, (_, held_out) in enumerate(splits):
+        fold[held_out] = number
+    confidence = np.full(answers.correct.shape, np.nan)
+    baseline = confidence.copy()
+    flags = [
+        _fill(confidence[row], baseline[row], known[row], answers, row, fold, penalty)
+        for row in range(n_models)
+    ]
+    return Foreknowledge(
+        confidence=confidence,
+        baseline=baseline,
+        fold=fold,
+        folds=folds,
+        penalty=float(penalty),
+        flags=tuple(flags),
+        models=table.models,
+        questions=labels,
+    )
+
+
+def _features(features: Any, n_models: int, n_questions: int) -> FloatArray:
+    known = np.asarray(features, dtype=np.float64)
+    if known.ndim == 2:
+        known = np.broadcast_to(known, (n_models, *known.shape))
+    if known.ndim != 3 or known.shape[:2] != (n_models, n_questions):
+        msg = (
+            f"features has shape {np.shape(features)}: pass (questions, features) or (models, "
+            f"questions, features) for {n_models} models and {n_questions} questions"
+        )
+        raise ShapeError(msg)
+    bad = np.argwhere(~np.isfinite(known))
+    if bad.size:
+        msg = f"features of question number {int(bad[0][1]) + 1} are not finite: fill or drop them"
+        raise CodeError(msg)
+    return known
+
+
+def _fill(
+    confidence: FloatArray,
+    baseline: FloatArray,
+    features: FloatArray,
+    answers: StatedAnswers,
+    row: int,
+    fold: IntArray,
+    penalty: float,
+) -> Reason:
+    """Fill the two forecasts of one model, fold by fold; return why they are undefined."""
+    correct, present = answers.correct[row], answers.present[row]
+    if not present.any():
+        return Reason.NO_ANSWERS
+    for number in np.unique(fold):
+        train, test = present & (fold != number), present & (fold == number)
+        share = correct[train].mean() if train.any() else np.nan
+        if not 0.0 < share < 1.0:
+            confidence[:], baseline[:] = np.nan, np.nan
+            return Reason.NO_WRONG if share >= 1.0 else Reason.NO_CORRECT
+        baseline[test] = share
+        if test.any():
+            model = _fitted(features[train], correct[train], penalty)
+            confidence[test] = model.predict_proba(features[test])[:, 1]
+    return Reason.NONE
+
+
+def _fitted(features: FloatArray, correct: FloatArray, penalty: float) -> Any:
+    """Fit on each question twice: as correct and as wrong, weighted by the chance of each."""
+    linear = require("sklearn.linear_model", extra="text", purpose="p_ik")
+    pipeline = require("sklearn.pipeline", extra="text", purpose="p_ik")
+    scaling = require("sklearn.preprocessing", extra="text", purpose="p_ik")
+    rows = np.concatenate([np.flatnonzero(correct > 0), np.flatnonzero(correct < 1)])
+    outcome = np.repeat([1, 0], [(correct > 0).sum(), (correct < 1).sum()])
+    weight = np.where(outcome == 1, correct[rows], 1.0 - correct[rows])
+    model = pipeline.make_pipeline(
+        scaling.StandardScaler(), linear.LogisticRegression(C=penalty, max_iter=1000)
+    )
+    return model.fit(features[rows], outcome, logisticregression__sample_weight=weight)

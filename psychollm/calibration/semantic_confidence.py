@@ -1,0 +1,166 @@
+r"""Confidence read from the agreement of a model's own samples.
+
+Sampled M times, a model answers with its most frequent class of meaning, and the share of that
+class is its confidence (``"same_sample"``). The share is biased upward: the class was chosen
+because it was frequent in this very sample. Counted in the half of the samples that did not choose
+it, averaged over random halves (``"split_sample"``), it is not, but it speaks of a choice made
+from M/2 samples.
+
+Where classes are tied, each is the answer with equal chance: the answer is then correct with a
+chance between 0 and 1, and the metrics of this room take that as it is.
+
+References
+----------
+Nakkiran, P., Bradley, A., Golinski, A., Ndiaye, E., Kirchhof, M., & Williamson, S. (2025). Trained
+on tokens, calibrated on concepts: the emergence of semantic calibration in LLMs. arXiv:2511.04869.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count
+from psychollm._base.errors import InputError
+from psychollm._base.replicate import replicate_seeds
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.data.labels import Labels
+from psychollm.data.sampled import SampledAnswers
+from psychollm.estimates.reasons import Reason
+from psychollm.kernels.semantic import modal_classes, split_shares
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SemanticEstimator: TypeAlias = Literal["same_sample", "split_sample"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SemanticConfidence(Result):
+    """How sure each model is of its most frequent answer, and whether that answer is right.
+
+    `confidence` and `correct` go into every metric of confidence against correctness.
+
+    Examples
+    --------
+    >>> from psychollm.calibration import brier
+    >>> from psychollm.data import SampledAnswers
+    >>> drawn = SampledAnswers.from_array([["a", "a", "b"], ["a", "b", "b"]], gold=["a", "a"])
+    >>> found = semantic_confidence(drawn)
+    >>> found.confidence.round(3), found.correct
+    (array([[0.667, 0.667]]), array([[1., 0.]]))
+    >>> brier(found.confidence, found.correct, rng=0).value.round(3)
+    array([0.278])
+    """
+
+    confidence: FloatArray  # (models, questions) NaN where there are too few samples
+    correct: FloatArray  # (models, questions) chance that the chosen class is right
+    sample_accuracy: FloatArray  # (models, questions) share of right samples
+    agreement: FloatArray  # (models, questions) share of pairs of samples in the same class
+    n_samples: FloatArray  # (models, questions)
+    n_classes: FloatArray  # (models, questions) distinct classes among the samples
+    n_tied: FloatArray  # (models, questions) classes tied for most frequent, 1 if none
+    estimator: SemanticEstimator
+    flags: tuple[Reason, ...]  # (models,)
+    models: Labels
+    questions: Labels
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model and question."""
+        import pandas as pd
+
+        counts = ("n_samples", "n_classes", "n_tied")
+        columns = ("confidence", "correct", "sample_accuracy", "agreement", *counts)
+        index = pd.MultiIndex.from_product(
+            [self.models, self.questions], names=["model", "question"]
+        )
+        table = {name: getattr(self, name).ravel() for name in columns}
+        return pd.DataFrame(table, index=index).reset_index()
+
+
+def semantic_confidence(
+    samples: SampledAnswers,
+    *,
+    estimator: SemanticEstimator = "same_sample",
+    splits: int = 10,
+    rng: RandomState = None,
+) -> SemanticConfidence:
+    """Return each model's confidence in its most frequent answer, question by question.
+
+    Parameters
+    ----------
+    samples : SampledAnswers
+        Classes of meaning (models, questions, samples).
+    estimator : {"same_sample", "split_sample"}
+        Share of the most frequent class in all samples (Sem1), or its share in one half of the
+        samples when chosen in the other, averaged over random halves (Sem2).
+    splits : int
+        Random halves for ``"split_sample"``.
+    rng : Generator, int or None
+        Source of the random halves.
+
+    Returns
+    -------
+    SemanticConfidence
+        A model with one sample per question has confidence 1 by construction: flagged, and NaN
+        with ``"split_sample"``.
+
+    Raises
+    ------
+    OptionError
+        If the estimator does not exist or `splits` is not positive.
+    InputError
+        If `samples` are not `SampledAnswers`.
+    """
+    check_choice("estimator", estimator, SemanticEstimator)
+    check_count("splits", splits)
+    check_samples(samples)
+    shape = samples.codes.shape
+    codes = samples.codes.reshape(-1, shape[2])
+    found = np.empty((len(codes), 7))
+    modal_classes(codes, samples.right.reshape(-1, shape[2]), found)
+    columns = (column.reshape(shape[:2]).copy() for column in found.T)
+    share, correct, n, classes, tied, accuracy, agreement = columns
+    if estimator == "split_sample":
+        halves = np.empty(len(codes))
+        split_shares(codes, replicate_seeds(len(codes), rng), splits, halves)
+        share = halves.reshape(shape[:2])
+    return SemanticConfidence(
+        confidence=share,
+        correct=correct,
+        sample_accuracy=accuracy,
+        agreement=agreement,
+        n_samples=n,
+        n_classes=classes,
+        n_tied=tied,
+        estimator=estimator,
+        flags=sample_flags(n),
+        models=samples.models,
+        questions=samples.questions,
+    )
+
+
+def sample_flags(n: FloatArray) -> tuple[Reason, ...]:
+    """Return what must be said about models by the number of their samples (models, questions).
+
+    Examples
+    --------
+    >>> sample_flags(np.array([[1.0, 1.0], [5.0, 1.0]]))
+    (<Reason.ONE_SAMPLE: 'one sample per question'>, <Reason.NONE: ''>)
+    """
+    most = n.max(axis=1)
+    return tuple(
+        Reason.NO_ANSWERS if top == 0 else Reason.ONE_SAMPLE if top == 1 else Reason.NONE
+        for top in most
+    )
+
+
+def check_samples(samples: object) -> None:
+    """Raise `InputError` unless these are sampled answers."""
+    if not isinstance(samples, SampledAnswers):
+        msg = (
+            f"samples is a {type(samples).__name__}: build SampledAnswers.from_array(classes) or "
+            "SampledAnswers.from_long(frame, question=..., answer=...)"
+        )
+        raise InputError(msg)

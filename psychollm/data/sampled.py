@@ -1,0 +1,244 @@
+"""Several sampled answers to each question, sorted into classes of the same meaning."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from psychollm._base.errors import CodeError, LabelError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import AnyArray, FloatArray, IntArray
+from psychollm.data.labels import Labels, as_labels
+from psychollm.kernels.semantic import number_by_appearance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SampledAnswers(Result):
+    """Sampled answers of several models to the same questions, as classes of meaning.
+
+    Examples
+    --------
+    >>> answers = SampledAnswers.from_array([["Paris", "Paris", "Lyon"]], gold=["Paris"])
+    >>> answers.codes, answers.right
+    (array([[[0, 0, 1]]], dtype=int32), array([[[1., 1., 0.]]]))
+    """
+
+    codes: "np.ndarray[Any, np.dtype[np.int32]]"  # (models, questions, samples), -1 where missing
+    right: FloatArray  # (models, questions, samples) chance of being correct, NaN where unknown
+    loglik: FloatArray  # (models, questions, samples) log-likelihoods in nats, NaN where unknown
+    n_tokens: FloatArray  # (models, questions, samples) lengths, NaN where unknown
+    models: Labels
+    questions: Labels
+
+    @property
+    def n_samples(self) -> IntArray:
+        """Samples of each model for each question (models, questions)."""
+        return np.asarray((self.codes >= 0).sum(axis=2), dtype=np.int64)
+
+    @classmethod
+    def from_array(
+        cls,
+        classes: Any,
+        *,
+        gold: Any = None,
+        correct: Any = None,
+        loglik: Any = None,
+        n_tokens: Any = None,
+        models: Iterable[Any] | None = None,
+        questions: Iterable[Any] | None = None,
+    ) -> Self:
+        """Build from classes (models, questions, samples); without the first axis, of one model.
+
+        Parameters
+        ----------
+        classes : array_like
+            The class of each sample: any labels, compared within a question; None or NaN is a
+            missing sample.
+        gold : array_like (questions,) or (models, questions), optional
+            The class of the right answer: a sample is correct if it is in that class.
+        correct : array_like (models, questions, samples), optional
+            Whether each sample is correct, instead of `gold`.
+        loglik, n_tokens : array_like (models, questions, samples), optional
+            Log-likelihood of each sample in nats, and its length in tokens.
+        models, questions : iterable, optional
+            Labels.
+
+        Raises
+        ------
+        ShapeError
+            If the arrays do not have the same shape.
+        CodeError
+            If a correctness lies outside [0, 1].
+        LabelError
+            If both `gold` and `correct` are given.
+        """
+        cells = _three_dimensional(classes)
+        shape = cells.shape
+        if gold is not None and correct is not None:
+            msg = "gold and correct both say which samples are correct: pass one of them"
+            raise LabelError(msg)
+        ids = _factorized(cells)
+        codes = np.empty((shape[0] * shape[1], shape[2]), dtype=np.int32)
+        number_by_appearance(ids.reshape(-1, shape[2]), codes)
+        right = _numbers(correct, shape, "correct")
+        if gold is not None:
+            right = _matches(cells, gold)
+        with np.errstate(invalid="ignore"):
+            if ((right < 0) | (right > 1)).any():
+                worst = right[(right < 0) | (right > 1)][0]
+                msg = f"correct holds {worst:g}: a sample is correct (1) or wrong (0)"
+                raise CodeError(msg)
+        return cls(
+            codes=codes.reshape(shape),
+            right=np.where(ids >= 0, right, np.nan),
+            loglik=_numbers(loglik, shape, "loglik"),
+            n_tokens=_numbers(n_tokens, shape, "n_tokens"),
+            models=as_labels("model", models, shape[0]),
+            questions=as_labels("question", questions, shape[1]),
+        )
+
+    @classmethod
+    def from_long(
+        cls,
+        frame: "pd.DataFrame",
+        *,
+        question: str,
+        answer: str,
+        model: str | None = None,
+        gold: str | None = None,
+        correct: str | None = None,
+        loglik: str | None = None,
+        n_tokens: str | None = None,
+    ) -> Self:
+        """Build from a table with one row per sample.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row per sample, in order of sampling.
+        question, answer, model, gold, correct, loglik, n_tokens : str
+            Columns: the question's label, the class of the sample, and optionally the model, the
+            class of the right answer, whether the sample is correct, its log-likelihood and its
+            length.
+
+        Raises
+        ------
+        LabelError
+            If a column does not exist or a label is missing.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"q": [7, 7, 8], "a": ["x", "y", "x"]})
+        >>> SampledAnswers.from_long(table, question="q", answer="a").n_samples
+        array([[2, 1]])
+        """
+        asked = {"question": question, "answer": answer, "model": model, "gold": gold}
+        asked |= {"correct": correct, "loglik": loglik, "n_tokens": n_tokens}
+        for argument, name in asked.items():
+            if name is not None and name not in frame.columns:
+                msg = f"{argument}={name!r} is no column: the table holds {list(frame.columns)}"
+                raise LabelError(msg)
+        row, models = _numbered(frame, model)
+        column, questions = _numbered(frame, question)
+        shape = (len(models), len(questions))
+        place = (row, column, _order_within(row * shape[1] + column))
+        depth = int(place[2].max()) + 1
+
+        def spread(name: str | None) -> AnyArray | None:
+            if name is None:
+                return None
+            cells = np.full((*shape, depth), None, dtype=object)
+            cells[place] = frame[name].to_numpy(dtype=object)
+            return cells
+
+        answers = spread(gold)
+        return cls.from_array(
+            spread(answer),
+            gold=None if answers is None else answers[:, :, 0],
+            correct=spread(correct),
+            loglik=spread(loglik),
+            n_tokens=spread(n_tokens),
+            models=models,
+            questions=questions,
+        )
+
+
+def _three_dimensional(classes: Any) -> AnyArray:
+    cells = np.asarray(classes, dtype=object)
+    if cells.ndim == 2:
+        cells = cells[None]
+    if cells.ndim != 3 or not cells.size:
+        msg = (
+            f"classes has shape {cells.shape}: pass (models, questions, samples), or (questions, "
+            "samples) of one model, padded with None where samples are missing"
+        )
+        raise ShapeError(msg)
+    return cells
+
+
+def _factorized(cells: AnyArray) -> IntArray:
+    """Return one number per label, -1 where missing."""
+    import pandas as pd
+
+    codes, _ = pd.factorize(cells.ravel(), use_na_sentinel=True)
+    return np.asarray(codes, dtype=np.int64).reshape(cells.shape)
+
+
+def _matches(cells: AnyArray, gold: Any) -> FloatArray:
+    """Return 1 where a sample is in the class of the right answer, NaN where that is unknown."""
+    import pandas as pd
+
+    answer = np.asarray(gold, dtype=object)
+    if answer.shape not in {cells.shape[:2], cells.shape[1:2]}:
+        msg = (
+            f"gold has shape {answer.shape}: pass one class per question, {cells.shape[1:2]}, or "
+            f"per model and question, {cells.shape[:2]}"
+        )
+        raise ShapeError(msg)
+    answer = np.broadcast_to(answer, cells.shape[:2])[:, :, None]
+    same = np.asarray(cells == answer, dtype=np.float64)
+    return np.where(np.asarray(pd.isna(answer)), np.nan, same)
+
+
+def _numbers(values: Any, shape: tuple[int, ...], argument: str) -> FloatArray:
+    if values is None:
+        return np.full(shape, np.nan)
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"{argument} must be numbers, NaN where unknown"
+        raise CodeError(msg) from error
+    if array.ndim == 2:
+        array = array[None]
+    if array.shape != shape:
+        msg = f"{argument} has shape {array.shape}, but classes has {shape}: pass one per sample"
+        raise ShapeError(msg)
+    return array.copy()
+
+
+def _numbered(frame: "pd.DataFrame", column: str | None) -> tuple[IntArray, list[Any]]:
+    import pandas as pd
+
+    if column is None:
+        return np.zeros(len(frame), dtype=np.int64), [0]
+    codes, labels = pd.factorize(frame[column], use_na_sentinel=True)
+    if not len(codes) or (codes < 0).any():
+        row = int(np.argmin(codes)) + 1 if len(codes) else 0
+        msg = f"column {column!r} has no label in row {row}" if row else "the table has no rows"
+        raise LabelError(msg)
+    return np.asarray(codes, dtype=np.int64), list(labels)
+
+
+def _order_within(cell: IntArray) -> IntArray:
+    """Return the position of each row among those of its cell."""
+    order = np.argsort(cell, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(cell[order]) != 0])
+    lengths = np.diff(np.r_[starts, cell.size])
+    position = np.empty(cell.size, dtype=np.int64)
+    position[order] = np.arange(cell.size) - np.repeat(starts, lengths)
+    return position

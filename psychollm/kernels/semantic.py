@@ -1,0 +1,198 @@
+r"""Classes of sampled answers: how often each occurs, and how uncertain that leaves the answer.
+
+Of M samples to one question, :math:`n_k` fall into class k. With log-likelihoods :math:`\ell_i`,
+
+.. math:: \hat p_k = n_k / M,  \qquad
+          \tilde p_k = \sum_{i \in k} e^{\ell_i} \Big/ \sum_i e^{\ell_i},                 \quad (1)
+
+.. math:: H = -\sum_k \hat p_k \ln \hat p_k, \quad
+          \tilde H = -\sum_k \tilde p_k \ln \tilde p_k, \quad
+          H_{MC} = -\frac1M \sum_i \ln \tilde p_{k(i)}.                                   \quad (2)
+
+The largest share is biased upward as an estimate of the chance of the class it names. Split in two
+halves, the class is chosen in one and its share counted in the other; classes tied for the choice
+count alike.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychollm.kernels._jit import njit
+from psychollm.kernels.random import below, seed_stream
+
+
+@njit
+def number_by_appearance(labels: NDArray[np.int64], codes: NDArray[np.int32]) -> None:
+    """Fill `codes` (rows, samples) with classes numbered 0, 1, ... as they appear in each row.
+
+    A negative label is a missing sample and stays -1.
+    """
+    for row in range(labels.shape[0]):
+        known = 0
+        for i in range(labels.shape[1]):
+            codes[row, i] = -1
+            if labels[row, i] < 0:
+                continue
+            for j in range(i):
+                if labels[row, j] == labels[row, i]:
+                    codes[row, i] = codes[row, j]
+                    break
+            if codes[row, i] < 0:
+                codes[row, i] = known
+                known += 1
+
+
+@njit
+def _count(codes, counts):
+    """Fill `counts` with the size of each class of one row; return samples and classes."""
+    counts[:] = 0.0
+    n, classes = 0, 0
+    for code in codes:
+        if code >= 0:
+            counts[code] += 1.0
+            n += 1
+            classes = max(classes, code + 1)
+    return n, classes
+
+
+@njit
+def modal_classes(
+    codes: NDArray[np.int32],
+    right: NDArray[np.float64],
+    found: NDArray[np.float64],
+) -> None:
+    """Fill `found` (rows, 7) with what the classes of each row's samples tell.
+
+    Largest share, its chance of being right, samples, classes, classes tied for largest, share of
+    right samples, share of pairs of samples in the same class. Tied largest classes are equally
+    likely to be the answer; a class is as likely to be right as its samples are on average.
+    """
+    counts, hits = np.empty(codes.shape[1]), np.empty(codes.shape[1])
+    for row in range(codes.shape[0]):
+        n, classes = _count(codes[row], counts)
+        found[row, 2], found[row, 3] = n, classes
+        found[row, 0] = found[row, 1] = found[row, 5] = found[row, 6] = np.nan
+        found[row, 4] = 0.0
+        if n == 0:
+            continue
+        hits[:] = 0.0
+        for i in range(codes.shape[1]):
+            if codes[row, i] >= 0:
+                hits[codes[row, i]] += right[row, i]
+        largest = counts[:classes].max()
+        chance, ties = 0.0, 0
+        for k in range(classes):
+            if counts[k] == largest:
+                chance += hits[k] / counts[k]
+                ties += 1
+        found[row, 0], found[row, 1], found[row, 4] = largest / n, chance / ties, ties
+        found[row, 5] = hits[:classes].sum() / n
+        if n > 1:
+            found[row, 6] = (counts[:classes] * (counts[:classes] - 1.0)).sum() / (n * (n - 1.0))
+
+
+@njit
+def _share_in_other_half(codes, order, n, counts, others):
+    """Share in the second half of `order` of the class most frequent in the first."""
+    counts[:] = 0.0
+    others[:] = 0.0
+    half = n // 2
+    for i in range(n):
+        if i < half:
+            counts[codes[order[i]]] += 1.0
+        else:
+            others[codes[order[i]]] += 1.0
+    largest = counts.max()
+    total, ties = 0.0, 0
+    for k in range(counts.size):
+        if counts[k] == largest:
+            total += others[k]
+            ties += 1
+    return total / (ties * (n - half))
+
+
+@njit
+def split_shares(
+    codes: NDArray[np.int32],
+    seeds: NDArray[np.uint64],
+    splits: int,
+    out: NDArray[np.float64],
+) -> None:
+    """Fill `out` (rows,) with the mean over random halves of the chosen class's share.
+
+    NaN below two samples. Each row owns the stream of its two seed words.
+    """
+    size = codes.shape[1]
+    counts, others = np.empty(size), np.empty(size)
+    order = np.empty(size, dtype=np.int64)
+    for row in range(codes.shape[0]):
+        state = seed_stream(seeds[row])
+        n = 0
+        for i in range(size):
+            if codes[row, i] >= 0:
+                order[n] = i
+                n += 1
+        if n < 2:
+            out[row] = np.nan
+            continue
+        total = 0.0
+        for _ in range(splits):
+            for i in range(n - 1, 0, -1):
+                j = below(state, i + 1)
+                order[i], order[j] = order[j], order[i]
+            total += _share_in_other_half(codes[row], order, n, counts, others)
+        out[row] = total / splits
+
+
+@njit
+def discrete_entropies(codes: NDArray[np.int32], found: NDArray[np.float64]) -> None:
+    """Fill `found` (rows, 3): entropy H of (2) in nats, samples, classes; NaN without samples."""
+    counts = np.empty(codes.shape[1])
+    for row in range(codes.shape[0]):
+        n, classes = _count(codes[row], counts)
+        found[row, 0], found[row, 1], found[row, 2] = np.nan, n, classes
+        if n == 0:
+            continue
+        entropy = 0.0
+        for k in range(classes):
+            entropy -= counts[k] / n * math.log(counts[k] / n)
+        found[row, 0] = entropy + 0.0
+
+
+@njit
+def likelihood_entropies(
+    codes: NDArray[np.int32], loglik: NDArray[np.float64], found: NDArray[np.float64]
+) -> None:
+    """Fill `found` (rows, 3): entropies of (2) from likelihoods, and the mean of -loglik.
+
+    Samples without a log-likelihood do not count; NaN where none is left.
+    """
+    size = codes.shape[1]
+    weight = np.empty(size)
+    for row in range(codes.shape[0]):
+        top, n, surprise = -math.inf, 0, 0.0
+        for i in range(size):
+            if codes[row, i] >= 0 and not math.isnan(loglik[row, i]):
+                top = max(top, loglik[row, i])
+                surprise -= loglik[row, i]
+                n += 1
+        if n == 0:
+            found[row] = np.nan
+            continue
+        weight[:] = 0.0
+        total = 0.0
+        for i in range(size):
+            if codes[row, i] >= 0 and not math.isnan(loglik[row, i]):
+                mass = math.exp(loglik[row, i] - top)
+                weight[codes[row, i]] += mass
+                total += mass
+        exact, sampled = 0.0, 0.0
+        for k in range(size):
+            if weight[k] > 0.0:
+                exact -= weight[k] / total * math.log(weight[k] / total)
+        for i in range(size):
+            if codes[row, i] >= 0 and not math.isnan(loglik[row, i]):
+                sampled -= math.log(weight[codes[row, i]] / total)
+        found[row, 0], found[row, 1], found[row, 2] = exact + 0.0, sampled / n + 0.0, surprise / n
