@@ -48,9 +48,11 @@ class Metric:
         How bounds are read from the draws, for all outputs or one each.
     analytic : callable or None
         Standard errors and bounds in closed form; used where questions are neither weighted nor
-        clustered. Resamples are drawn all the same, for differences between models.
-    method : str
-        Name of the analytic interval.
+        clustered and correctness is no chance. Resamples are drawn all the same, for differences
+        between models.
+    method : str or tuple of str
+        Name of the analytic interval, for all outputs or one each; empty for an output that has
+        none and keeps that of its draws.
     """
 
     names: tuple[str, ...]
@@ -58,7 +60,7 @@ class Metric:
     flags: Callable[[Tally], tuple[Reason, ...]]
     interval: Interval | tuple[Interval, ...] = "bca"
     analytic: Analytic | None = None
-    method: str = ""
+    method: str | tuple[str, ...] = ""
 
 
 def estimate(metric: Metric, answers: StatedAnswers, resampling: Resampling) -> Estimate:
@@ -184,9 +186,18 @@ class _Parts:
         single = np.full(self.value.shape[0], self._one_cluster) | (self.answers.n <= 1)
         if single.any():
             resampled = _without_interval(resampled, single)
-        if metric.analytic is None or self.answers.weighted or clusters is not None:
+        method = metric.method if isinstance(metric.method, str) else metric.method[output]
+        if metric.analytic is None or not method or not self._plain:
             return resampled
-        return self._analytic(metric, metric.analytic, output, resampled)
+        closed = self._analytic(metric, metric.analytic, output, resampled)
+        return replace(closed, method=method)
+
+    @property
+    def _plain(self) -> bool:
+        """Whether each question is one independent answer, correct or wrong."""
+        answers = self.answers
+        whole = bool(((answers.correct == 0.0) | (answers.correct == 1.0)).all())
+        return whole and not answers.weighted and answers.clusters is None
 
     def _analytic(
         self, metric: Metric, formula: Analytic, output: int, resampled: Estimate
@@ -198,7 +209,7 @@ class _Parts:
                 own = metric.compute(tally.values, tally.correct[None], tally.wrong[None])[0]
                 errors, intervals = formula(tally, own.reshape(width), self.level)
                 se[row], bounds[row] = errors[output], intervals[output]
-        return replace(resampled, se=se, interval=bounds, method=metric.method)
+        return replace(resampled, se=se, interval=bounds)
 
 
 def _without_interval(found: Estimate, single: BoolArray) -> Estimate:

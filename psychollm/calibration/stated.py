@@ -82,14 +82,11 @@ def stated_answers(
     stated = numbers(table, argument="confidence")
     _check_probabilities(stated, table, "confidence", "a stated confidence is a probability")
     correct = _correctness(correctness, table)
-    n_questions = stated.shape[1]
     return StatedAnswers(
         confidence=stated,
         correct=np.nan_to_num(correct, nan=0.0),
         present=np.isfinite(stated) & np.isfinite(correct),
-        weights=np.ones(n_questions)
-        if weights is None
-        else check_weights(_in_order(weights, table.questions, "weights"), n_questions),
+        weights=question_weights(weights, table.questions),
         clusters=None if clusters is None else cluster_codes(clusters, table.questions),
         models=table.models,
         questions=table.questions,
@@ -122,6 +119,24 @@ def cluster_codes(clusters: Any, questions: Labels) -> IntArray:
             raise LabelError(msg)
     number: dict[Any, int] = {}
     return np.array([number.setdefault(label, len(number)) for label in found], dtype=np.int64)
+
+
+def question_weights(weights: Any, questions: Labels) -> FloatArray:
+    """Return the weight of each question, scaled to mean one; ones where there are none.
+
+    Raises
+    ------
+    OptionError
+        If there is not one per question, or one is negative or not finite.
+
+    Examples
+    --------
+    >>> question_weights([1, 3], ("q1", "q2"))
+    array([0.5, 1.5])
+    """
+    if weights is None:
+        return np.ones(len(questions))
+    return check_weights(_in_order(weights, questions, "weights"), len(questions))
 
 
 def two_dimensional(data: Any) -> Any:
