@@ -41,6 +41,8 @@ LATE = {
     "pyarrow",
     "pymc",
     "scipy.stats",
+    "sklearn",
+    "statsmodels",
     "torch",
     "tqdm",
     "xarray",
