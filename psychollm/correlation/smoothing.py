@@ -12,7 +12,6 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.correlation.matrix_input import correlation_matrix, name_pairs, square_of
 from psychollm.correlation.smoothers.clip import TOO_SMALL, clip
 from psychollm.correlation.smoothers.cone import ROUNDING, Repair
 from psychollm.correlation.smoothers.minimum_trace import minimum_trace
@@ -20,6 +19,7 @@ from psychollm.correlation.smoothers.nearest import nearest
 from psychollm.correlation.smoothers.shrink import equal_correlations, shrink
 from psychollm.correlation.smoothers.weighted import weighted_nearest
 from psychollm.data.labels import Labels
+from psychollm.data.matrix_input import correlation_matrix, name_pairs, square_of
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ import numpy as np
 
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.correlation.matrix_input import correlation_matrix
+from psychollm.data.matrix_input import correlation_matrix
 
 if TYPE_CHECKING:
     import pandas as pd
