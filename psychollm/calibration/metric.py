@@ -53,6 +53,9 @@ class Metric:
     method : str or tuple of str
         Name of the analytic interval, for all outputs or one each; empty for an output that has
         none and keeps that of its draws.
+    robust, robust_method
+        The same where questions are weighted or clustered or correctness is a chance: such as a
+        sandwich.
     """
 
     names: tuple[str, ...]
@@ -61,6 +64,8 @@ class Metric:
     interval: Interval | tuple[Interval, ...] = "bca"
     analytic: Analytic | None = None
     method: str | tuple[str, ...] = ""
+    robust: Analytic | None = None
+    robust_method: str | tuple[str, ...] = ""
 
 
 def estimate(metric: Metric, answers: StatedAnswers, resampling: Resampling) -> Estimate:
@@ -186,11 +191,12 @@ class _Parts:
         single = np.full(self.value.shape[0], self._one_cluster) | (self.answers.n <= 1)
         if single.any():
             resampled = _without_interval(resampled, single)
-        method = metric.method if isinstance(metric.method, str) else metric.method[output]
-        if metric.analytic is None or not method or not self._plain:
+        formula = metric.analytic if self._plain else metric.robust
+        methods = metric.method if self._plain else metric.robust_method
+        method = methods if isinstance(methods, str) else methods[output]
+        if formula is None or not method:
             return resampled
-        closed = self._analytic(metric, metric.analytic, output, resampled)
-        return replace(closed, method=method)
+        return replace(self._analytic(metric, formula, output, resampled), method=method)
 
     @property
     def _plain(self) -> bool:

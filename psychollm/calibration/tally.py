@@ -28,6 +28,8 @@ class Tally:
     question: IntArray  # (n,) the column of each answer, in order of confidence
     group: IntArray  # (n,) the place of its confidence among `values`
     right: FloatArray  # (n,) 1 where it was correct, 0 where wrong, or the chance of it
+    weight: FloatArray  # (n,) how much each answer counts, with mean one over all questions
+    cluster: IntArray | None  # (n,) what each question belongs to
 
     def resampled(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return correct and wrong answers (resamples, groups) for counts per question.
@@ -72,6 +74,8 @@ def _tally(answers: StatedAnswers, row: int) -> Tally:
         question=question,
         group=group,
         right=right,
+        weight=weight,
+        cluster=None if answers.clusters is None else answers.clusters[question],
     )
 
 
