@@ -65,6 +65,11 @@ class Reason(StrEnum):
     NEGATIVE_COMPONENT = "a variance component is estimated below zero"
     ALL_TIED = "all values are equal"
     INCOMPLETE = "some cells are missing: incomplete rows were left out"
+    PAIRWISE = "some cells are missing: each covariance rests on the rows that have both"
+    CONSTANT_ITEM = "the item does not vary"
+    NEGATIVE_ITEM = "the item correlates negatively with the rest"
+    SINGULAR = "the matrix of correlations cannot be inverted"
+    SEARCHED = "not all splits were tried: a more extreme one may exist"
 
 
 def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:
