@@ -7,6 +7,7 @@ each; the resamples of questions are drawn once and shared by all models and all
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +24,11 @@ from psychollm.estimates.resampling import (
     left_out_counts,
 )
 
-# values (groups,), correct and wrong (resamples, groups) -> (resamples, outputs)
-Compute = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
+# values (groups,) or what was prepared, correct and wrong (resamples, groups)
+# -> (resamples, outputs and carried columns)
+Compute = Callable[[Any, FloatArray, FloatArray], FloatArray]
+# value (columns,), draws (resamples, columns), level -> bounds (outputs, 2)
+Bounds = Callable[[FloatArray, FloatArray, float], FloatArray]
 # tally, values (outputs,), level -> standard errors (outputs,), bounds (outputs, 2)
 Analytic = Callable[[Tally, FloatArray, float], tuple[FloatArray, FloatArray]]
 
@@ -56,6 +60,13 @@ class Metric:
     robust, robust_method
         The same where questions are weighted or clustered or correctness is a chance: such as a
         sandwich.
+    prepare : callable or None
+        Tally of the sample to what `compute` takes in place of the values: whatever the resamples
+        share, such as the edges of bins.
+    carried : int
+        Columns that `compute` appends to the outputs, for the bounds only.
+    bounds : callable or None
+        Reads all bounds of one model from its draws, carried columns included; `method` names it.
     """
 
     names: tuple[str, ...]
@@ -66,6 +77,18 @@ class Metric:
     method: str | tuple[str, ...] = ""
     robust: Analytic | None = None
     robust_method: str | tuple[str, ...] = ""
+    prepare: Callable[[Tally], Any] | None = None
+    carried: int = 0
+    bounds: Bounds | None = None
+
+    @property
+    def width(self) -> int:
+        """Columns that `compute` returns."""
+        return len(self.names) + self.carried
+
+    def shared(self, tally: Tally) -> Any:
+        """Return what `compute` takes first, for all resamples of a tally."""
+        return tally.values if self.prepare is None else self.prepare(tally)
 
 
 def estimate(metric: Metric, answers: StatedAnswers, resampling: Resampling) -> Estimate:
@@ -101,10 +124,26 @@ def estimate_all(
     >>> estimate_all([BRIER], answers, Resampling(n=10, rng=0))[0].value
     array([0.125])
     """
+    drawn = draw(metrics, answers, resampling)
+    return [found for metric in metrics for found in drawn.estimates(metric)]
+
+
+def draw(metrics: Sequence[Metric], answers: StatedAnswers, resampling: Resampling) -> "Drawn":
+    """Compute metrics for every model in the sample, its resamples and its jackknife.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.proper_scores import BRIER
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> answers = stated_answers([0.5, 1.0], [0, 1])
+    >>> draw([BRIER], answers, Resampling(n=10, rng=0)).draws.shape
+    (10, 1, 1)
+    """
     tables = tallies(answers)
+    shared = [[metric.shared(tally) for metric in metrics] for tally in tables]
 
     def statistic(counts: FloatArray) -> FloatArray:
-        return _computed(metrics, tables, counts * answers.weights)
+        return _computed(metrics, tables, shared, counts * answers.weights)
 
     n_questions = len(answers.questions)
     value = statistic(np.ones((1, n_questions)))[0]
@@ -118,41 +157,51 @@ def estimate_all(
         progress=resampling.progress,
     )
     jackknife = statistic(left_out_counts(n_questions, answers.clusters))
-    parts = _Parts(answers, tables, value, draws, jackknife, resampling.level)
-    found: list[Estimate] = []
-    for metric in metrics:
-        found += parts.estimates(metric, len(found))
-    return found
+    return Drawn(tuple(metrics), answers, tables, value, draws, jackknife, resampling.level)
 
 
 def _computed(
-    metrics: Sequence[Metric], tables: Sequence[Tally], counts: FloatArray
+    metrics: Sequence[Metric],
+    tables: Sequence[Tally],
+    shared: Sequence[Sequence[Any]],
+    counts: FloatArray,
 ) -> FloatArray:
-    """Return all outputs of all metrics (resamples, models, outputs), in small blocks."""
-    width = sum(len(metric.names) for metric in metrics)
+    """Return all columns of all metrics (resamples, models, columns), in small blocks."""
+    width = sum(metric.width for metric in metrics)
     found = np.empty((counts.shape[0], len(tables), width))
     for start in range(0, counts.shape[0], _ROWS):
         block = slice(start, start + _ROWS)
         for row, tally in enumerate(tables):
             correct, wrong = tally.resampled(counts[block])
-            columns = [metric.compute(tally.values, correct, wrong) for metric in metrics]
+            columns = [
+                metric.compute(first, correct, wrong)
+                for metric, first in zip(metrics, shared[row], strict=True)
+            ]
             found[block, row] = np.concatenate(columns, axis=1)
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
-    """What all outputs were computed from, to be cut into estimates."""
+class Drawn:
+    """Values and resamples of all metrics, to be cut into estimates."""
 
+    metrics: tuple[Metric, ...]
     answers: StatedAnswers
     tables: Sequence[Tally]
-    value: FloatArray  # (models, outputs)
-    draws: FloatArray  # (resamples, models, outputs)
-    jackknife: FloatArray  # (groups, models, outputs)
+    value: FloatArray  # (models, columns)
+    draws: FloatArray  # (resamples, models, columns)
+    jackknife: FloatArray  # (groups, models, columns)
     level: float
 
-    def estimates(self, metric: Metric, start: int) -> list[Estimate]:
-        """Return the estimates of one metric, whose outputs begin at `start`."""
+    def columns(self, metric: Metric) -> slice:
+        """Return where the outputs and carried columns of one metric stand."""
+        before = self.metrics[: self.metrics.index(metric)]
+        start = sum(other.width for other in before)
+        return slice(start, start + metric.width)
+
+    def estimates(self, metric: Metric) -> list[Estimate]:
+        """Return the estimates of one metric."""
+        start = self.columns(metric).start
         flags = [self._flags(metric, tally) for tally in self.tables]
         return [
             self._one(metric, start + i, i, tuple(of_model[i] for of_model in flags))
@@ -175,7 +224,6 @@ class _Parts:
         self, metric: Metric, column: int, output: int, flags: tuple[Reason, ...]
     ) -> Estimate:
         kind = metric.interval if isinstance(metric.interval, str) else metric.interval[output]
-        clusters = self.answers.clusters
         resampled = bootstrap_estimate(
             metric.names[output],
             np.ascontiguousarray(self.value[:, column]),
@@ -186,8 +234,10 @@ class _Parts:
             labels=self.answers.models,
             jackknife=self.jackknife[:, :, column],
             interval=kind,
-            clustered=clusters is not None,
+            clustered=self._clustered,
         )
+        if metric.bounds is not None:
+            resampled = self._bounded(metric, metric.bounds, output, resampled)
         single = np.full(self.value.shape[0], self._one_cluster) | (self.answers.n <= 1)
         if single.any():
             resampled = _without_interval(resampled, single)
@@ -197,6 +247,22 @@ class _Parts:
         if formula is None or not method:
             return resampled
         return replace(self._analytic(metric, formula, output, resampled), method=method)
+
+    def _bounded(
+        self, metric: Metric, bounds: Bounds, output: int, resampled: Estimate
+    ) -> Estimate:
+        """Replace the bounds by those that the metric reads from its columns."""
+        columns = self.columns(metric)
+        found = np.full((len(self.tables), 2), np.nan)
+        for row in np.flatnonzero(resampled.defined):
+            own, draws = self.value[row, columns], self.draws[:, row, columns]
+            found[row] = bounds(own, draws, self.level)[output]
+        method = f"{metric.method} over {'clusters of ' * self._clustered}questions"
+        return replace(resampled, interval=found, method=method)
+
+    @property
+    def _clustered(self) -> bool:
+        return self.answers.clusters is not None
 
     @property
     def _plain(self) -> bool:
@@ -212,8 +278,8 @@ class _Parts:
         se, bounds = np.full(len(self.tables), np.nan), np.full((len(self.tables), 2), np.nan)
         for row, tally in enumerate(self.tables):
             if np.isfinite(resampled.value[row]):
-                own = metric.compute(tally.values, tally.correct[None], tally.wrong[None])[0]
-                errors, intervals = formula(tally, own.reshape(width), self.level)
+                own = self.value[row, self.columns(metric)][:width]
+                errors, intervals = formula(tally, own, self.level)
                 se[row], bounds[row] = errors[output], intervals[output]
         return replace(resampled, se=se, interval=bounds)
 
