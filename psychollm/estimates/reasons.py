@@ -62,6 +62,7 @@ class Reason(StrEnum):
     PERFECT_AGREEMENT = "no disagreement at all"
     SINGLE_VALUE = "a single value occurs: chance agreement is certain"
     NO_PAIRS = "no unit was rated twice"
+    ONE_VARIES = "all variation lies in one question or cluster: no standard error or interval"
     NEGATIVE_COMPONENT = "a variance component is estimated below zero"
     ALL_TIED = "all values are equal"
     INCOMPLETE = "some cells are missing: incomplete rows were left out"
