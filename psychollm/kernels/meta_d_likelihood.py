@@ -1,0 +1,228 @@
+r"""Likelihood of confidence ratings given stimulus class and response, with its derivatives.
+
+The evidence of stimulus class 1 is N(-m/2, 1), that of class 2 is N(m/2, 1); the response is 2
+where it exceeds k. Seen from its own response (the axis reversed for response 1), a correct answer
+has mean :math:`\mu = m/2`, a wrong one :math:`\mu = -m/2`, and the response was given because the
+evidence exceeds the edge :math:`v_0 = \pm k`. Rating j is given between the criteria
+:math:`v_{j-1} < v_j`, the last without upper bound. With :math:`\alpha_j = v_j - \mu`, the upper
+tail Q of the normal distribution and its density :math:`\varphi`,
+
+.. math:: \ell = \sum_{\text{responses, classes}} \sum_j n_j \log p_j
+                 - n \log Q(\alpha_0), \qquad p_j = Q(\alpha_{j-1}) - Q(\alpha_j),        \quad (1)
+
+whose derivatives are sums of
+
+.. math:: A_j &= \frac{\partial \log p_j}{\partial \alpha_{j-1}}
+                 = -\frac{\varphi(\alpha_{j-1})}{p_j}, \qquad
+          B_j = \frac{\partial \log p_j}{\partial \alpha_j} = \frac{\varphi(\alpha_j)}{p_j}, \\
+          \frac{\partial A_j}{\partial \alpha_{j-1}} &= -A_j (\alpha_{j-1} + A_j), \quad
+          \frac{\partial B_j}{\partial \alpha_j} = -B_j (\alpha_j + B_j), \quad
+          \frac{\partial A_j}{\partial \alpha_j} = -A_j B_j.                              \quad (2)
+
+(1) falls to minus infinity where two criteria meet, so that Newton's method may work on them as
+they are: the likelihood itself keeps them in order.
+
+References
+----------
+Maniscalco, B., & Lau, H. (2014). Signal detection theory analysis of type 1 and type 2 data:
+meta-d', response-specific meta-d', and the unequal variance SDT model. In S. M. Fleming & C. D.
+Frith (Eds.), The cognitive neuroscience of metacognition. Springer.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychollm.kernels._jit import njit
+from psychollm.kernels.normal import (
+    normal_cdf,
+    normal_pdf,
+    normal_upper,
+)
+
+
+@njit
+def _cell(low: float, high: float) -> float:
+    """P(low < X < high), computed in the tail where both are small."""
+    if low >= 0.0:
+        return normal_upper(low) - normal_upper(high)
+    return normal_cdf(high) - normal_cdf(low)
+
+
+@njit
+def _branch(
+    mean: float,
+    edge: float,
+    cuts: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    parts: NDArray[np.float64],
+) -> float:
+    """(1) for one response to one class, with its derivatives (2) in alpha in `parts`.
+
+    `counts` (ratings,) in increasing order, `cuts` (ratings - 1,) above `edge`. The rows of
+    `parts` (3, ratings) are filled with the gradient, the diagonal of the Hessian, and what
+    stands beside the diagonal.
+    """
+    n = counts.size
+    parts[:, :n] = 0.0
+    value, total = 0.0, 0.0
+    low = edge - mean
+    for j in range(n):
+        high = cuts[j] - mean if j < n - 1 else math.inf
+        if not high > low:
+            return -math.inf
+        if counts[j] > 0.0:
+            p = _cell(low, high)
+            if not p > 0.0:
+                return -math.inf
+            value += counts[j] * math.log(p)
+            total += counts[j]
+            a = -normal_pdf(low) / p
+            parts[0, j] += counts[j] * a
+            parts[1, j] -= counts[j] * a * (low + a)
+            if j < n - 1:
+                b = normal_pdf(high) / p
+                parts[0, j + 1] += counts[j] * b
+                parts[1, j + 1] -= counts[j] * b * (high + b)
+                parts[2, j] -= counts[j] * a * b
+        low = high
+    low = edge - mean
+    tail = normal_upper(low)
+    if not tail > 0.0:
+        return -math.inf
+    hazard = normal_pdf(low) / tail
+    parts[0, 0] += total * hazard
+    parts[1, 0] += total * hazard * (hazard - low)
+    return value - total * math.log(tail)
+
+
+@njit
+def _spread(
+    parts: NDArray[np.float64],
+    n: int,
+    response: int,
+    wrong: int,
+    first: int,
+    gradient: NDArray[np.float64],
+    hessian: NDArray[np.float64],
+) -> None:
+    """Add derivatives in alpha, by the chain rule, to those in (m, cuts, k)."""
+    slope, sign = wrong - 0.5, 2.0 * response - 1.0  # dalpha/dm; dv_0/dk
+    last = gradient.size - 1
+    for j in range(n):
+        place = last if j == 0 else first + j - 1
+        own = sign if j == 0 else 1.0
+        gradient[0] += slope * parts[0, j]
+        gradient[place] += own * parts[0, j]
+        hessian[0, 0] += slope * slope * parts[1, j]
+        hessian[0, place] += slope * own * parts[1, j]
+        hessian[place, place] += parts[1, j]
+        if j < n - 1:
+            up = first + j
+            hessian[0, 0] += 2.0 * slope * slope * parts[2, j]
+            hessian[0, place] += slope * own * parts[2, j]
+            hessian[0, up] += slope * parts[2, j]
+            hessian[min(place, up), max(place, up)] += own * parts[2, j]
+
+
+@njit
+def log_likelihood(
+    point: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    used: NDArray[np.int64],
+    parts: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+    hessian: NDArray[np.float64],
+) -> float:
+    """(1) at `point`, with its derivatives; minus infinity where two cuts meet.
+
+    Coordinates are m, the cuts of response 1 on its own axis, those of response 2, and k last.
+    `counts` (responses, 2, ratings) holds correct answers first, then wrong ones; the first `used`
+    (responses,) ratings count. `parts` (3, ratings) is room to work in.
+    """
+    gradient[:] = 0.0
+    hessian[:, :] = 0.0
+    value, first = 0.0, 1
+    k = point[point.size - 1]
+    for response in range(2):
+        n = used[response]
+        cuts = point[first : first + n - 1]
+        edge = k if response == 1 else -k
+        for wrong in range(2):
+            mean = (0.5 - wrong) * point[0]
+            value += _branch(mean, edge, cuts, counts[response, wrong, :n], parts)
+            if value == -math.inf:
+                return value
+            _spread(parts, n, response, wrong, first, gradient, hessian)
+        first += n - 1
+    for i in range(gradient.size):
+        for j in range(i):
+            hessian[i, j] = hessian[j, i]
+    return value
+
+
+@njit
+def factorise(
+    matrix: NDArray[np.float64], ridge: float, size: int, factor: NDArray[np.float64]
+) -> bool:
+    """Fill `factor` with the Cholesky factor of ridge - matrix; False if there is none.
+
+    Of both only the first `size` rows and columns count.
+    """
+    for i in range(size):
+        for j in range(i + 1):
+            total = -matrix[i, j]
+            if i == j:
+                total += ridge
+            for h in range(j):
+                total -= factor[i, h] * factor[j, h]
+            if i > j:
+                factor[i, j] = total / factor[j, j]
+            elif total > 1e-300:
+                factor[i, i] = math.sqrt(total)
+            else:
+                return False
+    return True
+
+
+@njit
+def substitute(factor: NDArray[np.float64], size: int, right: NDArray[np.float64]) -> None:
+    """Overwrite `right` by the solution of (factor factor') x = right."""
+    for i in range(size):
+        for h in range(i):
+            right[i] -= factor[i, h] * right[h]
+        right[i] /= factor[i, i]
+    for i in range(size - 1, -1, -1):
+        for h in range(i + 1, size):
+            right[i] -= factor[h, i] * right[h]
+        right[i] /= factor[i, i]
+
+
+@njit
+def ascent(
+    gradient: NDArray[np.float64],
+    hessian: NDArray[np.float64],
+    size: int,
+    factor: NDArray[np.float64],
+    step: NDArray[np.float64],
+) -> float:
+    """Fill `step` with Newton's step, towards the gradient where the Hessian curves upwards.
+
+    Returns gradient' step, twice the gain that a quadratic surface would give; NaN where the
+    derivatives are not finite.
+    """
+    largest = 1e-3
+    for i in range(size):
+        largest = max(largest, abs(hessian[i, i]))
+    ridge = 0.0
+    while not factorise(hessian, ridge, size, factor):
+        ridge = max(1e-3 * largest, 4.0 * ridge)
+        if not ridge < 1e6 * largest:
+            return math.nan
+    step[:size] = gradient[:size]
+    substitute(factor, size, step)
+    gain = 0.0
+    for i in range(size):
+        gain += gradient[i] * step[i]
+    return gain
