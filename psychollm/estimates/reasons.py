@@ -71,6 +71,7 @@ class Reason(StrEnum):
     NEGATIVE_ITEM = "the item correlates negatively with the rest"
     SINGULAR = "the matrix of correlations cannot be inverted"
     SEARCHED = "not all splits were tried: a more extreme one may exist"
+    NO_TEST_VARIANCE = "confidences of 0, 1/2 and 1 alone leave the test no variance"
 
 
 def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:
