@@ -1,0 +1,136 @@
+r"""Standard errors and intervals of coefficient alpha that rest on normal scores.
+
+Feldt: if items are normal and essentially tau-equivalent, with n respondents and k items,
+
+.. math:: \frac{1 - \alpha}{1 - \hat\alpha} \sim F_{n-1,\,(n-1)(k-1)},                   \quad (1)
+
+exactly and for every n. Duhachek and Iacobucci: for normal items with any covariances C, with
+total variance :math:`V = 1'C1` and in large samples,
+
+.. math:: \operatorname{var}(\hat\alpha) = \frac{2 k^2}{n (k-1)^2 V^3}
+          \left[V (\operatorname{tr} C^2 + \operatorname{tr}^2 C)
+                - 2 \operatorname{tr}(C)\, 1'C^2 1\right].                               \quad (2)
+
+References
+----------
+Feldt, L. S. (1965). The approximate sampling distribution of Kuder-Richardson reliability
+coefficient twenty. Psychometrika, 30, 357-370. https://doi.org/10.1007/BF02289499
+
+Duhachek, A., & Iacobucci, D. (2004). Alpha's standard error (ASE): An accurate and precise
+confidence interval estimate. Journal of Applied Psychology, 89, 792-808.
+https://doi.org/10.1037/0021-9010.89.5.792
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import betaincinv
+
+from psychollm._base.checks import check_fraction
+from psychollm._base.types import FloatArray
+
+
+def f_quantile(probability: Any, df1: Any, df2: Any) -> FloatArray:
+    """Return quantiles of Fisher's F distribution.
+
+    Examples
+    --------
+    >>> f_quantile([0.05, 0.95], 5, 18).round(3)
+    array([0.218, 2.773])
+    """
+    share = betaincinv(0.5 * np.asarray(df1, float), 0.5 * np.asarray(df2, float), probability)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.asarray(df2, float) * share / (df1 * (1.0 - share)))
+
+
+def feldt_interval(alpha: Any, n: Any, k: Any, *, level: float = 0.95) -> FloatArray:
+    """Return Feldt's interval (1) of coefficient alpha.
+
+    Parameters
+    ----------
+    alpha : array_like (...)
+        Coefficients.
+    n : array_like (...)
+        Respondents; NaN bounds below two.
+    k : array_like (...)
+        Items; NaN bounds below two.
+    level : float
+        Coverage.
+
+    Returns
+    -------
+    ndarray (..., 2)
+
+    References
+    ----------
+    Feldt (1965).
+
+    Examples
+    --------
+    >>> feldt_interval(0.8, 30, 10).round(3)
+    array([0.673, 0.892])
+    """
+    tail = 0.5 * (1.0 - check_fraction("level", level))
+    value, n, k = np.broadcast_arrays(*(np.asarray(part, float) for part in (alpha, n, k)))
+    known = (n > 1) & (k > 1)
+    df1, df2 = np.where(known, n - 1.0, 1.0), np.where(known, (n - 1.0) * (k - 1.0), 1.0)
+    ratios = np.stack([f_quantile(1.0 - tail, df1, df2), f_quantile(tail, df1, df2)], axis=-1)
+    bounds = 1.0 - (1.0 - value)[..., None] * ratios
+    return np.where(known[..., None], bounds, np.nan)
+
+
+def duhachek_se(matrix: FloatArray, n: float) -> float:
+    """Return the standard error (2) of alpha.
+
+    Parameters
+    ----------
+    matrix : ndarray (items, items)
+        Covariances of the items.
+    n : float
+        Respondents.
+
+    Returns
+    -------
+    float
+        NaN below two items or respondents, or where the total does not vary.
+
+    References
+    ----------
+    Duhachek & Iacobucci (2004).
+
+    Examples
+    --------
+    >>> round(duhachek_se(np.array([[1.0, 0.5], [0.5, 1.0]]), 100), 4)
+    0.0667
+    """
+    square = float((matrix * matrix).sum())
+    return alpha_se(np.diagonal(matrix).sum(), matrix.sum(axis=0), square, len(matrix), n)
+
+
+def alpha_se(trace: float, with_total: FloatArray, square: float, k: int, n: float) -> float:
+    """Return the standard error (2) from tr C, C1 (items,) and tr C^2.
+
+    Examples
+    --------
+    >>> round(alpha_se(2.0, np.array([1.5, 1.5]), 2.5, 2, 100), 4)
+    0.0667
+    """
+    total = float(with_total.sum())
+    if k < 2 or n < 2 or not total > 0.0:
+        return float("nan")
+    bracket = total * (square + trace**2) - 2.0 * trace * float((with_total**2).sum())
+    # The bracket is a variance: below zero by rounding only.
+    return float(np.sqrt(2.0 * max(bracket, 0.0) / n / total**3) * k / (k - 1.0))
+
+
+def squared_norm(centred: FloatArray) -> float:
+    """Return tr C^2 of complete scores less their means, through the smaller of two products.
+
+    Examples
+    --------
+    >>> squared_norm(np.array([[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]))
+    1.0
+    """
+    rows, items = centred.shape
+    gram = centred @ centred.T if rows < items else centred.T @ centred
+    return float((gram * gram).sum()) / (rows - 1.0) ** 2 if rows > 1 else float("nan")

@@ -1,0 +1,226 @@
+"""Scores of respondents on items: whose row each is, under which condition, which way items point.
+
+A row is one respondent, or one of several repetitions by it. Thirty rows made by ten models in
+three runs are not thirty respondents: what is resampled or left out is always the respondent.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.errors import LabelError, OptionError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.encode import numbers
+from psychollm.data.labels import Labels, listed
+from psychollm.data.table import Table, as_table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreTable(Result):
+    """Scores of rows on items, with the respondent and the condition of each row.
+
+    Examples
+    --------
+    >>> table = score_table([[1, 2], [2, 3], [4, 4]], respondents=["a", "a", "b"])
+    >>> table.respondents, table.respondent, table.has_repeats
+    (('a', 'b'), array([0, 0, 1]), True)
+    """
+
+    values: FloatArray  # (rows, items) NaN where missing
+    items: Labels
+    respondent: IntArray  # (rows,) place among `respondents`
+    respondents: Labels
+    condition: IntArray  # (rows,) place among `conditions`
+    conditions: Labels
+
+    @property
+    def has_repeats(self) -> bool:
+        """Whether a respondent has more than one row in a condition."""
+        pairs = np.stack([self.respondent, self.condition])
+        return bool(np.unique(pairs, axis=1).shape[1] < self.respondent.size)
+
+    def rows(self, condition: int) -> IntArray:
+        """Return the rows of one condition that hold any score."""
+        answered = np.isfinite(self.values).any(axis=1)
+        return np.flatnonzero(answered & (self.condition == condition))
+
+    def means(self, rows: IntArray) -> tuple[FloatArray, IntArray]:
+        """Return each respondent's mean over some rows (respondents, items), and who they are.
+
+        A mean is taken over the repetitions in which the item was answered.
+
+        Examples
+        --------
+        >>> table = score_table([[1, 2], [2, np.nan], [4, 4]], respondents=["a", "a", "b"])
+        >>> table.means(table.rows(0))[0]
+        array([[1.5, 2. ],
+               [4. , 4. ]])
+        """
+        who, place = np.unique(self.respondent[rows], return_inverse=True)
+        values = self.values[rows]
+        present = np.isfinite(values)
+        # A shifted sum: repeats of one score have exactly that score as their mean.
+        first = np.full((who.size, values.shape[1]), np.nan)
+        first[place[::-1]] = values[::-1]
+        first = np.where(np.isfinite(first), first, 0.0)
+        total, count = np.zeros(first.shape), np.zeros(first.shape)
+        np.add.at(total, place, np.where(present, values - first[place], 0.0))
+        np.add.at(count, place, present)
+        with np.errstate(invalid="ignore"):
+            return first + np.where(count > 0, total / np.maximum(count, 1.0), np.nan), who
+
+
+def score_table(
+    scores: Any,
+    *,
+    respondents: Any = None,
+    by: Any = None,
+    keys: Any = None,
+    argument: str = "scores",
+) -> ScoreTable:
+    """Check scores and say whose they are.
+
+    Parameters
+    ----------
+    scores : Responses, DataFrame, DataArray or array_like (rows, items)
+        Any numbers; NaN is missing.
+    respondents : array_like (rows,), optional
+        Who made each row; by default every row is a respondent of its own. A Series is put in the
+        order of the rows.
+    by : array_like (rows,), optional
+        The condition of each row.
+    keys : array_like (items,) or mapping, optional
+        1, or -1 for an item whose scores are to be reversed; a mapping names items and leaves the
+        others as they are.
+    argument : str
+        Name of `scores` in messages.
+
+    Raises
+    ------
+    CodeError
+        If a score is not a finite number.
+    ShapeError
+        If this is not a table, or there is not one label per row.
+    LabelError
+        If row labels repeat without `respondents`, or a label is missing.
+    OptionError
+        If a key is neither 1 nor -1, or names no item.
+
+    Examples
+    --------
+    >>> score_table([[1, 4], [2, 3]], keys=[1, -1]).values
+    array([[1., 1.],
+           [2., 2.]])
+    """
+    table = _table(scores, respondents, argument)
+    values = numbers(table, argument=argument)
+    n_rows = values.shape[0]
+    if respondents is None:
+        respondent, who = np.arange(n_rows), table.models
+    else:
+        respondent, who = row_groups(respondents, table.models, argument="respondents")
+    condition, conditions = np.zeros(n_rows, dtype=np.int64), ("all",)
+    if by is not None:
+        condition, conditions = row_groups(by, table.models, argument="by")
+    return ScoreTable(
+        values=values if keys is None else _reversed(values, item_keys(keys, table.questions)),
+        items=table.questions,
+        respondent=respondent,
+        respondents=who,
+        condition=condition,
+        conditions=conditions,
+    )
+
+
+def row_groups(labels: Any, rows: Labels, *, argument: str) -> tuple[IntArray, Labels]:
+    """Return the group of each row as a number from zero, and the groups' labels.
+
+    Examples
+    --------
+    >>> row_groups(["b", "a", "b"], (0, 1, 2), argument="respondents")
+    (array([0, 1, 0]), ('b', 'a'))
+    """
+    found = _in_order(labels, rows)
+    if len(found) != len(rows):
+        msg = f"{argument} holds {len(found)} labels for {len(rows)} rows: pass one for each"
+        raise ShapeError(msg)
+    number: dict[Any, int] = {}
+    for row, label in zip(rows, found, strict=True):
+        if label is None or label != label:
+            msg = f"{argument}: row {row!r} has no label: name it, or leave the row out"
+            raise LabelError(msg)
+        number.setdefault(label, len(number))
+    return np.array([number[label] for label in found], dtype=np.int64), tuple(number)
+
+
+def item_keys(keys: Any, items: Labels) -> FloatArray:
+    """Return 1 or -1 per item.
+
+    Examples
+    --------
+    >>> item_keys({"b": -1}, ("a", "b"))
+    array([ 1., -1.])
+    """
+    if isinstance(keys, Mapping):
+        unknown = [item for item in keys if item not in set(items)]
+        if unknown:
+            msg = f"keys names {listed(unknown)}, but the items are {listed(items)}"
+            raise OptionError(msg)
+        keys = [keys.get(item, 1) for item in items]
+    found = list(keys)
+    if len(found) != len(items):
+        msg = f"keys holds {len(found)} values for {len(items)} items: pass 1 or -1 for each"
+        raise OptionError(msg)
+    for item, key in zip(items, found, strict=True):
+        if key not in (1, -1):
+            msg = f"keys: item {item!r} has {key!r}: use 1, or -1 for an item to reverse"
+            raise OptionError(msg)
+    return np.array(found, dtype=np.float64)
+
+
+def complete_rows(values: FloatArray) -> BoolArray:
+    """Return which rows have no missing score (rows,).
+
+    Examples
+    --------
+    >>> complete_rows(np.array([[1.0, 2.0], [1.0, np.nan]]))
+    array([ True, False])
+    """
+    return np.asarray(np.isfinite(values).all(axis=1), dtype=np.bool_)
+
+
+def _table(scores: Any, respondents: Any, argument: str) -> Table:
+    """Read the table; the labels of rows may repeat where respondents are named apart."""
+    index = getattr(scores, "index", None)
+    if not hasattr(scores, "iloc") or index is None or index.is_unique:
+        return as_table(scores, argument=argument)
+    if respondents is None:
+        repeated = listed(list(dict.fromkeys(index[index.duplicated()].tolist())))
+        msg = (
+            f"{argument}: several rows are labelled {repeated}: if they repeat one respondent, "
+            f"pass respondents={argument}.index; otherwise label them apart"
+        )
+        raise LabelError(msg)
+    return as_table(scores, models=range(len(scores)), argument=argument)
+
+
+def _in_order(labels: Any, rows: Labels) -> list[Any]:
+    """Return labels as a list; a Series with the rows as its index is put in their order."""
+    if isinstance(labels, str):
+        msg = f"{labels!r} is one string: pass one label per row, such as table[{labels!r}]"
+        raise ShapeError(msg)
+    index = getattr(labels, "index", None)
+    if hasattr(labels, "reindex") and index.is_unique and set(index) == set(rows):
+        labels = labels.reindex(list(rows))
+    return list(labels.tolist() if hasattr(labels, "tolist") else labels)
+
+
+def _reversed(values: FloatArray, keys: FloatArray) -> FloatArray:
+    """Mirror items at the middle of the range of all scores, so that means stay on the scale."""
+    if (keys == 1.0).all() or not np.isfinite(values).any():
+        return values
+    mirrored = np.nanmin(values) + np.nanmax(values) - values
+    return np.where(keys < 0, mirrored, values)
