@@ -1,0 +1,77 @@
+r"""Sums over resampled units of what raters gave them.
+
+A unit (a question) enters a resample w times. All nominal coefficients of agreement are functions
+of sums over units of fixed numbers: how often each category was given, and how often two raters
+coincide. Ordinal disagreement is not, because the distance of two categories depends on how many
+ratings of the resample lie between them: with N_g ratings of category g in the resample and
+midranks
+
+.. math:: R_c = \sum_{g < c} N_g + \tfrac12 N_c,                                          \quad (1)
+
+the squared distance of categories c and k is :math:`(R_c - R_k)^2` (Krippendorff, 2019, chapter
+12), so that ordinal disagreement is interval disagreement of midranks. A unit with m ratings,
+:math:`n_c` of them c, contributes
+
+.. math:: \frac{1}{m - 1} \sum_{c, k} n_c n_k (R_c - R_k)^2
+          = \frac{2}{m - 1} \Big[ m \sum_c n_c R_c^2 - \big(\sum_c n_c R_c\big)^2 \Big].  \quad (2)
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychollm.kernels._jit import njit
+
+
+@njit
+def sum_over_units(
+    counts: NDArray[np.float64],
+    start: NDArray[np.int64],
+    column: NDArray[np.int64],
+    value: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Fill `out` (resamples, columns) with sums of `value` weighted by `counts`.
+
+    `counts` (resamples, units) says how often each unit was drawn; entries ``start[u]`` to
+    ``start[u + 1]`` of `column` and `value` belong to unit u.
+    """
+    for row in range(counts.shape[0]):
+        for place in range(out.shape[1]):
+            out[row, place] = 0.0
+        for unit in range(start.size - 1):
+            weight = counts[row, unit]
+            for entry in range(start[unit], start[unit + 1]):
+                out[row, column[entry]] += weight * value[entry]
+
+
+@njit
+def rank_disagreement(
+    counts: NDArray[np.float64],
+    start: NDArray[np.int64],
+    category: NDArray[np.int64],
+    number: NDArray[np.float64],
+    ranks: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Fill `out` (resamples,) with sums of (2) weighted by `counts` (resamples, units).
+
+    `ranks` (resamples, categories) holds the midranks (1); entries ``start[u]`` to
+    ``start[u + 1]`` hold the categories of unit u and how often each was given.
+    """
+    for row in range(counts.shape[0]):
+        total = 0.0
+        for unit in range(start.size - 1):
+            weight = counts[row, unit]
+            first = start[unit]
+            if weight == 0.0 or start[unit + 1] - first < 2:
+                continue
+            # Ranks relative to that of the unit's first category: large ranks do not cancel.
+            origin = ranks[row, category[first]]
+            size, linear, square = 0.0, 0.0, 0.0
+            for entry in range(first, start[unit + 1]):
+                distance = ranks[row, category[entry]] - origin
+                size += number[entry]
+                linear += number[entry] * distance
+                square += number[entry] * distance * distance
+            total += weight * 2.0 * (size * square - linear * linear) / (size - 1.0)
+        out[row] = total

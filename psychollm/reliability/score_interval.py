@@ -1,0 +1,153 @@
+r"""Intervals of shares and of agreement beyond chance that hold near one.
+
+Models that agree with themselves on 29 of 30 questions are the rule, and there Wald, percentile
+and BCa intervals fail: what was seen once might as well have been seen never, and then they
+collapse to a point. Score intervals take the variance at the hypothesised value instead of at the
+estimate.
+
+*Shares.* With hits :math:`h_u` among :math:`m_u` answers to question u, the share is
+:math:`p = \sum h_u / \sum m_u`. Answers to one question (and questions of one cluster) depend on
+each other; with :math:`r_g` the sum of :math:`h_u - p\, m_u` over cluster g, the share is as
+variable as one of
+
+.. math:: n^* = \frac{p(1-p)\,(\sum m_u)^2}{\sum_g r_g^2}                                 \quad (1)
+
+independent answers, and has Wilson's interval for n* (Korn and Graubard, 1998; Franco, Little,
+Louis and Slud, 2019). For single answers n* is their number and the interval is Wilson's own.
+
+*Agreement beyond chance.* A coefficient is :math:`1 - D`, D the ratio of observed to expected
+disagreement: a sum of rare events, whose variance is proportional to its expectation. With v the
+jackknife variance of D and :math:`c = v / D`, the bounds :math:`\delta` solve
+
+.. math:: (D - \delta)^2 = t^2 c\,\delta, \qquad
+          \delta = D + \tfrac12 t^2 c \pm t \sqrt{c D + \tfrac14 t^2 c^2},                \quad (2)
+
+t being the quantile of Student's distribution with one degree of freedom less than there are
+questions (or clusters). Without any disagreement c is what one question in full disagreement out
+of n would give, :math:`1 / (n D_e)`, with :math:`D_e` the disagreement expected by chance.
+
+References
+----------
+Korn, E. L., & Graubard, B. I. (1998). Confidence intervals for proportions with small expected
+number of positive counts estimated from survey data. Survey Methodology, 24, 193-201.
+
+Franco, C., Little, R. J. A., Louis, T. A., & Slud, E. V. (2019). Comparative study of confidence
+intervals for proportions in complex sample surveys. Journal of Survey Statistics and Methodology,
+7(3), 334-364. https://doi.org/10.1093/jssam/smy019
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.estimates.proportions import wilson
+
+_ZERO = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One share, its standard error and its interval."""
+
+    value: float
+    se: float
+    interval: FloatArray  # (2,)
+    effective_n: float  # independent answers that would be as informative
+
+
+def clustered_share(
+    hits: FloatArray,
+    sizes: FloatArray,
+    clusters: IntArray | None = None,
+    *,
+    level: float = 0.95,
+    most: float | None = None,
+) -> Share:
+    """Return a share with Wilson's interval for the effective number of answers (1).
+
+    Parameters
+    ----------
+    hits, sizes : ndarray (questions,)
+        Sum of the scores and number of answers of each question; zero where there is none.
+    clusters : ndarray of int (questions,), optional
+        What each question belongs to.
+    level : float
+        Coverage.
+    most : float, optional
+        Upper bound of the effective number: all answers by default.
+
+    Returns
+    -------
+    Share
+        NaN without answers.
+
+    Examples
+    --------
+    >>> clustered_share(np.array([1.0, 0.0, 1.0]), np.ones(3)).interval.round(3)
+    array([0.208, 0.939])
+    >>> clustered_share(np.array([3.0, 0.0, 3.0]), np.full(3, 3.0)).effective_n
+    3.0
+    """
+    total = float(sizes.sum())
+    if total == 0.0:
+        return Share(np.nan, np.nan, np.full(2, np.nan), 0.0)
+    value = float(hits.sum()) / total
+    residual = hits - value * sizes
+    own = sizes > 0
+    independent = float(own.sum())
+    if clusters is not None:
+        residual = np.asarray(np.bincount(clusters, residual), dtype=np.float64)
+        independent = float(np.unique(clusters[own]).size)
+    spread, square = value * (1.0 - value), float((residual**2).sum())
+    most = total if most is None else most
+    if spread <= _ZERO:
+        effective, se = independent, 0.0
+    else:
+        full = spread * total**2
+        effective = most if square * most <= full else full / square
+        several = independent / (independent - 1.0) if independent > 1.0 else np.nan
+        se = float(np.sqrt(square * several)) / total
+    return Share(value, se, wilson(value * effective, effective, level=level), effective)
+
+
+def score_interval(
+    value: float, variance: float, *, units: int, expected: float, level: float
+) -> FloatArray:
+    """Return the interval (2) of a coefficient of agreement beyond chance.
+
+    Parameters
+    ----------
+    value, variance : float
+        The coefficient and its sampling variance.
+    units : int
+        Questions, or clusters, that vary independently.
+    expected : float
+        Disagreement expected by chance: used where there is no disagreement at all.
+    level : float
+        Coverage.
+
+    Returns
+    -------
+    ndarray (2,)
+        NaN where value or variance is.
+
+    Examples
+    --------
+    >>> score_interval(0.8, 0.004, units=50, expected=0.5, level=0.95).round(3)
+    array([0.626, 0.893])
+    >>> score_interval(1.0, 0.0, units=50, expected=0.5, level=0.95).round(3)
+    array([0.838, 1.   ])
+    """
+    if not (np.isfinite(value) and np.isfinite(variance)) or units < 2:
+        return np.full(2, np.nan)
+    disagreement = 1.0 - value
+    absent = disagreement <= _ZERO
+    scale = 1.0 / (units * expected) if absent else variance / disagreement
+    multiplier = float(stdtrit(units - 1, 0.5 + 0.5 * level))
+    half = 0.5 * multiplier * scale
+    middle = disagreement + multiplier * half
+    step = multiplier * float(np.sqrt(max(scale * disagreement, 0.0) + half**2))
+    # Without any disagreement the bound is one exactly; the formula may miss it by rounding.
+    return np.array([1.0 - middle - step, 1.0 if absent else 1.0 - middle + step])
