@@ -45,6 +45,8 @@ class Reason(StrEnum):
     FEW_RATINGS = "at least two confidence ratings must be in use"
     LOW_SENSITIVITY = "d' is too low for a ratio to d'"
     UNSTABLE = "d' below 0.5: the ratio is unstable"
+    UNBOUNDED = "the likelihood has no finite maximum"
+    NOT_POSITIVE = "not positive: it has no logarithm"
     NO_UNANSWERABLE = "no question should be abstained from"
     NO_ANSWERABLE = "every question should be abstained from"
     NEVER_ABSTAINS = "never abstains"
