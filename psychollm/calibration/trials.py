@@ -1,0 +1,353 @@
+"""Two-choice answers with confidence ratings: trials, and the tables that count them.
+
+A trial has a stimulus class (the right answer, 0 or 1), a response (the answer given, 0 or 1) and
+a rating 1, 2, ..., K of the confidence in the response. What signal detection theory makes of them
+depends on the counts (classes, responses, ratings) alone.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count, check_weights
+from psychollm._base.errors import CodeError, OptionError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.calibration.stated import cluster_codes
+from psychollm.data.encode import numbers
+from psychollm.data.labels import Labels, as_labels, reorder
+from psychollm.data.table import Table, as_table
+from psychollm.kernels.meta_d import count_cells
+
+Bins: TypeAlias = Literal["quantile", "width"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ratings(Result):
+    """Stated confidence cut into ratings.
+
+    Examples
+    --------
+    >>> rate_confidence([[0.2, 0.9, 0.5, 0.7]], n_ratings=2).codes
+    array([[1., 2., 1., 2.]])
+    """
+
+    codes: FloatArray  # (models, questions) 1 = least confident, NaN where missing
+    lowest: FloatArray  # (models, ratings) the lowest confidence with each rating, NaN if unused
+    n_ratings: int
+    models: Labels
+    questions: Labels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RatedTrials(Result):
+    """Trials of several models on the same questions.
+
+    Examples
+    --------
+    >>> trials = rated_trials([0, 1, 1], [[0, 1, 0]], [[2, 1, 2]])
+    >>> trials.tables(np.ones((1, 3)))[0, 0].tolist()
+    [[[0.0, 1.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]]
+    """
+
+    cell: IntArray  # (models, questions) place among (classes, responses, ratings), -1 = missing
+    n_ratings: int
+    weights: FloatArray  # (questions,) with mean one
+    clusters: IntArray | None  # (questions,) numbered from zero
+    models: Labels
+    questions: Labels
+
+    @property
+    def n(self) -> FloatArray:
+        """Complete trials per model (models,)."""
+        return np.asarray((self.cell >= 0).sum(axis=1), dtype=np.float64)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the questions' weights differ."""
+        return bool((self.weights != 1.0).any())
+
+    @property
+    def observed(self) -> FloatArray:
+        """The table of every model (models, 2 classes, 2 responses, ratings)."""
+        once = self.tables(np.ones((1, len(self.questions))))
+        return np.asarray(once[0], dtype=np.float64)
+
+    def tables(self, counts: FloatArray) -> FloatArray:
+        """Count trials, each question as often as `counts` (resamples, questions) says.
+
+        Returns
+        -------
+        ndarray (resamples, models, 2 classes, 2 responses, ratings)
+        """
+        weights = counts * self.weights
+        found = np.empty((counts.shape[0], len(self.models), 4 * self.n_ratings))
+        for row, cell in enumerate(self.cell):
+            filled = np.empty((counts.shape[0], 4 * self.n_ratings))
+            count_cells(weights, cell, filled)
+            found[:, row] = filled
+        return found.reshape(*found.shape[:2], 2, 2, self.n_ratings)
+
+
+def rate_confidence(confidence: Any, *, n_ratings: int = 4, bins: Bins = "quantile") -> Ratings:
+    """Cut each model's stated confidence into ratings.
+
+    Parameters
+    ----------
+    confidence : Responses, DataFrame, DataArray or array_like (models, questions)
+        Any real numbers, higher = more confident; NaN is missing. A vector is one model.
+    n_ratings : int
+        Number of ratings, at least two.
+    bins : {"quantile", "width"}
+        "quantile": ratings that are used about equally often. Equal confidences always share a
+        rating, so that heaped values may leave some unused; where a model states no more than
+        `n_ratings` distinct values, these are its ratings. "width": the range from 0 to 1 cut
+        evenly, the upper end included, which compares models on one scale.
+
+    Returns
+    -------
+    Ratings
+        To be passed as `rating`.
+
+    Raises
+    ------
+    OptionError
+        If `n_ratings` is below two, or confidence leaves [0, 1] with ``bins="width"``.
+
+    Examples
+    --------
+    >>> rate_confidence([[0.1, 0.5, 0.5, 0.5, 0.9, 1.0]], n_ratings=3).codes
+    array([[1., 2., 2., 2., 3., 3.]])
+    """
+    check_choice("bins", bins, Bins)
+    check_count("n_ratings", n_ratings, low=2)
+    table = as_table(_rows(confidence), argument="confidence")
+    stated = numbers(table, argument="confidence")
+    if bins == "width" and (np.nanmin(stated, initial=0) < 0 or np.nanmax(stated, initial=0) > 1):
+        msg = 'bins="width" cuts the range from 0 to 1, but confidence leaves it: rescale it'
+        raise OptionError(msg)
+    cut = _by_rank if bins == "quantile" else _by_width
+    codes = np.full(stated.shape, np.nan)
+    for row, values in enumerate(stated):
+        known = np.isfinite(values)
+        codes[row, known] = cut(values[known], n_ratings)
+    return Ratings(
+        codes=codes,
+        lowest=_lowest(stated, codes, n_ratings),
+        n_ratings=n_ratings,
+        models=table.models,
+        questions=table.questions,
+    )
+
+
+def _by_rank(values: FloatArray, n_ratings: int) -> IntArray:
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    if count.size <= n_ratings:
+        return np.asarray(place + 1, dtype=np.int64)
+    middle = (np.cumsum(count) - 0.5 * count) / values.size
+    return np.asarray(1 + np.floor(n_ratings * middle)[place], dtype=np.int64)
+
+
+def _by_width(values: FloatArray, n_ratings: int) -> IntArray:
+    return np.asarray(1 + np.minimum(np.floor(n_ratings * values), n_ratings - 1), dtype=np.int64)
+
+
+def _lowest(stated: FloatArray, codes: FloatArray, n_ratings: int) -> FloatArray:
+    found = np.full((codes.shape[0], n_ratings), np.nan)
+    for row, column in np.ndindex(*found.shape):
+        here = stated[row, codes[row] == column + 1]
+        if here.size:
+            found[row, column] = here.min()
+    return found
+
+
+def rated_trials(
+    stimulus: Any,
+    response: Any,
+    rating: Any,
+    *,
+    n_ratings: int | None = None,
+    clusters: Any = None,
+    weights: Any = None,
+) -> RatedTrials:
+    """Put stimulus class, response and rating side by side.
+
+    Parameters
+    ----------
+    stimulus : array_like (questions,) or table (models, questions)
+        The right answer, 0 or 1; a vector holds for all models.
+    response : Responses, DataFrame, DataArray or array_like (models, questions)
+        The answer given, 0 or 1. A vector is one model.
+    rating : Ratings, DataFrame, DataArray or array_like (models, questions)
+        Confidence in the answer: whole numbers from 1, or what `rate_confidence` made.
+    n_ratings : int, optional
+        Length of the scale; by default the highest rating that occurs.
+    clusters, weights : array_like (questions,), optional
+        What each question belongs to; how much it counts.
+
+    Raises
+    ------
+    CodeError
+        If a stimulus or response is not 0 or 1, or a rating no whole number inside the scale.
+    ShapeError, LabelError
+        If the three do not match.
+
+    Examples
+    --------
+    >>> rated_trials([0, 1], [[0, 0]], [[3, None]]).n
+    array([1.])
+    """
+    table = _rating_table(rating)
+    codes = numbers(table, argument="rating")
+    if n_ratings is None and isinstance(rating, Ratings):
+        n_ratings = rating.n_ratings
+    scale = _check_ratings(codes, table, n_ratings)
+    given = _like(response, table, "response")
+    right = _stimulus(stimulus, table)
+    known = np.isfinite(codes) & np.isfinite(given) & np.isfinite(right)
+    place = (2 * right + given) * scale + codes - 1
+    return RatedTrials(
+        cell=np.where(known, place, -1.0).astype(np.int64),
+        n_ratings=scale,
+        weights=np.ones(codes.shape[1])
+        if weights is None
+        else check_weights(weights, codes.shape[1]),
+        clusters=None if clusters is None else cluster_codes(clusters, table.questions),
+        models=table.models,
+        questions=table.questions,
+    )
+
+
+def _rows(data: Any) -> Any:
+    """Let a vector stand for one model."""
+    if hasattr(data, "columns") or hasattr(data, "dims") or hasattr(data, "models"):
+        return data
+    return np.asarray(data)[None, :] if np.ndim(data) == 1 else data
+
+
+def _rating_table(rating: Any) -> Table:
+    if isinstance(rating, Ratings):
+        return Table(rating.codes, rating.models, rating.questions)
+    return as_table(_rows(rating), argument="rating")
+
+
+def _check_ratings(codes: FloatArray, table: Table, n_ratings: int | None) -> int:
+    known = np.isfinite(codes)
+    top = 2 if n_ratings is None else check_count("n_ratings", n_ratings, low=2)
+    if n_ratings is None and known.any():
+        top = max(top, int(codes[known].max()))
+    bad = known & ((codes != np.floor(codes)) | (codes < 1) | (codes > top))
+    if bad.any():
+        _refuse(
+            codes,
+            table,
+            bad,
+            "rating",
+            f"ratings are whole numbers from 1 to {top}: cut stated confidence with "
+            "rate_confidence(confidence, n_ratings=4)",
+        )
+    return top
+
+
+def _refuse(values: FloatArray, table: Table, bad: BoolArray, argument: str, rule: str) -> None:
+    row, column = (int(place) for place in np.argwhere(bad)[0])
+    msg = f"{argument}: {table.place(row, column)} holds {values[row, column]:g}, but {rule}"
+    raise CodeError(msg)
+
+
+def _like(data: Any, table: Table, argument: str) -> FloatArray:
+    """Return zeros and ones (models, questions) in the order of `table`."""
+    own = as_table(_rows(data), argument=argument)
+    values = numbers(own, argument=argument)
+    if values.shape != table.values.shape:
+        msg = (
+            f"{argument} has {values.shape[0]} models x {values.shape[1]} questions, but rating "
+            f"has {table.values.shape[0]} x {table.values.shape[1]}: both need one value per "
+            "model and question (NaN where unknown)"
+        )
+        raise ShapeError(msg)
+    _check_classes(values, own, argument)
+    rows = reorder("model", own.models, like=table.models)
+    columns = reorder("question", own.questions, like=table.questions)
+    values = values if rows is None else values[rows]
+    return values if columns is None else values[:, columns]
+
+
+def _check_classes(values: FloatArray, table: Table, argument: str) -> None:
+    bad = np.isfinite(values) & (values != 0.0) & (values != 1.0)
+    if bad.any():
+        _refuse(values, table, bad, argument, "there are two classes, 0 and 1: recode it")
+
+
+def _stimulus(stimulus: Any, table: Table) -> FloatArray:
+    """Return the right answers, (questions,) or (models, questions)."""
+    if np.ndim(stimulus) != 1:
+        return _like(stimulus, table, "stimulus")
+    n = len(table.questions)
+    if hasattr(stimulus, "reindex") and set(stimulus.index) == set(table.questions):
+        stimulus = stimulus.reindex(list(table.questions)).to_numpy()
+    if len(stimulus) != n:
+        msg = f"stimulus holds {len(stimulus)} right answers for {n} questions: pass one each"
+        raise ShapeError(msg)
+    row = Table(np.asarray(stimulus)[None, :], ("all models",), table.questions)
+    values = numbers(row, argument="stimulus")
+    _check_classes(values, row, "stimulus")
+    return np.asarray(values[0], dtype=np.float64)
+
+
+def counted_tables(n_s1: Any, n_s2: Any) -> tuple[FloatArray, Labels]:
+    """Return tables of counts and the models' labels from the usual two lists.
+
+    Parameters
+    ----------
+    n_s1, n_s2 : DataFrame or array_like (models, 2 ratings) or (2 ratings,)
+        Trials with stimulus class 0 (1): response 0 with the highest to the lowest rating, then
+        response 1 with the lowest to the highest.
+
+    Returns
+    -------
+    tables : ndarray (models, 2 classes, 2 responses, ratings)
+        Ratings in increasing order.
+    labels : tuple
+        The models.
+
+    Raises
+    ------
+    ShapeError, LabelError
+        If the two do not match or the number of columns is not even and at least four.
+    CodeError
+        If a count is negative or missing.
+
+    Examples
+    --------
+    >>> counted_tables([5, 3, 2, 1], [1, 2, 3, 5])[0][0].tolist()
+    [[[3.0, 5.0], [2.0, 1.0]], [[2.0, 1.0], [3.0, 5.0]]]
+    """
+    first, second = (
+        as_table(_rows(counts), argument=name) for name, counts in (("n_s1", n_s1), ("n_s2", n_s2))
+    )
+    tables = [_counts(first, "n_s1"), _counts(second, "n_s2")]
+    if tables[0].shape != tables[1].shape:
+        msg = f"n_s1 has shape {tables[0].shape}, n_s2 {tables[1].shape}: they must be equal"
+        raise ShapeError(msg)
+    rows = reorder("model", second.models, like=first.models)
+    tables[1] = tables[1] if rows is None else tables[1][rows]
+    k = tables[0].shape[1] // 2
+    if tables[0].shape[1] % 2 or k < 2:
+        msg = (
+            f"n_s1 has {tables[0].shape[1]} columns: twice the number of ratings is needed, at "
+            "least four"
+        )
+        raise ShapeError(msg)
+    both = np.stack(tables, axis=1).reshape(-1, 2, 2, k)
+    both[:, :, 0] = both[:, :, 0, ::-1].copy()
+    return np.ascontiguousarray(both), as_labels("model", first.models, both.shape[0])
+
+
+def _counts(table: Table, argument: str) -> FloatArray:
+    values = numbers(table, argument=argument)
+    bad = ~(values >= 0.0)
+    if bad.any():
+        _refuse(values, table, bad, argument, "a count is a number that is not negative")
+    return values
