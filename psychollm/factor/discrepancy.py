@@ -1,0 +1,173 @@
+r"""How far a factor model is from a matrix, as a function of the uniquenesses alone.
+
+With the loadings at their best for given uniquenesses :math:`\psi`, least squares and maximum
+likelihood are functions of eigenvalues. Unweighted least squares (minres) needs those of
+:math:`R - \Psi`, :math:`\gamma_1 \ge \gamma_2 \ge \dots` with eigenvectors v,
+
+.. math:: F = \tfrac12 \sum_{j \in T} \gamma_j^2, \qquad
+          \frac{\partial F}{\partial \psi_a} = -\sum_{j \in T} \gamma_j v_{aj}^2,         \quad (1)
+
+and maximum likelihood those of :math:`\Psi^{-1/2} R \Psi^{-1/2}`, :math:`\theta_j`,
+
+.. math:: F = \sum_{j \in T} (\theta_j - 1 - \log \theta_j), \qquad
+          \frac{\partial F}{\partial \log \psi_a} = -\sum_{j \in T} (\theta_j - 1) v_{aj}^2.
+                                                                                       \quad (2)
+
+The tail T holds all but the first m eigenvalues, and those of the first m that no real loading can
+reach (:math:`\gamma_j < 0`, :math:`\theta_j < 1`). Derivatives of eigenvectors give the second
+derivatives: with :math:`P = \sum_T v_j v_j^\top` and :math:`Q = \sum_T \theta_j v_j v_j^\top`
+
+.. math:: H_{ab} = P_{ab} Q_{ab} + \sum_{j \in T} \sum_{l \notin T} c_{jl}\,
+          v_{aj} v_{al} v_{bj} v_{bl},                                                 \quad (3)
+
+where Q is P again and :math:`c_{jl} = 2\gamma_j / (\gamma_j - \gamma_l)` for least squares, and
+:math:`c_{jl} = (\theta_j - 1)(\theta_j + \theta_l) / (\theta_j - \theta_l)` for the likelihood.
+
+Everything here works on a stack of problems at once: replicates of a bootstrap are one call.
+
+References
+----------
+Joreskog, K. G. (1967). Some contributions to maximum likelihood factor analysis. Psychometrika,
+32(4), 443-482. https://doi.org/10.1007/BF02289658
+
+Clarke, M. R. B. (1970). A rapidly convergent method for maximum-likelihood factor analysis.
+British Journal of Mathematical and Statistical Psychology, 23(1), 43-52.
+
+Harman, H. H., & Jones, W. H. (1966). Factor analysis by minimizing residuals (minres).
+Psychometrika, 31(3), 351-368. https://doi.org/10.1007/BF02289468
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, FloatArray
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues (b, k) falling, eigenvectors (b, k, k) in columns, and what is in the tail."""
+
+    values: FloatArray
+    vectors: FloatArray
+    tail: BoolArray
+
+    def of(self, which: BoolArray) -> "Spectrum":
+        """Return the spectra of some of the problems."""
+        return Spectrum(self.values[which], self.vectors[which], self.tail[which])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Discrepancy:
+    """One measure of misfit. Its free parameters are `to_parameters` of the uniquenesses.
+
+    Examples
+    --------
+    >>> R = np.full((1, 4, 4), 0.25) + 0.75 * np.eye(4)
+    >>> value, gradient, _ = ULS.evaluate(R, np.full((1, 4), 0.75), 1)
+    >>> bool(value[0] < 1e-28), bool(abs(gradient).max() < 1e-15)
+    (True, True)
+    """
+
+    decompose: Callable[[FloatArray, FloatArray, int], Spectrum]
+    terms: Callable[[FloatArray], FloatArray]  # what each eigenvalue adds to F
+    slopes: Callable[[FloatArray], FloatArray]  # its factor in the gradient
+    second: Callable[[FloatArray], FloatArray]  # its weight in Q of (3)
+    crossed: Callable[[FloatArray, FloatArray], FloatArray]  # c of (3), for tail and head
+    loadings: Callable[[Spectrum, FloatArray, int], FloatArray]
+    to_parameters: Callable[[FloatArray], FloatArray]
+    to_uniquenesses: Callable[[FloatArray], FloatArray]
+
+    def evaluate(
+        self, matrices: FloatArray, parameters: FloatArray, n_factors: int
+    ) -> tuple[FloatArray, FloatArray, Spectrum]:
+        """Return F (b,), its gradient (b, k) and the spectrum for matrices (b, k, k)."""
+        spectrum = self.decompose(matrices, parameters, n_factors)
+        values, vectors, tail = spectrum
+        value = np.where(tail, self.terms(np.where(tail, values, 1.0)), 0.0).sum(axis=1)
+        slopes = np.where(tail, self.slopes(values), 0.0)
+        gradient = -np.einsum("bj,baj->ba", slopes, vectors**2)
+        return value, gradient, spectrum
+
+    def hessian(self, spectrum: Spectrum, n_factors: int) -> FloatArray:
+        """Return the second derivatives (3), shape (b, k, k)."""
+        values, vectors, tail = spectrum
+        inside = vectors * tail[:, None, :]
+        outer = inside @ _transposed(inside)
+        weighted = (inside * self.second(values)[:, None, :]) @ _transposed(inside)
+        total = outer * weighted
+        for head in range(n_factors):
+            column = vectors[:, :, head : head + 1]
+            far = tail & ~tail[:, head : head + 1]
+            gap = np.where(far, values, values[:, head : head + 1] - 1.0)
+            weights = np.where(far, self.crossed(gap, values[:, head : head + 1]), 0.0)
+            products = vectors * column
+            total += (products * weights[:, None, :]) @ _transposed(products)
+        return np.asarray(total, dtype=np.float64)
+
+
+def _transposed(stack: FloatArray) -> FloatArray:
+    return np.swapaxes(stack, -1, -2)
+
+
+def _falling(matrices: FloatArray) -> tuple[FloatArray, FloatArray]:
+    values, vectors = np.linalg.eigh(matrices)
+    return values[:, ::-1], vectors[:, :, ::-1]
+
+
+def _with_tail(values: FloatArray, vectors: FloatArray, m: int, floor: float) -> Spectrum:
+    return Spectrum(values, vectors, (np.arange(values.shape[1]) >= m) | (values <= floor))
+
+
+def _reduced(matrices: FloatArray, psi: FloatArray, n_factors: int) -> Spectrum:
+    reduced = matrices - psi[:, :, None] * np.eye(psi.shape[1])
+    return _with_tail(*_falling(reduced), n_factors, 0.0)
+
+
+def _rescaled(matrices: FloatArray, log_psi: FloatArray, n_factors: int) -> Spectrum:
+    scale = np.exp(-0.5 * log_psi)
+    return _with_tail(*_falling(matrices * scale[:, :, None] * scale[:, None, :]), n_factors, 1.0)
+
+
+def _principal(spectrum: Spectrum, psi: FloatArray, n_factors: int) -> FloatArray:
+    values, vectors, _ = spectrum
+    return vectors[:, :, :n_factors] * np.sqrt(np.maximum(values[:, None, :n_factors], 0.0))
+
+
+def _canonical(spectrum: Spectrum, psi: FloatArray, n_factors: int) -> FloatArray:
+    values, vectors, _ = spectrum
+    lengths = np.sqrt(np.maximum(values[:, None, :n_factors] - 1.0, 0.0))
+    return vectors[:, :, :n_factors] * lengths * np.sqrt(psi)[:, :, None]
+
+
+def _likelihood_term(values: FloatArray) -> FloatArray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # A matrix that is not positive definite has no likelihood: no step may go there.
+        terms = np.where(values > 0.0, values - 1.0 - np.log(values), np.inf)
+    return np.asarray(terms, dtype=np.float64)
+
+
+ULS = Discrepancy(
+    decompose=_reduced,
+    terms=lambda values: 0.5 * values**2,
+    slopes=lambda values: values,
+    second=np.ones_like,
+    crossed=lambda tail, head: 2.0 * tail / (tail - head),
+    loadings=_principal,
+    to_parameters=np.copy,
+    to_uniquenesses=np.copy,
+)
+"""Unweighted least squares (1): the loadings that leave the smallest residuals."""
+
+ML = Discrepancy(
+    decompose=_rescaled,
+    terms=_likelihood_term,
+    slopes=lambda values: values - 1.0,
+    second=np.copy,
+    crossed=lambda tail, head: (tail - 1.0) * (tail + head) / (tail - head),
+    loadings=_canonical,
+    to_parameters=np.log,
+    to_uniquenesses=np.exp,
+)
+"""Maximum likelihood (2), for matrices of covariances of normal variables."""

@@ -1,0 +1,190 @@
+"""Uniquenesses at which a factor model fits best: L-BFGS, then Newton's method to the last digit.
+
+Least-squares and likelihood surfaces are flat: where a line search sees no more descent, loadings
+may still be wrong in the fourth digit. Newton steps with the exact second derivatives end where
+the gradient vanishes to rounding error. Second derivatives that are not positive definite are
+taken along their eigenvectors with the sign removed, so that a step always goes down.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.factor.discrepancy import Discrepancy, Spectrum
+
+GRADIENT = 1e-13  # steps end here
+SETTLED = 1e-8  # a solution whose gradient is larger has not converged
+MAX_STEPS = 60
+MAX_HALVINGS = 25
+MAX_FIRST_STEPS = 1000
+FLAT = 1e-10  # curvature below this share of the largest counts as none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Minimum:
+    """Where each problem of a stack ended."""
+
+    uniquenesses: FloatArray  # (b, k)
+    loadings: FloatArray  # (b, k, m)
+    objective: FloatArray  # (b,)
+    gradient: FloatArray  # (b,) largest component that may still move
+    converged: BoolArray  # (b,)
+    steps: IntArray  # (b,)
+
+
+def squared_multiple(matrices: FloatArray) -> FloatArray:
+    """Return squared multiple correlations (b, k): what the other variables explain of each.
+
+    Examples
+    --------
+    >>> squared_multiple(np.array([[[1.0, 0.5], [0.5, 1.0]]]))
+    array([[0.25, 0.25]])
+    """
+    inverse = np.linalg.pinv(matrices, hermitian=True)
+    with np.errstate(divide="ignore"):
+        explained = 1.0 - 1.0 / np.diagonal(inverse, axis1=1, axis2=2)
+    return np.asarray(explained, dtype=np.float64)
+
+
+def first_guess(
+    discrepancy: Discrepancy, matrix: FloatArray, n_factors: int, low: float
+) -> tuple[FloatArray, int]:
+    """Return uniquenesses (k,) by L-BFGS from squared multiple correlations, and the steps taken.
+
+    Parameters
+    ----------
+    discrepancy : Discrepancy
+        What is to be small.
+    matrix : ndarray (k, k)
+        Correlations.
+    n_factors : int
+        How many factors.
+    low : float
+        Smallest uniqueness allowed; the largest is one.
+    """
+    from scipy.optimize import minimize
+
+    start = np.clip(1.0 - squared_multiple(matrix[None])[0], max(low, 0.05), 1.0)
+
+    def objective(parameters: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient, _ = discrepancy.evaluate(matrix[None], parameters[None], n_factors)
+        return float(value[0]), gradient[0]
+
+    bounds = discrepancy.to_parameters(np.array([low, 1.0]))
+    found = minimize(
+        objective,
+        discrepancy.to_parameters(start),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[tuple(bounds)] * start.size,
+        options={"maxiter": MAX_FIRST_STEPS, "gtol": SETTLED, "ftol": 1e-14},
+    )
+    guess = discrepancy.to_uniquenesses(np.asarray(found.x, dtype=np.float64))
+    return np.clip(guess, low, 1.0), int(found.nit)
+
+
+def minimise(
+    discrepancy: Discrepancy,
+    matrices: FloatArray,
+    uniquenesses: FloatArray,
+    n_factors: int,
+    low: float,
+) -> Minimum:
+    """Polish uniquenesses of a stack of problems by Newton's method.
+
+    Parameters
+    ----------
+    discrepancy : Discrepancy
+        What is to be small.
+    matrices : ndarray (b, k, k)
+        Correlations.
+    uniquenesses : ndarray (b, k)
+        Where to start.
+    n_factors : int
+        How many factors.
+    low : float
+        Smallest uniqueness allowed; the largest is one.
+
+    Examples
+    --------
+    >>> from psychollm.factor.discrepancy import ULS
+    >>> R = np.full((1, 4, 4), 0.25) + 0.75 * np.eye(4)
+    >>> minimise(ULS, R, np.full((1, 4), 0.5), 1, 0.005).loadings.round(6).ravel()
+    array([0.5, 0.5, 0.5, 0.5])
+    """
+    bounds = discrepancy.to_parameters(np.array([low, 1.0]))
+    stack = _Stack(discrepancy, matrices, n_factors, bounds)
+    x = np.clip(discrepancy.to_parameters(uniquenesses), *bounds)
+    slope, steps = np.full(len(x), np.inf), np.zeros(len(x), dtype=np.int64)
+    going = np.arange(len(x))
+    for _ in range(MAX_STEPS):
+        value, gradient, spectrum = stack.evaluate(x[going], going)
+        free = stack.free(x[going], gradient)
+        slope[going] = np.abs(np.where(free, gradient, 0.0)).max(axis=1)
+        far = slope[going] > GRADIENT
+        going = going[far]
+        if not going.size:
+            break
+        hessian = discrepancy.hessian(spectrum.of(far), n_factors)
+        direction = _direction(gradient[far], hessian, free[far])
+        steps[going] += 1
+        going = going[stack.descend(x, going, direction, value[far])]
+    value, _, spectrum = stack.evaluate(x, np.arange(len(x)))
+    psi = discrepancy.to_uniquenesses(x)
+    return Minimum(
+        uniquenesses=psi,
+        loadings=discrepancy.loadings(spectrum, psi, n_factors),
+        objective=value,
+        gradient=slope,
+        converged=slope <= SETTLED,
+        steps=steps,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stack:
+    """Problems that are solved together."""
+
+    discrepancy: Discrepancy
+    matrices: FloatArray  # (b, k, k)
+    n_factors: int
+    bounds: FloatArray  # (2,) of the parameters
+
+    def evaluate(self, x: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray, Spectrum]:
+        return self.discrepancy.evaluate(self.matrices[which], x, self.n_factors)
+
+    def free(self, x: FloatArray, gradient: FloatArray) -> BoolArray:
+        """Return which parameters do not push against a bound."""
+        low, high = self.bounds
+        pressed = ((x <= low) & (gradient > 0.0)) | ((x >= high) & (gradient < 0.0))
+        return np.asarray(~pressed, dtype=np.bool_)
+
+    def descend(
+        self, x: FloatArray, going: IntArray, direction: FloatArray, start: FloatArray
+    ) -> BoolArray:
+        """Halve steps until they do not climb; move `x` in place and return which moved."""
+        waiting, length = np.arange(going.size), 1.0
+        moved = np.zeros(going.size, dtype=np.bool_)
+        slack = 1e-15 * (1.0 + np.abs(start))
+        for _ in range(MAX_HALVINGS):
+            which = going[waiting]
+            proposed = np.clip(x[which] + length * direction[waiting], *self.bounds)
+            good = self.evaluate(proposed, which)[0] <= start[waiting] + slack[waiting]
+            x[which[good]] = proposed[good]
+            moved[waiting[good]] = True
+            waiting, length = waiting[~good], 0.5 * length
+            if not waiting.size:
+                break
+        return moved
+
+
+def _direction(gradient: FloatArray, hessian: FloatArray, free: BoolArray) -> FloatArray:
+    """Return Newton steps (b, k) of the free parameters, downhill whatever the curvature."""
+    both = free[:, :, None] & free[:, None, :]
+    identity = np.eye(free.shape[1]) * ~free[:, :, None]
+    values, vectors = np.linalg.eigh(np.where(both, hessian, 0.0) + identity)
+    sizes = np.abs(values)
+    sizes = np.maximum(sizes, FLAT * sizes.max(axis=1, keepdims=True))
+    turned = np.einsum("baj,ba->bj", vectors, np.where(free, gradient, 0.0))
+    return np.asarray(-np.einsum("baj,bj->ba", vectors, turned / sizes), dtype=np.float64)

@@ -1,0 +1,264 @@
+r"""`rotate`: axes under which each variable loads on few factors.
+
+Rotation changes what the factors are called, not what they explain: :math:`\Lambda \Phi
+\Lambda^\top` stays. A criterion may have several minima; the best of many starts is taken, and how
+many distinct ones were found is said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count, check_generator
+from psychollm._base.convergence import Convergence
+from psychollm._base.errors import InputError, OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.factor.criteria import CRITERIA, VARIMAX, Criterion
+from psychollm.factor.gradient_projection import Turned, random_starts, turn
+from psychollm.factor.loadings_input import read_loadings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RotationMethod = Literal["oblimin", "varimax", "quartimax", "promax"]
+
+SAME_MINIMUM = 1e-6
+PROMAX_POWER = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rotation(Result):
+    """Rotated loadings, by falling share, sums positive.
+
+    Examples
+    --------
+    >>> found = rotate([[0.6, 0.6], [0.6, 0.6], [0.5, -0.5], [0.5, -0.5]], method="varimax")
+    >>> abs(found.loadings.round(2)).T.tolist(), found.minima
+    ([[0.85, 0.85, 0.0, 0.0], [0.0, 0.0, 0.71, 0.71]], 1)
+    """
+
+    loadings: FloatArray  # (k, m) pattern
+    factor_correlation: FloatArray  # (m, m)
+    transformation: FloatArray  # (m, m) T: loadings are the unrotated ones times inv(T).T
+    communalities: FloatArray  # (k,)
+    criterion: float  # its value, of normalised loadings where they were normalised
+    minima: int  # distinct values at which the starts ended
+    method: str
+    labels: tuple[Hashable, ...]  # (k,)
+    convergence: Convergence
+
+    @property
+    def structure(self) -> FloatArray:
+        """Correlations of variables with factors (k, m)."""
+        return np.asarray(self.loadings @ self.factor_correlation, dtype=np.float64)
+
+    @property
+    def shares(self) -> FloatArray:
+        """Share of all variance by factor (m,); correlated factors share theirs alike."""
+        return np.asarray(np.sum(self.loadings * self.structure, axis=0) / len(self.loadings))
+
+    @property
+    def complexity(self) -> FloatArray:
+        """Hofmann's number of factors that a variable loads on (k,), one at least."""
+        squares = self.loadings**2
+        with np.errstate(invalid="ignore"):
+            found = squares.sum(axis=1) ** 2 / np.sum(squares**2, axis=1)
+        return np.asarray(found, dtype=np.float64)
+
+    def permuted(self, order: Sequence[int], signs: Sequence[float] | None = None) -> Rotation:
+        """Return the same solution with factors in another order, or pointing the other way.
+
+        Parameters
+        ----------
+        order : sequence of int (m,)
+            Which factor comes first, second, ...
+        signs : sequence of 1 or -1 (m,), optional
+            -1 reverses the factor that then stands there.
+
+        Raises
+        ------
+        OptionError
+            If `order` is no permutation, or a sign is neither 1 nor -1.
+
+        Examples
+        --------
+        >>> found = rotate([[0.6, 0.6], [0.6, 0.6], [0.5, -0.5], [0.5, -0.5]], method="varimax")
+        >>> found.permuted([1, 0], [1, -1]).loadings[0, 1].round(2)
+        np.float64(-0.85)
+        """
+        m = self.loadings.shape[1]
+        index = np.array(order, dtype=np.int64)
+        turns = np.ones(m) if signs is None else np.array(signs, dtype=np.float64)
+        if sorted(index.tolist()) != list(range(m)) or turns.shape != (m,):
+            msg = f"order={order!r}, signs={signs!r}: give each of the {m} factors a place"
+            raise OptionError(msg)
+        if not np.isin(turns, (-1.0, 1.0)).all():
+            msg = f"signs={signs!r} must be 1 or -1"
+            raise OptionError(msg)
+        both = np.ix_(index, index)
+        return replace(
+            self,
+            loadings=self.loadings[:, index] * turns,
+            transformation=self.transformation[:, index] * turns,
+            factor_correlation=self.factor_correlation[both] * np.outer(turns, turns),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per variable: loadings, communality, complexity."""
+        import pandas as pd
+
+        table: dict[str, Any] = {"model": list(self.labels)}
+        table |= {f"factor_{j + 1}": column for j, column in enumerate(self.loadings.T)}
+        table |= {"communality": self.communalities, "complexity": self.complexity}
+        return pd.DataFrame(table)
+
+
+def rotate(
+    loadings: Any,
+    *,
+    method: RotationMethod | Criterion = "oblimin",
+    normalize: bool | None = None,
+    n_starts: int = 16,
+    rng: RandomState = 0,
+) -> Rotation:
+    """Rotate orthogonal loadings to a simple structure.
+
+    Parameters
+    ----------
+    loadings : Extraction, DataFrame or array_like (k, m)
+        Unrotated loadings.
+    method : {"oblimin", "varimax", "quartimax", "promax"} or Criterion
+        ``"oblimin"`` (quartimin) lets factors correlate; ``"varimax"`` and ``"quartimax"`` keep
+        them orthogonal; ``"promax"`` is the least-squares fit to the fourth powers of varimax
+        loadings. Other criteria are records of `psychollm.factor.criteria`.
+    normalize : bool, optional
+        Whether rows are scaled to length one while rotating (Kaiser). By default yes for varimax
+        and promax, no for the others.
+    n_starts : int
+        Starts: the axes as they are, and random ones.
+    rng : Generator, int or None
+        Source of the random starts; fixed by default, so that the answer is always the same.
+
+    Returns
+    -------
+    Rotation
+        The best minimum found.
+
+    Raises
+    ------
+    ShapeError, InputError
+        If these are no loadings, or a factor is empty.
+    OptionError
+        If the method does not exist.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If no start arrived at a minimum.
+
+    References
+    ----------
+    Jennrich, R. I. (2002). Psychometrika, 67(1), 7-19. https://doi.org/10.1007/BF02294706
+
+    Hendrickson, A. E., & White, P. O. (1964). Promax: A quick method for rotation to oblique
+    simple structure. British Journal of Statistical Psychology, 17(1), 65-70.
+
+    Examples
+    --------
+    >>> from psychollm.factor.extract import extract
+    >>> blocks = np.array([[0.64, 0.2], [0.2, 0.49]])
+    >>> R = np.kron(blocks, np.ones((3, 3)))
+    >>> np.fill_diagonal(R, 1.0)
+    >>> found = rotate(extract(R, n_factors=2))
+    >>> abs(found.loadings[[0, 5]]).round(6), found.factor_correlation[0, 1].round(4)
+    (array([[0.8, 0. ],
+           [0. , 0.7]]), np.float64(0.3571))
+    """
+    A, labels = read_loadings(loadings)
+    _check_rank(A)
+    check_count("n_starts", n_starts)
+    promax = method == "promax"
+    criterion = VARIMAX if promax else _criterion(method)
+    lengths = np.sqrt(np.sum(A**2, axis=1, keepdims=True))
+    if not (criterion.normalize if normalize is None else normalize):
+        lengths = np.ones_like(lengths)
+    scale = np.where(lengths > 0.0, lengths, 1.0)
+    starts = random_starts(n_starts, A.shape[1], check_generator(rng))
+    turned = turn(criterion, (A / scale)[None], starts)
+    T, ending, minima = _best(turned)
+    ending.warn(f"the rotation ({criterion.name})")
+    if promax:
+        T = _towards_powers(A / scale, T)
+    rotated = A @ np.linalg.inv(T).T
+    found = Rotation(
+        loadings=rotated,
+        factor_correlation=_correlation(T),
+        transformation=T,
+        communalities=np.sum(A**2, axis=1),
+        criterion=ending.objective,
+        minima=minima,
+        method="promax" if promax else criterion.name,
+        labels=labels,
+        convergence=ending,
+    )
+    order = np.argsort(-found.shares, kind="stable")
+    signs = np.where(rotated.sum(axis=0)[order] < 0.0, -1.0, 1.0)
+    return found.permuted(order.tolist(), signs.tolist())
+
+
+def _check_rank(A: FloatArray) -> None:
+    rank = int(np.linalg.matrix_rank(A, tol=1e-10))
+    if rank < A.shape[1]:
+        msg = f"loadings on {A.shape[1]} factors span {rank} dimensions: extract {rank} factors"
+        raise InputError(msg)
+
+
+def _criterion(method: RotationMethod | Criterion) -> Criterion:
+    if isinstance(method, Criterion):
+        return method
+    check_choice("method", method, RotationMethod)
+    return CRITERIA[method]
+
+
+def _best(turned: Turned) -> tuple[FloatArray, Convergence, int]:
+    """Return the transformation with the lowest value among starts that arrived."""
+    arrived = turned.converged if turned.converged.any() else np.ones_like(turned.converged)
+    values = np.where(arrived, turned.values, np.inf)
+    best = int(values.argmin())
+    # A start on a ridge stays there: it is no minimum.
+    moved = arrived & (turned.steps > 0)
+    ends = np.sort(values[moved if moved.any() else arrived])
+    # Starts that end at one minimum differ by rounding: a gap between sorted values parts minima.
+    minima = 1 + int(np.sum(np.diff(ends) > SAME_MINIMUM * max(1.0, abs(float(ends[0])))))
+    converged = bool(turned.converged[best])
+    return (
+        turned.transformations[best],
+        Convergence(
+            converged=converged,
+            iterations=int(turned.steps[best]),
+            reason="converged" if converged else "the limit of steps was reached",
+            objective=float(turned.values[best]),
+        ),
+        minima,
+    )
+
+
+def _correlation(T: FloatArray) -> FloatArray:
+    phi = T.T @ T
+    np.fill_diagonal(phi, 1.0)
+    return np.asarray(phi, dtype=np.float64)
+
+
+def _towards_powers(A: FloatArray, T: FloatArray) -> FloatArray:
+    """Return the oblique T of promax from the orthogonal T of varimax."""
+    simple = A @ T
+    target = simple * np.abs(simple) ** (PROMAX_POWER - 1)
+    U = T @ np.linalg.lstsq(simple, target, rcond=None)[0]
+    # Loadings are A U with U = inv(T).T: the factors have unit variance with columns of T so long.
+    oblique = np.linalg.inv(U).T
+    return np.asarray(oblique / np.sqrt(np.sum(oblique**2, axis=0)), dtype=np.float64)

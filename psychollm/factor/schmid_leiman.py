@@ -1,0 +1,216 @@
+r"""`schmid_leiman`: one general factor and what is left of the correlated ones.
+
+Correlated factors have a factor in common. With pattern loadings :math:`\Lambda` and loadings
+:math:`\gamma` of the factors on that general one,
+
+.. math:: g = \Lambda \gamma, \qquad
+          F_{\cdot j} = \Lambda_{\cdot j} \sqrt{1 - \gamma_j^2},                       \quad (1)
+
+are the loadings of the variables on the general factor and on group factors, all orthogonal. Where
+the general factor reproduces the factor correlations, communalities stay what they were; three
+factors are reproduced exactly unless a :math:`\gamma_j` would exceed one. The correlation of two
+factors does not say how to divide it: equal loadings :math:`\sqrt{|\phi|}` are taken, and said.
+
+References
+----------
+Schmid, J., & Leiman, J. M. (1957). The development of hierarchical factor solutions.
+Psychometrika, 22(1), 53-61. https://doi.org/10.1007/BF02289209
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import InputError
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.factor.discrepancy import ML, ULS
+from psychollm.factor.extract import NEAR_BOUND, principal_axes
+from psychollm.factor.loadings_input import read_loadings
+from psychollm.factor.minimise import minimise, squared_multiple
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SecondOrderMethod = Literal["minres", "ml", "principal_axis"]
+
+LOW = 0.005
+"""Smallest uniqueness of a factor."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SchmidLeiman(Result):
+    """Loadings on a general factor and on group factors, all orthogonal.
+
+    Examples
+    --------
+    >>> L = np.kron(np.eye(3), np.full((3, 1), 0.8))
+    >>> found = schmid_leiman(L, factor_correlation=0.36 + 0.64 * np.eye(3))
+    >>> found.general.round(4)[0], round(found.explained_common_variance, 4)
+    (np.float64(0.48), 0.36)
+    """
+
+    general: FloatArray  # (k,)
+    groups: FloatArray  # (k, m)
+    second_order: FloatArray  # (m,) loadings of the factors on the general one
+    communalities: FloatArray  # (k,)
+    uniquenesses: FloatArray  # (k,)
+    identified: bool  # three factors or more
+    heywood: bool  # a factor has no variance of its own
+    labels: tuple[Hashable, ...]  # (k,)
+
+    @property
+    def explained_common_variance(self) -> float:
+        """Share of the general factor in the variance that all factors explain."""
+        common = float(np.sum(self.general**2))
+        return common / (common + float(np.sum(self.groups**2)))
+
+    @property
+    def general_shares(self) -> FloatArray:
+        """Share of the general factor in each variable's communality (k,)."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self.general**2 / self.communalities, dtype=np.float64)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per variable."""
+        import pandas as pd
+
+        table: dict[str, Any] = {"model": list(self.labels), "general": self.general}
+        table |= {f"factor_{j + 1}": column for j, column in enumerate(self.groups.T)}
+        table |= {"communality": self.communalities, "uniqueness": self.uniquenesses}
+        return pd.DataFrame(table | {"general_share": self.general_shares})
+
+
+def schmid_leiman(
+    solution: Any,
+    *,
+    factor_correlation: Any = None,
+    method: SecondOrderMethod = "minres",
+    tolerance: float = 1e-12,
+) -> SchmidLeiman:
+    """Turn correlated factors into a general factor and orthogonal group factors.
+
+    Parameters
+    ----------
+    solution : Rotation, DataFrame or array_like (k, m)
+        An oblique rotation, or its pattern loadings.
+    factor_correlation : array_like (m, m), optional
+        Needed where `solution` does not bring it.
+    method : {"minres", "ml", "principal_axis"}
+        How the general factor is extracted from the factor correlations: alike for three factors.
+    tolerance : float
+        As in `extract`, for principal axes.
+
+    Returns
+    -------
+    SchmidLeiman
+        One factor is its own general factor; of two, `identified` says that loadings were set
+        equal.
+
+    Raises
+    ------
+    InputError
+        If the factor correlations are missing or are none.
+    OptionError
+        If the method does not exist.
+
+    References
+    ----------
+    Schmid, J., & Leiman, J. M. (1957). Psychometrika, 22(1), 53-61.
+    https://doi.org/10.1007/BF02289209
+
+    Examples
+    --------
+    >>> L = np.kron(np.eye(2), np.full((3, 1), 0.8))
+    >>> found = schmid_leiman(L, factor_correlation=[[1, 0.25], [0.25, 1]])
+    >>> found.second_order, found.identified
+    (array([0.5, 0.5]), False)
+    """
+    check_choice("method", method, SecondOrderMethod)
+    loadings, labels = read_loadings(solution)
+    m = loadings.shape[1]
+    phi = _factor_correlation(solution, factor_correlation, m)
+    higher = second_order(phi[None], method=method, tolerance=tolerance)
+    gamma = higher.loadings[0]
+    general, groups = transformed(loadings, gamma)
+    if general.sum() < 0.0:
+        general, gamma = -general, -gamma
+    communalities = np.einsum("kj,jl,kl->k", loadings, phi, loadings)
+    return SchmidLeiman(
+        general=general,
+        groups=groups,
+        second_order=gamma,
+        communalities=communalities,
+        uniquenesses=1.0 - communalities,
+        identified=m > 2,
+        heywood=bool(higher.heywood[0]),
+        labels=labels,
+    )
+
+
+class SecondOrder(NamedTuple):
+    """Loadings (b, m) of factors on the general factor, and where one has reached its bound."""
+
+    loadings: FloatArray
+    heywood: BoolArray  # (b,)
+
+
+def second_order(
+    phi: FloatArray, *, method: SecondOrderMethod = "minres", tolerance: float = 1e-12
+) -> SecondOrder:
+    """Extract the general factor from a stack of factor correlations (b, m, m).
+
+    Examples
+    --------
+    >>> second_order(np.array([[[1.0, 0.25], [0.25, 1.0]]])).loadings
+    array([[0.5, 0.5]])
+    """
+    b, m = phi.shape[:2]
+    if m == 1:
+        return SecondOrder(np.ones((b, 1)), np.zeros(b, dtype=np.bool_))
+    if m == 2:
+        shared = phi[:, 0, 1]
+        root = np.sqrt(np.abs(shared))
+        signed = np.stack([root, root * np.sign(shared)], axis=1)
+        return SecondOrder(signed, np.asarray(1.0 - root**2 <= LOW, dtype=np.bool_))
+    if method == "principal_axis":
+        loadings = principal_axes(phi, 1, tolerance).loadings[:, :, 0]
+    else:
+        start = np.clip(1.0 - squared_multiple(phi), 0.05, 1.0)
+        discrepancy = ULS if method == "minres" else ML
+        loadings = minimise(discrepancy, phi, start, 1, LOW).loadings[:, :, 0]
+    at_bound = 1.0 - loadings**2 <= LOW + NEAR_BOUND
+    return SecondOrder(loadings, np.asarray(at_bound.any(axis=1), dtype=np.bool_))
+
+
+def transformed(loadings: FloatArray, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return general (..., k) and group (..., k, m) loadings (1).
+
+    Examples
+    --------
+    >>> transformed(np.array([[0.5, 0.0]]), np.array([0.6, 0.8]))
+    (array([0.3]), array([[0.4, 0. ]]))
+    """
+    general = np.einsum("...kj,...j->...k", loadings, gamma)
+    # One factor is general altogether; an ultra-Heywood case leaves nothing of a group factor.
+    rest = np.sqrt(np.maximum(1.0 - gamma**2, 0.0))
+    return general, loadings * rest[..., None, :]
+
+
+def _factor_correlation(solution: Any, given: Any, m: int) -> FloatArray:
+    if given is None:
+        given = getattr(solution, "factor_correlation", None)
+    if given is None:
+        msg = "factor_correlation is needed with plain loadings: pass it, or a Rotation"
+        raise InputError(msg)
+    phi = np.array(given, dtype=np.float64)
+    fits = phi.shape == (m, m) and bool(np.allclose(phi, phi.T, rtol=0.0, atol=1e-10))
+    if not fits or bool((np.abs(np.diagonal(phi) - 1.0) > 1e-10).any()):
+        msg = f"factor_correlation must be a symmetric ({m}, {m}) matrix with ones on its diagonal"
+        raise InputError(msg)
+    return phi
