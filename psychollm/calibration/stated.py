@@ -43,6 +43,12 @@ class StatedAnswers(Result):
         """Whether the questions' weights differ."""
         return bool((self.weights != 1.0).any())
 
+    @property
+    def plain(self) -> bool:
+        """Whether each question is one independent answer, correct or wrong."""
+        whole = bool(((self.correct == 0.0) | (self.correct == 1.0)).all())
+        return whole and not self.weighted and self.clusters is None
+
 
 def stated_answers(
     confidence: Any, correctness: Any, *, clusters: Any = None, weights: Any = None
