@@ -3,7 +3,7 @@ r"""Scores of recalibrated confidence in resampled tallies, and answers drawn fr
 Where the recalibrated share of correct answers is C/n in a block of C correct and W wrong answers,
 the Brier and the logarithmic score of the block are sums of
 
-.. math:: \frac{C\,W}{n} \qquad\text{and}\qquad -C \ln\frac{C}{n} - W \ln\frac{W}{n},      \quad (1)
+.. math:: \frac{C\,W}{n} \qquad\text{and}\qquad -C \ln\frac{C}{n} - W \ln\frac{W}{n},     \quad (1)
 
 over the blocks of the isotonic fit for the recalibrated score, and over all answers as one block
 for the uncertainty. An answer that recalibration calls certain costs nothing, so that no clipping

@@ -7,10 +7,10 @@ of x over correct answers,
                        + \tfrac12 \ln\det I(a, b),                                        \quad (1)
 
 where the last term, Firth's, is used only where correct and wrong answers are separated. Outcomes
-enter through S_0 and S_1 alone, and the sum over g is an integral over the distribution of x; where
-there are many distinct confidences, each of `_BINS` bins of x is replaced by the two nodes that have
-its moments up to the third (Gauss quadrature). With bins 0.2 wide the coefficients of an ordinary fit
-keep about eight digits, and a resample costs one pass over the answers and a few over the nodes.
+enter through S_0 and S_1 alone, and the sum over g is an integral over the distribution of x:
+where there are many distinct confidences, it is taken over narrow bins of x, each replaced by the
+two nodes that have its moments up to the third (Gauss quadrature). A resample then costs one pass
+over the answers and a few over the nodes.
 
 References
 ----------
@@ -27,6 +27,9 @@ from numpy.typing import NDArray
 
 from psychollm.kernels._jit import njit
 
+# Which coefficients are free: a line, the intercept, the slope, none.
+LINE, INTERCEPT, SLOPE, FIXED = 0, 1, 2, 3
+# Over which coefficients Firth's term is taken.
 NO_PENALTY, PENALTY_INTERCEPT, PENALTY_LINE = 0, 1, 2
 # What `classify` finds in a tally.
 EMPTY, ONE_CLASS, ONE_VALUE, SEPARATED, ORDINARY = 0, 1, 2, 3, 4
@@ -107,34 +110,38 @@ def _add_penalty(x, n, a, b, penalty, found, at):
 
 
 @njit
-def evaluate(x, n, s0, s1, theta, penalty, found, at):
-    """Fill `at` (3,) with (1) and its gradient, and `found` with the sums of `_sums`."""
+def evaluate(data, theta, penalty, found, at):
+    """Fill `at` (3,) with (1) and its gradient, and `found` (6,) with the sums of `_sums`.
+
+    `data` are x, n and (S_0, S_1).
+    """
+    x, n, sums = data
     _sums(x, n, theta[0], theta[1], found)
-    at[0] = theta[0] * s0 + theta[1] * s1 - found[0]
-    at[1] = s0 - found[1]
-    at[2] = s1 - found[2]
+    at[0] = theta[0] * sums[0] + theta[1] * sums[1] - found[0]
+    at[1] = sums[0] - found[1]
+    at[2] = sums[1] - found[2]
     if penalty != NO_PENALTY:
         _add_penalty(x, n, theta[0], theta[1], penalty, found, at)
 
 
 @njit
-def _newton_step(found, at, free_a, free_b, step):
+def _newton_step(found, at, free, step):
     """Fill `step` (2,) with the Newton step over the free coefficients; return its gain."""
     i00, i01, i11 = found[3], found[4], found[5]
     step[:] = 0.0
-    if free_a and free_b:
+    if free == LINE:
         det = i00 * i11 - i01 * i01
         step[0] = (i11 * at[1] - i01 * at[2]) / det
         step[1] = (i00 * at[2] - i01 * at[1]) / det
-    elif free_a:
+    elif free == INTERCEPT:
         step[0] = at[1] / i00
-    else:
+    elif free == SLOPE:
         step[1] = at[2] / i11
     return step[0] * at[1] + step[1] * at[2]
 
 
 @njit
-def maximise(x, n, s0, s1, theta, free_a, free_b, penalty):
+def maximise(data, theta, free, penalty):
     """Move `theta` (2,) = (a, b) to the maximum of (1) over the free ones and return (1) there.
 
     Newton's method; a long step that lowers the objective is halved. Without the penalty it
@@ -143,19 +150,19 @@ def maximise(x, n, s0, s1, theta, free_a, free_b, penalty):
     """
     found, at, step = np.empty(6), np.empty(3), np.empty(2)
     tolerance = _TOLERANCE if penalty == NO_PENALTY else _TOLERANCE_PENALISED
-    evaluate(x, n, s0, s1, theta, penalty, found, at)
-    gain = _newton_step(found, at, free_a, free_b, step)
+    evaluate(data, theta, penalty, found, at)
+    gain = _newton_step(found, at, free, step)
     for _ in range(_MAX_ITERATIONS):
         if not gain > tolerance:
             break
         start_a, start_b, start = theta[0], theta[1], at[0]
         for _ in range(_MAX_HALVINGS):
             theta[0], theta[1] = start_a + step[0], start_b + step[1]
-            evaluate(x, n, s0, s1, theta, penalty, found, at)
+            evaluate(data, theta, penalty, found, at)
             if at[0] >= start or gain < _SHORT:
                 break
             step *= 0.5
-        gain = _newton_step(found, at, free_a, free_b, step)
+        gain = _newton_step(found, at, free, step)
     if gain > 0.0:
         theta += step
         at[0] += 0.5 * gain
@@ -163,27 +170,29 @@ def maximise(x, n, s0, s1, theta, free_a, free_b, penalty):
 
 
 @njit
-def _node_pair(m0, m1, m2, m3, centre, x, n, k):
-    """Write the nodes of one bin with moments m about its centre from place k; return the next."""
+def _put_nodes(moments, centre, nodes, k):
+    """Write the nodes of one bin with `moments` about its centre from place k; return the next."""
+    m0, m1, m2, m3 = moments
     if m0 <= 0.0:
         return k
     mean = m1 / m0
     variance = m2 / m0 - mean * mean
     if variance <= _NO_SPREAD:
-        x[k], n[k] = centre + mean, m0
+        nodes[0, k], nodes[1, k] = centre + mean, m0
         return k + 1
     third = m3 / m0 - 3.0 * mean * m2 / m0 + 2.0 * mean * mean * mean
     half = 0.5 * third / variance
     radius = math.sqrt(half * half + variance)
-    x[k], x[k + 1] = centre + mean + half - radius, centre + mean + half + radius
-    n[k] = m0 * 0.5 * (radius + half) / radius
-    n[k + 1] = m0 - n[k]
+    nodes[0, k] = centre + mean + half - radius
+    nodes[0, k + 1] = centre + mean + half + radius
+    nodes[1, k] = m0 * 0.5 * (radius + half) / radius
+    nodes[1, k + 1] = m0 - nodes[1, k]
     return k + 2
 
 
 @njit
-def condense(x, correct, wrong, bins, centres, nodes, size, sums):
-    """Fill `nodes` and `size` with two nodes per bin of x; return how many are in use.
+def condense(x, correct, wrong, bins, centres, nodes, sums):
+    """Fill `nodes` (2, .) with x and n of two nodes per bin; return how many are in use.
 
     Bin k holds the groups from ``bins[k]`` to ``bins[k + 1] - 1`` around ``centres[k]``. `sums`
     (2,) receives S_0 and S_1.
@@ -203,45 +212,41 @@ def condense(x, correct, wrong, bins, centres, nodes, size, sums):
             n *= t
             m2 += n
             m3 += n * t
-        k = _node_pair(m0, m1, m2, m3, centres[b], nodes, size, k)
+        k = _put_nodes((m0, m1, m2, m3), centres[b], nodes, k)
     return k
 
 
 @njit
-def _line_start(x, n, s0, s1, theta):
+def _start_line(data, theta):
     """Start at the line that two normal distributions of x with one variance would give."""
+    x, n, (hits, hits_x) = data[0], data[1], (data[2][0], data[2][1])
     total, sum_x, sum_xx = 0.0, 0.0, 0.0
     for k in range(x.size):
         total += n[k]
         sum_x += n[k] * x[k]
         sum_xx += n[k] * x[k] * x[k]
-    up, down = s1 / s0, (sum_x - s1) / (total - s0)
-    share = s0 / total
+    up, down = hits_x / hits, (sum_x - hits_x) / (total - hits)
+    share = hits / total
     spread = sum_xx / total - share * up * up - (1.0 - share) * down * down
     theta[1] = (up - down) / max(spread, _LEAST_SPREAD * (sum_xx / total + 1.0))
-    theta[0] = math.log(s0 / (total - s0)) - 0.5 * theta[1] * (up + down)
+    theta[0] = math.log(hits / (total - hits)) - 0.5 * theta[1] * (up + down)
 
 
 @njit
-def fit_line(nodes, size, sums, theta):
-    """Fit intercept and slope to `theta` = (a, b), the ordinary case."""
-    _line_start(nodes, size, sums[0], sums[1], theta)
-    return maximise(nodes, size, sums[0], sums[1], theta, True, True, NO_PENALTY)
+def fit_line(data, kind, theta):
+    """Fit intercept and slope to `theta` = (a, b) where `kind` is ordinary or separated."""
+    if kind == SEPARATED:
+        theta[0], theta[1] = 0.0, 0.0
+        return maximise(data, theta, LINE, PENALTY_LINE)
+    _start_line(data, theta)
+    return maximise(data, theta, LINE, NO_PENALTY)
 
 
 @njit
-def fit_line_penalised(x, n, sums, theta):
-    """Fit intercept and slope with Firth's penalty to `theta` = (a, b), the separated case."""
-    theta[0], theta[1] = 0.0, 0.0
-    return maximise(x, n, sums[0], sums[1], theta, True, True, PENALTY_LINE)
-
-
-@njit
-def fit_level(nodes, size, sums, kind, theta):
-    """Fit the intercept given a slope of one to `theta` = (a, 1)."""
+def fit_level(data, kind, theta):
+    """Fit the intercept given a slope of one to `theta` = (a, 1) where there is any answer."""
     theta[0], theta[1] = 0.0, 1.0
-    penalty = PENALTY_INTERCEPT if kind == ONE_CLASS else NO_PENALTY
-    return maximise(nodes, size, sums[0], sums[1], theta, True, False, penalty)
+    return maximise(data, theta, INTERCEPT, PENALTY_INTERCEPT if kind == ONE_CLASS else NO_PENALTY)
 
 
 @njit
@@ -256,22 +261,23 @@ def recalibrations(
     """Fill `out` (resamples, 3) with slope, intercept, and intercept given a slope of one.
 
     Slope and intercept are NaN where a resample holds one class or one confidence only, all three
-    where it holds no answer. Estimates are Firth's where correct and wrong answers are separated.
+    where it holds no answer. Estimates are Firth's where correct and wrong answers are separated;
+    then the line is fitted to all groups.
     """
-    nodes, size = np.empty(2 * centres.size), np.empty(2 * centres.size)
-    sums, theta = np.empty(2), np.empty(2)
+    nodes, sums, theta = np.empty((2, 2 * centres.size)), np.empty(2), np.empty(2)
     for row in range(correct.shape[0]):
         out[row, :] = np.nan
         kind = classify(correct[row], wrong[row])
         if kind == EMPTY:
             continue
-        used = condense(x, correct[row], wrong[row], bins, centres, nodes, size, sums)
-        fit_level(nodes[:used], size[:used], sums, kind, theta)
+        used = condense(x, correct[row], wrong[row], bins, centres, nodes, sums)
+        data = (nodes[0, :used], nodes[1, :used], sums)
+        fit_level(data, kind, theta)
         out[row, 2] = theta[0]
         if kind == SEPARATED:
-            fit_line_penalised(x, correct[row] + wrong[row], sums, theta)
+            fit_line((x, correct[row] + wrong[row], sums), kind, theta)
         elif kind == ORDINARY:
-            fit_line(nodes[:used], size[:used], sums, theta)
+            fit_line(data, kind, theta)
         else:
             continue
         out[row, 0], out[row, 1] = theta[1], theta[0]

@@ -17,7 +17,7 @@ and whose mean confidence is f_k; o is the share correct of all n answers. Then
 the second line being without bias where every bin holds two answers (Ferro & Fricker 2012), and
 
 .. math:: \text{over} = \sum_k \frac{n_k}{n} \max(f_k - o_k, 0), \qquad
-          \text{under} = \sum_k \frac{n_k}{n} \max(o_k - f_k, 0).                          \quad (3)
+          \text{under} = \sum_k \frac{n_k}{n} \max(o_k - f_k, 0).                         \quad (3)
 """
 
 import numpy as np

@@ -4,14 +4,14 @@ With C_g correct among n_g answers at the g-th distinct confidence, the least-sq
 not fall as confidence rises is
 
 .. math:: \hat\pi_g = \max_{j \le g} \, \min_{k \ge g} \,
-                      \frac{C_j + \dots + C_k}{n_j + \dots + n_k},                         \quad (1)
+                      \frac{C_j + \dots + C_k}{n_j + \dots + n_k},                        \quad (1)
 
-a step function; it is also the fit of largest likelihood, and the minimiser of every proper score
-(Dimitriadis, Gneiting & Jordan 2021). It is found in one pass that keeps a stack of blocks of
-increasing share of correct answers. The open block takes in every group whose share does not
-exceed its own, and looks back only when it is closed: half the work and most of the mispredicted
-branches of the textbook version go. Shares are compared by cross-multiplication, so that whole
-counts are compared exactly. Confidences without an answer in a resample change nothing.
+a step function; it is also the fit of largest likelihood, and the best one under every proper
+score (Dimitriadis, Gneiting & Jordan 2021). It is found in one pass that keeps a stack of blocks
+of increasing share of correct answers. The open block takes in every group whose share does not
+exceed its own, and looks back only when it is closed: most of the mispredicted branches of the
+textbook version go, and two thirds of its time. Shares are compared by cross-multiplication, so
+that whole counts are compared exactly. Confidences without an answer in a resample change nothing.
 
 References
 ----------

@@ -32,3 +32,16 @@ def mean_losses(
             total += correct[row, g] * if_correct[g] + wrong[row, g] * if_wrong[g]
             n += correct[row, g] + wrong[row, g]
         out[row] = total / n if n > 0.0 else np.nan
+
+
+@njit
+def shares_correct(
+    correct: NDArray[np.float64], wrong: NDArray[np.float64], out: NDArray[np.float64]
+) -> None:
+    """Fill `out` (resamples,) with the share of correct answers; NaN where there is none."""
+    for row in range(correct.shape[0]):
+        hits, n = 0.0, 0.0
+        for g in range(correct.shape[1]):
+            hits += correct[row, g]
+            n += correct[row, g] + wrong[row, g]
+        out[row] = hits / n if n > 0.0 else np.nan
