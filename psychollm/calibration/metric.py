@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.errors import OptionError
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.calibration.stated import StatedAnswers
 from psychollm.calibration.tally import Tally, tallies
@@ -147,6 +148,9 @@ def draw(metrics: Sequence[Metric], answers: StatedAnswers, resampling: Resampli
 
     n_questions = len(answers.questions)
     value = statistic(np.ones((1, n_questions)))[0]
+    if not resampling.n:
+        nothing = np.full((1, *value.shape), np.nan)
+        return Drawn(tuple(metrics), answers, tables, value, nothing, nothing, resampling.level)
     draws = bootstrap_questions(
         statistic,
         n_questions,
@@ -241,12 +245,22 @@ class Drawn:
         single = np.full(self.value.shape[0], self._one_cluster) | (self.answers.n <= 1)
         if single.any():
             resampled = _without_interval(resampled, single)
-        formula = metric.analytic if self._plain else metric.robust
-        methods = metric.method if self._plain else metric.robust_method
+        formula = metric.analytic if self.answers.plain else metric.robust
+        methods = metric.method if self.answers.plain else metric.robust_method
         method = methods if isinstance(methods, str) else methods[output]
+        closed = formula is not None and bool(method)
+        if not closed and not self.resampled:
+            msg = f"{metric.names[output]} has no interval in closed form: pass n_bootstrap=2000"
+            raise OptionError(msg)
         if formula is None or not method:
             return resampled
-        return replace(self._analytic(metric, formula, output, resampled), method=method)
+        found = replace(self._analytic(metric, formula, output, resampled), method=method)
+        return found if self.resampled else replace(found, _draws=None)
+
+    @property
+    def resampled(self) -> bool:
+        """Whether there are draws."""
+        return len(self.draws) > 1
 
     def _bounded(
         self, metric: Metric, bounds: Bounds, output: int, resampled: Estimate
@@ -263,13 +277,6 @@ class Drawn:
     @property
     def _clustered(self) -> bool:
         return self.answers.clusters is not None
-
-    @property
-    def _plain(self) -> bool:
-        """Whether each question is one independent answer, correct or wrong."""
-        answers = self.answers
-        whole = bool(((answers.correct == 0.0) | (answers.correct == 1.0)).all())
-        return whole and not answers.weighted and answers.clusters is None
 
     def _analytic(
         self, metric: Metric, formula: Analytic, output: int, resampled: Estimate

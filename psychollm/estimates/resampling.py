@@ -41,6 +41,8 @@ _MAX_GROUPS = 200
 class Resampling:
     """How often to resample, and how: the options that all bootstrapped metrics share.
 
+    No resamples, ``n=0``, will do for metrics whose intervals are in closed form.
+
     Examples
     --------
     >>> Resampling(n=500, rng=0).level
@@ -54,7 +56,7 @@ class Resampling:
     progress: bool = False
 
     def __post_init__(self) -> None:
-        check_count("n_bootstrap", self.n, low=2)
+        check_count("n_bootstrap", self.n, low=0 if self.n == 0 else 2)
         check_fraction("level", self.level)
 
 
