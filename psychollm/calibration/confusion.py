@@ -8,29 +8,67 @@ Positive is "the answer was correct", predicted positive is "yes, I can answer t
 yes      true positive    false positive
 no       false negative   true negative
 ======== ================ ================
+
+The statistics and their intervals are those of `psychollm.calibration.two_by_two`.
 """
 
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray
-from psychollm.calibration.paired import PairedAnswers, paired_answers
-from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import (
-    paired_difference,
-    paired_difference_se,
-    proportion,
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.cells import Cells, CellStatistic, cell_metric
+from psychollm.calibration.metric import Metric, estimate_all
+from psychollm.calibration.paired import paired_answers
+from psychollm.calibration.signal_detection import CRITERION, D_PRIME
+from psychollm.calibration.stated import (
+    StatedAnswers,
+    cluster_codes,
+    question_weights,
+    stated_answers,
 )
-from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.calibration.two_by_two import (
+    ACCURACY,
+    AGREEMENT,
+    F1_ABSTAIN,
+    KAPPA,
+    NPV,
+    OVERCONFIDENCE,
+    PHI,
+    PRECISION,
+    RECALL,
+    SPECIFICITY,
+    YES_RATE,
+    YOUDEN,
+    f_score,
+)
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.resampling import Resampling
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RATES = ("yes_rate", "accuracy", "precision", "recall", "specificity", "agreement")
+RATES = ("yes_rate", "accuracy", "precision", "recall", "specificity", "npv", "agreement")
+SKILLS = ("f_score", "f1_abstain", "phi", "kappa", "youden")
+
+_STATISTICS: dict[str, CellStatistic] = {
+    "yes_rate": YES_RATE,
+    "accuracy": ACCURACY,
+    "precision": PRECISION,
+    "recall": RECALL,
+    "specificity": SPECIFICITY,
+    "npv": NPV,
+    "agreement": AGREEMENT,
+    "overconfidence": OVERCONFIDENCE,
+    "f1_abstain": F1_ABSTAIN,
+    "phi": PHI,
+    "kappa": KAPPA,
+    "youden": YOUDEN,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,47 +93,81 @@ class Confusion(Result):
     precision: Estimate  # share correct among yes, tp / (tp + fp)
     recall: Estimate  # share yes among correct, tp / (tp + fn)
     specificity: Estimate  # share no among wrong, tn / (tn + fp)
+    npv: Estimate  # share wrong among no, tn / (tn + fn)
     agreement: Estimate  # share where yes/no and correct/wrong coincide, (tp + tn) / n
     overconfidence: Estimate  # yes rate - accuracy, (fp - fn) / n
+    f_score: Estimate  # weighted harmonic mean of precision and recall, at `beta`
+    f1_abstain: Estimate  # F1 of no for wrong answers
+    phi: Estimate  # correlation of yes and correct: Matthews' coefficient
+    kappa: Estimate  # agreement beyond chance (Cohen)
+    youden: Estimate  # recall + specificity - 1
+    beta: float
     labels: tuple[Any, ...]  # (models,)
 
     def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: counts, then each rate with its bounds."""
+        """Return one row per model: counts, then each statistic with its bounds."""
         import pandas as pd
 
-        counts = ("n", "left_out", "tp", "fp", "fn", "tn")
         table: dict[str, Any] = {"model": list(self.labels)}
-        table |= {name: getattr(self, name).astype(np.int64) for name in counts}
-        for name in (*RATES, "overconfidence"):
+        for name in ("n", "left_out", "tp", "fp", "fn", "tn"):
+            counts: FloatArray = getattr(self, name)
+            whole = bool((counts == np.round(counts)).all())
+            table[name] = counts.astype(np.int64) if whole else counts
+        for name in (*RATES, "overconfidence", *SKILLS):
             estimate: Estimate = getattr(self, name)
             table[name] = estimate.value
             table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
         return pd.DataFrame(table)
 
 
-def confusion(confidence: Any, correctness: Any, *, level: float = 0.95) -> Confusion:
+def confusion(
+    confidence: Any,
+    correctness: Any,
+    *,
+    yes_above: float | None = None,
+    beta: float = 1.0,
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 0,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Confusion:
     """Compare every model's yes/no confidence with its correctness.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = yes or correct. Questions count where both are known.
+    yes_above : float, optional
+        Take confidence as stated probabilities inside [0, 1]; above it is a yes.
+    beta : float
+        How many times recall weighs as much as precision in `f_score`.
+    clusters, weights
+        As in `brier`; they need resamples.
+    n_bootstrap : int
+        Resamples of questions for `Estimate.difference`; 0 is none. Intervals are in closed form
+        unless questions are weighted or clustered, or correctness is a chance.
     level : float
-        Coverage of the intervals: Wilson for proportions, Bonett-Price for `overconfidence`.
+        Coverage of the intervals.
+    rng, n_jobs, progress
+        As in `brier`.
 
     Returns
     -------
     Confusion
-        A rate whose denominator is empty is NaN and its `reason` says why.
+        A rate whose denominator is empty is NaN and its flag says why; phi wherever a margin of
+        the table is empty.
 
     Raises
     ------
     LabelError
         If the two tables do not hold the same models and questions.
     CodeError
-        If one of them is not binary.
+        If one of them is not binary, or, with `yes_above`, confidence is no probability.
     OptionError
-        If `level` is not inside (0, 1).
+        If an option is out of range, or clusters or weights come without resamples.
 
     Examples
     --------
@@ -103,56 +175,94 @@ def confusion(confidence: Any, correctness: Any, *, level: float = 0.95) -> Conf
     >>> float(always_yes.recall.value[0]), always_yes.overconfidence.value
     (1.0, array([0.25]))
     """
-    return confusion_of(paired_answers(confidence, correctness), level=level)
+    answers = _answers(confidence, correctness, yes_above, clusters, weights)
+    cut = 0.5 if yes_above is None else yes_above
+    statistics = _STATISTICS | {"f_score": f_score(check_fraction("beta", beta, high=np.inf))}
+    cells = _cells(answers, cut)
+    if check_count("n_bootstrap", n_bootstrap, low=0):
+        options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+        metric = cell_metric(tuple(statistics.values()), yes_above=cut)
+        found = estimate_all([metric], answers, options)
+    else:
+        _check_plain(answers)
+        found = [
+            statistic.estimate(cells, level=check_fraction("level", level), labels=answers.models)
+            for statistic in statistics.values()
+        ]
+    return Confusion(
+        tp=cells.tp,
+        fp=cells.fp,
+        fn=cells.fn,
+        tn=cells.tn,
+        n=answers.n,
+        left_out=answers.present.shape[1] - answers.n,
+        beta=float(beta),
+        labels=answers.models,
+        **{
+            name: replace(each, n=statistics[name].size(cells))
+            for name, each in zip(statistics, found, strict=True)
+        },
+    )
 
 
-def confusion_of(paired: PairedAnswers, *, level: float = 0.95) -> Confusion:
-    """Return `confusion` of answers that are already side by side.
+def yes_no_metric(*, yes_above: float = 0.5, beta: float = 1.0) -> Metric:
+    """Return all statistics of the 2 x 2 table, and type-2 d' and c, as one metric.
+
+    Parameters
+    ----------
+    yes_above : float
+        A stated confidence above it is a yes.
+    beta : float
+        Of the F-score.
 
     Examples
     --------
-    >>> confusion_of(paired_answers([[1, 0]], [[0, 1]])).agreement.value
-    array([0.])
+    >>> yes_no_metric(beta=0.5).names[8:]
+    ('F1 of abstaining', 'phi', 'kappa', "Youden's J", 'F0.5', "type-2 d'", 'type-2 c')
     """
-    n = paired.n
-    yes, correct = paired.yes.sum(axis=1), paired.correct.sum(axis=1)
-    tp = (paired.yes * paired.correct).sum(axis=1)
-    fp, fn = yes - tp, correct - tp
-    tn = n - tp - fp - fn
-    share = partial(proportion, level=level, labels=paired.models)
-    silent, never_yes = (n == 0, Reason.NO_ANSWERS), (yes == 0, Reason.NO_YES)
-    never_correct, never_wrong = (correct == 0, Reason.NO_CORRECT), (tn + fp == 0, Reason.NO_WRONG)
-    return Confusion(
-        tp=tp,
-        fp=fp,
-        fn=fn,
-        tn=tn,
-        n=n,
-        left_out=paired.present.shape[1] - n,
-        yes_rate=share("yes rate", yes, n),
-        accuracy=share("accuracy", correct, n),
-        precision=share("precision", tp, yes, silent, never_yes),
-        recall=share("recall", tp, correct, silent, never_correct),
-        specificity=share("specificity", tn, tn + fp, silent, never_wrong),
-        agreement=share("agreement", tp + tn, n),
-        overconfidence=_overconfidence(fp, fn, n, level, paired.models),
-        labels=paired.models,
+    statistics = (
+        *_STATISTICS.values(),
+        f_score(check_fraction("beta", beta, high=np.inf)),
+        D_PRIME,
+        CRITERION,
+    )
+    return cell_metric(statistics, yes_above=yes_above)
+
+
+def _answers(
+    confidence: Any, correctness: Any, yes_above: float | None, clusters: Any, weights: Any
+) -> StatedAnswers:
+    """Return yes/no answers (1 and 0), or stated ones, beside correctness."""
+    if yes_above is not None:
+        return stated_answers(confidence, correctness, clusters=clusters, weights=weights)
+    paired = paired_answers(confidence, correctness)
+    return StatedAnswers(
+        confidence=np.where(paired.answered, paired.said, np.nan),
+        correct=paired.correct,
+        present=paired.present,
+        weights=question_weights(weights, paired.questions),
+        clusters=None if clusters is None else cluster_codes(clusters, paired.questions),
+        models=paired.models,
+        questions=paired.questions,
     )
 
 
-def _overconfidence(
-    fp: FloatArray, fn: FloatArray, n: FloatArray, level: float, labels: tuple[Any, ...]
-) -> Estimate:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = (fp - fn) / n
-    return Estimate(
-        name="overconfidence",
-        value=value,
-        se=paired_difference_se(fp, fn, n),
-        interval=paired_difference(fp, fn, n, level=level),
-        n=n,
-        flags=first_reason((n == 0, Reason.NO_ANSWERS)),
-        method="Bonett-Price",
-        level=level,
-        labels=labels,
-    )
+def _cells(answers: StatedAnswers, cut: float) -> Cells:
+    """Return the tables (models,), every question counting once."""
+    with np.errstate(invalid="ignore"):
+        yes = answers.present & (answers.confidence > cut)
+    correct = np.where(answers.present, answers.correct, 0.0)
+    tp = np.where(yes, correct, 0.0).sum(axis=1)
+    n_yes, n_correct = yes.sum(axis=1).astype(np.float64), correct.sum(axis=1)
+    return Cells(tp, n_yes - tp, n_correct - tp, answers.n - n_yes - n_correct + tp)
+
+
+def _check_plain(answers: StatedAnswers) -> None:
+    chance = bool(((answers.correct > 0.0) & (answers.correct < 1.0)).any())
+    if answers.clusters is not None or answers.weighted or chance:
+        reason = "correctness is a chance" if chance else "questions are clustered or weighted"
+        msg = f"where {reason}, intervals come from resamples: pass n_bootstrap=2000"
+        raise OptionError(msg)
+
+
+YES_NO = yes_no_metric()

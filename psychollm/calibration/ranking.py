@@ -1,48 +1,50 @@
-r"""How well a score ranks a model's correct answers above its wrong ones.
+"""How well a score ranks a model's correct answers above its wrong ones.
 
-The area under the ROC curve is the chance that a random correct answer has a higher score than a
-random wrong one, ties counting one half. With midranks :math:`R` over all questions and
-:math:`R^+, R^-` within the correct and the wrong ones, the contribution of a correct question i
-and of a wrong question j (DeLong's structural components, computed as by Sun and Xu) is
-
-.. math:: V_i = \frac{R_i - R^+_i}{n^-}, \qquad V_j = 1 - \frac{R_j - R^-_j}{n^+},       \quad (1)
-
-the area is the mean of the :math:`V_i`, and its variance
-:math:`s^2(V_i)/n^+ + s^2(V_j)/n^-`. The interval is that of the logit of the area, mapped back,
-so that it stays inside (0, 1). Where the area is 0 or 1 the estimated variance is zero; there the
-bound is Wilson's with :math:`\min(n^+, n^-)` trials, which is conservative because no score has a
-variance larger than :math:`A(1 - A)/\min(n^+, n^-)` (Birnbaum & Klose).
-
-References
-----------
-DeLong, E. R., DeLong, D. M., & Clarke-Pearson, D. L. (1988). Comparing the areas under two or more
-correlated receiver operating characteristic curves. Biometrics, 44, 837-845.
-
-Sun, X., & Xu, W. (2014). Fast implementation of DeLong's algorithm. IEEE Signal Processing
-Letters, 21, 1389-1393. https://doi.org/10.1109/LSP.2014.2337313
-
-Birnbaum, Z. W., & Klose, O. M. (1957). Bounds for the variance of the Mann-Whitney statistic.
-Annals of Mathematical Statistics, 28, 933-945.
+The statistics and their intervals are those of `psychollm.calibration.rank_statistics`.
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from psychollm._base.checks import check_choice
 from psychollm._base.errors import ShapeError
-from psychollm._base.types import BoolArray, FloatArray
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.metric import estimate_all
+from psychollm.calibration.rank_statistics import NAMES, RANKING
+from psychollm.calibration.stated import (
+    StatedAnswers,
+    cluster_codes,
+    question_weights,
+    two_dimensional,
+)
 from psychollm.data.coerce import check_binary
 from psychollm.data.encode import numbers
 from psychollm.data.labels import reorder
 from psychollm.data.responses import Responses, as_responses
 from psychollm.data.table import as_table
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import normal_multiplier, wilson
-from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
+
+Kind = Literal["correct", "errors"]
 
 
-def auroc(scores: Any, correctness: Any, *, level: float = 0.95) -> Estimate:
+def auroc(
+    scores: Any,
+    correctness: Any,
+    *,
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
     """Area under the ROC curve of a score for each model's correctness.
+
+    The chance that a random correct answer has a higher score than a random wrong one, ties
+    counting one half.
 
     Parameters
     ----------
@@ -51,8 +53,11 @@ def auroc(scores: Any, correctness: Any, *, level: float = 0.95) -> Estimate:
         for all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct.
-    level : float
-        Coverage of the interval: DeLong's on the logit scale.
+    clusters, weights, level, rng, n_jobs, progress
+        As in `brier`.
+    n_bootstrap : int
+        Resamples for `Estimate.difference`; 0 is none. The interval is DeLong's on the scale of
+        log odds; a sandwich where questions are weighted or clustered.
 
     Returns
     -------
@@ -69,29 +74,115 @@ def auroc(scores: Any, correctness: Any, *, level: float = 0.95) -> Estimate:
 
     Examples
     --------
-    >>> area = auroc([[0.9, 0.8, 0.3, 0.1]], [[1, 0, 1, 0]])
+    >>> area = auroc([[0.9, 0.8, 0.3, 0.1]], [[1, 0, 1, 0]], rng=0)
     >>> area.value, area.interval.round(2)
     (array([0.75]), array([[0.07, 0.99]]))
     """
-    known = as_responses(correctness, argument="correctness")
+    answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    return ranked("AUROC", answers, options)
+
+
+def average_precision(
+    scores: Any,
+    correctness: Any,
+    *,
+    of: Kind = "correct",
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Mean precision at each correct answer, from the highest score downwards.
+
+    Tied answers enter together, so that their order does not matter. A score that knows nothing
+    has about the share of correct answers.
+
+    Parameters
+    ----------
+    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `auroc`.
+    of : {"correct", "errors"}
+        What is to be found: correct answers from the top, or errors from the bottom.
+
+    Returns
+    -------
+    Estimate
+        NaN with a reason where there is nothing to be found.
+
+    Raises
+    ------
+    ShapeError, LabelError, CodeError, OptionError
+        As in `auroc`.
+
+    Examples
+    --------
+    >>> average_precision([[0.9, 0.8, 0.3, 0.1]], [[1, 0, 1, 0]], rng=0).value.round(4)
+    array([0.8333])
+    """
+    check_choice("of", of, Kind)
+    answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    name = "average precision" if of == "correct" else "average precision of errors"
+    return ranked(name, answers, options)
+
+
+def ranked(name: str, answers: StatedAnswers, options: Resampling) -> Estimate:
+    """Return one of the rank statistics.
+
+    Examples
+    --------
+    >>> answers = scored_answers([3.0, 1.0, 2.0], [1, 0, 0])
+    >>> ranked("gamma", answers, Resampling(n=0)).value
+    array([1.])
+    """
+    return estimate_all([RANKING], answers, options)[NAMES.index(name)]
+
+
+def scored_answers(
+    scores: Any, correctness: Any, *, clusters: Any = None, weights: Any = None
+) -> StatedAnswers:
+    """Put any real scores beside correctness.
+
+    Parameters
+    ----------
+    scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
+        Any real numbers; NaN is missing. A vector is one score for all models.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct; a vector is one model.
+    clusters, weights
+        As in `stated_answers`.
+
+    Returns
+    -------
+    StatedAnswers
+        In the order of `correctness`; its `confidence` holds the scores.
+
+    Raises
+    ------
+    ShapeError, LabelError, CodeError, OptionError
+        As in `stated_answers`; infinite scores are a `CodeError`.
+
+    Examples
+    --------
+    >>> scored_answers([12.0, -3.0], [[1, 0], [0, 0]]).confidence
+    array([[12., -3.],
+           [12., -3.]])
+    """
+    known = as_responses(two_dimensional(correctness), argument="correctness")
     check_binary(known, argument="correctness")
     values = aligned_scores(scores, known)
-    present = np.isfinite(values) & ~known.missing
-    rows = [
-        _area(values[i, present[i]], known.codes[i, present[i]] == 1, level)
-        for i in range(known.n_models)
-    ]
-    value, se, interval, reason = zip(*rows, strict=True)
-    return Estimate(
-        name="AUROC",
-        value=np.array(value),
-        se=np.array(se),
-        interval=np.array(interval),
-        n=present.sum(axis=1).astype(np.float64),
-        flags=reason,
-        method="DeLong, logit",
-        level=level,
-        labels=known.models,
+    return StatedAnswers(
+        confidence=values,
+        correct=np.asarray((known.codes == 1) & ~known.missing, dtype=np.float64),
+        present=np.isfinite(values) & ~known.missing,
+        weights=question_weights(weights, known.questions),
+        clusters=None if clusters is None else cluster_codes(clusters, known.questions),
+        models=known.models,
+        questions=known.questions,
     )
 
 
@@ -104,6 +195,8 @@ def aligned_scores(scores: Any, correctness: Responses) -> FloatArray:
         If an array has neither one value per question nor one per model and question.
     LabelError
         If a labelled table does not hold the same models and questions.
+    CodeError
+        If a score is no number, or infinite.
 
     Examples
     --------
@@ -120,13 +213,14 @@ def aligned_scores(scores: Any, correctness: Responses) -> FloatArray:
         values = numbers(table, argument="scores")
         values = values if rows is None else values[rows]
         return values if columns is None else values[:, columns]
-    values = np.asarray(scores, dtype=np.float64)
-    if values.shape not in {shape, shape[1:]}:
+    given = np.shape(scores)
+    if given not in {shape, shape[1:]}:
         msg = (
-            f"scores has shape {values.shape}, but correctness has {shape[0]} models x {shape[1]} "
+            f"scores has shape {given}, but correctness has {shape[0]} models x {shape[1]} "
             f"questions: pass {shape} or one score per question, {shape[1:]}"
         )
         raise ShapeError(msg)
+    values = numbers(as_table(two_dimensional(scores), argument="scores"), argument="scores")
     return np.array(np.broadcast_to(values, shape))
 
 
@@ -140,71 +234,3 @@ def midranks(values: FloatArray) -> FloatArray:
     """
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(count) - 0.5 * (count - 1))[place], dtype=np.float64)
-
-
-def structural_components(scores: FloatArray, correct: BoolArray) -> tuple[FloatArray, FloatArray]:
-    """Return the components (1) of the correct and of the wrong questions.
-
-    Two scores of the same model have the paired difference of their components; its variance
-    gives the test of DeLong, DeLong and Clarke-Pearson.
-
-    Examples
-    --------
-    >>> structural_components(np.array([2.0, 1.0, 0.0]), np.array([True, False, True]))
-    (array([1., 0.]), array([0.5]))
-    """
-    rank = midranks(scores)
-    positive, negative = scores[correct], scores[~correct]
-    hits = (rank[correct] - midranks(positive)) / max(negative.size, 1)
-    misses = 1.0 - (rank[~correct] - midranks(negative)) / max(positive.size, 1)
-    return hits, misses
-
-
-def components_variance(hits: FloatArray, misses: FloatArray) -> float:
-    """Return the variance of a mean of structural components; NaN below two of either kind.
-
-    Examples
-    --------
-    >>> components_variance(np.array([1.0, 0.0]), np.array([0.5, 0.5]))
-    0.25
-    """
-    if min(hits.size, misses.size) < 2:
-        return float("nan")
-    return float(hits.var(ddof=1) / hits.size + misses.var(ddof=1) / misses.size)
-
-
-def logit_interval(
-    area: float, variance: float, n: tuple[int, int], *, level: float = 0.95
-) -> FloatArray:
-    """Return the interval of an area from its variance and the two class sizes.
-
-    Examples
-    --------
-    >>> logit_interval(0.8, 0.0025, (50, 50)).round(3)
-    array([0.684, 0.881])
-    """
-    spread = area * (1.0 - area)
-    if not variance > 0.0 or spread <= 0.0:
-        return wilson(area * min(n), min(n), level=level)
-    centre = np.log(area / (1.0 - area))
-    step = normal_multiplier(level) * np.sqrt(variance) / spread
-    return np.asarray(1.0 / (1.0 + np.exp(-(centre + np.array([-step, step])))))
-
-
-def _area(
-    scores: FloatArray, correct: BoolArray, level: float
-) -> tuple[float, float, FloatArray, Reason]:
-    """Value, standard error, interval and reason for one model."""
-    nothing = np.full(2, np.nan)
-    if not scores.size:
-        return np.nan, np.nan, nothing, Reason.NO_ANSWERS
-    if correct.all() or not correct.any():
-        return np.nan, np.nan, nothing, Reason.NO_WRONG if correct.all() else Reason.NO_CORRECT
-    if scores.min() == scores.max():
-        return 0.5, 0.0, np.full(2, 0.5), Reason.CONSTANT
-    hits, misses = structural_components(scores, correct)
-    area, variance = float(hits.mean()), components_variance(hits, misses)
-    interval = logit_interval(area, variance, (hits.size, misses.size), level=level)
-    reason = Reason.NONE if min(hits.size, misses.size) > 1 else Reason.TOO_FEW
-    reason = Reason.PERFECT if area in {0.0, 1.0} else reason
-    return area, float(np.sqrt(variance)), interval, reason

@@ -1,0 +1,306 @@
+r"""Statistics of how a score orders correct above wrong answers: one pass, seven numbers.
+
+Of the pairs of one correct and one wrong answer, P are in order (the correct one scores higher),
+Q against it, and T tied; C answers are correct and W wrong, n in all, with :math:`m_g` at the
+g-th score:
+
+.. math:: A = \frac{P + T/2}{C W}, \quad \gamma = \frac{P - Q}{P + Q}, \quad
+          d = \frac{P - Q}{C W} = 2 A - 1, \quad
+          \tau_b = \frac{P - Q}{\sqrt{C W \cdot \tfrac12 (n^2 - \sum_g m_g^2)}}:        \quad (1)
+
+the area under the ROC curve, Goodman and Kruskal's gamma (of yes/no answers, Yule's Q), Somers' d
+of the score given correctness, and Kendall's tau-b; besides, average precision (of the correct
+answers from the top, of the wrong ones from the bottom; a group of tied answers enters whole) and
+the correlation of score and correctness.
+
+None of them changes when all answers are counted twice. Any such function of the numbers of
+answers has, to first order, the sampling variance
+
+.. math:: \sum_i \Big(\frac{\partial \theta}{\partial n_i}\Big)^2                       \quad (2)
+
+over single answers i; sums over clusters take their place where questions are clustered. For
+gamma this is the variance of Goodman and Kruskal. The area of independent answers has DeLong's
+variance instead, which differs from (2) by terms of order 1/n: with the placement
+:math:`V_i = (W_{<} + W_{=}/2) / W` of each correct answer among the wrong ones, and likewise of
+the wrong ones, it is :math:`s^2(V^+)/C + s^2(V^-)/W`.
+
+Intervals are symmetric on the scale of log odds (areas, average precision) or Fisher's z
+(coefficients), which is the same for A and d, so that they stay inside their bounds. At a value of
+0, 1 or -1 the estimated variance is zero; there the bound is Wilson's with min(C, W) trials, which
+is conservative because no score has a variance larger than A (1 - A) / min(C, W) (Birnbaum and
+Klose).
+
+References
+----------
+Birnbaum, Z. W., & Klose, O. M. (1957). Bounds for the variance of the Mann-Whitney statistic.
+Annals of Mathematical Statistics, 28, 933-945.
+
+DeLong, E. R., DeLong, D. M., & Clarke-Pearson, D. L. (1988). Comparing the areas under two or more
+correlated receiver operating characteristic curves. Biometrics, 44, 837-845.
+
+Goodman, L. A., & Kruskal, W. H. (1963). Measures of association for cross classifications III:
+approximate sampling theory. Journal of the American Statistical Association, 58, 310-364.
+
+Kendall, M. G. (1945). The treatment of ties in ranking problems. Biometrika, 33, 239-251.
+
+Somers, R. H. (1962). A new asymmetric measure of association for ordinal variables. American
+Sociological Review, 27, 799-811.
+"""
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.calibration.metric import Metric
+from psychollm.calibration.sandwich import cluster_sums, spread_of_sum, student_multiplier
+from psychollm.calibration.tally import Tally
+from psychollm.estimates.proportions import normal_multiplier, wilson
+from psychollm.estimates.reasons import Reason
+from psychollm.kernels.association import order_sums
+
+NAMES = (
+    "AUROC",
+    "gamma",
+    "Somers' d",
+    "tau-b",
+    "average precision",
+    "average precision of errors",
+    "point-biserial correlation",
+)
+_ROUNDING = 1e-12
+_AREAS = np.array([True, False, False, False, True, True, False])
+
+# What one correct, and one wrong, answer at each score adds to a statistic: (groups,) each.
+_Gradient = tuple[FloatArray, FloatArray]
+
+
+def rank_statistics(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+    """Return the seven statistics of tallies.
+
+    Parameters
+    ----------
+    values : ndarray (groups,)
+        Distinct scores, increasing.
+    correct, wrong : ndarray (resamples, groups)
+        Answers at each of them.
+
+    Returns
+    -------
+    ndarray (resamples, 7)
+        In the order of `NAMES`; NaN where undefined.
+
+    Examples
+    --------
+    >>> values, correct, wrong = np.array([0.1, 0.9]), np.array([[1.0, 2]]), np.array([[2.0, 1]])
+    >>> rank_statistics(values, correct, wrong).round(3)
+    array([[0.667, 0.6  , 0.333, 0.333, 0.611, 0.611, 0.333]])
+    """
+    sums = np.empty((correct.shape[0], 11))
+    # Centred, so that the variance is no difference of large numbers.
+    centre = values.mean() if values.size else 0.0
+    order_sums(values - centre, correct, wrong, sums)
+    c, w, up, down, tied, squares, of_correct, of_wrong, first, second, cross = sums.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        n, pairs = c + w, c * w
+        spread = 0.5 * (n**2 - squares)
+        varied = spread > 0.0
+        variance = np.where(varied, second / n - (first / n) ** 2, np.nan)
+        found = np.stack(
+            [
+                (up + 0.5 * tied) / pairs,
+                (up - down) / (up + down),
+                (up - down) / pairs,
+                np.where(varied, (up - down) / np.sqrt(pairs * spread), np.nan),
+                of_correct / c,
+                of_wrong / w,
+                (cross / n - first * c / n**2) / np.sqrt(variance * pairs / n**2),
+            ],
+            axis=1,
+        )
+    found[:, [1, 2, 3, 6]] = np.clip(found[:, [1, 2, 3, 6]], -1.0, 1.0)
+    return found
+
+
+def gradients(tally: Tally) -> list[_Gradient]:
+    """Return the derivatives of the seven statistics by the numbers of answers.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> from psychollm.calibration.tally import tallies
+    >>> tally = tallies(stated_answers([0.1, 0.9, 0.5], [0, 1, 1]))[0]
+    >>> gradients(tally)[0][0]
+    array([-0.25,  0.  ,  0.  ])
+    """
+    c, w = tally.correct, tally.wrong
+    below_c, below_w = np.cumsum(c) - c, np.cumsum(w) - w
+    above_c, above_w = c.sum() - below_c - c, w.sum() - below_w - w
+    up, down = (below_w, above_c), (above_w, below_c)  # of P, of Q; by correct, by wrong
+    with np.errstate(invalid="ignore", divide="ignore"):
+        area, gamma, somers, tau = _of_pairs(c, w, up, down)
+        precision = _of_precision(c, w)
+        of_wrong, of_correct = _of_precision(w[::-1], c[::-1])
+        errors = (of_correct[::-1], of_wrong[::-1])
+        return [area, gamma, somers, tau, precision, errors, _of_correlation(tally)]
+
+
+def _of_pairs(c: FloatArray, w: FloatArray, up: _Gradient, down: _Gradient) -> list[_Gradient]:
+    """Return derivatives of the area, gamma, Somers' d and tau-b (1)."""
+    all_c, all_w = c.sum(), w.sum()
+    p, q, pairs = c @ up[0], c @ down[0], all_c * all_w
+    m, n = c + w, all_c + all_w
+    spread = 0.5 * (n**2 - m @ m)
+    found: list[list[FloatArray]] = [[], [], [], []]
+    for kind, other in ((0, all_w), (1, all_c)):
+        net = up[kind] - down[kind]
+        found[1].append((net - (p - q) / (p + q) * (up[kind] + down[kind])) / (p + q))
+        found[2].append((net - (p - q) * other / pairs) / pairs)
+        found[0].append(0.5 * found[2][kind])
+        share = 0.5 * (other / pairs + (n - m) / spread)
+        found[3].append((net - (p - q) * share) / np.sqrt(pairs * spread))
+    return [(by_correct, by_wrong) for by_correct, by_wrong in found]
+
+
+def _of_precision(c: FloatArray, w: FloatArray) -> _Gradient:
+    """Return derivatives of the average precision of what `c` counts, from the top."""
+    total = c.sum()
+    hits, given = np.cumsum(c[::-1])[::-1], np.cumsum((c + w)[::-1])[::-1]
+    share = hits / np.where(given > 0, given, 1.0)
+    weight = c / np.where(given > 0, given, 1.0)
+    by_wrong = -np.cumsum(weight * share) / total
+    by_correct = (share + np.cumsum(weight)) / total + by_wrong - (c @ share) / total**2
+    return by_correct, by_wrong
+
+
+def _of_correlation(tally: Tally) -> _Gradient:
+    """Return derivatives of the correlation of score and correctness."""
+    c, w, m = tally.correct, tally.wrong, tally.correct + tally.wrong
+    n, rate = m.sum(), c.sum() / m.sum()
+    score = tally.values - (m @ tally.values) / n
+    score = score / np.sqrt((m @ score**2) / n)
+    by_kind = (np.sqrt((1.0 - rate) / rate), -np.sqrt(rate / (1.0 - rate)))
+    r = ((c @ score) * by_kind[0] + (w @ score) * by_kind[1]) / n
+    first, second = ((score * y - 0.5 * r * (score**2 + y**2)) / n for y in by_kind)
+    return first, second
+
+
+def delong_variance(correct: FloatArray, wrong: FloatArray) -> float:
+    """Return DeLong's variance of the area from counts per score; NaN below two of either kind.
+
+    Examples
+    --------
+    >>> delong_variance(np.array([1.0, 0.0, 1.0]), np.array([0.0, 2.0, 0.0]))
+    0.25
+    """
+    variance = 0.0
+    for own, other in ((correct, wrong), (wrong, correct)):
+        if min(own.sum(), other.sum()) < 2:
+            return float("nan")
+        placement = (np.cumsum(other) - 0.5 * other) / other.sum()
+        centred = placement - (own @ placement) / own.sum()
+        variance += float(own @ centred**2) / ((own.sum() - 1.0) * own.sum())
+    return float(variance)
+
+
+def logit_interval(
+    area: float, variance: float, n: float, *, multiplier: float, level: float
+) -> FloatArray:
+    """Return the interval of an area from its variance; Wilson's of `n` trials where that is zero.
+
+    Parameters
+    ----------
+    area, variance : float
+        Inside [0, 1], and of its estimate.
+    n : float
+        The smaller of the two classes.
+    multiplier : float
+        Quantile of the normal or t distribution.
+    level : float
+        Coverage of Wilson's interval.
+
+    Examples
+    --------
+    >>> logit_interval(0.8, 0.0025, 50.0, multiplier=1.96, level=0.95).round(3)
+    array([0.684, 0.881])
+    """
+    spread = area * (1.0 - area)
+    if np.isnan(area) or np.isnan(multiplier):
+        return np.full(2, np.nan)
+    if not variance > 1e-20 or spread <= 1e-15:
+        return wilson(area * n, n, level=level)
+    centre = np.log(area / (1.0 - area))
+    step = multiplier * np.sqrt(variance) / spread
+    return np.asarray(1.0 / (1.0 + np.exp(-(centre + np.array([-step, step])))))
+
+
+def _answers_gradient(tally: Tally, gradient: _Gradient) -> FloatArray:
+    """Return the derivative of a statistic by the weight of each answer (n,)."""
+    by_correct, by_wrong = gradient[0][tally.group], gradient[1][tally.group]
+    return np.asarray(tally.right * by_correct + (1.0 - tally.right) * by_wrong)
+
+
+def _closed_form(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return standard errors (7,) and intervals (7, 2) of independent answers."""
+    c, w = tally.correct, tally.wrong
+    variance = np.array([float(c @ by_c**2 + w @ by_w**2) for by_c, by_w in gradients(tally)])
+    variance[0] = delong_variance(c, w)
+    variance[2] = 4.0 * variance[0]
+    return _bounded(tally, values, variance, normal_multiplier(level), level)
+
+
+def _sandwich(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return standard errors (7,) and intervals (7, 2) of weighted or clustered answers."""
+    scores = np.stack([_answers_gradient(tally, each) for each in gradients(tally)], axis=1)
+    sums = cluster_sums(tally, scores)
+    variance = np.array([spread_of_sum(column[:, None])[0, 0] for column in sums.T])
+    return _bounded(tally, values, variance, student_multiplier(level, len(sums)), level)
+
+
+def _bounded(
+    tally: Tally, values: FloatArray, variance: FloatArray, multiplier: float, level: float
+) -> tuple[FloatArray, FloatArray]:
+    n = float(min(tally.correct.sum(), tally.wrong.sum()))
+    bounds = np.full((len(NAMES), 2), np.nan)
+    for i, is_area in enumerate(_AREAS):
+        # Fisher's z of a coefficient r is half the log odds of (1 + r) / 2.
+        area = values[i] if is_area else 0.5 + 0.5 * values[i]
+        scaled = variance[i] if is_area else 0.25 * variance[i]
+        found = logit_interval(area, scaled, n, multiplier=multiplier, level=level)
+        bounds[i] = found if is_area else 2.0 * found - 1.0
+    if tally.values.size == 1:
+        # A constant score has an area of one half whatever is correct.
+        bounds[0], bounds[2] = 0.5, 0.0
+    return np.sqrt(variance), bounds
+
+
+def _flags(tally: Tally) -> tuple[Reason, ...]:
+    """Why the statistics are undefined, or what qualifies them."""
+    right = float(tally.right.sum())
+    if right <= 0.0 or right >= tally.n:
+        return (Reason.NO_CORRECT if right <= 0.0 else Reason.NO_WRONG,) * len(NAMES)
+    if tally.values.size == 1:
+        return (Reason.CONSTANT,) * len(NAMES)
+    area, gamma, *_ = rank_statistics(tally.values, tally.correct[None], tally.wrong[None])[0]
+    if min(area, 1.0 - area) < _ROUNDING:
+        return (Reason.PERFECT,) * len(NAMES)
+    few = Reason.TOO_FEW if min(right, tally.n - right) <= 1.0 else Reason.NONE
+    at_bound = Reason.AT_BOUND if 1.0 - abs(gamma) < _ROUNDING else few
+    return (few, at_bound, *(few,) * (len(NAMES) - 2))
+
+
+RANKING = Metric(
+    names=NAMES,
+    compute=rank_statistics,
+    flags=_flags,
+    analytic=_closed_form,
+    method=(
+        "DeLong, logit",
+        "Goodman-Kruskal, Fisher z",
+        "DeLong, Fisher z",
+        "delta, Fisher z",
+        "delta, logit",
+        "delta, logit",
+        "delta, Fisher z",
+    ),
+    robust=_sandwich,
+    robust_method="sandwich",
+)

@@ -1,0 +1,147 @@
+r"""Selective prediction on resampled tallies, exact under a random order of tied answers.
+
+Answers are given from the most confident downwards. Where a group of m answers with the same
+confidence, w of them wrong, follows on N answers with E errors, the expected number of errors
+after j of the group is :math:`E + j w / m` over all orders of the group, so that
+
+.. math:: \sum_{j=1}^{m} \frac{E + j w/m}{N + j}
+          = \left(E - N \frac{w}{m}\right) \left(H_{N+m} - H_N\right) + w,              \quad (1)
+
+.. math:: \sum_{j=1}^{m} \left(E + j \frac{w}{m}\right) = m E + w \frac{m + 1}{2},      \quad (2)
+
+with harmonic numbers :math:`H_k = \psi(k + 1) + \gamma`: one look-up per group, however many
+answers are tied. Between whole numbers, where answers are weighted, H is continued by the digamma
+function :math:`\psi`: an answer of weight v counts as v answers.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychollm.kernels._jit import njit
+
+_EULER = 0.57721566490153286061
+# Sums of fractions miss whole numbers, and each other, by rounding errors.
+_ROUNDING = 1e-9
+_TINY = 1e-300  # in place of 0 below a fraction whose numerator is 0
+
+
+@njit
+def harmonic(x: float, table: NDArray[np.float64]) -> float:
+    """Return H of any x >= 0: from `table` of H_0, H_1, ... at whole numbers inside it."""
+    if x < table.size:
+        whole = int(x)
+        if whole == x:
+            return table[whole]
+    return _continued(x)
+
+
+@njit
+def _continued(x: float) -> float:
+    """Return psi(x + 1) + gamma."""
+    shift, y = 0.0, x + 1.0
+    while y < 10.0:
+        shift -= 1.0 / y
+        y += 1.0
+    z = 1.0 / (y * y)
+    # Bernoulli's series of digamma; at y >= 10 the first term left out is below 2e-14.
+    series = z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z * (1 / 240 - z / 132))))
+    return math.log(y) - 0.5 / y - series + shift + _EULER
+
+
+@njit
+def selective_sums(
+    correct: NDArray[np.float64],
+    wrong: NDArray[np.float64],
+    table: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Fill `out` (resamples, 4) with the sums of (1) and of (2) over groups, answers and errors.
+
+    Groups are in order of increasing confidence; `table` holds harmonic numbers.
+    """
+    for row in range(correct.shape[0]):
+        given, errors, risks, joint = 0.0, 0.0, 0.0, 0.0
+        before = 0.0  # H of `given`
+        # No branches: a third of the groups is empty in a resample, and which is not foreseeable.
+        for g in range(correct.shape[1] - 1, -1, -1):
+            w = wrong[row, g]
+            m = correct[row, g] + w
+            after = harmonic(given + m, table)
+            risks += (errors - given * (w / max(m, _TINY))) * (after - before) + w
+            joint += errors * m + 0.5 * w * (m + 1.0)
+            errors += w
+            given += m
+            before = after
+        out[row, 0], out[row, 1] = risks, joint
+        out[row, 2], out[row, 3] = given, errors
+
+
+@njit
+def risks_at_coverages(
+    correct: NDArray[np.float64],
+    wrong: NDArray[np.float64],
+    coverages: NDArray[np.float64],
+    whole_groups: bool,
+    out: NDArray[np.float64],
+) -> None:
+    """Fill `out` (resamples, points) with the share of errors among the most confident answers.
+
+    `coverages` (points,) increase inside (0, 1]. Tied answers are taken in a random order, in
+    expectation, or all together where `whole_groups`: then at least the coverage is answered.
+    NaN where a resample holds no answer.
+    """
+    for row in range(correct.shape[0]):
+        total = 0.0
+        for g in range(correct.shape[1]):
+            total += correct[row, g] + wrong[row, g]
+        point, given, errors = 0, 0.0, 0.0
+        for g in range(correct.shape[1] - 1, -1, -1):
+            w = wrong[row, g]
+            m = correct[row, g] + w
+            while point < coverages.size and given + m >= coverages[point] * total - _ROUNDING:
+                wanted = coverages[point] * total
+                if whole_groups:
+                    out[row, point] = (errors + w) / (given + m)
+                else:
+                    # Of a group that a rounding error lets in, nothing is taken.
+                    taken = max(wanted - given, 0.0) * w / max(m, _TINY)
+                    out[row, point] = (errors + taken) / wanted
+                point += 1
+            given += m
+            errors += w
+
+
+@njit
+def coverages_at_risks(
+    correct: NDArray[np.float64],
+    wrong: NDArray[np.float64],
+    risks: NDArray[np.float64],
+    whole_groups: bool,
+    out: NDArray[np.float64],
+) -> None:
+    """Fill `out` (resamples, points) with the largest share of answers with at most a risk.
+
+    `risks` (points,) inside [0, 1). Candidates are whole numbers of answers, tied ones taken in a
+    random order, in expectation, or only whole groups of them where `whole_groups`. Zero where
+    even the most confident answer is too risky, NaN where a resample holds no answer.
+    """
+    for row in range(correct.shape[0]):
+        for point in range(risks.size):
+            risk = risks[point]
+            most, given, errors = 0.0, 0.0, 0.0
+            met = True
+            for g in range(correct.shape[1] - 1, -1, -1):
+                w = wrong[row, g]
+                m = correct[row, g] + w
+                now = errors + w <= risk * (given + m) + _ROUNDING
+                if met and not now and m > 1.0 and not whole_groups:
+                    # (E + j w/m) - r (N + j) rises through zero inside the group.
+                    zero = given + (risk * given - errors) / (w / m - risk)
+                    most = max(most, math.floor(zero + _ROUNDING))
+                most = given + m if now else most
+                met = now
+                given += m
+                errors += w
+            out[row, point] = most / given if given > 0.0 else np.nan
