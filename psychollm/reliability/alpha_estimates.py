@@ -16,7 +16,6 @@ from psychollm.reliability.alpha_intervals import (
 )
 from psychollm.reliability.moments import (
     centred_items,
-    complete_rows,
     covariance,
     item_moments,
 )
@@ -26,11 +25,10 @@ from psychollm.reliability.replicates import (
     Inference,
     Replicates,
     Scale,
-    jackknife_estimate,
-    resampled_estimate,
+    replicated_estimate,
 )
 from psychollm.reliability.scale_scores import ScaleScores
-from psychollm.reliability.score_table import ScoreTable
+from psychollm.reliability.score_table import ScoreTable, complete_rows
 
 
 def chosen_interval(table: ScoreTable, interval: AlphaInterval | None) -> AlphaInterval:
@@ -98,18 +96,13 @@ class AlphaParts:
         self, name: str, place: int, scales: Sequence[ScaleScores], scale: Scale
     ) -> Estimate:
         """Return a coefficient whose interval comes from left-out or resampled respondents."""
-        found = self.found.each(slice(None), place)
-        flags = tuple(rows.reason for rows in scales)
-        if self.inference.interval == "bootstrap":
-            return resampled_estimate(
-                name, found, n=_sizes(scales), flags=flags, labels=self.labels, axis="condition"
-            )
-        return jackknife_estimate(
+        return replicated_estimate(
             name,
-            found,
+            self.found.each(slice(None), place),
             scale,
+            interval="bootstrap" if self.inference.interval == "bootstrap" else "jackknife",
             n=_sizes(scales),
-            flags=flags,
+            flags=tuple(rows.reason for rows in scales),
             labels=self.labels,
             axis="condition",
         )

@@ -113,7 +113,7 @@ def covariance(values: FloatArray, counts: FloatArray) -> FloatArray:
     array([[ 4. , 10. ],
            [10. , 12.5]])
     """
-    return _covariance(centred_items(values), counts)
+    return centred_covariance(centred_items(values), counts)
 
 
 def correlation(matrix: FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -194,7 +194,7 @@ def _complete_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
 
 def _pairwise_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
     """Return (1) of the matrix (2) of one resample."""
-    matrix = _covariance(centred, counts[0])
+    matrix = centred_covariance(centred, counts[0])
     correlations, varies = correlation(matrix)
     return ItemMoments(
         variance=np.diagonal(matrix)[None].copy(),
@@ -204,7 +204,14 @@ def _pairwise_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
     )
 
 
-def _covariance(centred: FloatArray, counts: FloatArray) -> FloatArray:
+def centred_covariance(centred: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return `covariance` of scores that are already less their item's mean.
+
+    Examples
+    --------
+    >>> centred_covariance(np.array([[-1.0], [0.0], [1.0]]), np.array([1.0, 0.0, 1.0]))
+    array([[2.]])
+    """
     present = np.isfinite(centred)
     scores = np.where(present, centred, 0.0)
     weighted = counts[:, None] * scores

@@ -29,16 +29,13 @@ from scipy.special import stdtrit
 from psychollm._base.checks import check_choice, check_count, check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.types import FloatArray, RandomState
+from psychollm.estimates.bootstrap_interval import bca_interval
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import (
-    Statistic,
-    bootstrap_estimate,
-    bootstrap_questions,
-    left_out_counts,
-)
+from psychollm.estimates.resampling import Statistic, bootstrap_questions, left_out_counts
 
 AlphaInterval: TypeAlias = Literal["feldt", "duhachek", "jackknife", "bootstrap"]
+ResamplingInterval: TypeAlias = Literal["jackknife", "bootstrap"]
 
 
 class Scale(NamedTuple):
@@ -209,34 +206,42 @@ def jackknife_interval(
     return np.where(steady[:, None], value[:, None], np.sort(ends, axis=-1))
 
 
-def jackknife_estimate(
+def replicated_estimate(
     name: str,
     found: Replicates,
     scale: Scale,
     *,
+    interval: ResamplingInterval,
     n: FloatArray,
     flags: tuple[Reason, ...],
     labels: tuple[Any, ...],
     axis: str,
 ) -> Estimate:
-    """Return coefficients (k,) with the interval (1).
+    """Return coefficients (k,) with the interval (1), or BCa intervals over respondents.
 
     Examples
     --------
     >>> mean = lambda counts: (counts @ np.arange(4.0) / counts.sum(axis=1))[:, None]
     >>> found = replicates(mean, 4, Inference(n_bootstrap=0))
-    >>> jackknife_estimate("mean", found, POSITIVE, n=np.array([4.0]), flags=(Reason.NONE,),
-    ...                    labels=("all",), axis="condition").se.round(3)
+    >>> replicated_estimate("mean", found, POSITIVE, interval="jackknife", n=np.array([4.0]),
+    ...                     flags=(Reason.NONE,), labels=("all",), axis="condition").se.round(3)
     array([0.645])
     """
+    if interval == "bootstrap" and found.draws is not None:
+        bounds = bca_interval(found.value, found.draws, found.left_out, found.level)
+        se = np.array([_sd(column) for column in found.draws.T])
+        method = "BCa bootstrap over respondents"
+    else:
+        bounds = jackknife_interval(found.value, found.left_out, scale, found.level)
+        se, method = jackknife_se(found.left_out), f"jackknife over respondents, {scale.name}"
     return Estimate(
         name=name,
         value=found.value,
-        se=np.where(np.isfinite(found.value), jackknife_se(found.left_out), np.nan),
-        interval=jackknife_interval(found.value, found.left_out, scale, found.level),
+        se=np.where(np.isfinite(found.value), se, np.nan),
+        interval=bounds,
         n=n,
         flags=flags,
-        method=f"jackknife over respondents, {scale.name}",
+        method=method,
         level=found.level,
         labels=labels,
         axis=axis,
@@ -244,35 +249,7 @@ def jackknife_estimate(
     )
 
 
-def resampled_estimate(
-    name: str,
-    found: Replicates,
-    *,
-    n: FloatArray,
-    flags: tuple[Reason, ...],
-    labels: tuple[Any, ...],
-    axis: str,
-) -> Estimate:
-    """Return coefficients (k,) with BCa intervals over respondents.
-
-    Examples
-    --------
-    >>> mean = lambda counts: (counts @ np.arange(4.0) / counts.sum(axis=1))[:, None]
-    >>> found = replicates(mean, 4, Inference(n_bootstrap=50, rng=0))
-    >>> resampled_estimate("mean", found, n=np.array([4.0]), flags=(Reason.NONE,),
-    ...                    labels=("all",), axis="condition").method
-    'BCa bootstrap over respondents'
-    """
-    estimate = bootstrap_estimate(
-        name,
-        found.value,
-        np.empty((0, *found.value.shape)) if found.draws is None else found.draws,
-        n=n,
-        flags=flags,
-        level=found.level,
-        labels=labels,
-        jackknife=found.left_out,
-        interval="bca",
-        axis=axis,
-    )
-    return replace(estimate, method="BCa bootstrap over respondents")
+def _sd(draws: FloatArray) -> float:
+    """Return the standard deviation of the draws that are defined."""
+    defined = draws[np.isfinite(draws)]
+    return float(defined.std(ddof=1)) if defined.size > 1 else float("nan")

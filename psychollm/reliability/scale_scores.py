@@ -12,11 +12,10 @@ from psychollm.reliability.moments import (
     ROUNDING,
     Incomplete,
     ItemMoments,
-    complete_rows,
     constant_items,
     item_moments,
 )
-from psychollm.reliability.score_table import ScoreTable
+from psychollm.reliability.score_table import ScoreTable, complete_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,12 +37,12 @@ class ScaleScores(Result):
     @property
     def n(self) -> int:
         """Rows."""
-        return self.values.shape[0]
+        return int(self.values.shape[0])
 
     @property
     def n_items(self) -> int:
         """Items, those that do not vary included."""
-        return self.values.shape[1]
+        return int(self.values.shape[1])
 
     @property
     def n_respondents(self) -> int:

@@ -17,6 +17,8 @@ from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, listed
 from psychollm.data.table import Table, as_table
 
+_ONE_CONDITION: Labels = ("all",)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreTable(Result):
@@ -122,7 +124,7 @@ def score_table(
         respondent, who = np.arange(n_rows), table.models
     else:
         respondent, who = row_groups(respondents, table.models, argument="respondents")
-    condition, conditions = np.zeros(n_rows, dtype=np.int64), ("all",)
+    condition, conditions = np.zeros(n_rows, dtype=np.int64), _ONE_CONDITION
     if by is not None:
         condition, conditions = row_groups(by, table.models, argument="by")
     return ScoreTable(
@@ -212,9 +214,10 @@ def _in_order(labels: Any, rows: Labels) -> list[Any]:
     if isinstance(labels, str):
         msg = f"{labels!r} is one string: pass one label per row, such as table[{labels!r}]"
         raise ShapeError(msg)
-    index = getattr(labels, "index", None)
-    if hasattr(labels, "reindex") and index.is_unique and set(index) == set(rows):
-        labels = labels.reindex(list(rows))
+    if hasattr(labels, "reindex"):
+        index = labels.index
+        if index.is_unique and set(index) == set(rows):
+            labels = labels.reindex(list(rows))
     return list(labels.tolist() if hasattr(labels, "tolist") else labels)
 
 

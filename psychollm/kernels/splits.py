@@ -1,0 +1,114 @@
+r"""Splits of items into two halves: all of them in order, and exchanges that improve one.
+
+A split is a vector of signs :math:`s_j = \pm 1`; with a matrix C of covariances, total
+:math:`V = 1'C1` and halves A and B, Guttman's coefficient of the split is
+
+.. math:: \frac{4 \operatorname{cov}(A, B)}{V} = 1 - \frac{s'Cs}{V}.                     \quad (1)
+
+Changing the sign of item j changes the quadratic form by
+
+.. math:: q \to q - 4 s_j g_j + 4 c_{jj}, \qquad g = Cs \to g - 2 s_j C_{\cdot j},       \quad (2)
+
+so that a step to the next split costs a few times k operations.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychollm.kernels._jit import njit
+
+
+@njit
+def _flip(matrix, signs, products, j):
+    """Change one sign, keep g of (2) up to date, and return the change of q."""
+    sign = signs[j]
+    change = 4.0 * (matrix[j, j] - sign * products[j])
+    for i in range(signs.size):
+        products[i] -= 2.0 * sign * matrix[i, j]
+    signs[j] = -sign
+    return change
+
+
+@njit
+def _start(matrix, signs, products):
+    """Fill g of (2) and return q."""
+    form = 0.0
+    for i in range(signs.size):
+        products[i] = 0.0
+        for j in range(signs.size):
+            products[i] += matrix[i, j] * signs[j]
+        form += signs[i] * products[i]
+    return form
+
+
+@njit
+def enumerate_splits(
+    matrix: NDArray[np.float64],
+    chosen: NDArray[np.int64],
+    first_free: int,
+    forms: NDArray[np.float64],
+    lowest: NDArray[np.float64],
+    highest: NDArray[np.float64],
+) -> None:
+    """Fill `forms` with s'Cs of every split; `lowest`, `highest` with signs of the extremes.
+
+    `chosen` (m,) holds the items of the first half, increasing, and is worked upon; items before
+    place `first_free` never leave it. Splits are visited in lexicographic order of `chosen`.
+    """
+    k, m = matrix.shape[0], chosen.size
+    signs, products = np.full(k, -1.0), np.empty(k)
+    for place in range(m):
+        signs[chosen[place]] = 1.0
+    form = _start(matrix, signs, products)
+    least, most = np.inf, -np.inf
+    for split in range(forms.size):
+        forms[split] = form
+        if form < least:
+            least = form
+            lowest[:] = signs
+        if form > most:
+            most = form
+            highest[:] = signs
+        place = m - 1
+        while place >= first_free and chosen[place] == k - m + place:
+            place -= 1
+        if place < first_free:
+            break
+        for later in range(place, m):
+            form += _flip(matrix, signs, products, chosen[later])
+        chosen[place] += 1
+        for later in range(place + 1, m):
+            chosen[later] = chosen[later - 1] + 1
+        for later in range(place, m):
+            form += _flip(matrix, signs, products, chosen[later])
+
+
+@njit
+def exchange(matrix: NDArray[np.float64], signs: NDArray[np.float64], direction: float) -> None:
+    """Exchange pairs of items between the halves while that lowers ``direction * s'Cs``.
+
+    Works on `signs` (k,); every step is the best exchange there is, and the sizes of the halves
+    stay.
+    """
+    k = signs.size
+    products = np.empty(k)
+    scale = abs(_start(matrix, signs, products))
+    for j in range(k):
+        scale += matrix[j, j]
+    while True:
+        best, first, second = -1e-12 * scale, -1, -1
+        for i in range(k):
+            if signs[i] < 0.0:
+                continue
+            for j in range(k):
+                if signs[j] > 0.0:
+                    continue
+                # (2) twice: both signs change, and the pair's own term with them.
+                change = 4.0 * (matrix[i, i] + matrix[j, j] - 2.0 * matrix[i, j])
+                change += 4.0 * (products[j] - products[i])
+                if direction * change < best:
+                    best, first, second = direction * change, i, j
+        if first < 0:
+            break
+        _flip(matrix, signs, products, first)
+        _flip(matrix, signs, products, second)

@@ -1,0 +1,72 @@
+"""The matrix of a scale's items in a resample of respondents, and what its inverse says."""
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.reliability.moments import centred_covariance, centred_items, correlation
+from psychollm.reliability.scale_scores import ScaleScores
+
+Of: TypeAlias = Literal["correlations", "covariances"]
+
+# Below this share of the largest, the smallest eigenvalue is taken for zero.
+_SINGULAR = 1e-10
+
+
+class ResampledMatrix:
+    """The matrix of items in a resample of respondents.
+
+    Examples
+    --------
+    >>> from psychollm.reliability.scale_scores import scale_scores
+    >>> from psychollm.reliability.score_table import score_table
+    >>> table = score_table([[1.0, 2.0], [2.0, 3.0], [4.0, 4.0]])
+    >>> resampled = ResampledMatrix(scale_scores(table, 0), "correlations")
+    >>> resampled.at(np.ones(3))[0].round(3)
+    array([[1.   , 0.982],
+           [0.982, 1.   ]])
+    """
+
+    def __init__(self, scale: ScaleScores, of: Of) -> None:
+        self.centred, self.respondent, self.of = centred_items(scale.values), scale.respondent, of
+
+    def at(self, counts: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Return correlations of the items that vary, or covariances of all, and which items.
+
+        Parameters
+        ----------
+        counts : ndarray (respondents,)
+            How often each respondent was drawn.
+        """
+        found = centred_covariance(self.centred, counts[self.respondent])
+        if self.of == "correlations":
+            return correlation(found)
+        return found, np.ones(len(found), dtype=np.bool_)
+
+
+def multiple_correlations(matrix: FloatArray) -> FloatArray:
+    """Return each item's squared multiple correlation with all others (items,).
+
+    Parameters
+    ----------
+    matrix : ndarray (items, items)
+        Correlations.
+
+    Returns
+    -------
+    ndarray (items,)
+        NaN for all if the matrix is singular or indefinite: then some item is predicted without
+        error by others, or better than that.
+
+    Examples
+    --------
+    >>> multiple_correlations(np.array([[1.0, 0.5], [0.5, 1.0]]))
+    array([0.25, 0.25])
+    """
+    if not matrix.size or not np.isfinite(matrix).all():
+        return np.full(len(matrix), np.nan)
+    values, vectors = np.linalg.eigh(matrix)
+    if values[0] <= _SINGULAR * values[-1]:
+        return np.full(len(matrix), np.nan)
+    return np.asarray(1.0 - 1.0 / (vectors**2 / values).sum(axis=1))
