@@ -63,6 +63,7 @@ class Reason(StrEnum):
     NO_BETWEEN_VARIANCE = "the targets do not differ"
     PERFECT_AGREEMENT = "no disagreement at all"
     SINGLE_VALUE = "a single value occurs: chance agreement is certain"
+    NO_RATINGS = "no question was answered"
     NO_PAIRS = "no unit was rated twice"
     ONE_VARIES = "all variation lies in one question or cluster: no standard error or interval"
     NEGATIVE_COMPONENT = "a variance component is estimated below zero"
