@@ -306,7 +306,7 @@ def _expected(coefficient: Coefficient, table: UnitTable) -> float:
 
 def _reason(coefficient: Coefficient, table: UnitTable) -> Reason:
     if not table.rated:
-        return Reason.NO_ANSWERS
+        return Reason.NO_RATINGS
     if not table.paired.any():
         return Reason.NO_PAIRS
     marginal = coefficient not in {pairwise_agreement, all_identical, gwet}

@@ -280,7 +280,7 @@ def _member(codes: IntArray, credit: FloatArray) -> Panelist:
     def compute(counts: FloatArray) -> FloatArray:
         tables = np.empty((counts.shape[0], size * size))
         sum_over_units(counts, start, cell, ones, tables)
-        return kappa_of(tables.reshape(-1, size, size), credit)[:, None]
+        return kappa_of(tables.reshape(len(counts), size, size), credit)[:, None]
 
     return Panelist(
         compute=compute,
@@ -308,7 +308,7 @@ def _expected(table: FloatArray, credit: FloatArray) -> float:
 
 def _reason(codes: IntArray, credit: FloatArray) -> Reason:
     if not (codes >= 0).any():
-        return Reason.NO_ANSWERS
+        return Reason.NO_RATINGS
     table = _table(codes, credit.shape[0])
     if not table.any():
         return Reason.NO_PAIRS

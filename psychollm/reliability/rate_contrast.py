@@ -261,7 +261,7 @@ def _reason(contrast: Contrast, row: int, clusters: IntArray | None) -> Reason:
         for own in map(contrast.members, range(contrast.weights.size))
     ]
     if any(not own.size for own in answered):
-        return Reason.NO_ANSWERS
+        return Reason.NO_RATINGS
     if any(own.size == 1 for own in answered):
         return Reason.ONE_QUESTION
     if clusters is None:

@@ -378,7 +378,8 @@ def _factors(
             raise LabelError(msg)
     repeated = frame.duplicated(names).to_numpy()
     if repeated.any():
-        row = frame[names].iloc[int(np.flatnonzero(repeated)[0])].tolist()
+        at = int(np.flatnonzero(repeated)[0])
+        row = [frame[name].iloc[[at]].tolist()[0] for name in names]
         what = ", ".join(f"{name} {label!r}" for name, label in zip(names, row, strict=True))
         msg = f"{what} is answered twice: number the runs, or drop one of the two"
         raise LabelError(msg)

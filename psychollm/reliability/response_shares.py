@@ -123,7 +123,7 @@ def response_shares(
         count=count.reshape(shape).astype(np.float64),
         effective_n=np.array([[one.effective_n for one in row] for row in rows]).reshape(shape),
         n=n,
-        flags=tuple(Reason.NONE if size else Reason.NO_ANSWERS for size in n),
+        flags=tuple(Reason.NONE if size else Reason.NO_RATINGS for size in n),
         method="Goodman, effective n",
         level=level,
         categories=known.categories,

@@ -164,7 +164,7 @@ def _member(values: FloatArray) -> Panelist:
         UnitShare(sums, sizes, float(sizes.sum())),
         UnitShare(won, present.astype(np.float64), float(present.sum())),
     )
-    flag = Reason.NONE if present.any() else Reason.NO_ANSWERS
+    flag = Reason.NONE if present.any() else Reason.NO_RATINGS
     return Panelist(
         compute=mean_of_shares(shares),
         paired=present,

@@ -1,0 +1,146 @@
+"""Ratings from tables, runs and long tables."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm.data.responses import Responses
+from psychollm.reliability.agreement import agreement
+from psychollm.reliability.ratings import Ratings, as_ratings
+
+RUNS = [[[1, 0, 2], [0, 0, 1]], [[1, 1, 2], [0, np.nan, 1]]]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        np.array(RUNS),
+        RUNS,
+        [np.array(run) for run in RUNS],
+        [pd.DataFrame(run) for run in RUNS],
+        [Responses.from_array(run) for run in RUNS],
+        tuple(np.ma.masked_invalid(run) for run in RUNS),
+    ],
+)
+def test_one_panel_in_many_forms(data) -> None:
+    found = as_ratings(data)
+    assert found.codes.tolist() == [[[1, 1], [0, 1], [2, 2]], [[0, 0], [0, -1], [1, 1]]]
+    assert found.categories == (0, 1, 2)
+    assert found.runs == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [["a", "b"], ["b", None]],
+        np.array([["a", "b"], ["b", None]], dtype=object),
+        pd.DataFrame([["a", "b"], ["b", np.nan]]),
+        pd.DataFrame([["a", "b"], ["b", pd.NA]], dtype="string"),
+        np.ma.array([["a", "b"], ["b", "b"]], mask=[[0, 0], [0, 1]]),
+    ],
+)
+def test_one_table_in_many_forms(data) -> None:
+    found = as_ratings(data)
+    assert found.codes.tolist() == [[[0, 1], [1, -1]]]
+    assert found.categories == ("a", "b")
+    assert not found.ordered
+
+
+def test_long_tables_are_the_runs_they_hold() -> None:
+    rows = [
+        (f"m{m}", f"q{q}", r, int(RUNS[r][m][q]))
+        for m in range(2)
+        for q in range(3)
+        for r in range(2)
+        if np.isfinite(RUNS[r][m][q])
+    ]
+    frame = pd.DataFrame(rows, columns=["model", "question", "run", "response"])
+    found = Ratings.from_long(frame)
+    assert found.codes.tolist() == as_ratings(RUNS).codes.tolist()
+    assert (found.models, found.runs) == (("m0", "m1"), (0, 1))
+    assert found.questions == ("q0", "q1", "q2")
+    alone = Ratings.from_long(frame[frame["model"] == "m0"], model=None)
+    assert alone.codes.tolist() == found.codes[:1].tolist()
+
+
+def test_labelled_runs_are_aligned() -> None:
+    first = pd.DataFrame(RUNS[0], index=["a", "b"], columns=["x", "y", "z"])
+    second = pd.DataFrame(RUNS[1], index=["a", "b"], columns=["x", "y", "z"])
+    found = as_ratings([first, second.iloc[::-1, ::-1]])
+    assert found.codes.tolist() == as_ratings(RUNS).codes.tolist()
+    assert found.questions == ("x", "y", "z")
+
+
+def test_selection() -> None:
+    found = as_ratings(RUNS).select(models=[1], questions=[2, 0], runs=[2])
+    assert found.codes.tolist() == [[[1], [0]]]
+    assert (found.models, found.questions, found.runs) == ((1,), (2, 0), (2,))
+    with pytest.raises(LabelError, match="there is no run 7"):
+        as_ratings(RUNS).select(runs=[7])
+
+
+def test_scores() -> None:
+    scores = as_ratings(RUNS).scores
+    assert scores[0].tolist() == [[1.0, 1.0], [0.0, 1.0], [2.0, 2.0]]
+    assert np.isnan(scores[1, 1, 1])
+
+
+def test_numbers_are_in_order_and_words_in_that_given() -> None:
+    assert as_ratings([[10, 9], [2.5, 9.0]]).categories == (2.5, 9, 10)
+    assert as_ratings([[True, False], [True, True]]).categories == (0, 1)
+    found = as_ratings([["mid", "low"]], categories=["low", "mid", "high"])
+    assert (found.categories, found.ordered) == (("low", "mid", "high"), True)
+    mixed = as_ratings(pd.DataFrame([["b", 1], ["a", (2, 3)]]))
+    assert mixed.categories == (1, "a", "b", (2, 3))
+    assert not mixed.ordered
+
+
+def test_labels_of_runs() -> None:
+    assert Ratings.from_runs(RUNS, labels=["x", "y"]).runs == ("x", "y")
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "message"),
+    [
+        ([], ShapeError, "dimension"),
+        ([[1, 2], [1]], ShapeError, "different lengths"),
+        (np.zeros(3), ShapeError, "dimension"),
+        ([np.zeros((2, 3)), np.zeros((2, 4))], ShapeError, "2 x 3 and 2 x 4"),
+        ([[1, np.inf]], CodeError, "question 0, run 1 holds infinity"),
+        ([[{}, 1]], CodeError, "hashable"),
+        ([pd.DataFrame([[1]], index=["a"]), pd.DataFrame([[1]], index=["b"])], LabelError, "'a'"),
+    ],
+)
+def test_bad_input(data, error, message) -> None:
+    with pytest.raises(error, match=message):
+        agreement(data, n_bootstrap=5)
+
+
+def test_bad_categories() -> None:
+    with pytest.raises(CodeError, match=r"question 1, run 0 holds 'c', which is not in"):
+        as_ratings([["a", "b"], ["c", "a"]], categories=["a", "b"])
+    with pytest.raises(LabelError, match="unique"):
+        as_ratings([["a", "b"]], categories=["a", "b", "a"])
+    with pytest.raises(OptionError, match=r"categories belong to the Ratings"):
+        as_ratings(as_ratings([["a", "b"]]), categories=["a", "b"])
+
+
+def test_bad_long_tables() -> None:
+    frame = pd.DataFrame(
+        {"model": ["m", "m"], "question": [1, 1], "run": [1, 1], "response": [0, 1]}
+    )
+    with pytest.raises(LabelError, match=r"model 'm', question 1, run 1 is answered twice"):
+        Ratings.from_long(frame)
+    with pytest.raises(LabelError, match="no column 'item'"):
+        Ratings.from_long(frame, question="item")
+    with pytest.raises(ShapeError, match="empty"):
+        Ratings.from_long(frame[:0])
+    frame["run"] = [1.0, np.nan]
+    with pytest.raises(LabelError, match="row 2 has no run"):
+        Ratings.from_long(frame)
+
+
+def test_no_runs() -> None:
+    with pytest.raises(ShapeError, match="holds no run"):
+        Ratings.from_runs([])
