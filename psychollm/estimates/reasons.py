@@ -68,6 +68,7 @@ class Reason(StrEnum):
     ONE_VARIES = "all variation lies in one question or cluster: no standard error or interval"
     NEGATIVE_COMPONENT = "a variance component is estimated below zero"
     ALL_TIED = "all values are equal"
+    NO_SPREAD = "no variation between questions or clusters: no interval"
     INCOMPLETE = "some cells are missing: incomplete rows were left out"
     PAIRWISE = "some cells are missing: each covariance rests on the rows that have both"
     CONSTANT_ITEM = "the item does not vary"
@@ -75,6 +76,7 @@ class Reason(StrEnum):
     SINGULAR = "the matrix of correlations cannot be inverted"
     SEARCHED = "not all splits were tried: a more extreme one may exist"
     NO_TEST_VARIANCE = "confidences of 0, 1/2 and 1 alone leave the test no variance"
+    FEWER_FACTORS = "the items hold fewer factors than were asked for"
 
 
 def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:
