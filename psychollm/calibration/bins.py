@@ -1,0 +1,173 @@
+r"""Bins of stated confidence: of equal width, of equal mass, or one for each stated value.
+
+* *Width*: bin b of B holds :math:`((b-1)/B, b/B]` (closed right, the default; 0 belongs to the
+  first bin) or :math:`[(b-1)/B, b/B)` (closed left; 1 belongs to the last).
+* *Mass*: with answers in order of confidence, an answer that has a share p of all answers before
+  it belongs to bin :math:`\lfloor B p \rfloor + 1`. Ties are never split: all answers with one
+  confidence go where the first of them falls (closed right), or the last (closed left). An edge
+  between bins is halfway between the neighbouring confidences.
+* *Discrete*: one bin for each confidence that occurs.
+
+Confidences are decimals that a model stated, and decimals are not exact in a computer: 0.1 + 0.2
+is not 0.3, nor is 0.3 in single precision. Two confidences closer than :math:`10^{-7}` are
+therefore the same, and one that is that close to an edge lies on it.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count
+from psychollm._base.types import FloatArray, IntArray
+
+BinKind: TypeAlias = Literal["auto", "width", "mass", "discrete", "sweep"]
+Closed: TypeAlias = Literal["right", "left"]
+
+SAME = 1e-7
+DISCRETE_LIMIT = 20  # distinct confidences up to which "auto" takes them as bins
+SWEEP_LIMIT = 100  # bins that the sweep tries at most
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binning:
+    """How confidences are put into bins.
+
+    Examples
+    --------
+    >>> Binning(kind="width", n_bins=10).closed
+    'right'
+    """
+
+    kind: BinKind = "auto"
+    n_bins: int = 15
+    closed: Closed = "right"
+
+    def __post_init__(self) -> None:
+        check_choice("bins", self.kind, BinKind)
+        check_choice("closed", self.closed, Closed)
+        check_count("n_bins", self.n_bins)
+
+    @property
+    def left(self) -> bool:
+        """Whether bins are closed on the left."""
+        return self.closed == "left"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Bins:
+    """The bins of one model that hold answers.
+
+    Examples
+    --------
+    >>> bins = bins_of(np.array([0.3, 0.9]), np.array([2.0, 1.0]), Binning(kind="discrete"))
+    >>> bins.index, bins.edges.tolist()
+    (array([0, 1]), [[0.3, 0.3], [0.9, 0.9]])
+    """
+
+    index: IntArray  # (groups,) the bin of each distinct confidence
+    edges: FloatArray  # (bins, 2)
+    kind: str  # what was chosen: width, mass or discrete
+
+    @property
+    def size(self) -> int:
+        """Number of bins."""
+        return len(self.edges)
+
+
+def bins_of(values: FloatArray, counts: FloatArray, binning: Binning) -> Bins:
+    """Put the distinct confidences of one model into bins; empty bins are left out.
+
+    Parameters
+    ----------
+    values : ndarray (groups,)
+        Distinct confidences, increasing.
+    counts : ndarray (groups,)
+        Answers at each.
+    binning : Binning
+        Kind, number and closed side; "auto" is discrete up to 20 distinct confidences and bins of
+        equal width beyond. "sweep" is not a fixed binning.
+
+    Examples
+    --------
+    >>> values = np.array([0.1, 0.2, 0.1 + 0.2, 0.35])
+    >>> bins_of(values, np.ones(4), Binning(kind="width", n_bins=10)).edges.round(2).tolist()
+    [[0.0, 0.1], [0.1, 0.2], [0.2, 0.3], [0.3, 0.4]]
+    >>> bins_of(values, np.ones(4), Binning(kind="mass", n_bins=2)).index
+    array([0, 0, 1, 1])
+    """
+    level = levels(values)
+    kind = binning.kind
+    if kind == "auto":
+        kind = "discrete" if level.size == 0 or level[-1] < DISCRETE_LIMIT else "width"
+    if kind == "discrete":
+        return Bins(index=level, edges=_spans(values, level), kind=kind)
+    if kind == "width":
+        found = _by_width(values, binning)
+        edges = np.stack([found, found + 1], axis=1) / binning.n_bins
+    else:
+        found = mass_index(level, counts, binning.n_bins, left=binning.left)
+        edges = _halfway(values, found)
+    _, first, index = np.unique(found, return_index=True, return_inverse=True)
+    return Bins(index=index.astype(np.int64), edges=edges[first], kind=kind)
+
+
+def levels(values: FloatArray) -> IntArray:
+    """Return numbers from zero of increasing confidences, alike where rounding alone differs.
+
+    Examples
+    --------
+    >>> levels(np.array([0.2, 0.3, 0.1 + 0.2, 0.31]))
+    array([0, 1, 1, 2])
+    """
+    return (
+        np.concatenate([np.zeros(min(1, values.size)), np.diff(values) > SAME])
+        .cumsum()
+        .astype(np.int64)
+    )
+
+
+def mass_index(level: IntArray, counts: FloatArray, n_bins: int, *, left: bool) -> IntArray:
+    """Return the mass bin of each group (groups,), levels kept whole.
+
+    Examples
+    --------
+    >>> mass_index(np.arange(4), np.array([1.0, 2.0, 2.0, 1.0]), 2, left=False)
+    array([0, 0, 1, 1])
+    >>> mass_index(np.arange(3), np.array([1.0, 4.0, 1.0]), 2, left=True)
+    array([0, 1, 1])
+    """
+    through = np.cumsum(np.bincount(level, counts))
+    before = np.concatenate([[0.0], through[:-1]])
+    # Whole counts are exact; weights that are equal but for rounding must not move an edge.
+    place = n_bins * (through if left else before) / through[-1:]
+    found = np.ceil(place - _ROUNDING) - 1 if left else np.floor(place + _ROUNDING)
+    found = np.clip(found, 0, n_bins - 1)
+    return np.asarray(found[level], dtype=np.int64)
+
+
+def _by_width(values: FloatArray, binning: Binning) -> IntArray:
+    """Return the bin of equal width of each confidence, from zero."""
+    place = values * binning.n_bins
+    nearest = np.rint(place)
+    on_edge = np.abs(place - nearest) <= SAME * binning.n_bins
+    inside = np.floor(place)
+    found = np.where(on_edge, nearest if binning.left else nearest - 1, inside)
+    return np.clip(found, 0, binning.n_bins - 1).astype(np.int64)
+
+
+def _spans(values: FloatArray, level: IntArray) -> FloatArray:
+    """Return lowest and highest confidence of each level (levels, 2)."""
+    starts = np.flatnonzero(np.diff(level, prepend=-1))
+    ends = np.flatnonzero(np.diff(level, append=level[-1] + 1 if level.size else 0))
+    return np.stack([values[starts], values[ends]], axis=1)
+
+
+def _halfway(values: FloatArray, found: IntArray) -> FloatArray:
+    """Return edges (groups, 2) halfway between the confidences of neighbouring bins."""
+    cuts = np.flatnonzero(np.diff(found))
+    middle = 0.5 * (values[cuts] + values[cuts + 1])
+    lower, upper = np.concatenate([[0.0], middle]), np.concatenate([middle, [1.0]])
+    place = np.searchsorted(cuts, np.arange(found.size), side="left")
+    return np.stack([lower[place], upper[place]], axis=1)

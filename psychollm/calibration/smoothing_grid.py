@@ -1,0 +1,110 @@
+"""Equidistant nodes on the scale of confidence, on which residuals are smoothed."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TypeAlias
+
+import numpy as np
+
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.kernels import kernel_smooth as kernels
+
+Cosines: TypeAlias = tuple[FloatArray, FloatArray]  # of even and of odd terms
+
+POINTS = 101  # of a reliability curve: every grid has nodes there
+RESOLUTION = 2.5  # nodes per standard deviation of the kernel
+MOST_NODES = 4000
+_COMPLETE = 2.2  # nodes per standard deviation down to which the cosine series is complete
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SmoothingGrid:
+    """Nodes, and where the confidences of one model lie among them.
+
+    Examples
+    --------
+    >>> grid = smoothing_grid(np.array([0.25, 0.75]), 0.05)
+    >>> nodes = grid.sums(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
+    >>> grid.errors(nodes, 0.05, 0.05).round(3)
+    array([0.75])
+    """
+
+    values: FloatArray  # (groups,)
+    spots: IntArray  # (groups, 4) the nodes around each
+    shares: FloatArray  # (groups, 4) of each at those nodes, for cubic interpolation
+    last: int  # number of the last node
+    by_node: Cosines
+    by_term: Cosines
+
+    @property
+    def finest(self) -> float:
+        """The smallest bandwidth that the series resolves."""
+        return _COMPLETE / self.last
+
+    def sums(self, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+        """Return mean residuals at the nodes (resamples, nodes)."""
+        nodes = np.empty((len(correct), self.last + 1))
+        kernels.node_sums(self.values, self.spots, self.shares, correct, wrong, nodes)
+        return nodes
+
+    def counts(self, n: FloatArray) -> FloatArray:
+        """Return shares of the answers at the nodes (resamples, nodes)."""
+        nodes = np.empty((len(n), self.last + 1))
+        # The residuals of correct answers from a confidence of zero are the answers themselves.
+        zero, none = np.zeros_like(self.values), np.zeros_like(n)
+        kernels.node_sums(zero, self.spots, self.shares, n, none, nodes)
+        return nodes
+
+    def errors(self, nodes: FloatArray, sigma: float | None, start: float) -> FloatArray:
+        """Return the error at a bandwidth, or at that equal to it (resamples,)."""
+        out = np.empty(len(nodes))
+        kernels.smooth_errors(
+            nodes, sigma or 0.0, start, self.finest, self.by_node, self.by_term, out
+        )
+        return out
+
+    def curves(self, nodes: FloatArray, sigma: float) -> FloatArray:
+        """Return smoothed sums at the nodes (resamples, nodes)."""
+        curves = np.empty_like(nodes)
+        kernels.smooth_curves(nodes, sigma, self.by_node, self.by_term, curves)
+        return curves
+
+
+def smoothing_grid(values: FloatArray, sigma: float) -> SmoothingGrid:
+    """Return nodes fine enough for a bandwidth.
+
+    Parameters
+    ----------
+    values : ndarray (groups,)
+        Distinct confidences.
+    sigma : float
+        Standard deviation of the kernel.
+
+    Examples
+    --------
+    >>> smoothing_grid(np.array([0.5]), 0.01).last
+    300
+    """
+    hundreds = int(np.ceil(RESOLUTION / (sigma * (POINTS - 1))))
+    last = min(hundreds * (POINTS - 1), MOST_NODES)
+    spots, shares = _among(values, last)
+    by_node, by_term = _cosines(last)
+    return SmoothingGrid(values, spots, shares, last, by_node, by_term)
+
+
+def _among(values: FloatArray, last: int) -> tuple[IntArray, FloatArray]:
+    """Return the four nodes around each value and the weights of cubic interpolation."""
+    node = np.minimum((values * last).astype(np.int64), last - 1)
+    x = values * last - node
+    up, down, far = x + 1.0, x - 1.0, x - 2.0
+    shares = [-x * down * far / 6, up * down * far / 2, -up * x * far / 2, up * x * down / 6]
+    spots = np.abs(node[:, None] + np.arange(-1, 3))  # cosines are even at 0 and at 1
+    return np.where(spots > last, 2 * last - spots, spots), np.stack(shares, axis=1)
+
+
+@lru_cache(maxsize=8)
+def _cosines(last: int) -> tuple[Cosines, Cosines]:
+    """Return cosines at the first half of the nodes, with nodes first and with terms first."""
+    angle = np.pi / last * np.outer(np.arange(last // 2 + 1), np.arange(last // 2))
+    even, odd = (np.ascontiguousarray(np.cos(angle[:, start::2])) for start in (0, 1))
+    return (even, odd), (np.ascontiguousarray(even.T), np.ascontiguousarray(odd.T))

@@ -1,0 +1,262 @@
+r"""Sums within bins of confidence, norms of their gaps, and the sweep over numbers of bins.
+
+With C correct and W wrong answers at confidence u, a bin b of confidences has
+
+.. math:: n_b = \sum_{g \in b} C_g + W_g, \qquad h_b = \sum_{g \in b} C_g, \qquad
+          G_b = h_b - \sum_{g \in b} u_g (C_g + W_g).                                     \quad (1)
+
+:math:`G_b / n_b` is the gap between accuracy and mean confidence; the share of a bin is
+:math:`s_b = n_b / n`. The norms of gaps :math:`d_b` are
+
+.. math:: \sum_b s_b |d_b|, \quad \Big(\sum_b s_b d_b^2\Big)^{1/2}, \quad
+          \max_b |d_b|, \quad \frac1B \sum_b |d_b|.                                       \quad (2)
+
+Along a family of gaps :math:`\theta c_b`, of norm :math:`\theta`, a resample with gap sums
+:math:`G^*_b` on :math:`n^*` answers has the norm of
+
+.. math:: \theta c_b + \frac{G^*_b / n^* - G_b / n}{s_b}                                  \quad (3)
+
+with the shares of the sample: the noise of the resample around the sample, on top of the gaps
+that the family supposes.
+
+The sweep takes the largest number of bins of equal mass up to which accuracy increases from bin
+to bin for every number of bins (Roelofs et al., 2022). A level (all answers with one confidence)
+goes whole into the bin in which its first answer falls, or its last with `left`.
+
+References
+----------
+Roelofs, R., Cain, N., Shlens, J., & Mozer, M. C. (2022). Mitigating bias in calibration error
+estimation. Proceedings of the 25th International Conference on Artificial Intelligence and
+Statistics, PMLR 151, 4036-4054.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychollm.kernels._jit import njit
+
+MEAN, ROOT, WORST, LEVEL = 0, 1, 2, 3  # the norms of (2), in order
+_ROUNDING = 1e-9  # weights that are equal but for rounding must not move an edge
+
+
+@njit
+def bin_gaps(
+    values: NDArray[np.float64],
+    index: NDArray[np.int64],
+    correct: NDArray[np.float64],
+    wrong: NDArray[np.float64],
+    gap: NDArray[np.float64],
+    size: NDArray[np.float64],
+    hits: NDArray[np.float64],
+) -> None:
+    """Fill `gap`, `size` and `hits` (resamples, bins) with (1) from (resamples, groups).
+
+    `index` holds the bin of each group.
+    """
+    for row in range(correct.shape[0]):
+        for b in range(gap.shape[1]):
+            gap[row, b], size[row, b], hits[row, b] = 0.0, 0.0, 0.0
+        for g in range(values.size):
+            right = correct[row, g]
+            n = right + wrong[row, g]
+            b = index[g]
+            size[row, b] += n
+            hits[row, b] += right
+            gap[row, b] += right - values[g] * n
+
+
+@njit
+def norms(
+    gap: NDArray[np.float64], size: NDArray[np.float64], kind: int, out: NDArray[np.float64]
+) -> None:
+    """Fill `out` (resamples,) with a norm (2) of gap sums (resamples, bins).
+
+    Empty bins are left out; NaN where a resample holds no answer.
+    """
+    for row in range(gap.shape[0]):
+        total, n, used = 0.0, 0.0, 0
+        for b in range(gap.shape[1]):
+            if size[row, b] <= 0.0:
+                continue
+            used += 1
+            n += size[row, b]
+            off = abs(gap[row, b])
+            if kind == MEAN:
+                total += off
+            elif kind == ROOT:
+                total += off * off / size[row, b]
+            elif kind == WORST:
+                total = max(total, off / size[row, b])
+            else:
+                total += off / size[row, b]
+        if used == 0:
+            out[row] = np.nan
+        elif kind == MEAN:
+            out[row] = total / n
+        elif kind == ROOT:
+            out[row] = math.sqrt(total / n)
+        else:
+            out[row] = total if kind == WORST else total / used
+
+
+@njit
+def debiased_squares(
+    gap: NDArray[np.float64],
+    size: NDArray[np.float64],
+    hits: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    r"""Fill `out` (resamples,) with the mean square gap less its bias, over (resamples, bins).
+
+    .. math:: \sum_b \frac{n_b}{n} \left(d_b^2 - \frac{a_b (1 - a_b)}{n_b - 1}\right),
+
+    with accuracies :math:`a_b = h_b / n_b`; bins with fewer than two answers are left out.
+    """
+    for row in range(gap.shape[0]):
+        total, n = 0.0, 0.0
+        for b in range(gap.shape[1]):
+            m = size[row, b]
+            n += m
+            if m >= 2.0:
+                accuracy = hits[row, b] / m
+                variance = accuracy * (1.0 - accuracy) / (m - 1.0)
+                total += m * ((gap[row, b] / m) ** 2 - variance)
+        out[row] = total / n if n > 0.0 else np.nan
+
+
+@njit
+def norms_along(
+    shape: NDArray[np.float64],
+    share: NDArray[np.float64],
+    noise: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    kind: int,
+    out: NDArray[np.float64],
+) -> None:
+    """Fill `out` (resamples, scales) with norms (2) of the gaps (3).
+
+    `shape` and `share` (bins,) belong to the sample, `noise` (resamples, bins) is the second term
+    of (3), NaN in a resample without answers.
+    """
+    for row in range(noise.shape[0]):
+        for k in range(scale.size):
+            total = 0.0
+            for b in range(shape.size):
+                off = abs(scale[k] * shape[b] + noise[row, b])
+                if kind == MEAN:
+                    total += share[b] * off
+                elif kind == ROOT:
+                    total += share[b] * off * off
+                elif kind == WORST:
+                    total = max(total, off) if off == off else off
+                else:
+                    total += off / shape.size
+            out[row, k] = math.sqrt(total) if kind == ROOT else total
+
+
+@njit
+def calibrated_tallies(
+    uniforms: NDArray[np.float64],
+    question: NDArray[np.int64],
+    group: NDArray[np.int64],
+    values: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    correct: NDArray[np.float64],
+    wrong: NDArray[np.float64],
+) -> None:
+    """Fill `correct` and `wrong` (replicates, groups) as if confidences were chances.
+
+    `uniforms` (replicates, questions) decide: an answer is correct where the number drawn for its
+    question lies below its confidence. `question`, `group` and `weight` belong to the answers.
+    """
+    for row in range(uniforms.shape[0]):
+        correct[row, :], wrong[row, :] = 0.0, 0.0
+        for answer in range(question.size):
+            g = group[answer]
+            if uniforms[row, question[answer]] < values[g]:
+                correct[row, g] += weight[answer]
+            else:
+                wrong[row, g] += weight[answer]
+
+
+@njit
+def _first_level(passed, bins, k, left):
+    """Return the first level of mass bin k, given answers passed before each level."""
+    low, high = 0, passed.size - 1
+    total = passed[high]
+    while low < high:
+        middle = (low + high) // 2
+        if left:
+            here = math.ceil(bins * passed[middle + 1] / total - _ROUNDING) - 1
+        else:
+            here = math.floor(bins * passed[middle] / total + _ROUNDING)
+        if here >= k:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@njit
+def _fill_swept(passed, won, stated, bins, left, gap, size, hits):
+    """Fill the sums (1) of mass bins from running sums; return whether accuracy increases."""
+    increasing, filled = True, 0
+    start = 0
+    for k in range(1, bins + 1):
+        end = passed.size - 1 if k == bins else _first_level(passed, bins, k, left)
+        n = passed[end] - passed[start]
+        if n > 0.0:
+            size[filled] = n
+            hits[filled] = won[end] - won[start]
+            gap[filled] = hits[filled] - (stated[end] - stated[start])
+            # As fractions with a common denominator; a rounding error is no decrease.
+            if filled > 0:
+                before = hits[filled - 1] * n
+                if hits[filled] * size[filled - 1] < before - 1e-12 * (before + 1.0):
+                    increasing = False
+            filled += 1
+        start = end
+    for k in range(filled, gap.size):
+        gap[k], size[k], hits[k] = 0.0, 0.0, 0.0
+    return increasing
+
+
+@njit
+def swept_gaps(
+    values: NDArray[np.float64],
+    level: NDArray[np.int64],
+    correct: NDArray[np.float64],
+    wrong: NDArray[np.float64],
+    left: bool,
+    gap: NDArray[np.float64],
+    size: NDArray[np.float64],
+    hits: NDArray[np.float64],
+    bins: NDArray[np.int64],
+) -> None:
+    """Fill (1) for the swept mass bins of every resample, and how many `bins` (resamples,).
+
+    `level` numbers the groups by confidence without gaps, groups of one confidence alike.
+    """
+    n_levels = level[-1] + 1 if level.size else 0
+    passed, won, stated = np.zeros(n_levels + 1), np.zeros(n_levels + 1), np.zeros(n_levels + 1)
+    for row in range(correct.shape[0]):
+        passed[:], won[:], stated[:] = 0.0, 0.0, 0.0
+        for g in range(values.size):
+            n = correct[row, g] + wrong[row, g]
+            passed[level[g] + 1] += n
+            won[level[g] + 1] += correct[row, g]
+            stated[level[g] + 1] += values[g] * n
+        for k in range(n_levels):
+            passed[k + 1] += passed[k]
+            won[k + 1] += won[k]
+            stated[k + 1] += stated[k]
+        most = min(gap.shape[1], n_levels, int(passed[n_levels]))
+        count = 1
+        while count < most and _fill_swept(
+            passed, won, stated, count + 1, left, gap[row], size[row], hits[row]
+        ):
+            count += 1
+        _fill_swept(passed, won, stated, count, left, gap[row], size[row], hits[row])
+        bins[row] = count if passed[n_levels] > 0.0 else 0
