@@ -1,0 +1,304 @@
+r"""Mean scores with standard errors that know which questions belong together.
+
+Questions about one passage, or made from one template, succeed and fail together: the usual
+standard error counts them as independent and is too small. With scores :math:`s_q`, weights
+:math:`w_q` of sum W and mean :math:`\bar s`, each cluster g has one residual and one share,
+
+.. math:: r_g = \frac{1}{W} \sum_{q \in g} w_q (s_q - \bar s), \qquad
+          h_g = \frac{1}{W} \sum_{q \in g} w_q,                                          \quad (1)
+
+and the variance of the mean over G clusters is
+
+.. math:: V_0 = \sum_g r_g^2, \qquad V_1 = \frac{G}{G - 1} V_0, \qquad
+          V_2 = \sum_g \frac{r_g^2}{1 - h_g}.                                            \quad (2)
+
+:math:`V_0` is Miller's formula ("cr0"): too small with few clusters, since the mean was fitted to
+them. :math:`V_1` ("cr1") mends that on average, :math:`V_2` ("cr2", Bell and McCaffrey) also where
+clusters differ in size. Intervals take Student's t with :math:`G - 1` degrees of freedom; for
+"cr2", whose variance a few large clusters may dominate, with
+
+.. math:: \nu = \Big[ \sum_g h_g^2 + \sum_{g \neq k} \frac{h_g^2}{1 - h_g}
+                \frac{h_k^2}{1 - h_k} \Big]^{-1},                                        \quad (3)
+
+which is G - 1 where clusters are of one size (Satterthwaite's approximation with independent
+scores of one variance). Without clusters every question is a cluster of its own, and "cr1" is the
+standard deviation over the square root of n.
+
+References
+----------
+Miller, E. (2024). Adding error bars to evals. arXiv:2411.00640.
+
+Bell, R. M., & McCaffrey, D. F. (2002). Bias reduction in standard errors for linear regression
+with multi-stage samples. Survey Methodology, 28, 169-181.
+
+Cameron, A. C., & Miller, D. L. (2015). A practitioner's guide to cluster-robust inference. Journal
+of Human Resources, 50, 317-372. https://doi.org/10.3368/jhr.50.2.317
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from scipy.special import stdtrit
+
+from psychollm._base.checks import check_choice
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.calibration.stated import cluster_codes, question_weights, two_dimensional
+from psychollm.data.encode import numbers
+from psychollm.data.labels import Labels
+from psychollm.data.table import as_table
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.resampling import Resampling, bootstrap_questions
+
+Correction: TypeAlias = Literal["cr0", "cr1", "cr2"]
+
+ROUNDING = 1e-13
+
+
+def mean_score(
+    scores: Any,
+    *,
+    clusters: Any = None,
+    weights: Any = None,
+    correction: Correction = "cr1",
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Mean score of each model with a standard error for clustered questions.
+
+    Parameters
+    ----------
+    scores : Responses, DataFrame, DataArray or array_like (models, questions)
+        Any numbers, such as 1 = correct; NaN is missing. A vector is one model.
+    clusters : array_like (questions,), optional
+        What each question belongs to (a passage, a template): any hashable labels.
+    weights : array_like (questions,), optional
+        How much each question counts.
+    correction : {"cr1", "cr2", "cr0"}
+        How the standard error (2) allows for few clusters: "cr2" is the one to take where there
+        are few and they differ in size.
+    n_bootstrap : int
+        Resamples of questions or clusters, the same for all models: for `Estimate.difference` and
+        `compare_all`. The interval does not use them.
+    level : float
+        Coverage of the interval: Student's t with one degree of freedom less than clusters.
+    rng, n_jobs, progress
+        Source of randomness, workers and progress bar of the resamples.
+
+    Returns
+    -------
+    Estimate
+        Mean scores; `n` counts questions. With one cluster the standard error is NaN; where all
+        scores are equal it is 0 and there is no interval (for shares of 1 or 0 see `wilson`).
+
+    Raises
+    ------
+    CodeError
+        If a score is no finite number.
+    ShapeError, LabelError
+        If clusters do not match the questions.
+    OptionError
+        If weights are not finite, or an option does not exist.
+
+    Examples
+    --------
+    >>> score, passages = [[1, 1, 0, 0, 1, 0]], ["a", "a", "b", "b", "c", "c"]
+    >>> mean_score(score, rng=0).se.round(4)
+    array([0.2236])
+    >>> mean_score(score, clusters=passages, rng=0).se.round(4)
+    array([0.2887])
+    """
+    check_choice("correction", correction, Correction)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    table = as_table(two_dimensional(scores), argument="scores")
+    values = numbers(table, argument="scores")
+    weight = question_weights(weights, table.questions) * np.isfinite(values)
+    codes = None if clusters is None else cluster_codes(clusters, table.questions)
+    return mean_estimate(values, weight, codes, options, correction, table.models)
+
+
+def mean_estimate(
+    values: FloatArray,
+    weight: FloatArray,
+    clusters: IntArray | None,
+    options: Resampling,
+    correction: Correction,
+    labels: Labels,
+) -> Estimate:
+    """Return `mean_score` of scores that are already checked.
+
+    Parameters
+    ----------
+    values : ndarray (models, questions)
+        NaN where missing.
+    weight : ndarray (models, questions)
+        Zero where missing.
+    clusters : ndarray of int (questions,) or None
+        Numbered from zero.
+    options : Resampling
+        Level and resamples.
+    correction : {"cr0", "cr1", "cr2"}
+        As in `mean_score`.
+    labels : tuple
+        The models.
+
+    Examples
+    --------
+    >>> scores, options = np.array([[1.0, 0.0, 1.0]]), Resampling(n=10, rng=0)
+    >>> mean_estimate(scores, np.ones((1, 3)), None, options, "cr1", ("m",)).n
+    array([3.])
+    """
+    found = clustered_mean(values, weight, clusters, correction=correction)
+    return Estimate(
+        name="mean score",
+        value=found.value,
+        se=found.se,
+        interval=found.interval(options.level),
+        n=(weight > 0).sum(axis=1).astype(np.float64),
+        flags=_flags(found, weight),
+        method=f"{'cluster-robust' if clusters is not None else 'robust'} ({correction}), t",
+        level=options.level,
+        labels=labels,
+        _draws=_draws(values, weight, clusters, options),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteredMean:
+    """Means of several rows with their standard errors and degrees of freedom."""
+
+    value: FloatArray  # (rows,)
+    se: FloatArray  # (rows,) NaN with fewer than two clusters
+    df: FloatArray  # (rows,)
+    n_clusters: FloatArray  # (rows,)
+
+    def interval(self, level: float) -> FloatArray:
+        """Return bounds from Student's t (rows, 2); NaN where nothing varies."""
+        multiple = stdtrit(np.nan_to_num(self.df, nan=1.0), 0.5 + 0.5 * level)
+        margin = np.where(self.se > 0, multiple * self.se, np.nan)
+        return np.stack([self.value - margin, self.value + margin], axis=1)
+
+
+def clustered_mean(
+    values: FloatArray,
+    weight: FloatArray,
+    clusters: IntArray | None,
+    *,
+    correction: Correction = "cr1",
+) -> ClusteredMean:
+    """Return weighted means of rows with the standard errors (2).
+
+    Parameters
+    ----------
+    values : ndarray (rows, questions)
+        NaN where missing.
+    weight : ndarray (rows, questions)
+        Zero where missing.
+    clusters : ndarray of int (questions,) or None
+        Numbered from zero; without them every question is a cluster.
+    correction : {"cr0", "cr1", "cr2"}
+        As in `mean_score`.
+
+    Examples
+    --------
+    >>> scores = np.array([[1.0, 0.0, 1.0, 0.0, 1.0]])
+    >>> clustered_mean(scores, np.ones((1, 5)), np.array([0, 0, 1, 2, 2])).df
+    array([2.])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        total = weight.sum(axis=1, keepdims=True)
+        share = weight / total
+        # About the first score, so that equal scores have exactly that mean and no residual.
+        first = _first(values, weight)
+        value = first + (share * np.where(weight > 0, values - first, 0.0)).sum(1, keepdims=True)
+        residual = share * np.where(weight > 0, values - value, 0.0)
+        r, h = cluster_sums(residual, clusters), cluster_sums(share, clusters)
+        n_clusters = (h > 0).sum(axis=1).astype(np.float64)
+        variance, df = _variance(r, h, n_clusters, correction)
+        # Residuals that cancel within every cluster leave a rounding error, not a variance.
+        variance[variance <= (ROUNDING * np.abs(residual).sum(axis=1)) ** 2] = 0.0
+    several = n_clusters > 1
+    return ClusteredMean(
+        value=value[:, 0],
+        se=np.where(several, np.sqrt(variance), np.nan),
+        df=np.where(several, df, np.nan),
+        n_clusters=n_clusters,
+    )
+
+
+def cluster_sums(
+    values: FloatArray, clusters: IntArray | None, n_clusters: int | None = None
+) -> FloatArray:
+    """Return sums over clusters (rows, clusters); the values themselves without clusters.
+
+    Parameters
+    ----------
+    values : ndarray (rows, questions)
+        What is summed.
+    clusters : ndarray of int (questions,) or None
+        Numbered from zero.
+    n_clusters : int, optional
+        How many there are, where the last may hold none of these questions.
+
+    Examples
+    --------
+    >>> cluster_sums(np.array([[1.0, 2.0, 4.0]]), np.array([0, 1, 0]))
+    array([[5., 2.]])
+    """
+    if clusters is None:
+        return values
+    n = int(clusters.max()) + 1 if n_clusters is None else n_clusters
+    return np.array([np.bincount(clusters, row, minlength=n) for row in values])
+
+
+def _first(values: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return the first score of each row that counts (rows, 1)."""
+    return np.take_along_axis(values, (weight > 0).argmax(axis=1)[:, None], axis=1)
+
+
+def _variance(
+    r: FloatArray, h: FloatArray, n_clusters: FloatArray, correction: Correction
+) -> tuple[FloatArray, FloatArray]:
+    """Return the variances (2) and degrees of freedom, rows at a time."""
+    if correction == "cr2":
+        variance = (r**2 / (1.0 - h)).sum(axis=1)
+        ratio = h**2 / (1.0 - h)
+        cross = ratio.sum(axis=1) ** 2 - (ratio**2).sum(axis=1)
+        return variance, 1.0 / ((h**2).sum(axis=1) + cross)
+    scale = n_clusters / (n_clusters - 1.0) if correction == "cr1" else 1.0
+    return scale * (r**2).sum(axis=1), n_clusters - 1.0
+
+
+def _flags(found: ClusteredMean, weight: FloatArray) -> tuple[Reason, ...]:
+    n = (weight > 0).sum(axis=1)
+    return first_reason(
+        (n == 0, Reason.NO_ANSWERS),
+        (n == 1, Reason.ONE_QUESTION),
+        (found.n_clusters == 1, Reason.ONE_CLUSTER),
+        (found.se == 0, Reason.NO_SPREAD),
+    )
+
+
+def _draws(
+    values: FloatArray, weight: FloatArray, clusters: IntArray | None, options: Resampling
+) -> FloatArray:
+    """Return the means in resamples of questions or clusters (resamples, models)."""
+    weighted = weight * np.where(weight > 0, values, 0.0)
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray((counts @ weighted.T) / (counts @ weight.T))
+
+    return bootstrap_questions(
+        statistic,
+        values.shape[1],
+        n=options.n,
+        clusters=clusters,
+        rng=options.rng,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+    )
