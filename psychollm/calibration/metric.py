@@ -207,10 +207,23 @@ class Drawn:
         """Return the estimates of one metric."""
         start = self.columns(metric).start
         flags = [self._flags(metric, tally) for tally in self.tables]
-        return [
-            self._one(metric, start + i, i, tuple(of_model[i] for of_model in flags))
-            for i in range(len(metric.names))
-        ]
+        own, closed = self._own_bounds(metric), self._closed(metric)
+        found = []
+        for i, name in enumerate(metric.names):
+            one = self._one(metric, start + i, i, tuple(of_model[i] for of_model in flags))
+            if own is not None:
+                method = f"{metric.method} over {'clusters of ' * self._clustered}questions"
+                one = replace(one, interval=own[:, i], method=method)
+            single = np.full(self.value.shape[0], self._one_cluster) | (self.answers.n <= 1)
+            if single.any():
+                one = _without_interval(one, single)
+            if closed is not None and (method := self._method(metric, i)):
+                one = replace(one, se=closed[0][:, i], interval=closed[1][:, i], method=method)
+            elif not self.resampled:
+                msg = f"{name} has no interval in closed form: pass n_bootstrap=2000"
+                raise OptionError(msg)
+            found.append(one if self.resampled else replace(one, _draws=None))
+        return found
 
     def _flags(self, metric: Metric, tally: Tally) -> tuple[Reason, ...]:
         if not tally.n:
@@ -228,7 +241,7 @@ class Drawn:
         self, metric: Metric, column: int, output: int, flags: tuple[Reason, ...]
     ) -> Estimate:
         kind = metric.interval if isinstance(metric.interval, str) else metric.interval[output]
-        resampled = bootstrap_estimate(
+        return bootstrap_estimate(
             metric.names[output],
             np.ascontiguousarray(self.value[:, column]),
             np.ascontiguousarray(self.draws[:, :, column]),
@@ -240,55 +253,48 @@ class Drawn:
             interval=kind,
             clustered=self._clustered,
         )
-        if metric.bounds is not None:
-            resampled = self._bounded(metric, metric.bounds, output, resampled)
-        single = np.full(self.value.shape[0], self._one_cluster) | (self.answers.n <= 1)
-        if single.any():
-            resampled = _without_interval(resampled, single)
-        formula = metric.analytic if self.answers.plain else metric.robust
-        methods = metric.method if self.answers.plain else metric.robust_method
-        method = methods if isinstance(methods, str) else methods[output]
-        closed = formula is not None and bool(method)
-        if not closed and not self.resampled:
-            msg = f"{metric.names[output]} has no interval in closed form: pass n_bootstrap=2000"
-            raise OptionError(msg)
-        if formula is None or not method:
-            return resampled
-        found = replace(self._analytic(metric, formula, output, resampled), method=method)
-        return found if self.resampled else replace(found, _draws=None)
 
     @property
     def resampled(self) -> bool:
         """Whether there are draws."""
         return len(self.draws) > 1
 
-    def _bounded(
-        self, metric: Metric, bounds: Bounds, output: int, resampled: Estimate
-    ) -> Estimate:
-        """Replace the bounds by those that the metric reads from its columns."""
-        columns = self.columns(metric)
-        found = np.full((len(self.tables), 2), np.nan)
-        for row in np.flatnonzero(resampled.defined):
-            own, draws = self.value[row, columns], self.draws[:, row, columns]
-            found[row] = bounds(own, draws, self.level)[output]
-        method = f"{metric.method} over {'clusters of ' * self._clustered}questions"
-        return replace(resampled, interval=found, method=method)
-
     @property
     def _clustered(self) -> bool:
         return self.answers.clusters is not None
 
-    def _analytic(
-        self, metric: Metric, formula: Analytic, output: int, resampled: Estimate
-    ) -> Estimate:
-        width = len(metric.names)
-        se, bounds = np.full(len(self.tables), np.nan), np.full((len(self.tables), 2), np.nan)
-        for row, tally in enumerate(self.tables):
-            if np.isfinite(resampled.value[row]):
-                own = self.value[row, self.columns(metric)][:width]
-                errors, intervals = formula(tally, own, self.level)
-                se[row], bounds[row] = errors[output], intervals[output]
-        return replace(resampled, se=se, interval=bounds)
+    def _method(self, metric: Metric, output: int) -> str:
+        """Name of the closed form of an output, empty where it has none."""
+        methods = metric.method if self.answers.plain else metric.robust_method
+        return methods if isinstance(methods, str) else methods[output]
+
+    def _defined(self, metric: Metric) -> BoolArray:
+        """Whether each output has a value (models, outputs)."""
+        outputs = self.value[:, self.columns(metric)][:, : len(metric.names)]
+        return np.asarray(np.isfinite(outputs), dtype=np.bool_)
+
+    def _own_bounds(self, metric: Metric) -> FloatArray | None:
+        """Return the bounds (models, outputs, 2) that a metric reads from its columns."""
+        if metric.bounds is None:
+            return None
+        columns, defined = self.columns(metric), self._defined(metric)
+        found = np.full((*defined.shape, 2), np.nan)
+        for row in np.flatnonzero(defined.any(axis=1)):
+            own, draws = self.value[row, columns], self.draws[:, row, columns]
+            found[row] = metric.bounds(own, draws, self.level)
+        return np.where(defined[..., None], found, np.nan)
+
+    def _closed(self, metric: Metric) -> tuple[FloatArray, FloatArray] | None:
+        """Return standard errors (models, outputs) and bounds in closed form."""
+        formula = metric.analytic if self.answers.plain else metric.robust
+        if formula is None:
+            return None
+        columns, defined = self.columns(metric), self._defined(metric)
+        se, bounds = np.full(defined.shape, np.nan), np.full((*defined.shape, 2), np.nan)
+        for row in np.flatnonzero(defined.any(axis=1)):
+            own = self.value[row, columns][: len(metric.names)]
+            se[row], bounds[row] = formula(self.tables[row], own, self.level)
+        return np.where(defined, se, np.nan), np.where(defined[..., None], bounds, np.nan)
 
 
 def _without_interval(found: Estimate, single: BoolArray) -> Estimate:
