@@ -53,7 +53,7 @@ from psychollm._base.checks import check_choice
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.bins import SWEEP_LIMIT, BinKind, Binning, Bins, Closed, bins_of, levels
 from psychollm.calibration.calibration_error import CalibrationError, assembled
-from psychollm.calibration.error_interval import METHOD, N_SCALES, family_bounds, scales
+from psychollm.calibration.error_interval import METHOD, N_SCALES, family_bounds, scales, short
 from psychollm.calibration.metric import Metric
 from psychollm.calibration.reliability_bins import ReliabilityBins, reliability_bins
 from psychollm.calibration.stated import stated_answers
@@ -209,6 +209,7 @@ class _Shared:
     share: FloatArray  # (bins,)
     shape: FloatArray  # (bins,) gaps of norm one
     scale: FloatArray  # (scales,)
+    short: float  # by which the noise of resamples is too small
 
 
 def _bins(tally: Tally, binning: Binning) -> Bins:
@@ -242,6 +243,7 @@ def _shared(tally: Tally, binning: Binning, norm: Norm) -> _Shared:
         share=share,
         shape=shape,
         scale=scales(value, strays),
+        short=short(tally),
     )
 
 
@@ -252,7 +254,7 @@ def _computed(shared: _Shared, correct: FloatArray, wrong: FloatArray) -> FloatA
     out = np.empty((len(correct), outputs + shared.scale.size))
     n = size.sum(axis=1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
-        noise = (gap / n - shared.gap) / shared.share
+        noise = shared.short * (gap / n - shared.gap) / shared.share
     along = np.empty((len(correct), shared.scale.size))
     kind = _KINDS[shared.norm]
     kernels.norms_along(shared.shape, shared.share, noise, shared.scale, kind, along)

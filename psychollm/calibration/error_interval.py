@@ -34,6 +34,7 @@ Cowan, G., Cranmer, K., Gross, E., & Vitells, O. (2011). Power-constrained limit
 import numpy as np
 
 from psychollm._base.types import FloatArray
+from psychollm.calibration.tally import Tally
 
 METHOD = "inverted bootstrap"
 
@@ -58,6 +59,22 @@ def scales(value: float, noise: float) -> FloatArray:
     """
     top = value + 4.0 * noise
     return np.asarray(np.linspace(0.0, 1.0, N_SCALES) ** 1.5 * top)
+
+
+def short(tally: Tally) -> float:
+    r"""Return by how much the noise of resamples falls short: :math:`\sqrt{G / (G - 1)}`.
+
+    G is the number of answers, or of clusters, that were resampled.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> from psychollm.calibration.tally import tallies
+    >>> round(short(tallies(stated_answers([0.5, 0.5, 0.9], [0, 1, 1]))[0]) ** 2, 3)
+    1.5
+    """
+    units = tally.n if tally.cluster is None else np.unique(tally.cluster).size
+    return float(np.sqrt(units / (units - 1.0))) if units > 1 else 1.0
 
 
 def inverted(value: float, scale: FloatArray, draws: FloatArray, level: float) -> FloatArray:
@@ -92,7 +109,7 @@ def inverted(value: float, scale: FloatArray, draws: FloatArray, level: float) -
     lower = _first_reaching(scale, high, value)
     upper = _last_below(scale, low, at_least)
     corrected = min(max(_last_below(scale, middle, value), lower), upper)
-    return np.array([lower, corrected, upper])
+    return np.minimum([lower, corrected, upper], 1.0)  # no gap is larger
 
 
 def family_bounds(outputs: int, value: FloatArray, draws: FloatArray, level: float) -> FloatArray:

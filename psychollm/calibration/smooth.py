@@ -27,7 +27,7 @@ import numpy as np
 from psychollm._base.checks import check_fraction
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.calibration_error import CalibrationError, assembled
-from psychollm.calibration.error_interval import METHOD, N_SCALES, family_bounds, scales
+from psychollm.calibration.error_interval import METHOD, N_SCALES, family_bounds, scales, short
 from psychollm.calibration.metric import Drawn, Metric
 from psychollm.calibration.reliability_curve import ReliabilityCurve, reliability_curve
 from psychollm.calibration.smoothing_grid import (
@@ -174,6 +174,7 @@ class _Shared:
     own: FloatArray  # (nodes,) smoothed residual of the sample
     shape: FloatArray  # (nodes,) the same with size one
     scale: FloatArray  # (scales,)
+    short: float  # by which the noise of resamples is too small
     curve: bool
 
 
@@ -199,6 +200,7 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
         # A sample without any gap has no direction: a gap that is the same everywhere stands in.
         shape=own / value if value > 0.0 else np.ones_like(own),
         scale=scales(value, float(np.sqrt(squares.sum())) / n),
+        short=short(tally),
         curve=curve,
     )
 
@@ -223,7 +225,7 @@ def _computed(shared: _Shared, correct: FloatArray, wrong: FloatArray) -> FloatA
     nodes = grid.sums(correct, wrong)
     curves = grid.curves(nodes, shared.bandwidth)
     along = np.empty((len(correct), shared.scale.size))
-    sizes_along(shared.shape, curves - shared.own, shared.scale, along)
+    sizes_along(shared.shape, shared.short * (curves - shared.own), shared.scale, along)
     errors = grid.errors(nodes, shared.sigma, shared.start)
     columns = [errors[:, None], along]
     if shared.curve:
