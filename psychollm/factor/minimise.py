@@ -3,7 +3,14 @@
 Least-squares and likelihood surfaces are flat: where a line search sees no more descent, loadings
 may still be wrong in the fourth digit. Newton steps with the exact second derivatives end where
 the gradient vanishes to rounding error. Second derivatives that are not positive definite are
-taken along their eigenvectors with the sign removed, so that a step always goes down.
+taken along their eigenvectors with the sign removed, so that a step always goes down. Uniquenesses
+near their bound that press against it go there along the gradient alone, lest the step of the
+others count on a move that the bound forbids (Bertsekas, 1982).
+
+References
+----------
+Bertsekas, D. P. (1982). Projected Newton methods for optimization problems with simple
+constraints. SIAM Journal on Control and Optimization, 20(2), 221-246.
 """
 
 from dataclasses import dataclass
@@ -19,6 +26,7 @@ MAX_STEPS = 60
 MAX_HALVINGS = 25
 MAX_FIRST_STEPS = 1000
 FLAT = 1e-10  # curvature below this share of the largest counts as none
+AT_BOUND, NEAR_BOUND = 1e-12, 1e-2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,14 +128,15 @@ def minimise(
     going = np.arange(len(x))
     for _ in range(MAX_STEPS):
         value, gradient, spectrum = stack.evaluate(x[going], going)
-        free = stack.free(x[going], gradient)
-        slope[going] = np.abs(np.where(free, gradient, 0.0)).max(axis=1)
+        pressed = stack.pressed(x[going], gradient, AT_BOUND)
+        slope[going] = np.abs(np.where(pressed, 0.0, gradient)).max(axis=1)
         far = slope[going] > GRADIENT
         going = going[far]
         if not going.size:
             break
         hessian = discrepancy.hessian(spectrum.of(far), n_factors)
-        direction = _direction(gradient[far], hessian, free[far])
+        apart = stack.pressed(x[going], gradient[far], NEAR_BOUND)
+        direction = _direction(gradient[far], hessian, apart)
         steps[going] += 1
         going = going[stack.descend(x, going, direction, value[far])]
     value, _, spectrum = stack.evaluate(x, np.arange(len(x)))
@@ -154,11 +163,11 @@ class _Stack:
     def evaluate(self, x: FloatArray, which: IntArray) -> tuple[FloatArray, FloatArray, Spectrum]:
         return self.discrepancy.evaluate(self.matrices[which], x, self.n_factors)
 
-    def free(self, x: FloatArray, gradient: FloatArray) -> BoolArray:
-        """Return which parameters do not push against a bound."""
-        low, high = self.bounds
-        pressed = ((x <= low) & (gradient > 0.0)) | ((x >= high) & (gradient < 0.0))
-        return np.asarray(~pressed, dtype=np.bool_)
+    def pressed(self, x: FloatArray, gradient: FloatArray, margin: float) -> BoolArray:
+        """Return which parameters push against a bound no farther than `margin`."""
+        low, high = self.bounds[0] + margin, self.bounds[1] - margin
+        found = ((x <= low) & (gradient > 0.0)) | ((x >= high) & (gradient < 0.0))
+        return np.asarray(found, dtype=np.bool_)
 
     def descend(
         self, x: FloatArray, going: IntArray, direction: FloatArray, start: FloatArray
@@ -179,12 +188,13 @@ class _Stack:
         return moved
 
 
-def _direction(gradient: FloatArray, hessian: FloatArray, free: BoolArray) -> FloatArray:
-    """Return Newton steps (b, k) of the free parameters, downhill whatever the curvature."""
-    both = free[:, :, None] & free[:, None, :]
-    identity = np.eye(free.shape[1]) * ~free[:, :, None]
-    values, vectors = np.linalg.eigh(np.where(both, hessian, 0.0) + identity)
+def _direction(gradient: FloatArray, hessian: FloatArray, apart: BoolArray) -> FloatArray:
+    """Return steps (b, k): Newton's, downhill whatever the curvature; scaled gradients `apart`."""
+    either = apart[:, :, None] | apart[:, None, :]
+    scales = np.abs(np.diagonal(hessian, axis1=1, axis2=2))
+    own = np.eye(apart.shape[1]) * np.where(apart, scales, 0.0)[:, :, None]
+    values, vectors = np.linalg.eigh(np.where(either, 0.0, hessian) + own)
     sizes = np.abs(values)
     sizes = np.maximum(sizes, FLAT * sizes.max(axis=1, keepdims=True))
-    turned = np.einsum("baj,ba->bj", vectors, np.where(free, gradient, 0.0))
+    turned = np.einsum("baj,ba->bj", vectors, gradient)
     return np.asarray(-np.einsum("baj,bj->ba", vectors, turned / sizes), dtype=np.float64)

@@ -1,0 +1,54 @@
+r"""Covariances of scores that are cut from normal variables.
+
+A score counts the thresholds :math:`\tau_1 < \tau_2 < \dots` that a standard normal variable
+exceeds: 0 or 1 with one threshold, 0 to C with C. The covariance of two such scores whose normal
+variables correlate by r is the sum over pairs of thresholds
+
+.. math:: \operatorname{cov}(x_i, x_j; r) = \sum_{c, d} \big(P(y_i > \tau_{ic}, y_j > \tau_{jd}; r)
+          - P(y_i > \tau_{ic})\, P(y_j > \tau_{jd})\big),                                 \quad (1)
+
+their variance the same with r = 1.
+"""
+
+import math
+
+import numpy as np
+
+from psychollm.kernels._jit import njit
+from psychollm.kernels.bivariate import bvn_upper
+from psychollm.kernels.normal import normal_upper
+
+
+@njit
+def _exceedances(thresholds, upper):
+    """Fill the chances of exceeding each threshold; zero where there is none."""
+    for i in range(thresholds.shape[0]):
+        for c in range(thresholds.shape[1]):
+            tau = thresholds[i, c]
+            upper[i, c] = normal_upper(tau) if tau == tau else 0.0
+
+
+@njit
+def score_covariances(thresholds, correlation, out):
+    """Fill `out` (k, k) with (1) for thresholds (k, C), NaN where an item has fewer.
+
+    The diagonal is taken at the correlation's own diagonal: 1 gives variances, a communality the
+    covariance with a parallel item. NaN where a correlation is.
+    """
+    k, n_cuts = thresholds.shape
+    upper = np.empty((k, n_cuts))
+    _exceedances(thresholds, upper)
+    for i in range(k):
+        for j in range(i + 1):
+            r = min(1.0, max(-1.0, correlation[i, j]))
+            total = 0.0
+            for c in range(n_cuts):
+                a = thresholds[i, c]
+                if a != a or math.isinf(a):
+                    continue
+                for d in range(n_cuts):
+                    b = thresholds[j, d]
+                    if b != b or math.isinf(b):
+                        continue
+                    total += bvn_upper(a, b, r) - upper[i, c] * upper[j, d]
+            out[i, j] = out[j, i] = total if correlation[i, j] == correlation[i, j] else math.nan

@@ -1,0 +1,252 @@
+r"""Reliability of a sum of ordinal scores, from the normal variables behind them.
+
+Each item i has a latent response that correlates by :math:`\lambda_i` with the factor and is cut
+at thresholds into a score. A parallel form shares the factor and nothing else, so that latent
+responses of different forms correlate by :math:`\lambda_i \lambda_j`. With the covariances of
+scores as functions of latent correlations (`kernels.ordinal_covariance`), Green and Yang's omega
+is the covariance of the two forms' total scores over the variance of one,
+
+.. math:: \omega = \frac{\sum_{ij} \operatorname{cov}(x_i, x_j; \lambda_i \lambda_j)}{V}, \qquad
+          V = \sum_{ij} \operatorname{cov}(x_i, x_j; r_{ij}),                             \quad (1)
+
+:math:`r_{ij}` the latent correlations as observed, or as the factor implies them. It is about the
+score that is used. On the latent responses themselves, which nobody observes, reliability is
+
+.. math:: \omega_y = \frac{(\sum_i \lambda_i)^2}{\sum_{ij} r_{ij}}, \qquad
+          \alpha_y = \frac{k}{k - 1} \Big(1 - \frac{k}{\sum_{ij} r_{ij}}\Big), \qquad
+          \text{AVE} = \frac1k \sum_i \lambda_i^2,                                        \quad (2)
+
+higher than (1), and no property of any score.
+
+References
+----------
+Green, S. B., & Yang, Y. (2009). Reliability of summed item scores using structural equation
+modeling: An alternative to coefficient alpha. Psychometrika, 74, 155-167.
+https://doi.org/10.1007/s11336-008-9099-3
+
+Chalmers, R. P. (2018). On misconceptions and the limited usefulness of ordinal alpha. Educational
+and Psychological Measurement, 78(6), 1056-1071. https://doi.org/10.1177/0013164417727036
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.factor.weighted import weighted_factor
+from psychollm.kernels.correlate import (
+    RULES,
+    correlate_into,
+    correlate_pairs,
+    empty_outputs,
+)
+from psychollm.kernels.ordinal_covariance import score_covariances
+from psychollm.kernels.pairwise_likelihood import (
+    BOUND,
+    CONVERGED,
+    STALLED,
+    fit_pairwise,
+    pair_margins,
+    start_loadings,
+)
+from psychollm.kernels.table_inference import standard_error_pairs
+from psychollm.kernels.tetrachoric import thresholds_of
+
+NUMBERS = ("total", "alpha", "latent", "latent_alpha", "average_variance")
+
+_TOLERANCE, _NEAR = 1e-8, 1e-5  # from nothing, and from a solution near by
+_MAX_STEPS = 500
+_NEAR_ONE = 0.99
+_OWN_MARGINS = False  # thresholds of each pair from its own rows
+
+Counts: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+Estimator: TypeAlias = Literal["pairwise", "dwls"]
+
+
+def reliability_numbers(
+    common: FloatArray, thresholds: FloatArray, correlation: FloatArray, variance: FloatArray
+) -> FloatArray:
+    """Return omega, alpha, latent omega and alpha, and AVE (5,) of some items.
+
+    Parameters
+    ----------
+    common : ndarray (k, k)
+        Latent covariances that the factor explains, communalities on the diagonal.
+    thresholds : ndarray (k, C)
+        Where latent responses are cut, NaN where an item has fewer.
+    correlation : ndarray (k, k)
+        Latent correlations, ones on the diagonal.
+    variance : ndarray (k, k)
+        Covariances of the scores.
+
+    Examples
+    --------
+    >>> common = np.full((4, 4), 0.5)
+    >>> latent = common + 0.5 * np.eye(4)
+    >>> cuts = np.zeros((4, 1))
+    >>> scores = np.empty((4, 4))
+    >>> score_covariances(cuts, latent, scores)
+    >>> reliability_numbers(common, cuts, latent, scores).round(4)
+    array([0.6667, 0.6667, 0.8   , 0.8   , 0.5   ])
+    """
+    k = np.float64(len(common))
+    shared = np.empty(common.shape)
+    score_covariances(thresholds, common, shared)
+    total, latent_total = variance.sum(), correlation.sum()
+    total = total if total > 0.0 else np.nan
+    latent_total = latent_total if latent_total > 0.0 else np.nan
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = k / (k - 1.0)
+        return np.array(
+            [
+                shared.sum() / total,
+                spread * (1.0 - np.trace(variance) / total),
+                common.sum() / latent_total,
+                spread * (1.0 - k / latent_total),
+                np.trace(common) / k,
+            ]
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneFactor:
+    """One factor behind binary answers, from the pair counts of one resample."""
+
+    loadings: FloatArray  # (k,) NaN for an item that does not vary
+    thresholds: FloatArray  # (k,)
+    converged: bool
+
+    @property
+    def varying(self) -> BoolArray:
+        """Which items have a loading (k,)."""
+        return np.asarray(np.isfinite(self.loadings), dtype=np.bool_)
+
+    @property
+    def at_bound(self) -> bool:
+        """Whether a loading would be 1 or more."""
+        return bool((np.abs(self.loadings[self.varying]) >= BOUND - 1e-6).any())
+
+
+def count_pairs(values: FloatArray, weights: FloatArray) -> Counts:
+    """Return joint yes, yes of the row's item, and both answered (k, k) of weighted rows.
+
+    Parameters
+    ----------
+    values : ndarray (rows, k)
+        1, 0, or NaN where missing.
+    weights : ndarray (rows,)
+        How often each row counts.
+
+    Examples
+    --------
+    >>> joint, yes, n = count_pairs(np.array([[1.0, 1.0], [1.0, 0.0]]), np.ones(2))
+    >>> joint, yes[0], n[0]
+    (array([[2., 1.],
+           [1., 1.]]), array([2., 2.]), array([2., 2.]))
+    """
+    answered = np.isfinite(values).astype(np.float64)
+    yes = np.where(answered > 0.0, values, 0.0)
+    weighted = (yes * weights[:, None]).T
+    return weighted @ yes, weighted @ answered, (answered * weights[:, None]).T @ answered
+
+
+def fit_one_factor(
+    counts: Counts, estimator: Estimator = "pairwise", start: FloatArray | None = None
+) -> OneFactor | None:
+    """Fit one factor to pair counts.
+
+    Parameters
+    ----------
+    counts : tuple of ndarray (k, k)
+        From `count_pairs`.
+    estimator : {"pairwise", "dwls"}
+        Pairwise likelihood, as `pairwise_factor` does, or weighted least squares on tetrachoric
+        correlations.
+    start : ndarray (k,), optional
+        Loadings to start from.
+
+    Returns
+    -------
+    OneFactor or None
+        None if fewer than three items vary together.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> answers = rng.normal(size=(5000, 1)) + rng.normal(size=(5000, 4)) > 0.0
+    >>> fit_one_factor(count_pairs(answers.astype(float), np.ones(5000))).loadings.round(1)
+    array([0.7, 0.7, 0.7, 0.7])
+    """
+    joint, yes, n = counts
+    tau, rate = np.empty(joint.shape), np.empty(joint.shape)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        pair_margins(yes, n, tau, rate)
+    apart = ~np.eye(len(tau), dtype=np.bool_)
+    together = (np.isfinite(tau) & apart).any(axis=1)
+    varying = np.isfinite(np.diagonal(tau)) & together
+    if varying.sum() < 3:
+        return None
+    first = _first_loadings(counts, tau, start)
+    if estimator == "dwls":
+        loadings, converged = _weighted(counts, tau, first)
+    else:
+        tolerance = _TOLERANCE if start is None else _NEAR
+        _, _, status = fit_pairwise(counts, tau, rate, first, tolerance, _MAX_STEPS)
+        loadings, converged = first, status in (CONVERGED, STALLED)
+    loadings = np.where(varying, loadings, np.nan)
+    loadings *= -1.0 if np.nansum(loadings) < 0.0 else 1.0
+    return OneFactor(loadings, np.where(varying, np.diagonal(tau), np.nan), converged)
+
+
+def _first_loadings(counts: Counts, tau: FloatArray, start: FloatArray | None) -> FloatArray:
+    loadings = np.empty(len(tau))
+    if start is None:
+        start_loadings(counts, tau, loadings)
+    else:
+        loadings[:] = np.clip(np.where(np.isfinite(start), start, 0.0), -_NEAR_ONE, _NEAR_ONE)
+    return loadings
+
+
+def _weighted(counts: Counts, tau: FloatArray, loadings: FloatArray) -> tuple[FloatArray, bool]:
+    """Fit tetrachoric correlations, each weighted by its precision."""
+    joint, yes, n = counts
+    own = np.diagonal(tau).copy()
+    out = empty_outputs(len(own))
+    correlate_pairs((joint, yes, n), own, RULES["keep_margins"], _OWN_MARGINS, out)
+    se, fixed = np.empty(joint.shape), np.empty(joint.shape)
+    standard_error_pairs(out[:2], (yes, n), own, _OWN_MARGINS, (se, fixed))
+    known = np.isfinite(se) & (se > 0.0) & np.isfinite(out[0])
+    weights = np.where(known, 1.0 / np.where(known, se, 1.0) ** 2, 0.0)
+    found = weighted_factor(np.where(known, out[0], 0.0), weights, loadings)
+    return found.loadings, found.converged
+
+
+def latent_correlations(counts: Counts) -> FloatArray:
+    """Return tetrachoric correlations (k, k), zero where undefined; empty cells keep margins.
+
+    Examples
+    --------
+    >>> values = np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
+    >>> latent_correlations(count_pairs(values, np.ones(4))).shape
+    (2, 2)
+    """
+    joint, yes, n = counts
+    matrix = np.empty(joint.shape)
+    tau = thresholds_of(np.diagonal(yes).copy(), np.diagonal(n).copy())
+    correlate_into((joint, yes, n), tau, RULES["keep_margins"], _OWN_MARGINS, matrix)
+    return matrix
+
+
+def observed_covariances(counts: Counts) -> FloatArray:
+    """Return covariances of binary scores (k, k), each on the rows that have both items.
+
+    Examples
+    --------
+    >>> observed_covariances(count_pairs(np.array([[1.0, 1.0], [0.0, 0.0]]), np.ones(2)))
+    array([[0.25, 0.25],
+           [0.25, 0.25]])
+    """
+    joint, yes, n = counts
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(joint / n - yes * yes.T / n**2, dtype=np.float64)

@@ -1,0 +1,317 @@
+r"""The hierarchical solution behind omega: in a sample, and again in resamples near it.
+
+Factors are extracted, rotated obliquely and split into a general factor and group factors. In a
+resample the iteration starts at the sample's solution: uniquenesses as they are, axes where they
+come closest to the sample's loadings. Factors thus keep their order and meaning, and a search
+over many starts is made once.
+
+With loadings g on the general and :math:`F_j` on the group factors, uniquenesses u, and V the sum
+of all correlations,
+
+.. math::
+   \omega_h &= \frac{(\sum_i g_i)^2}{V}, &
+   \omega_t &= \frac{V - \sum_i u_i}{V}, &
+   \omega_\infty &= \frac{(\sum_i g_i)^2}{V - \sum_i u_i},                              \quad (1)\\
+   \text{ECV} &= \frac{\sum_i g_i^2}{\sum_i g_i^2 + \sum_{ij} F_{ij}^2}, &
+   \alpha &= \frac{k}{k-1} \Big(1 - \frac{k}{V}\Big), &
+   \lambda_6 &= 1 - \frac{\sum_i (1 - R_i^2)}{V}.
+
+The items that load highest on group factor j, C(j), make a subscale with variance
+:math:`V_j = \sum_{C(j) \times C(j)} r`, of which
+
+.. math:: \frac{(\sum_{C(j)} g_i)^2}{V_j} \quad \text{and} \quad
+          \frac{(\sum_{C(j)} F_{ij})^2}{V_j}                                             \quad (2)
+
+is due to the general factor and to its own; its omega is their sum, and the sum over subscales of
+the latter's numerators, divided by V, is the share of group factors in the total score.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.factor.criteria import QUARTIMIN
+from psychollm.factor.extract import DISCREPANCIES, extract, principal_axes
+from psychollm.factor.gradient_projection import turn
+from psychollm.factor.minimise import minimise, squared_multiple
+from psychollm.factor.rotate import rotate
+from psychollm.factor.schmid_leiman import SchmidLeiman, schmid_leiman, second_order, transformed
+
+OmegaMethod: TypeAlias = Literal["minres", "ml", "principal_axis"]
+
+COEFFICIENTS = (
+    "hierarchical",
+    "total",
+    "asymptotic",
+    "explained_common_variance",
+    "specific",
+    "alpha",
+    "lambda6",
+)
+SUBSCALES = ("group_total", "group_general", "group_specific")
+
+MIN_UNIQUENESS = 0.005
+EMPTY = 1e-6  # a factor with smaller loadings is none
+_ARRIVED = 1e-7
+_MAX_STEPS = 500
+_BLOCK_BYTES = 8_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OmegaFit:
+    """A hierarchical solution of one correlation matrix.
+
+    Examples
+    --------
+    >>> R = np.kron(np.full((3, 3), 0.3) + np.diag([0.3, 0.2, 0.1]), np.ones((3, 3)))
+    >>> np.fill_diagonal(R, 1.0)
+    >>> fit = fit_omega(R, 3, "minres", 1e-12)
+    >>> fit.member, omega_numbers(fit.refit(R[None]), R[None], fit.member)[0, :2].round(4)
+    (array([0, 0, 0, 1, 1, 1, 2, 2, 2]), array([0.7105, 0.8684]))
+    """
+
+    hierarchy: SchmidLeiman
+    pattern: FloatArray  # (k, m) oblique loadings
+    factor_correlation: FloatArray  # (m, m)
+    member: IntArray  # (k,) the group factor of each item
+    heywood: bool  # a uniqueness, of an item or a factor, reached its bound
+    converged: bool
+    method: OmegaMethod
+    tolerance: float
+
+    def refit(self, matrices: FloatArray) -> "Hierarchies":
+        """Solve matrices (b, k, k) from here; what does not arrive is NaN."""
+        A, arrived = self._extracted(matrices)
+        uniquenesses = 1.0 - np.sum(A**2, axis=2)
+        if A.shape[2] == 1:
+            general, groups = A[:, :, 0], np.zeros_like(A)
+        else:
+            turned = turn(QUARTIMIN, A, self._axes(A), tolerance=_ARRIVED, max_steps=_MAX_STEPS)
+            T = turned.transformations
+            phi = np.swapaxes(T, 1, 2) @ T
+            higher = second_order(phi, method=self.method, tolerance=self.tolerance)
+            general, groups = transformed(turned.loadings, higher.loadings)
+            arrived = arrived & turned.converged
+        general = general * np.where(general.sum(axis=1, keepdims=True) < 0.0, -1.0, 1.0)
+        lost = np.where(arrived, 0.0, np.nan)
+        return Hierarchies(general + lost[:, None], groups, uniquenesses)
+
+    def _extracted(self, matrices: FloatArray) -> tuple[FloatArray, BoolArray]:
+        m = self.pattern.shape[1]
+        if self.method == "principal_axis":
+            axes = principal_axes(matrices, m, self.tolerance)
+            return axes.loadings, axes.converged
+        start = np.clip(self.hierarchy.uniquenesses, MIN_UNIQUENESS, 1.0)
+        starts = np.broadcast_to(start, matrices.shape[:2])
+        found = minimise(DISCREPANCIES[self.method], matrices, starts, m, MIN_UNIQUENESS)
+        return found.loadings, found.converged
+
+    def _axes(self, A: FloatArray) -> FloatArray:
+        """Return oblique axes T (b, m, m) under which A (b, k, m) comes closest to the sample."""
+        inverse = np.linalg.pinv(A) @ self.pattern
+        T = np.swapaxes(np.linalg.pinv(inverse), 1, 2)
+        lengths = np.sqrt(np.sum(T**2, axis=1, keepdims=True))
+        usable = (np.abs(np.linalg.det(T / np.maximum(lengths, 1e-12))) > 1e-6)[:, None, None]
+        return np.where(usable, T / np.maximum(lengths, 1e-12), np.eye(A.shape[2]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hierarchies:
+    """Hierarchical loadings of a stack of matrices."""
+
+    general: FloatArray  # (b, k)
+    groups: FloatArray  # (b, k, m)
+    uniquenesses: FloatArray  # (b, k)
+
+    def reversed(self, keys: FloatArray) -> "Hierarchies":
+        """Return the loadings with items turned round (b, k)."""
+        return Hierarchies(self.general * keys, self.groups * keys[:, :, None], self.uniquenesses)
+
+
+def fit_omega(
+    matrix: FloatArray, n_factors: int, method: OmegaMethod, tolerance: float
+) -> OmegaFit | None:
+    """Return the hierarchical solution of a correlation matrix (k, k).
+
+    Returns
+    -------
+    OmegaFit or None
+        None if the items hold fewer factors.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If an iteration stopped early.
+
+    Examples
+    --------
+    >>> fit_omega(np.ones((6, 6)), 2, "minres", 1e-12) is None
+    True
+    """
+    found = extract(
+        matrix,
+        n_factors=n_factors,
+        method=method,
+        min_uniqueness=MIN_UNIQUENESS,
+        tolerance=tolerance,
+    )
+    if np.linalg.matrix_rank(found.loadings, tol=EMPTY) < n_factors:
+        return None
+    rotation = rotate(found)
+    hierarchy = schmid_leiman(rotation, method=method, tolerance=tolerance)
+    return OmegaFit(
+        hierarchy=hierarchy,
+        pattern=rotation.loadings,
+        factor_correlation=rotation.factor_correlation,
+        member=np.abs(hierarchy.groups).argmax(axis=1),
+        heywood=bool(found.heywood.any()) or hierarchy.heywood,
+        converged=found.convergence.converged and rotation.convergence.converged,
+        method=method,
+        tolerance=tolerance,
+    )
+
+
+def no_fit(k: int, m: int, method: OmegaMethod, tolerance: float) -> OmegaFit:
+    """Return what stands for the solution where there is none: NaN throughout, no subscales.
+
+    Examples
+    --------
+    >>> no_fit(3, 1, "minres", 1e-12).hierarchy.general
+    array([nan, nan, nan])
+    """
+    items, factors, table = (np.full(shape, np.nan) for shape in (k, m, (k, m)))
+    hierarchy = SchmidLeiman(
+        general=items,
+        groups=table,
+        second_order=factors,
+        communalities=items,
+        uniquenesses=items,
+        identified=m > 2,
+        heywood=False,
+        labels=tuple(range(k)),
+    )
+    return OmegaFit(
+        hierarchy=hierarchy,
+        pattern=table,
+        factor_correlation=np.full((m, m), np.nan),
+        member=np.full(k, -1),
+        heywood=False,
+        converged=False,
+        method=method,
+        tolerance=tolerance,
+    )
+
+
+def omega_numbers(
+    found: Hierarchies,
+    matrices: FloatArray,
+    member: IntArray,
+    *,
+    varying: BoolArray | None = None,
+    flip: bool = True,
+) -> FloatArray:
+    """Return the coefficients (1), then (2) by group factor, of a stack of solutions.
+
+    Parameters
+    ----------
+    found : Hierarchies
+        Loadings.
+    matrices : ndarray (b, k, k)
+        Correlations, zero with items that do not vary.
+    member : ndarray of int (k,)
+        The group factor of each item.
+    varying : bool ndarray (b, k), optional
+        Items that count; all by default.
+    flip : bool
+        Whether items with negative general loadings are turned round.
+
+    Returns
+    -------
+    ndarray (b, 7 + 3 m)
+        In the order of `COEFFICIENTS`, then totals, general and specific shares of subscales.
+    """
+    if flip:
+        keys = np.where(found.general < 0.0, -1.0, 1.0)
+        found, matrices = found.reversed(keys), matrices * keys[:, :, None] * keys[:, None, :]
+    counted = np.ones(found.general.shape) if varying is None else varying.astype(np.float64)
+    whole = _total(found, matrices, counted)
+    own = [
+        _subscale(found, matrices, counted * (member == j), j)
+        for j in range(found.groups.shape[2])
+    ]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        specific = sum(part[:, 2] for part in own) / _variance(matrices, counted)
+        general, group = (np.stack([p[:, i] / p[:, 0] for p in own], axis=1) for i in (1, 2))
+    return np.concatenate(
+        [whole[:, :4], specific[:, None], whole[:, 4:], general + group, general, group], axis=1
+    )
+
+
+def _variance(matrices: FloatArray, counted: FloatArray) -> FloatArray:
+    return np.asarray(np.einsum("bij,bi,bj->b", matrices, counted, counted), dtype=np.float64)
+
+
+def _total(found: Hierarchies, matrices: FloatArray, counted: FloatArray) -> FloatArray:
+    """Return (1) without the specific share (b, 6)."""
+    k = counted.sum(axis=1)
+    variance = _variance(matrices, counted)
+    variance = np.where(variance > 0.0, variance, np.nan)
+    unique = np.sum(found.uniquenesses * counted, axis=1)
+    general = np.sum(found.general * counted, axis=1) ** 2
+    common = np.sum(found.general**2, axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        columns = [
+            general / variance,
+            (variance - unique) / variance,
+            general / (variance - unique),
+            common / (common + np.sum(found.groups**2, axis=(1, 2))),
+            k / (k - 1.0) * (1.0 - k / variance),
+            1.0 - np.sum((1.0 - _predicted(matrices)) * counted, axis=1) / variance,
+        ]
+    return np.stack(columns, axis=1)
+
+
+def _predicted(matrices: FloatArray) -> FloatArray:
+    """Return squared multiple correlations (b, k); NaN where the matrix cannot be inverted."""
+    regular = np.linalg.eigvalsh(matrices)[:, 0] > 1e-10
+    return np.where(regular[:, None], squared_multiple(matrices), np.nan)
+
+
+def _subscale(
+    found: Hierarchies, matrices: FloatArray, counted: FloatArray, factor: int
+) -> FloatArray:
+    """Return variance, general part and specific part of one subscale (b, 3)."""
+    general = np.sum(found.general * counted, axis=1) ** 2
+    specific = np.sum(found.groups[:, :, factor] * counted, axis=1) ** 2
+    return np.stack([_variance(matrices, counted), general, specific], axis=1)
+
+
+def refit_in_blocks(
+    fit: OmegaFit, matrices: FloatArray, varying: BoolArray, *, flip: bool
+) -> FloatArray:
+    """Return the numbers of many matrices (b, k, k), some at a time; NaN for undefined ones.
+
+    Examples
+    --------
+    >>> R = np.full((1, 5, 5), 0.5) + 0.5 * np.eye(5)
+    >>> fit = fit_omega(R[0], 1, "minres", 1e-12)
+    >>> refit_in_blocks(fit, R, np.ones((1, 5), dtype=bool), flip=True).shape
+    (1, 10)
+    """
+    b, k = matrices.shape[:2]
+    m = fit.pattern.shape[1]
+    numbers = np.full((b, len(COEFFICIENTS) + len(SUBSCALES) * m), np.nan)
+    defined = np.isfinite(matrices).all(axis=(1, 2)) & (varying.sum(axis=1) >= 2)
+    if fit.method == "ml":
+        defined &= np.linalg.eigvalsh(np.where(defined[:, None, None], matrices, 0.0))[:, 0] > 0.0
+    usable = np.flatnonzero(defined)
+    step = max(1, _BLOCK_BYTES // (8 * k * k))
+    for start in range(0, usable.size, step):
+        block = usable[start : start + step]
+        found = fit.refit(matrices[block])
+        numbers[block] = omega_numbers(
+            found, matrices[block], fit.member, varying=varying[block], flip=flip
+        )
+    return numbers
