@@ -1,0 +1,175 @@
+r"""The group's M-ratio by quadrature: no chains, no tuning, about a second.
+
+Each model has a likelihood of its log M-ratio, a curve :math:`L_s(x)` along which its d',
+criterion and confidence criteria follow at their best (`psychollm.kernels.meta_d_group`). With
+:math:`x_s \sim N(\mu, \sigma)` the group's likelihood is
+
+.. math:: L(\mu, \sigma) = \prod_s \int L_s(x) \, \varphi_{\mu, \sigma}(x) \, dx,        \quad (1)
+
+with curves taken as straight between the points of a grid and constant beyond its ends, so that
+each integral is a weighted sum, the weights following from
+:math:`E(a - x)_+ = \sigma (z \Phi(z) + \varphi(z))`, :math:`z = (a - \mu)/\sigma`. The posterior
+of :math:`(\mu, \sigma)` is computed on a grid, twice, the second time where its mass lies. The
+priors are Fleming's: :math:`\mu \sim N(0, 1)`, and :math:`\sigma` the product of a uniform
+variable on (0, 1) and a half-normal one, whose density is
+
+.. math:: p(\sigma) = E_1(\sigma^2/2) / \sqrt{2 \pi}.                                    \quad (2)
+
+References
+----------
+Fleming, S. M. (2017). HMeta-d: hierarchical Bayesian estimation of metacognitive efficiency from
+confidence ratings. Neuroscience of Consciousness, 2017, nix007. https://doi.org/10.1093/nc/nix007
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import exp1, logsumexp, ndtr
+
+from psychollm._base.types import FloatArray
+from psychollm.kernels.meta_d_group import LOG_L, MODE, VARIANCE, profile
+
+_LOWEST, _HIGHEST = -5.0, 3.0  # of log M: beyond, ratings tell nothing, or all there is
+_POINTS_PER_SE = 8.0
+_WIDEST_STEP = 0.02
+_MOST_POINTS = 2000
+_MU_POINTS, _SIGMA_POINTS = 61, 45
+_CHUNK = 250
+
+
+@dataclass(frozen=True, slots=True)
+class Curves:
+    """Likelihood of every model's log M-ratio on one grid."""
+
+    log_m: FloatArray  # (grid,)
+    likelihood: FloatArray  # (models, grid) with maximum one
+    scale: FloatArray  # (models,) logarithm of that maximum
+    d_prime: FloatArray  # (models, grid) most likely d' at each log M
+    d_prime_se: FloatArray  # (models, grid)
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """Independent draws from the posterior."""
+
+    mu: FloatArray  # (draws,)
+    sigma: FloatArray  # (draws,)
+    log_m: FloatArray  # (draws, models)
+    d_prime: FloatArray  # (draws, models)
+    log_evidence: float
+
+
+def curves(tables: FloatArray, type_1: FloatArray, se: FloatArray, *, scaled: bool) -> Curves:
+    """Follow every model's likelihood along log M.
+
+    Parameters
+    ----------
+    tables : ndarray (models, 2 classes, 2 responses, ratings)
+        Counts of models whose M-ratio is defined.
+    type_1 : ndarray (models, 2)
+        Their d' and c.
+    se : ndarray (models,)
+        Standard errors of log M, NaN where M is not positive: they set the step of the grid.
+    scaled : bool
+        Whether the criterion scales with M.
+
+    Examples
+    --------
+    >>> table = np.array([[[[40.0, 30], [20, 10]], [[15, 5], [30, 50]]]])
+    >>> found = curves(table, np.array([[1.37, -0.16]]), np.array([0.4]), scaled=False)
+    >>> round(float(np.exp(found.log_m[found.likelihood.argmax()])), 1)
+    0.8
+    """
+    finest = np.nanmin(se) / _POINTS_PER_SE if np.isfinite(se).any() else _WIDEST_STEP
+    points = int(np.ceil((_HIGHEST - _LOWEST) / min(finest, _WIDEST_STEP)))
+    log_m = np.linspace(_LOWEST, _HIGHEST, min(points, _MOST_POINTS) + 1)
+    found = np.empty((tables.shape[0], log_m.size, 3))
+    middle = int(np.argmin(np.abs(log_m)))
+    for table, start, out in zip(tables, type_1, found, strict=True):
+        profile(np.ascontiguousarray(table), start, scaled, log_m, middle, out)
+    log_l = np.where(np.isfinite(found[:, :, LOG_L]), found[:, :, LOG_L], -np.inf)
+    scale = log_l.max(axis=1)
+    return Curves(
+        log_m=log_m,
+        likelihood=np.exp(log_l - scale[:, None]),
+        scale=scale,
+        d_prime=np.nan_to_num(found[:, :, MODE]),
+        d_prime_se=np.sqrt(np.nan_to_num(found[:, :, VARIANCE])),
+    )
+
+
+def sample(found: Curves, n: int, generator: np.random.Generator) -> Draws:
+    """Draw from the posterior of the group and its models.
+
+    Examples
+    --------
+    >>> table = np.array([[[[40.0, 30], [20, 10]], [[15, 5], [30, 50]]]] * 4)
+    >>> own = curves(table, np.array([[1.37, -0.16]] * 4), np.full(4, 0.4), scaled=False)
+    >>> sample(own, 1000, np.random.default_rng(0)).mu.mean().round(1)
+    np.float64(-0.3)
+    """
+    sigma = np.geomspace(1e-3, 4.0, _SIGMA_POINTS)
+    mu = np.linspace(-4.0, 3.0, _MU_POINTS)
+    coarse = _posterior(found, mu, sigma)
+    weight = np.exp(coarse - logsumexp(coarse)).sum(axis=1)
+    centre = float(weight @ mu)
+    spread = max(np.sqrt(weight @ (mu - centre) ** 2), mu[1] - mu[0])
+    mu = np.linspace(centre - 6.0 * spread, centre + 6.0 * spread, _MU_POINTS)
+    fine = _posterior(found, mu, sigma)
+    total = float(logsumexp(fine))
+    cell = generator.choice(fine.size, n, p=np.exp(fine - total).ravel())
+    row, column = np.unravel_index(cell, fine.shape)
+    steps = np.array([mu[1] - mu[0], np.log(sigma[1] / sigma[0])])
+    jitter = (generator.random((n, 2)) - 0.5) * steps
+    drawn_mu, drawn_sigma = mu[row] + jitter[:, 0], sigma[column] * np.exp(jitter[:, 1])
+    log_m, d_prime = _models(found, drawn_mu, drawn_sigma, generator)
+    return Draws(drawn_mu, drawn_sigma, log_m, d_prime, total + float(found.scale.sum()))
+
+
+def _posterior(found: Curves, mu: FloatArray, sigma: FloatArray) -> FloatArray:
+    """Log posterior mass of the cells of a grid (mu, sigma), up to a constant."""
+    log_p = np.empty((mu.size, sigma.size))
+    for column, width in enumerate(sigma):
+        weights = _weights(found.log_m, mu, np.full(mu.size, width))
+        with np.errstate(divide="ignore"):
+            log_p[:, column] = np.log(weights @ found.likelihood.T).sum(axis=1)
+    # The cells of sigma are even on a log scale: their width is proportional to sigma.
+    prior = np.log(exp1(0.5 * sigma**2) * sigma / np.sqrt(2.0 * np.pi))
+    prior = prior + np.log(np.log(sigma[1] / sigma[0]) * (mu[1] - mu[0]))
+    log_p += prior - 0.5 * (mu[:, None] ** 2 + np.log(2.0 * np.pi))
+    return log_p
+
+
+def _weights(grid: FloatArray, mu: FloatArray, sigma: FloatArray) -> FloatArray:
+    """Weights (n, grid) that integrate a broken line against N(mu, sigma)."""
+    z = (grid - mu[:, None]) / sigma[:, None]
+    below = sigma[:, None] * (z * ndtr(z) + np.exp(-0.5 * z**2) / np.sqrt(2.0 * np.pi))
+    slopes = np.diff(below, axis=1) / np.diff(grid)
+    weights = np.empty((mu.size, grid.size))
+    weights[:, 0] = slopes[:, 0]
+    weights[:, 1:-1] = np.diff(slopes, axis=1)
+    weights[:, -1] = 1.0 - slopes[:, -1]
+    return np.maximum(weights, 0.0)
+
+
+def _models(
+    found: Curves, mu: FloatArray, sigma: FloatArray, generator: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Draw every model's log M and d' given the group's parameters (draws, models)."""
+    n, models = mu.size, found.likelihood.shape[0]
+    log_m, d_prime = np.empty((n, models)), np.empty((n, models))
+    step = found.log_m[1] - found.log_m[0]
+    for low in range(0, n, _CHUNK):
+        block = slice(low, low + _CHUNK)
+        weights = _weights(found.log_m, mu[block], sigma[block])
+        rows = np.arange(weights.shape[0])
+        for model in range(models):
+            summed = np.cumsum(weights * found.likelihood[model], axis=1)
+            level = generator.random(rows.size) * summed[:, -1]
+            place = (summed < level[:, None]).sum(axis=1)
+            # Within a cell the broken line is followed by a triangular deviation.
+            corner = generator.triangular(-step, 0.0, step, rows.size)
+            log_m[block, model] = found.log_m[place] + corner
+            noise = generator.standard_normal(rows.size) * found.d_prime_se[model, place]
+            d_prime[block, model] = found.d_prime[model, place] + noise
+    return log_m, d_prime

@@ -1,0 +1,168 @@
+r"""Likelihood of one model's M-ratio, with everything else at its best.
+
+At a given M the answers and ratings of one model have the likelihood
+
+.. math:: \ell(d', c, v \mid M) = \sum_{\text{classes}} \left(n_1 \log P_1 + n_0 \log P_0\right)
+                                  + \ell_2(m = M d', v, k),                               \quad (1)
+
+with :math:`P_1 = \Phi(\pm d'/2 - c)` the chance of response 1 and :math:`\ell_2` the likelihood of
+the ratings, k being M c (scaled) or c (fixed). Its maximum over d', c and the criteria v is
+followed along a grid of log M:
+
+.. math:: \log L(M) = \max_{d', c, v} \ell(d', c, v \mid M).                             \quad (2)
+
+This is what Laplace's method makes of the integral over d', c and v with Jeffreys' prior at each
+M, whose determinant cancels that of the integral; it does not depend on how the criteria are
+parametrised, whereas an integral with flat priors does, and moves the M-ratio upwards.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychollm.kernels._jit import njit
+from psychollm.kernels.meta_d import pack, start
+from psychollm.kernels.meta_d_likelihood import ascent, factorise, log_likelihood, substitute
+from psychollm.kernels.normal import normal_cdf, normal_pdf
+
+LOG_L, MODE, VARIANCE = range(3)  # columns of what `profile` fills: (2), d' and its variance
+_MAX_ITERATIONS = 100
+_MAX_HALVINGS = 40
+_TOLERANCE = 1e-9
+
+
+@njit
+def _type_1(
+    point: NDArray[np.float64],
+    answers: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+    hessian: NDArray[np.float64],
+) -> float:
+    """Add the first part of (1) and its derivatives in d' (place 0) and c (last place)."""
+    last = point.size - 1
+    value = 0.0
+    for stimulus in range(2):
+        for response in range(2):
+            # The chance of a response is Phi(x) with x = sign (half d' - c).
+            sign, half = 2.0 * response - 1.0, stimulus - 0.5
+            x = sign * (half * point[0] - point[last])
+            chance = normal_cdf(x)
+            if not chance > 0.0:
+                return -math.inf
+            n, hazard = answers[stimulus, response], normal_pdf(x) / chance
+            value += n * math.log(chance)
+            gradient[0] += n * hazard * sign * half
+            gradient[last] -= n * hazard * sign
+            second = -n * hazard * (x + hazard)
+            hessian[0, 0] += second * half * half
+            hessian[last, last] += second
+            hessian[0, last] -= second * half
+            hessian[last, 0] -= second * half
+    return value
+
+
+@njit
+def _joint(
+    point: NDArray[np.float64],
+    scale: tuple[float, float],
+    counts: NDArray[np.float64],
+    used: NDArray[np.int64],
+    answers: NDArray[np.float64],
+    gradient: NDArray[np.float64],
+    hessian: NDArray[np.float64],
+) -> float:
+    """(1) with its derivatives in (d', cuts, c); `scale` is what d' and c are multiplied by."""
+    last = point.size - 1
+    parts = np.empty((3, counts.shape[2]))
+    rated = point.copy()
+    rated[0] *= scale[0]
+    rated[last] *= scale[1]
+    value = log_likelihood(rated, counts, used, parts, gradient, hessian)
+    for place, factor in ((0, scale[0]), (last, scale[1])):
+        gradient[place] *= factor
+        for i in range(last + 1):
+            hessian[place, i] *= factor
+        for i in range(last + 1):
+            hessian[i, place] *= factor
+    return value + _type_1(point, answers, gradient, hessian)
+
+
+@njit
+def _follow(
+    point: NDArray[np.float64],
+    scale: tuple[float, float],
+    counts: NDArray[np.float64],
+    used: NDArray[np.int64],
+    answers: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> bool:
+    """Move `point` to the maximum of (1) and fill `out`; False if there is none."""
+    size = point.size
+    gradient, hessian = np.empty(size), np.empty((size, size))
+    factor, step, trial = np.zeros((size, size)), np.empty(size), np.empty(size)
+    value = _joint(point, scale, counts, used, answers, gradient, hessian)
+    out[:] = math.nan
+    for _ in range(_MAX_ITERATIONS):
+        gain = ascent(gradient, hessian, size, factor, step)
+        if gain < _TOLERANCE:
+            break
+        length, moved = 1.0, -math.inf
+        for _ in range(_MAX_HALVINGS):
+            for i in range(size):
+                trial[i] = point[i] + length * step[i]
+            moved = _joint(trial, scale, counts, used, answers, gradient, hessian)
+            if moved > value - 1e-10:
+                break
+            length *= 0.5
+        if not moved > value - 1e-10:
+            return False
+        point[:] = trial
+        value = moved
+    if not (gain < _TOLERANCE and factorise(hessian, 0.0, size, factor)):
+        return False
+    out[LOG_L] = value
+    step[:] = 0.0
+    step[0] = 1.0
+    substitute(factor, size, step)
+    out[MODE], out[VARIANCE] = point[0], step[0]
+    return True
+
+
+@njit
+def profile(
+    table: NDArray[np.float64],
+    type_1: NDArray[np.float64],
+    scaled: bool,
+    log_m: NDArray[np.float64],
+    middle: int,
+    out: NDArray[np.float64],
+) -> None:
+    """Fill `out` (grid, 3) with (2), the d' at the maximum and its variance, along `log_m`.
+
+    `table` (classes, responses, ratings), `type_1` the d' and c to start from at log_m[middle].
+    NaN from where the maximum is lost.
+    """
+    counts, used = np.zeros(table.shape), np.zeros(2, dtype=np.int64)
+    rating = np.zeros((2, table.shape[2]), dtype=np.int64)
+    pack(table, counts, used, rating)
+    answers = np.empty((2, 2))
+    for stimulus in range(2):
+        for response in range(2):
+            answers[stimulus, response] = table[stimulus, response].sum()
+    out[:, :] = math.nan
+    first, point = np.empty(used[0] + used[1]), np.empty(used[0] + used[1])
+    m = math.exp(log_m[middle])
+    start(m * type_1[0], (m if scaled else 1.0) * type_1[1], counts, used, first)
+    first[0], first[first.size - 1] = type_1[0], type_1[1]
+    for direction in (-1, 1):
+        point[:] = first
+        i = middle
+        while 0 <= i < log_m.size:
+            m = math.exp(log_m[i])
+            scale = (m, m if scaled else 1.0)
+            if not _follow(point, scale, counts, used, answers, out[i]):
+                break
+            if i == middle:
+                first[:] = point
+            i += direction
