@@ -76,6 +76,7 @@ class Reason(StrEnum):
     NEGATIVE_ITEM = "the item correlates negatively with the rest"
     SINGULAR = "the matrix of correlations cannot be inverted"
     SEARCHED = "not all splits were tried: a more extreme one may exist"
+    EXTREME = "the most extreme of many splits, beyond its value in the population: no interval"
     NO_TEST_VARIANCE = "confidences of 0, 1/2 and 1 alone leave the test no variance"
     FEWER_FACTORS = "the items hold fewer factors than were asked for"
 
