@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.types import BoolArray, FloatArray
+from psychollm._base.types import FloatArray
 from psychollm.reliability.moments import centred_covariance, centred_items, correlation
 from psychollm.reliability.scale_scores import ScaleScores
 
@@ -23,7 +23,7 @@ class ResampledMatrix:
     >>> from psychollm.reliability.score_table import score_table
     >>> table = score_table([[1.0, 2.0], [2.0, 3.0], [4.0, 4.0]])
     >>> resampled = ResampledMatrix(scale_scores(table, 0), "correlations")
-    >>> resampled.at(np.ones(3))[0].round(3)
+    >>> resampled.at(np.ones(3)).round(3)
     array([[1.   , 0.982],
            [0.982, 1.   ]])
     """
@@ -31,8 +31,8 @@ class ResampledMatrix:
     def __init__(self, scale: ScaleScores, of: Of) -> None:
         self.centred, self.respondent, self.of = centred_items(scale.values), scale.respondent, of
 
-    def at(self, counts: FloatArray) -> tuple[FloatArray, BoolArray]:
-        """Return correlations of the items that vary, or covariances of all, and which items.
+    def at(self, counts: FloatArray) -> FloatArray:
+        """Return correlations of the items that vary, or covariances of all.
 
         Parameters
         ----------
@@ -40,9 +40,7 @@ class ResampledMatrix:
             How often each respondent was drawn.
         """
         found = centred_covariance(self.centred, counts[self.respondent])
-        if self.of == "correlations":
-            return correlation(found)
-        return found, np.ones(len(found), dtype=np.bool_)
+        return correlation(found)[0] if self.of == "correlations" else found
 
 
 def multiple_correlations(matrix: FloatArray) -> FloatArray:

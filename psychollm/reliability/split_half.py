@@ -13,6 +13,7 @@ Cronbach, L. J. (1951). Coefficient alpha and the internal structure of tests. P
 297-334. https://doi.org/10.1007/BF02310555
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,12 +21,12 @@ import numpy as np
 
 from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray, RandomState
+from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.item_matrix import Of, ResampledMatrix
-from psychollm.reliability.moments import Incomplete
+from psychollm.reliability.moments import Incomplete, constant_items
 from psychollm.reliability.replicates import (
     RELIABILITY,
     Inference,
@@ -35,7 +36,7 @@ from psychollm.reliability.replicates import (
 )
 from psychollm.reliability.scale_scores import scale_scores
 from psychollm.reliability.score_table import score_table
-from psychollm.reliability.splits import Splits, extreme_split, mean_coefficient, splits_of
+from psychollm.reliability.splits import Splits, coefficient, mean_coefficient, splits_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,8 +105,7 @@ def split_half(
         items from the best and worst of these, and flagged; the mean is that of all splits
         nevertheless, which is known in closed form.
     interval : {"jackknife", "bootstrap"}
-        Over respondents; the jackknife is on the scale log(1 - x). In resamples the extremes are
-        searched from those of the sample.
+        Over respondents, of the mean; the jackknife is on the scale log(1 - x).
     n_bootstrap : int
         Resamples of respondents; 0 for none.
     level, rng, n_jobs, progress
@@ -124,8 +124,9 @@ def split_half(
     Notes
     -----
     With an odd number of items the halves differ by one item and all such splits are tried; R's
-    psych 2.2.9 tries half of them, and it reverses items unasked (see `guttman`). The maximum
-    exceeds that in the population, the more so with few respondents and many items.
+    psych 2.2.9 tries half of them, and it reverses items unasked (see `guttman`). Maximum and
+    minimum lie further apart than in the population, the more so with few respondents and many
+    items, so that no interval is given for them.
 
     References
     ----------
@@ -153,14 +154,19 @@ def split_half(
     table = score_table(scores, respondents=respondents, keys=keys)
     scale = scale_scores(table, 0, missing)
     resampled = ResampledMatrix(scale, of)
-    matrix, varies = resampled.at(np.ones(len(table.respondents)))
+    matrix = resampled.at(np.ones(len(table.respondents)))
     splits = splits_of(matrix, max_splits, n_splits, generator)
-    starts = _starts(splits, varies)
 
     def statistic(counts: FloatArray) -> FloatArray:
-        return np.stack([_extremes(resampled, row, starts) for row in counts])
+        means = [mean_coefficient(resampled.at(row)) for row in counts]
+        return np.stack([np.full(len(means), np.nan), means, np.full(len(means), np.nan)], axis=1)
 
     found = replicates(statistic, len(table.respondents), options)
+    if splits is not None:
+        found.value[0] = coefficient(matrix, splits.highest)
+        found.value[2] = coefficient(matrix, splits.lowest)
+    kept = ~constant_items(scale.values) if of == "correlations" else np.ones(len(table.items))
+    items = [item for item, keep in zip(table.items, kept, strict=True) if keep]
     return SplitHalf(
         split_half=replicated_estimate(
             "split-half reliability",
@@ -174,29 +180,12 @@ def split_half(
         ),
         coefficients=np.empty(0) if splits is None else splits.coefficients,
         exhaustive=splits is not None and splits.exhaustive,
-        best=_halves(table.items, starts[0]),
-        worst=_halves(table.items, starts[1]),
+        best=((), ()) if splits is None else _halves(items, splits.highest),
+        worst=((), ()) if splits is None else _halves(items, splits.lowest),
     )
 
 
-def _extremes(resampled: ResampledMatrix, counts: FloatArray, starts: FloatArray) -> FloatArray:
-    """Return maximum, mean and minimum in one resample (3,)."""
-    matrix, items = resampled.at(counts)
-    best, worst = starts[:, items]
-    mean = mean_coefficient(matrix) if best.any() else np.nan
-    highest = extreme_split(matrix, best, highest=True)
-    return np.array([highest, mean, extreme_split(matrix, worst, highest=False)])
-
-
-def _starts(splits: Splits | None, varies: BoolArray) -> FloatArray:
-    """Return signs of the best and the worst split (2, items), 0 for items left out."""
-    starts = np.zeros((2, varies.size))
-    if splits is not None:
-        starts[:, varies] = splits.highest, splits.lowest
-    return starts
-
-
-def _halves(items: Labels, signs: FloatArray) -> tuple[Labels, Labels]:
+def _halves(items: Sequence[Any], signs: FloatArray) -> tuple[Labels, Labels]:
     first = tuple(item for item, sign in zip(items, signs, strict=True) if sign > 0)
     return first, tuple(item for item, sign in zip(items, signs, strict=True) if sign < 0)
 
@@ -204,5 +193,5 @@ def _halves(items: Labels, signs: FloatArray) -> tuple[Labels, Labels]:
 def _flags(splits: Splits | None, reason: Reason) -> tuple[Reason, ...]:
     if splits is None:
         return (reason or Reason.NO_VARIANCE,) * 3
-    extreme = reason if splits.exhaustive else Reason.SEARCHED
+    extreme = Reason.EXTREME if splits.exhaustive else Reason.SEARCHED
     return (extreme, reason, extreme)

@@ -75,6 +75,18 @@ def coefficient(matrix: FloatArray, signs: FloatArray) -> float:
     return 1.0 - float(signs @ matrix @ signs) / total if total > 0.0 else float("nan")
 
 
+def best_coefficient(matrix: FloatArray, splits: Splits | None) -> float:
+    """Return the highest coefficient of a split, lambda 4; NaN where none is defined.
+
+    Examples
+    --------
+    >>> matrix = np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> round(best_coefficient(matrix, splits_of(matrix, 1, 1, np.random.default_rng(0))), 3)
+    0.667
+    """
+    return float("nan") if splits is None else coefficient(matrix, splits.highest)
+
+
 def mean_coefficient(matrix: FloatArray) -> float:
     """Return the mean over all splits, in closed form.
 
@@ -107,19 +119,6 @@ def improved(matrix: FloatArray, signs: FloatArray, *, highest: bool) -> FloatAr
     found = signs.copy()
     exchange(matrix, found, 1.0 if highest else -1.0)
     return found
-
-
-def extreme_split(matrix: FloatArray, start: FloatArray, *, highest: bool) -> float:
-    """Return the coefficient of the split that exchanges reach; NaN where none is defined.
-
-    Examples
-    --------
-    >>> extreme_split(np.eye(2), np.array([1.0, -1.0]), highest=True)
-    0.0
-    """
-    if not start.any() or not np.isfinite(matrix).all():
-        return float("nan")
-    return coefficient(matrix, improved(matrix, start, highest=highest))
 
 
 def splits_of(
