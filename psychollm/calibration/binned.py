@@ -225,7 +225,7 @@ def _bins(tally: Tally, binning: Binning) -> Bins:
 def _shared(tally: Tally, binning: Binning, norm: Norm) -> _Shared:
     found = _bins(tally, binning)
     gap, size, _ = _sums(tally.values, found, tally.correct[None], tally.wrong[None])
-    n = max(float(size.sum()), 1e-300)
+    n = float(size.sum()) or 1.0
     share = size[0] / n
     distance, square = gap[0] / size[0], _square_residuals(tally, found) / size[0] ** 2
     value, strays = _norm(distance, share, norm), _strays(square, share, norm)

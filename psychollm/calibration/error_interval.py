@@ -20,8 +20,9 @@ bound is zero where T is no larger than noise. The :math:`\theta` under which T 
 (1) is the *corrected* error: half of all samples give a smaller one, whatever the error is.
 
 A sample that happens to lie closer to the diagonal than calibration allows would exclude even
-zero; the upper bound is therefore never below that of a sample at the 16th percentile of
-calibrated ones (a power-constrained limit; Cowan et al.).
+zero, and a sample without any gap would prove calibration. The upper bound is therefore never
+below that of a sample with the mean error of calibrated ones (1): no sample shows more than its
+noise lets it (compare the power-constrained limits of Cowan et al.).
 
 The direction c is estimated, and with it how noise spreads over bins with and without a gap; that
 is why coverage is close to the nominal one and not exact.
@@ -39,7 +40,6 @@ from psychollm.calibration.tally import Tally
 METHOD = "inverted bootstrap"
 
 N_SCALES = 16
-_FLOOR = 0.1587  # of calibrated samples lie below: one standard deviation
 
 
 def scales(value: float, noise: float) -> FloatArray:
@@ -105,7 +105,7 @@ def inverted(value: float, scale: FloatArray, draws: FloatArray, level: float) -
         return np.zeros(3)
     tail = 0.5 * (1.0 - level)
     low, middle, high = np.quantile(known, [tail, 0.5, 1.0 - tail], axis=0)
-    at_least = max(value, float(np.quantile(known[:, 0], _FLOOR)))
+    at_least = max(value, float(known[:, 0].mean()))
     lower = _first_reaching(scale, high, value)
     upper = _last_below(scale, low, at_least)
     corrected = min(max(_last_below(scale, middle, value), lower), upper)

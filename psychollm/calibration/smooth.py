@@ -180,7 +180,7 @@ class _Shared:
 
 def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
     correct, wrong = tally.correct[None], tally.wrong[None]
-    n = max(float((correct + wrong).sum()), 1e-300)
+    n = float((correct + wrong).sum()) or 1.0
     expected = _expected_bandwidth(tally, n)
     grid = smoothing_grid(tally.values, expected if sigma is None else sigma)
     value = float(grid.errors(grid.sums(correct, wrong), sigma, expected)[0])

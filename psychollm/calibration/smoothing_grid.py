@@ -61,7 +61,7 @@ class SmoothingGrid:
         kernels.smooth_errors(
             nodes, sigma or 0.0, start, self.finest, self.by_node, self.by_term, out
         )
-        return out
+        return np.minimum(out, 1.0)  # beyond it by the rounding of the grid alone
 
     def curves(self, nodes: FloatArray, sigma: float) -> FloatArray:
         """Return smoothed sums at the nodes (resamples, nodes)."""
