@@ -71,6 +71,7 @@ class Reason(StrEnum):
     ALL_TIED = "all values are equal"
     NO_SPREAD = "no variation between questions or clusters: no interval"
     INCOMPLETE = "some cells are missing: incomplete rows were left out"
+    UNBALANCED = "some cells are missing: the interval is that of a complete table"
     PAIRWISE = "some cells are missing: each covariance rests on the rows that have both"
     CONSTANT_ITEM = "the item does not vary"
     NEGATIVE_ITEM = "the item correlates negatively with the rest"
