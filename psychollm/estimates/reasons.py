@@ -66,7 +66,7 @@ class Reason(StrEnum):
     NO_RATINGS = "no question was answered"
     NO_PAIRS = "no unit was rated twice"
     ONE_VARIES = "all variation lies in one question or cluster: no standard error or interval"
-    FEW_VARY = "fewer than ten questions hold any but the usual answer: the interval is too short"
+    FEW_VARY = "it rests on fewer than ten questions: the interval is too short"
     NEGATIVE_COMPONENT = "a variance component is estimated below zero"
     ALL_TIED = "all values are equal"
     NO_SPREAD = "no variation between questions or clusters: no interval"
