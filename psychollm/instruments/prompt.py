@@ -1,0 +1,99 @@
+"""What is sent to a model: a conversation with a name, ready to be asked, stored and read back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self, TypeAlias
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import InputError
+
+Role: TypeAlias = Literal["system", "user", "assistant"]
+# What kind of answer the reply is to hold; the instrument that made the prompt reads it.
+ReplyForm: TypeAlias = Literal[
+    "yes_no", "integer", "number", "option", "rating", "percent", "verbal", "text"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation.
+
+    Examples
+    --------
+    >>> Message("user", "Can you answer this?").role
+    'user'
+    """
+
+    role: Role
+    content: str
+
+    def __post_init__(self) -> None:
+        check_choice("role", self.role, Role)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prompt:
+    """A conversation that ends with the turn a model is to reply to.
+
+    `key` names it within its instrument and never changes for the same content; `about` holds
+    what the instrument needs to read and score the reply, and nothing that the model sees.
+    A prompt that `follows` another continues its conversation: the messages of that prompt and
+    the reply it got go before its own.
+
+    Examples
+    --------
+    >>> prompt = Prompt(key="q1/predict", item="q1", messages=(Message("user", "..."),),
+    ...                 reply="yes_no")
+    >>> Prompt.from_dict(prompt.to_dict()) == prompt
+    True
+    """
+
+    key: str
+    item: str  # label of the question it is about
+    messages: tuple[Message, ...]
+    reply: ReplyForm
+    follows: str | None = None  # key of the prompt whose conversation it continues
+    repeat: int = 0  # which of several administrations
+    max_tokens: int | None = None  # enough for the reply the form asks for
+    about: Mapping[str, Any] = field(default_factory=dict)  # JSON-safe
+
+    def __post_init__(self) -> None:
+        check_choice("reply", self.reply, ReplyForm)
+        if not self.messages:
+            msg = f"prompt {self.key!r} has no messages: it needs at least one of the user"
+            raise InputError(msg)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold; empty fields are left out."""
+        table: dict[str, Any] = {
+            "key": self.key,
+            "item": self.item,
+            "messages": [{"role": turn.role, "content": turn.content} for turn in self.messages],
+            "reply": self.reply,
+        }
+        extra = {
+            "follows": self.follows,
+            "repeat": self.repeat,
+            "max_tokens": self.max_tokens,
+            "about": dict(self.about),
+        }
+        return table | {name: value for name, value in extra.items() if value}
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Self:
+        """Return the prompt that `to_dict` wrote.
+
+        Raises
+        ------
+        InputError
+            If a field is missing or unknown.
+        """
+        known = set(cls.__dataclass_fields__)
+        missing = {"key", "item", "messages", "reply"} - set(table)
+        unknown = set(table) - known
+        if missing or unknown:
+            fault = f"lacks {sorted(missing)}" if missing else f"has unknown {sorted(unknown)}"
+            msg = f"prompt {table.get('key', '?')!r} {fault}: fields are {sorted(known)}"
+            raise InputError(msg)
+        turns = tuple(Message(turn["role"], turn["content"]) for turn in table["messages"])
+        return cls(**{**table, "messages": turns})

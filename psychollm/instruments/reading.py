@@ -1,0 +1,50 @@
+"""What a reply says: a coded answer, or the name of what went wrong. Nothing is guessed."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """What became of one question put to one model.
+
+    Only `ANSWERED` has a value. Everything else is missing in the table of responses, under its
+    own name, and never "no".
+
+    Examples
+    --------
+    >>> Outcome.REFUSED.value
+    'refused'
+    """
+
+    ANSWERED = "answered"
+    REFUSED = "refused"  # declines to answer at all
+    AMBIGUOUS = "ambiguous"  # says two different things
+    UNREADABLE = "unreadable"  # says nothing of what was asked for
+    EMPTY = "empty"  # no text
+    TRUNCATED = "truncated"  # ended by the limit on its length before an answer
+    FAILED = "failed"  # no reply was received
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One reply, read.
+
+    Examples
+    --------
+    >>> Reading(outcome=Outcome.ANSWERED, value=1, said="Yes").value
+    1
+    """
+
+    outcome: Outcome
+    value: float | str | None = None  # the coded answer where there is one
+    said: str = ""  # the words that it was read from
+
+    def __post_init__(self) -> None:
+        if (self.value is None) == (self.outcome is Outcome.ANSWERED):
+            msg = f"a reading has a value if and only if it is an answer: {self!r}"
+            raise ValueError(msg)
+
+    @property
+    def answered(self) -> bool:
+        """Whether there is a value."""
+        return self.outcome is Outcome.ANSWERED
