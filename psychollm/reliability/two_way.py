@@ -1,0 +1,217 @@
+r"""Mean squares of a table targets x raters, from sums of squares or from variance components.
+
+With n targets (rows), k raters (columns) and one score each, the mean squares between targets,
+between raters, of the residual and within targets are
+
+.. math:: B = \tfrac{k}{n-1} \textstyle\sum_i (\bar x_{i\cdot} - \bar x)^2, \quad
+          J = \tfrac{n}{k-1} \sum_j (\bar x_{\cdot j} - \bar x)^2, \quad
+          E = \tfrac{1}{(n-1)(k-1)} \sum_{ij} (x_{ij} - \bar x_{i\cdot} - \bar x_{\cdot j}
+              + \bar x)^2,                                                               \quad (1)
+
+:math:`W = ((n - 1) E + J) / n`. Where scores are missing, the variances of targets
+:math:`\sigma_t^2`, raters :math:`\sigma_r^2` and residual :math:`\sigma^2` are estimated by
+restricted maximum likelihood, and the mean squares are those a complete table would have in
+expectation: :math:`B = k \sigma_t^2 + \sigma^2`, :math:`J = n \sigma_r^2 + \sigma^2`,
+:math:`E = \sigma^2`, :math:`W = \sigma_r^2 + \sigma^2`.
+
+With :math:`\lambda = (\sigma_t^2, \sigma_r^2) / \sigma^2`, V the covariance of the N scores over
+:math:`\sigma^2`, and :math:`\text{rss} = (y - \hat\mu)' V^{-1} (y - \hat\mu)`, the profiled
+criterion is
+
+.. math:: d(\lambda) = \log |V| + \log (1' V^{-1} 1) + (N - 1) \log \text{rss}, \qquad
+          \hat\sigma^2 = \text{rss} / (N - 1).                                           \quad (2)
+
+Only :math:`D = I + \lambda_t N_t` (diagonal, :math:`N_t` the scores of each target) and one
+raters x raters matrix are factored,
+
+.. math:: S = I + \lambda_r \big(N_r - \lambda_t\, M' D^{-1} M\big), \qquad
+          |V| = |D|\, |S|,                                                               \quad (3)
+
+with M the targets x raters table of ones where there is a score.
+
+References
+----------
+Patterson, H. D., & Thompson, R. (1971). Recovery of inter-block information when block sizes are
+unequal. Biometrika, 58, 545-554.
+
+Bates, D., Maechler, M., Bolker, B., & Walker, S. (2015). Fitting linear mixed-effects models using
+lme4. Journal of Statistical Software, 67(1). https://doi.org/10.18637/jss.v067.i01
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from psychollm._base.types import FloatArray
+
+# Scores that differ by less than this share of the largest are equal but for rounding.
+_ROUNDING = 16.0 * float(np.finfo(float).eps)
+# A component whose standard deviation is below this share of the residual's is tried at zero.
+_NEAR_ZERO = 1e-3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeanSquares:
+    """Mean squares of a table targets x raters.
+
+    Examples
+    --------
+    >>> mean_squares(np.array([[1.0, 2.0], [3.0, 4.0]])).targets
+    4.0
+    """
+
+    targets: float  # B
+    raters: float  # J
+    residual: float  # E
+    within: float  # W
+    n_targets: int
+    n_raters: int
+
+
+def mean_squares(scores: FloatArray) -> MeanSquares:
+    """Return (1) of a complete table (targets, raters) of at least two by two.
+
+    Mean squares that are zero but for rounding are zero; all are NaN if a score is missing.
+
+    Examples
+    --------
+    >>> mean_squares(np.array([[0.3, 0.3], [0.1 + 0.2, 0.3]])).targets
+    0.0
+    """
+    n, k = scores.shape
+    centred = scores - scores[0, 0]
+    nil = (_ROUNDING * float(np.nanmax(np.abs(scores)))) ** 2
+    rows, columns = centred.mean(axis=1), centred.mean(axis=0)
+    mean = centred.mean()
+    residual = centred - rows[:, None] - columns + mean
+    between = k * float(((rows - mean) ** 2).sum()) / (n - 1.0)
+    raters = n * float(((columns - mean) ** 2).sum()) / (k - 1.0)
+    error = float((residual**2).sum()) / ((n - 1.0) * (k - 1.0))
+    between, raters, error = (0.0 if part <= nil else part for part in (between, raters, error))
+    return MeanSquares(
+        targets=between,
+        raters=raters,
+        residual=error,
+        within=((n - 1.0) * error + raters) / n,
+        n_targets=n,
+        n_raters=k,
+    )
+
+
+def expected_mean_squares(scores: FloatArray) -> tuple[MeanSquares, bool]:
+    """Return mean squares from REML components of a table with missing scores (NaN).
+
+    Parameters
+    ----------
+    scores : ndarray (targets, raters)
+        Enough scores to leave the residual a degree of freedom (`residual_freedom`).
+
+    Returns
+    -------
+    MeanSquares
+    bool
+        Whether the iteration converged.
+
+    Examples
+    --------
+    >>> found, converged = expected_mean_squares(np.array([[1.0, 2.0], [3.0, 4.5], [6.0, 6.0]]))
+    >>> round(found.targets, 4), converged
+    (10.125, True)
+    """
+    n, k = scores.shape
+    components = _Components(scores)
+    exact = components.without_residual()
+    parts, converged = (exact, True) if exact else components.fitted()
+    targets, raters, residual = parts
+    found = MeanSquares(
+        targets=k * targets + residual,
+        raters=n * raters + residual,
+        residual=residual,
+        within=raters + residual,
+        n_targets=n,
+        n_raters=k,
+    )
+    return found, converged
+
+
+def residual_freedom(scores: FloatArray) -> int:
+    """Return the scores left over once targets and raters have a mean of their own.
+
+    Examples
+    --------
+    >>> residual_freedom(np.array([[1.0, 2.0], [3.0, np.nan], [6.0, 6.0]]))
+    1
+    """
+    present = np.isfinite(scores)
+    used = present.any(axis=1).sum() + present.any(axis=0).sum() - 1
+    return int(present.sum() - used)
+
+
+class _Components:
+    """The criterion (2) of two crossed random effects, and where it is least."""
+
+    def __init__(self, scores: FloatArray) -> None:
+        present = np.isfinite(scores)
+        values = scores[present]
+        # Centred and scaled: then the criterion is of order one, and tolerances mean something.
+        self.scale = float(values.std()) or 1.0
+        self.nil = (_ROUNDING * float(np.abs(values).max()) / self.scale) ** 2
+        self.known = present.astype(np.float64)
+        self.scores = np.where(present, (scores - values.mean()) / self.scale, 0.0)
+        self.n = float(values.size)
+        self.square = float((self.scores**2).sum())
+        # For the two vectors that V is applied to, ones and y: sums over targets and over raters.
+        self.rows = np.stack([self.known.sum(axis=1), self.scores.sum(axis=1)])
+        self.columns = np.stack([self.known.sum(axis=0), self.scores.sum(axis=0)])
+
+    def without_residual(self) -> tuple[float, float, float] | None:
+        """Return the components where targets and raters explain every score, or None."""
+        weight = 1.0 / self.rows[0]
+        coupled = np.diag(self.columns[0]) - (self.known.T * weight) @ self.known
+        wanted = self.columns[1] - self.known.T @ (weight * self.rows[1])
+        raters = np.linalg.pinv(coupled, hermitian=True) @ wanted
+        targets = weight * (self.rows[1] - self.known @ raters)
+        left = self.known * (self.scores - targets[:, None] - raters)
+        if float((left**2).max()) > self.nil:
+            return None
+        parts = [float(effect.var(ddof=1)) for effect in (targets, raters)]
+        first, second = (0.0 if part <= self.nil else part * self.scale**2 for part in parts)
+        return first, second, 0.0
+
+    def fitted(self) -> tuple[tuple[float, float, float], bool]:
+        """Return the variances of targets, raters and residual, and whether this converged."""
+        # In standard deviations over the residual's: the criterion is smooth and even at zero,
+        # so that a component at its bound is an ordinary minimum.
+        found = minimize(
+            lambda root: self.at(root[0] ** 2, root[1] ** 2)[0],
+            np.ones(2),
+            method="Nelder-Mead",
+            options={"xatol": 1e-8, "fatol": 1e-13, "maxiter": 2000},
+        )
+        targets, raters = self._bounded(found.x) ** 2
+        residual = self.at(targets, raters)[1] * self.scale**2
+        return (float(targets * residual), float(raters * residual), residual), bool(found.success)
+
+    def _bounded(self, root: FloatArray) -> FloatArray:
+        """Set a component to zero where that fits as well."""
+        for place in np.flatnonzero(np.abs(root) < _NEAR_ZERO):
+            zero = root.copy()
+            zero[place] = 0.0
+            if self.at(*zero**2)[0] <= self.at(*root**2)[0] + 1e-10:
+                root = zero
+        return root
+
+    def at(self, targets: float, raters: float) -> tuple[float, float]:
+        """Return the criterion and the residual variance at two ratios of variances."""
+        weight = targets / (1.0 + targets * self.rows[0])  # lambda_t / D
+        coupled = np.diag(self.columns[0]) - (self.known.T * weight) @ self.known
+        factor = np.linalg.cholesky(np.eye(coupled.shape[0]) + raters * coupled)
+        left = np.linalg.solve(factor, self.columns.T - self.known.T @ (weight * self.rows).T)
+        products = np.array([[self.n, self.rows[1].sum()], [self.rows[1].sum(), self.square]])
+        products = products - (self.rows * weight) @ self.rows.T - raters * left.T @ left
+        ones, cross, square = products[0, 0], products[0, 1], products[1, 1]
+        residual = max(square - cross**2 / ones, np.finfo(float).tiny)
+        determinant = np.log1p(targets * self.rows[0]).sum() + 2 * np.log(np.diag(factor)).sum()
+        value = determinant + np.log(ones) + (self.n - 1.0) * np.log(residual)
+        return float(value), float(residual / (self.n - 1.0))
