@@ -40,6 +40,8 @@ def sum_over_units(
             out[row, place] = 0.0
         for unit in range(start.size - 1):
             weight = counts[row, unit]
+            if weight == 0.0:
+                continue
             for entry in range(start[unit], start[unit + 1]):
                 out[row, column[entry]] += weight * value[entry]
 

@@ -24,6 +24,7 @@ midranks have the mean N/2.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
@@ -33,88 +34,104 @@ from psychollm._base.errors import CodeError, OptionError
 from psychollm._base.types import FloatArray
 from psychollm.kernels.agreement import rank_disagreement
 from psychollm.reliability.ratings import Ratings, category_values
-from psychollm.reliability.unit_table import UnitTable
+from psychollm.reliability.unit_table import UnitSums, UnitTable
 
 Distance: TypeAlias = Literal["nominal", "ordinal", "interval", "ratio"]
 
-# a table and counts (resamples, questions) -> (resamples,)
-Coefficient = Callable[[UnitTable, FloatArray], FloatArray]
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """A coefficient of agreement as a function of sums over questions."""
+
+    value: Callable[[UnitSums], FloatArray]  # (resamples,)
+    # What chance agreement rests on: nothing, or how often each category occurs, where a single
+    # one leaves the coefficient undefined.
+    marginal: bool
+    # Whether some disagreements weigh more than others.
+    graded: bool = False
+    # Disagreement of each question where it is not nominal: it goes into the sums.
+    disagreement: Callable[[UnitTable], FloatArray] | None = None
 
 
-def pairwise_agreement(table: UnitTable, counts: FloatArray) -> FloatArray:
+def pairwise_agreement(sums: UnitSums) -> FloatArray:
     """Return the mean agreement of two ratings of a question (resamples,).
 
     Examples
     --------
-    >>> from psychollm.reliability.unit_table import unit_tables
-    >>> table = unit_tables(Ratings.from_table([[1, 1], [1, 2]]))[0]
-    >>> pairwise_agreement(table, np.ones((1, 2)))
+    >>> from psychollm.reliability.unit_table import Summation, unit_tables
+    >>> sums = Summation(unit_tables(Ratings.from_table([[1, 1], [1, 2]]))[0]).of(np.ones((1, 2)))
+    >>> pairwise_agreement(sums)
     array([0.5])
     """
-    return _mean(table, counts, table.agreement)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(sums.agreement / sums.paired)
 
 
-def all_identical(table: UnitTable, counts: FloatArray) -> FloatArray:
+def all_identical(sums: UnitSums) -> FloatArray:
     """Return the share of questions on which all ratings coincide (resamples,).
 
     Examples
     --------
-    >>> from psychollm.reliability.unit_table import unit_tables
+    >>> from psychollm.reliability.unit_table import Summation, unit_tables
     >>> table = unit_tables(Ratings.from_table([[1, 1, 1], [1, 2, 1]]))[0]
-    >>> all_identical(table, np.ones((1, 2)))
+    >>> all_identical(Summation(table).of(np.ones((1, 2))))
     array([0.5])
     """
-    return _mean(table, counts, table.identical)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(sums.identical / sums.paired)
 
 
-def fleiss(table: UnitTable, counts: FloatArray) -> FloatArray:
+def fleiss(sums: UnitSums) -> FloatArray:
     """Return Fleiss' kappa (1) (resamples,); NaN where a single category occurs.
 
     Examples
     --------
-    >>> from psychollm.reliability.unit_table import unit_tables
+    >>> from psychollm.reliability.unit_table import Summation, unit_tables
     >>> table = unit_tables(Ratings.from_table([[1, 1], [1, 2], [2, 2]]))[0]
-    >>> fleiss(table, np.ones((1, 3))).round(4)
+    >>> fleiss(Summation(table).of(np.ones((1, 3)))).round(4)
     array([0.3333])
     """
-    chance = (category_shares(table, counts) ** 2).sum(axis=1)
-    return _beyond(pairwise_agreement(table, counts), chance)
+    return _beyond(pairwise_agreement(sums), (category_shares(sums) ** 2).sum(axis=1))
 
 
-def gwet(table: UnitTable, counts: FloatArray) -> FloatArray:
+def gwet(sums: UnitSums) -> FloatArray:
     """Return Gwet's AC1 (1) (resamples,).
 
     Examples
     --------
-    >>> from psychollm.reliability.unit_table import unit_tables
+    >>> from psychollm.reliability.unit_table import Summation, unit_tables
     >>> table = unit_tables(Ratings.from_table([[1, 1], [1, 2], [1, 1]]))[0]
-    >>> gwet(table, np.ones((1, 3))).round(4)
+    >>> gwet(Summation(table).of(np.ones((1, 3)))).round(4)
     array([0.5385])
     """
-    shares = category_shares(table, counts)
+    shares = category_shares(sums)
     # A scale of one category leaves nothing to chance correction: agreement is its own measure.
-    chance = (shares * (1.0 - shares)).sum(axis=1) / max(table.n_categories - 1, 1)
-    return _beyond(pairwise_agreement(table, counts), chance)
+    chance = (shares * (1.0 - shares)).sum(axis=1) / max(sums.table.n_categories - 1, 1)
+    return _beyond(pairwise_agreement(sums), chance)
 
 
-def category_shares(table: UnitTable, counts: FloatArray) -> FloatArray:
+def category_shares(sums: UnitSums) -> FloatArray:
     """Return the mean over questions of the share of each category (resamples, categories).
 
     Examples
     --------
-    >>> from psychollm.reliability.unit_table import unit_tables
+    >>> from psychollm.reliability.unit_table import Summation, unit_tables
     >>> table = unit_tables(Ratings.from_table([[1, 1, 1], [1, 2, None]]))[0]
-    >>> category_shares(table, np.ones((1, 2)))
+    >>> category_shares(Summation(table).of(np.ones((1, 2))))
     array([[0.75, 0.25]])
     """
-    own = table.number / table.size[table.owner()]
     with np.errstate(invalid="ignore", divide="ignore"):
-        shares = table.totals(counts, own) / _rated(table, counts)[:, None]
-    return np.asarray(shares, dtype=np.float64)
+        return np.asarray(sums.shares / sums.paired[:, None])
+
+
+PAIRWISE = Coefficient(pairwise_agreement, marginal=False)
+IDENTICAL = Coefficient(all_identical, marginal=False)
+FLEISS = Coefficient(fleiss, marginal=True)
+GWET = Coefficient(gwet, marginal=False)
 
 
 def krippendorff(ratings: Ratings, metric: Distance) -> Coefficient:
-    """Return Krippendorff's alpha (2) as a function of a table and counts.
+    """Return Krippendorff's alpha (2) for the categories of some ratings.
 
     Parameters
     ----------
@@ -132,22 +149,33 @@ def krippendorff(ratings: Ratings, metric: Distance) -> Coefficient:
 
     Examples
     --------
-    >>> from psychollm.reliability.unit_table import unit_tables
+    >>> from psychollm.reliability.unit_table import Summation, unit_tables
     >>> ratings = Ratings.from_table([[1, 1], [1, 2], [2, 2]])
-    >>> krippendorff(ratings, "interval")(unit_tables(ratings)[0], np.ones((1, 3))).round(4)
+    >>> alpha = krippendorff(ratings, "nominal")
+    >>> alpha.value(Summation(unit_tables(ratings)[0]).of(np.ones((1, 3)))).round(4)
     array([0.4444])
     """
     check_choice("metric", metric, Distance)
     if metric == "nominal":
-        return _nominal
+        return Coefficient(_nominal, marginal=True)
     if metric == "ordinal":
         _check_ordered(ratings)
-        return _ordinal
+        return Coefficient(_ordinal, marginal=True, graded=True)
     values = category_values(ratings)
     if metric == "interval":
-        return lambda table, counts: _interval(table, counts, values)
+        return Coefficient(
+            lambda sums: _interval(sums, values),
+            marginal=True,
+            graded=True,
+            disagreement=lambda table: _interval_units(table, values),
+        )
     squared = ratio_distances(values)
-    return lambda table, counts: _ratio(table, counts, squared)
+    return Coefficient(
+        lambda sums: _ratio(sums, squared),
+        marginal=True,
+        graded=True,
+        disagreement=lambda table: _ratio_units(table, squared),
+    )
 
 
 def ratio_distances(values: FloatArray) -> FloatArray:
@@ -185,17 +213,6 @@ def _check_ordered(ratings: Ratings) -> None:
         raise OptionError(msg)
 
 
-def _rated(table: UnitTable, counts: FloatArray) -> FloatArray:
-    """Questions with at least two ratings in each resample (resamples,)."""
-    return table.sums(counts, np.ones((table.size.size, 1)))[:, 0]
-
-
-def _mean(table: UnitTable, counts: FloatArray, values: FloatArray) -> FloatArray:
-    both = table.sums(counts, np.stack([values, np.ones_like(values)], axis=1))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(both[:, 0] / both[:, 1])
-
-
 def _beyond(agreement: FloatArray, chance: FloatArray) -> FloatArray:
     """Agreement beyond chance; NaN where chance agreement is certain."""
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -212,44 +229,45 @@ def _alpha(observed: FloatArray, expected: FloatArray, totals: FloatArray) -> Fl
     return np.where(several, found, np.nan)
 
 
-def _summed(table: UnitTable, counts: FloatArray, values: FloatArray) -> FloatArray:
-    return table.sums(counts, values[:, None])[:, 0]
+def _nominal(sums: UnitSums) -> FloatArray:
+    squares = (sums.totals**2).sum(axis=1)
+    return _alpha(sums.disagreement, sums.totals.sum(axis=1) ** 2 - squares, sums.totals)
 
 
-def _nominal(table: UnitTable, counts: FloatArray) -> FloatArray:
-    totals = table.totals(counts, table.number)
-    observed = _summed(table, counts, table.size * (1.0 - table.agreement))
-    return _alpha(observed, totals.sum(axis=1) ** 2 - (totals**2).sum(axis=1), totals)
-
-
-def _ordinal(table: UnitTable, counts: FloatArray) -> FloatArray:
-    totals = table.totals(counts, table.number)
+def _ordinal(sums: UnitSums) -> FloatArray:
+    table, totals = sums.table, sums.totals
     total = totals.sum(axis=1)
     ranks = np.cumsum(totals, axis=1) - 0.5 * totals
-    observed = np.empty(counts.shape[0])
-    rank_disagreement(counts, table.start, table.category, table.number, ranks, observed)
+    observed = np.empty(total.size)
+    rank_disagreement(sums.counts, table.start, table.category, table.number, ranks, observed)
     squares = (totals * (ranks - 0.5 * total[:, None]) ** 2).sum(axis=1)
     return _alpha(observed, 2.0 * total * squares, totals)
 
 
-def _interval(table: UnitTable, counts: FloatArray, values: FloatArray) -> FloatArray:
-    own = values[table.category]
-    mean = table.summed(table.number * own) / np.maximum(table.size, 1.0)
-    within = table.summed(table.number * (own - mean[table.owner()]) ** 2)
-    observed = 2.0 * table.size * within / np.maximum(table.size - 1.0, 1.0)
-    totals = table.totals(counts, table.number)
+def _interval(sums: UnitSums, values: FloatArray) -> FloatArray:
+    totals = sums.totals
     total = totals.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         centre = (totals * values).sum(axis=1) / total
         squares = (totals * (values - centre[:, None]) ** 2).sum(axis=1)
-    return _alpha(_summed(table, counts, observed), 2.0 * total * squares, totals)
+    return _alpha(sums.disagreement, 2.0 * total * squares, totals)
 
 
-def _ratio(table: UnitTable, counts: FloatArray, squared: FloatArray) -> FloatArray:
-    dense = np.zeros((table.size.size, table.n_categories))
-    dense[table.owner(), table.category] = table.number
-    observed = ((dense @ squared) * dense).sum(axis=1) / np.maximum(table.size - 1.0, 1.0)
-    totals = table.totals(counts, table.number)
+def _interval_units(table: UnitTable, values: FloatArray) -> FloatArray:
+    own = values[table.category]
+    mean = table.summed(table.number * own) / np.maximum(table.size, 1.0)
+    within = table.summed(table.number * (own - mean[table.owner]) ** 2)
+    return 2.0 * table.size * within / np.maximum(table.size - 1.0, 1.0)
+
+
+def _ratio(sums: UnitSums, squared: FloatArray) -> FloatArray:
     # Not a matrix product: the last bit of a row must not depend on how many rows there are.
-    expected = np.einsum("rc,ck,rk->r", totals, squared, totals)
-    return _alpha(_summed(table, counts, observed), expected, totals)
+    expected = np.einsum("rc,ck,rk->r", sums.totals, squared, sums.totals)
+    return _alpha(sums.disagreement, expected, sums.totals)
+
+
+def _ratio_units(table: UnitTable, squared: FloatArray) -> FloatArray:
+    dense = np.zeros((table.size.size, table.n_categories))
+    dense[table.owner, table.category] = table.number
+    products = ((dense @ squared) * dense).sum(axis=1)
+    return np.asarray(products / np.maximum(table.size - 1.0, 1.0))

@@ -19,7 +19,7 @@ from psychollm._base.types import RandomState
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Resampling
 from psychollm.reliability.agreement import estimate_agreement
-from psychollm.reliability.chance_corrected import gwet
+from psychollm.reliability.chance_corrected import GWET
 from psychollm.reliability.ratings import as_ratings
 from psychollm.reliability.unit_bootstrap import AgreementInterval
 
@@ -64,7 +64,7 @@ def gwet_ac1(
     """
     options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
     (found,) = estimate_agreement(
-        {"Gwet's AC1": gwet},
+        {"Gwet's AC1": GWET},
         as_ratings(ratings, categories=categories),
         clusters=clusters,
         interval=interval,

@@ -45,8 +45,8 @@ from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels.agreement import sum_over_units
-from psychollm.reliability.agreement import estimate_agreement
-from psychollm.reliability.chance_corrected import fleiss
+from psychollm.reliability.agreement import FEW, estimate_agreement
+from psychollm.reliability.chance_corrected import FLEISS
 from psychollm.reliability.ratings import Ratings, as_ratings
 from psychollm.reliability.unit_bootstrap import (
     AgreementInterval,
@@ -169,7 +169,7 @@ def fleiss_kappa(
     """
     options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
     (found,) = estimate_agreement(
-        {"Fleiss' kappa": fleiss},
+        {"Fleiss' kappa": FLEISS},
         as_ratings(ratings, categories=categories),
         clusters=clusters,
         interval=interval,
@@ -315,7 +315,13 @@ def _reason(codes: IntArray, credit: FloatArray) -> Reason:
     value = float(kappa_of(table[None], credit)[0])
     if np.isnan(value):
         return Reason.SINGLE_VALUE
-    return Reason.PERFECT_AGREEMENT if value == 1.0 else Reason.NONE
+    if value == 1.0:
+        return Reason.PERFECT_AGREEMENT
+    graded = bool((credit[~np.eye(len(credit), dtype=bool)] > 0).any())
+    if graded and table.sum() - np.trace(table) < FEW:
+        return Reason.FEW_VARY
+    usual = (table.sum(axis=0) + table.sum(axis=1)).argmax()
+    return Reason.FEW_VARY if table.sum() - table[usual, usual] < FEW else Reason.NONE
 
 
 def _asymptotic(found: Estimate, pair: Ratings, credit: FloatArray) -> Estimate:

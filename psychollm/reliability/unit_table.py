@@ -10,10 +10,11 @@ disagreement of a question is
 
 .. math:: d_u = \frac{1}{m_u - 1} \sum_{c, k} n_{uc} n_{uk} \delta^2_{ck},                \quad (2)
 
-for the nominal distance :math:`m_u (1 - a_u)`.
+for the nominal distance :math:`m_u (1 - a_u)`. A resample changes how often each question counts
+and nothing else: every coefficient is computed from sums over questions of these numbers.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -40,60 +41,111 @@ class UnitTable:
     agreement: FloatArray  # (questions,) of two ratings drawn at random (1)
     rated: bool  # whether anything was rated at all
     n_categories: int
+    owner: IntArray = field(init=False)  # (entries,) question of each entry
+    paired: BoolArray = field(init=False)  # (questions,) rated at least twice
+    identical: FloatArray = field(init=False)  # (questions,) 1 where all ratings coincide
 
-    @property
-    def paired(self) -> BoolArray:
-        """Questions rated at least twice (questions,)."""
-        return np.asarray(self.size > 0)
-
-    @property
-    def identical(self) -> FloatArray:
-        """1 where all ratings of a question coincide (questions,)."""
-        return np.asarray(self.paired & (np.diff(self.start) == 1), dtype=np.float64)
+    def __post_init__(self) -> None:
+        each = np.diff(self.start)
+        object.__setattr__(self, "owner", np.repeat(np.arange(self.size.size), each))
+        object.__setattr__(self, "paired", self.size > 0)
+        object.__setattr__(self, "identical", (each == 1).astype(np.float64))
 
     @property
     def n_given(self) -> int:
         """Categories that were given to questions rated at least twice."""
         return int(np.unique(self.category).size)
 
-    def owner(self) -> IntArray:
-        """Return the question of each entry (entries,)."""
-        return np.repeat(np.arange(self.size.size), np.diff(self.start))
+    @property
+    def n_unusual(self) -> int:
+        """Questions that hold any but the most frequent answer."""
+        totals = np.bincount(self.category, self.number, max(self.n_categories, 1))
+        usual = self.summed(self.number * (self.category == totals.argmax()))
+        return int((usual < self.size).sum())
 
     def summed(self, values: FloatArray) -> FloatArray:
         """Return sums of values per entry over each question (questions,)."""
-        return np.asarray(np.bincount(self.owner(), values, self.size.size), dtype=np.float64)
+        return np.asarray(np.bincount(self.owner, values, self.size.size), dtype=np.float64)
 
-    def totals(self, counts: FloatArray, values: FloatArray) -> FloatArray:
-        """Return sums of values per entry over resampled questions (resamples, categories).
 
-        Examples
-        --------
-        >>> table = unit_tables(Ratings.from_table([[1, 1], [1, 2]]))[0]
-        >>> table.totals(np.array([[1.0, 3.0]]), table.number)
-        array([[5., 3.]])
-        """
-        out = np.empty((counts.shape[0], self.n_categories))
-        sum_over_units(counts, self.start, self.category, values, out)
-        return out
+@dataclass(frozen=True, slots=True)
+class UnitSums:
+    """Sums over the questions of resamples, from which coefficients are computed.
 
-    def sums(self, counts: FloatArray, values: FloatArray) -> FloatArray:
-        """Return sums of columns of values (questions, columns): (resamples, columns).
+    Examples
+    --------
+    >>> table = unit_tables(Ratings.from_table([[1, 1], [1, 2]]))[0]
+    >>> sums = Summation(table).of(np.array([[1.0, 3.0]]))
+    >>> sums.paired, sums.agreement, sums.totals
+    (array([4.]), array([1.]), array([[5., 3.]]))
+    """
 
-        Examples
-        --------
-        >>> table = unit_tables(Ratings.from_table([[1, 1], [1, 2]]))[0]
-        >>> table.sums(np.array([[1.0, 3.0]]), table.agreement[:, None])
-        array([[1.]])
-        """
-        here = np.flatnonzero(self.paired)
-        width = values.shape[1]
-        start = np.zeros(self.size.size + 1, dtype=np.int64)
-        start[1:] = width * np.cumsum(self.paired)
-        out = np.empty((counts.shape[0], width))
-        column = np.tile(np.arange(width), here.size)
-        sum_over_units(counts, start, column, np.ravel(values[here]), out)
-        return out
+    table: UnitTable
+    counts: FloatArray  # (resamples, questions)
+    paired: FloatArray  # (resamples,) questions rated at least twice
+    agreement: FloatArray  # (resamples,) of (1)
+    identical: FloatArray  # (resamples,)
+    disagreement: FloatArray  # (resamples,) of (2)
+    shares: FloatArray  # (resamples, categories) of each question's shares
+    totals: FloatArray  # (resamples, categories) of ratings
+
+
+class Summation:
+    """How the sums of one table are formed: laid out once, for any number of resamples.
+
+    Parameters
+    ----------
+    table : UnitTable
+        Of one model.
+    disagreement : ndarray (questions,), optional
+        What (2) is; the nominal one by default.
+
+    Examples
+    --------
+    >>> table = unit_tables(Ratings.from_table([[1, 1], [1, 2]]))[0]
+    >>> Summation(table).of(np.ones((1, 2))).disagreement
+    array([2.])
+    """
+
+    __slots__ = ("_column", "_start", "_value", "_width", "table")
+
+    def __init__(self, table: UnitTable, disagreement: FloatArray | None = None) -> None:
+        q, here = table.n_categories, np.flatnonzero(table.paired)
+        nominal = table.size * (1.0 - table.agreement)
+        units = [
+            np.ones(here.size),
+            table.agreement[here],
+            table.identical[here],
+            (nominal if disagreement is None else disagreement)[here],
+        ]
+        owner = np.concatenate([table.owner, table.owner, *[here] * len(units)])
+        column = [table.category, q + table.category]
+        column += [np.full(here.size, 2 * q + place) for place in range(len(units))]
+        value = [table.number / table.size[table.owner], table.number, *units]
+        order = np.argsort(owner, kind="stable")
+        self.table = table
+        self._width = 2 * q + len(units)
+        self._column = np.concatenate(column)[order]
+        self._value = np.concatenate(value)[order]
+        self._start = np.zeros(table.size.size + 1, dtype=np.int64)
+        self._start[1:] = np.cumsum(np.bincount(owner, minlength=table.size.size))
+
+    def of(self, counts: FloatArray) -> UnitSums:
+        """Return the sums for counts of questions (resamples, questions)."""
+        q = self.table.n_categories
+        out = np.empty((counts.shape[0], self._width))
+        sum_over_units(counts, self._start, self._column, self._value, out)
+        paired, agreement, identical, disagreement = out[:, 2 * q :].T
+        return UnitSums(
+            table=self.table,
+            counts=counts,
+            paired=paired,
+            agreement=agreement,
+            identical=identical,
+            disagreement=disagreement,
+            shares=out[:, :q],
+            totals=out[:, q : 2 * q],
+        )
 
 
 def unit_tables(ratings: Ratings) -> list[UnitTable]:

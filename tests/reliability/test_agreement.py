@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.agreement import COEFFICIENTS, Agreement, agreement, percent_agreement
 from psychollm.reliability.gwet import gwet_ac1
-from psychollm.reliability.kappa import fleiss_kappa
+from psychollm.reliability.kappa import cohen_kappa, fleiss_kappa
 from psychollm.reliability.krippendorff import krippendorff_alpha
 from psychollm.reliability.ratings import Ratings
 from psychollm.reliability.response_shares import response_shares
@@ -300,6 +300,32 @@ def test_all_variation_in_one_question() -> None:
     assert np.isfinite(found.gwet_ac1.interval).all()
 
 
+@pytest.mark.parametrize(("unusual", "flag"), [(9, Reason.FEW_VARY), (10, Reason.NONE)])
+def test_few_questions_with_an_unusual_answer(unusual: int, flag: Reason) -> None:
+    table = [["a", "a"]] * 40 + [["b", "b"]] * (unusual - 2) + [["a", "b"], ["b", "a"]]
+    found = agreement(table, **QUICK)
+    assert flags(found) == {
+        "pairwise": Reason.NONE,
+        "all_identical": Reason.NONE,
+        "fleiss_kappa": flag,
+        "gwet_ac1": Reason.NONE,
+        "krippendorff_alpha": flag,
+    }
+    first, second = zip(*table, strict=True)
+    assert cohen_kappa(list(first), list(second), **QUICK).flags == (flag,)
+
+
+@pytest.mark.parametrize("metric", ["ordinal", "interval", "ratio"])
+def test_few_graded_disagreements(metric) -> None:
+    table = [[1, 1], [2, 2], [4, 4]] * 20 + [[1, 4]] * 4
+    found = agreement(table, metric=metric, **QUICK)
+    assert found.krippendorff_alpha.flags == (Reason.FEW_VARY,)
+    assert found.fleiss_kappa.flags == (Reason.NONE,)
+    first, second = zip(*table, strict=True)
+    weighted = cohen_kappa(list(first), list(second), weights="linear", **QUICK)
+    assert weighted.flags == (Reason.FEW_VARY,)
+
+
 @pytest.mark.parametrize(
     ("table", "reason"),
     [
@@ -363,43 +389,3 @@ def test_tables_and_sentences() -> None:
     assert "[" in lines[0]
     empty = agreement([[None, None], [None, None]], **QUICK).summary()
     assert empty == f"0: {Reason.NO_RATINGS}"
-
-
-# Shares of responses
-
-
-def test_goodman_of_single_answers() -> None:
-    proportion = pytest.importorskip("statsmodels.stats.proportion")
-    answers = np.array(["a"] * 20 + ["b"] * 7 + ["c"] * 3)[:, None]
-    found = response_shares(answers)
-    wanted = proportion.multinomial_proportions_confint([20, 7, 3], alpha=0.05, method="goodman")
-    assert found.interval[0] == pytest.approx(wanted, abs=1e-12)
-    assert found.effective_n[0] == pytest.approx([30.0] * 3)
-
-
-def test_runs_that_repeat_each_other_add_nothing_to_shares() -> None:
-    answers = np.array(["a"] * 20 + ["b"] * 7 + ["c"] * 3)[:, None]
-    once, thrice = response_shares(answers), response_shares(np.repeat(answers, 3, axis=1))
-    assert thrice.interval == pytest.approx(once.interval, abs=1e-12)
-    assert thrice.n[0] == 90
-
-
-def test_shares_among_some_categories() -> None:
-    table = [["ok", "late"], ["lost", "lost"], ["ok", None], ["ok", "ok"]]
-    found = response_shares(table, among=["lost", "late"])
-    assert found.categories == ("lost", "late")
-    assert found.value[0] == pytest.approx([2 / 3, 1 / 3])
-    assert found.count[0].tolist() == [2.0, 1.0]
-    frame = found.to_frame()
-    assert frame["share"].tolist() == found.value[0].tolist()
-
-
-def test_shares_of_nothing() -> None:
-    found = response_shares([[1, 2], [1, 1]], among=[2])
-    assert found.value.tolist() == [[1.0]]
-    silent = np.full((2, 2, 5), np.nan)
-    silent[:, 0] = 1.0
-    found = response_shares(silent)
-    assert found.flags == (Reason.NONE, Reason.NO_RATINGS)
-    assert np.isnan(found.value[1]).all()
-    assert np.isnan(found.interval[1]).all()

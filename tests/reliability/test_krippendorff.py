@@ -72,15 +72,17 @@ def test_slow_twin(metric: str, table) -> None:
 @given(table=tables, counts=st.lists(st.integers(0, 3), min_size=10, max_size=10))
 def test_a_resample_is_the_table_with_its_units_repeated(metric: str, table, counts) -> None:
     from psychollm.reliability.chance_corrected import krippendorff
-    from psychollm.reliability.unit_table import unit_tables
+    from psychollm.reliability.unit_table import Summation, unit_tables
 
     counts = counts[: len(table)]
     repeated = [unit for unit, times in zip(table, counts, strict=True) for _ in range(times)]
     if len({value for unit in slow.rated(repeated) for value in unit}) < 2:
         return
     ratings = Ratings.from_table(table)
-    alpha = krippendorff(ratings, metric)(unit_tables(ratings)[0], np.array([counts], float))
-    assert alpha[0] == pytest.approx(slow.krippendorff(repeated, metric), abs=1e-12)
+    table, alpha = unit_tables(ratings)[0], krippendorff(ratings, metric)
+    units = alpha.disagreement(table) if alpha.disagreement else None
+    found = alpha.value(Summation(table, units).of(np.array([counts], float)))
+    assert found[0] == pytest.approx(slow.krippendorff(repeated, metric), abs=1e-12)
 
 
 @pytest.mark.parametrize("metric", METRICS)
