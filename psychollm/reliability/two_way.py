@@ -184,7 +184,7 @@ class _Components:
         # In standard deviations over the residual's: the criterion is smooth and even at zero,
         # so that a component at its bound is an ordinary minimum.
         found = minimize(
-            lambda root: self.at(root[0] ** 2, root[1] ** 2)[0],
+            self._of_roots,
             np.ones(2),
             method="Nelder-Mead",
             options={"xatol": 1e-8, "fatol": 1e-13, "maxiter": 2000},
@@ -193,12 +193,15 @@ class _Components:
         residual = self.at(targets, raters)[1] * self.scale**2
         return (float(targets * residual), float(raters * residual), residual), bool(found.success)
 
+    def _of_roots(self, root: FloatArray) -> float:
+        return self.at(float(root[0]) ** 2, float(root[1]) ** 2)[0]
+
     def _bounded(self, root: FloatArray) -> FloatArray:
         """Set a component to zero where that fits as well."""
         for place in np.flatnonzero(np.abs(root) < _NEAR_ZERO):
             zero = root.copy()
             zero[place] = 0.0
-            if self.at(*zero**2)[0] <= self.at(*root**2)[0] + 1e-10:
+            if self._of_roots(zero) <= self._of_roots(root) + 1e-10:
                 root = zero
         return root
 

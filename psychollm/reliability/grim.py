@@ -1,0 +1,195 @@
+r"""GRIM: whether a reported rate can be a whole number of successes out of n.
+
+A rate over n yes/no outcomes (a mean of n whole numbers) is a multiple of 1/n. Reported with d
+decimals it must be the rounding of one of them:
+
+.. math:: \min_{c \in \{0, 1, \dots\}} \Big| \text{rate} - \frac{c}{n} \Big|
+          \le \tfrac{1}{2} 10^{-d}.                                                      \quad (1)
+
+Where :math:`n \ge 10^d` every rate passes; below, a rate written down without regard to n fails
+with probability about :math:`1 - n / 10^d`.
+
+The right n is that of the claim: 30 questions asked in 3 runs give rates k/90 pooled, but a model
+that answers alike in all runs has a pooled rate of k/30.
+
+References
+----------
+Brown, N. J. L., & Heathers, J. A. J. (2017). The GRIM test: A simple technique detects numerous
+anomalies in the reporting of results in psychology. Social Psychological and Personality Science,
+8, 363-369. https://doi.org/10.1177/1948550616673876
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count
+from psychollm._base.errors import CodeError, OptionError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Grim(Result):
+    """Which reported rates are possible, and the nearest that are.
+
+    Examples
+    --------
+    >>> grim(["0.88", "0.87"], 30).to_frame()
+       rate   n  consistent  lower  upper  power
+    0  0.88  30       False   0.87   0.90    0.7
+    1  0.87  30        True   0.87   0.87    0.7
+    """
+
+    rate: FloatArray  # (rates,) as reported
+    n: IntArray  # (rates,)
+    digits: IntArray  # (rates,) decimals of the report
+    consistent: BoolArray  # (rates,) whether some count gives this rate
+    count: IntArray  # (rates,) whose rate is nearest
+    lower: FloatArray  # (rates,) nearest possible report at or below
+    upper: FloatArray  # (rates,) nearest possible report at or above
+    power: FloatArray  # (rates,) share of reports with so many digits that would fail
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per rate."""
+        import pandas as pd
+
+        names = ("rate", "n", "consistent", "lower", "upper", "power")
+        return pd.DataFrame({name: getattr(self, name) for name in names})
+
+
+def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) -> Grim:
+    """Check whether reported rates can come from whole numbers out of n.
+
+    Parameters
+    ----------
+    rate : array_like of float or str (rates,)
+        Rates, percentages or means of whole numbers, as printed: text keeps its trailing zeros.
+    n : array_like of int (rates,)
+        How many outcomes each is the rate of (items, or items times runs); one number for all.
+    digits : int, optional
+        Decimals of the report. By default those of each text; numbers are taken to share the
+        decimals of the one that shows most.
+    scale : float
+        What stands for a rate of one: 100 for percentages.
+
+    Returns
+    -------
+    Grim
+        A rate of NaN is not consistent with anything.
+
+    Raises
+    ------
+    CodeError
+        If a rate is not a number.
+    OptionError
+        If n, digits or scale are not positive numbers.
+    ShapeError
+        If there is not one n for each rate.
+
+    Notes
+    -----
+    Halves may have been rounded up, down or to even: all are accepted.
+
+    References
+    ----------
+    Brown & Heathers (2017).
+
+    Examples
+    --------
+    >>> pooled = [87.8, 67.8, 54.4, 44.4]
+    >>> grim(pooled, 90, scale=100).consistent, grim(pooled, 30, scale=100).consistent
+    (array([ True,  True,  True,  True]), array([False, False, False, False]))
+    """
+    texts = np.atleast_1d(np.asarray(rate, dtype=object)).ravel()
+    rates = np.array([_number(text) for text in texts])
+    sizes = _sizes(n, rates.size)
+    places = _digits(texts, digits)
+    if not np.isfinite(scale) or scale <= 0:
+        msg = f"scale={scale!r} must be a positive number: 100 for percentages, 1 for rates"
+        raise OptionError(msg)
+    return _checked(rates, sizes, places, float(scale))
+
+
+def _checked(rates: FloatArray, n: IntArray, digits: IntArray, scale: float) -> Grim:
+    """Compare each rate with the rates of the counts on both sides of it."""
+    known = np.isfinite(rates)
+    exact = np.where(known, rates, 0.0) / scale * n
+    nearest = np.maximum(np.round(exact), 0.0)
+    unit = 10.0 ** -digits.astype(np.float64)
+    # Half a unit, and the error of reading a decimal number into a binary one.
+    reach = 0.5 * unit + 8.0 * np.finfo(float).eps * np.maximum(np.abs(rates), scale)
+    with np.errstate(invalid="ignore"):
+        consistent = np.asarray(np.abs(nearest / n * scale - rates) <= reach, dtype=np.bool_)
+    sides = np.stack([np.floor(exact), np.maximum(np.ceil(exact), 0.0)])
+    possible = np.where(known & (sides >= 0.0), sides / n * scale, np.nan)
+    reports = np.where(consistent, rates, possible)
+    lower, upper = (_shown(side, digits) for side in reports)
+    return Grim(
+        rate=rates,
+        n=n,
+        digits=digits,
+        consistent=consistent,
+        count=np.where(known, nearest, -1.0).astype(np.int64),
+        lower=lower,
+        upper=upper,
+        power=np.maximum(0.0, 1.0 - n * unit / scale),
+    )
+
+
+def _number(text: Any) -> float:
+    """Return one rate as a float; NaN and None are missing."""
+    if text is None:
+        return float("nan")
+    try:
+        return float(text)
+    except (TypeError, ValueError) as error:
+        msg = f"rate holds {text!r}, which is not a number: write 0.878 or '87.8' (scale=100)"
+        raise CodeError(msg) from error
+
+
+def _decimals(text: Any) -> int:
+    """Return how many decimals a rate was written with."""
+    try:
+        written = Decimal(text if isinstance(text, str) else repr(float(text)))
+    except (InvalidOperation, TypeError):
+        return 0
+    if not isinstance(text, str):
+        written = written.normalize()
+    exponent = written.as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def _digits(texts: AnyArray, digits: int | None) -> IntArray:
+    """Return the decimals of each report: as asked, as written, or the most among numbers."""
+    if digits is not None:
+        return np.full(texts.size, check_count("digits", digits, low=0), dtype=np.int64)
+    found = np.array([_decimals(text) for text in texts], dtype=np.int64)
+    numeric = np.array([not isinstance(text, str) for text in texts], dtype=np.bool_)
+    if numeric.any():
+        found[numeric] = found[numeric].max()
+    return found
+
+
+def _sizes(n: Any, rates: int) -> IntArray:
+    """Return one n for each rate."""
+    found = np.atleast_1d(np.asarray(n)).ravel()
+    whole = found.dtype.kind in "iuf" and np.isfinite(found).all()
+    if not whole or (found < 1).any() or (found % 1 != 0).any():
+        msg = f"n={n!r} must be whole numbers of at least 1: how many outcomes each rate is over"
+        raise OptionError(msg)
+    if found.size not in {1, rates}:
+        msg = f"n holds {found.size} numbers for {rates} rates: pass one, or one for each"
+        raise ShapeError(msg)
+    return np.broadcast_to(found.astype(np.int64), (rates,)).copy()
+
+
+def _shown(values: FloatArray, digits: IntArray) -> FloatArray:
+    """Round each value to its decimals."""
+    rounded = [round(float(v), int(d)) for v, d in zip(values, digits, strict=True)]
+    return np.array(rounded, dtype=np.float64)
