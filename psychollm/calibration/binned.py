@@ -273,7 +273,7 @@ def _sums(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return gap sums, sizes and hits of bins (resamples, bins)."""
     gap, size, hits = (np.empty((len(correct), bins.size)) for _ in range(3))
-    kernels.bin_gaps(values, bins.index, correct, wrong, gap, size, hits)
+    kernels.bin_gaps(values, bins.stop, correct, wrong, gap, size, hits)
     return gap, size, hits
 
 

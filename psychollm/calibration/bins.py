@@ -75,6 +75,11 @@ class Bins:
         """Number of bins."""
         return len(self.edges)
 
+    @property
+    def stop(self) -> IntArray:
+        """The group after each bin (bins,)."""
+        return np.bincount(self.index, minlength=self.size).cumsum().astype(np.int64)
+
 
 def bins_of(values: FloatArray, counts: FloatArray, binning: Binning) -> Bins:
     """Put the distinct confidences of one model into bins; empty bins are left out.

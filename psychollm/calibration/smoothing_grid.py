@@ -30,8 +30,9 @@ class SmoothingGrid:
     """
 
     values: FloatArray  # (groups,)
-    spots: IntArray  # (groups, 4) the nodes around each
-    shares: FloatArray  # (groups, 4) of each at those nodes, for cubic interpolation
+    beyond: FloatArray  # (groups,) how far each lies into its cell between two nodes
+    node: IntArray  # (cells,) before each cell that holds confidences
+    stop: IntArray  # (cells,) the group after each cell
     last: int  # number of the last node
     by_node: Cosines
     by_term: Cosines
@@ -44,7 +45,7 @@ class SmoothingGrid:
     def sums(self, correct: FloatArray, wrong: FloatArray) -> FloatArray:
         """Return mean residuals at the nodes (resamples, nodes)."""
         nodes = np.empty((len(correct), self.last + 1))
-        kernels.node_sums(self.values, self.spots, self.shares, correct, wrong, nodes)
+        self._fill(self.values, correct, wrong, nodes)
         return nodes
 
     def counts(self, n: FloatArray) -> FloatArray:
@@ -52,8 +53,13 @@ class SmoothingGrid:
         nodes = np.empty((len(n), self.last + 1))
         # The residuals of correct answers from a confidence of zero are the answers themselves.
         zero, none = np.zeros_like(self.values), np.zeros_like(n)
-        kernels.node_sums(zero, self.spots, self.shares, n, none, nodes)
+        self._fill(zero, n, none, nodes)
         return nodes
+
+    def _fill(
+        self, values: FloatArray, correct: FloatArray, wrong: FloatArray, nodes: FloatArray
+    ) -> None:
+        kernels.node_sums(values, self.beyond, self.node, self.stop, correct, wrong, nodes)
 
     def errors(self, nodes: FloatArray, sigma: float | None, start: float) -> FloatArray:
         """Return the error at a bandwidth, or at that equal to it (resamples,)."""
@@ -87,19 +93,12 @@ def smoothing_grid(values: FloatArray, sigma: float) -> SmoothingGrid:
     """
     hundreds = int(np.ceil(RESOLUTION / (sigma * (POINTS - 1))))
     last = min(hundreds * (POINTS - 1), MOST_NODES)
-    spots, shares = _among(values, last)
+    place = values * last
+    cell = np.minimum(place.astype(np.int64), last - 1)
+    node, first = np.unique(cell, return_index=True)
+    stop = np.append(first[1:], values.size)[: node.size].astype(np.int64)
     by_node, by_term = _cosines(last)
-    return SmoothingGrid(values, spots, shares, last, by_node, by_term)
-
-
-def _among(values: FloatArray, last: int) -> tuple[IntArray, FloatArray]:
-    """Return the four nodes around each value and the weights of cubic interpolation."""
-    node = np.minimum((values * last).astype(np.int64), last - 1)
-    x = values * last - node
-    up, down, far = x + 1.0, x - 1.0, x - 2.0
-    shares = [-x * down * far / 6, up * down * far / 2, -up * x * far / 2, up * x * down / 6]
-    spots = np.abs(node[:, None] + np.arange(-1, 3))  # cosines are even at 0 and at 1
-    return np.where(spots > last, 2 * last - spots, spots), np.stack(shares, axis=1)
+    return SmoothingGrid(values, place - cell, node, stop, last, by_node, by_term)
 
 
 @lru_cache(maxsize=8)

@@ -44,7 +44,7 @@ _ROUNDING = 1e-9  # weights that are equal but for rounding must not move an edg
 @njit
 def bin_gaps(
     values: NDArray[np.float64],
-    index: NDArray[np.int64],
+    stop: NDArray[np.int64],
     correct: NDArray[np.float64],
     wrong: NDArray[np.float64],
     gap: NDArray[np.float64],
@@ -53,18 +53,19 @@ def bin_gaps(
 ) -> None:
     """Fill `gap`, `size` and `hits` (resamples, bins) with (1) from (resamples, groups).
 
-    `index` holds the bin of each group.
+    `stop` (bins,) holds the group after each bin.
     """
     for row in range(correct.shape[0]):
-        for b in range(gap.shape[1]):
-            gap[row, b], size[row, b], hits[row, b] = 0.0, 0.0, 0.0
-        for g in range(values.size):
-            right = correct[row, g]
-            n = right + wrong[row, g]
-            b = index[g]
-            size[row, b] += n
-            hits[row, b] += right
-            gap[row, b] += right - values[g] * n
+        g = 0
+        for b in range(stop.size):
+            n, right, stated = 0.0, 0.0, 0.0
+            while g < stop[b]:
+                here = correct[row, g] + wrong[row, g]
+                n += here
+                right += correct[row, g]
+                stated += values[g] * here
+                g += 1
+            gap[row, b], size[row, b], hits[row, b] = right - stated, n, right
 
 
 @njit

@@ -44,30 +44,48 @@ _NEGLIGIBLE = 36.0  # exponents beyond which a factor of (2) is left out
 @njit
 def node_sums(
     values: NDArray[np.float64],
-    spots: NDArray[np.int64],
-    shares: NDArray[np.float64],
+    beyond: NDArray[np.float64],
+    node: NDArray[np.int64],
+    stop: NDArray[np.int64],
     correct: NDArray[np.float64],
     wrong: NDArray[np.float64],
     nodes: NDArray[np.float64],
 ) -> None:
     """Fill `nodes` (resamples, M + 1) with residual sums over n, from tallies (resamples, groups).
 
-    A group has `shares` (groups, 4) of its residual at four nodes, its `spots`. NaN where a
-    resample holds no answer.
+    Groups in one cell between two nodes stand together: `node` and `stop` (cells,) are the node
+    before a cell and the group after it, `beyond` (groups,) how far into the cell a group lies.
+    NaN where a resample holds no answer.
     """
+    last = nodes.shape[1] - 1
+    padded = np.empty(last + 3)
     for row in range(correct.shape[0]):
-        nodes[row, :] = 0.0
-        n = 0.0
-        for g in range(values.size):
-            here = correct[row, g] + wrong[row, g]
-            if here == 0.0:
-                continue
-            n += here
-            residual = correct[row, g] - values[g] * here
-            for i in range(4):
-                nodes[row, spots[g, i]] += shares[g, i] * residual
-        for j in range(nodes.shape[1]):
-            nodes[row, j] = nodes[row, j] / n if n > 0.0 else np.nan
+        padded[:] = 0.0
+        n, g = 0.0, 0
+        for cell in range(node.size):
+            m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0  # moments of the residuals in the cell
+            while g < stop[cell]:
+                here = correct[row, g] + wrong[row, g]
+                n += here
+                r0 = correct[row, g] - values[g] * here
+                r1 = r0 * beyond[g]
+                r2 = r1 * beyond[g]
+                m0 += r0
+                m1 += r1
+                m2 += r2
+                m3 += r2 * beyond[g]
+                g += 1
+            # Cubic interpolation: the four polynomials, of the moments.
+            j = node[cell]
+            padded[j] += (3.0 * m2 - 2.0 * m1 - m3) / 6.0
+            padded[j + 1] += 0.5 * (m3 - 2.0 * m2 - m1) + m0
+            padded[j + 2] += 0.5 * (m2 - m3) + m1
+            padded[j + 3] += (m3 - m1) / 6.0
+        # Cosines are even at both ends: what lies beyond is folded back.
+        padded[2] += padded[0]
+        padded[last] += padded[last + 2]
+        for j in range(last + 1):
+            nodes[row, j] = padded[j + 1] / n if n > 0.0 else np.nan
 
 
 @njit

@@ -49,11 +49,12 @@ def outputs(metric: Metric, confidence, correct, **given) -> np.ndarray:
 
 def in_bins(confidence, correct, bins, norm: str) -> float:
     """An error of answers in given bins, by the kernels."""
-    bins = np.asarray(bins)
+    bins, order = np.asarray(bins), np.argsort(bins)
     size = (1, bins.max() + 1)
     gap, n, hits, out = np.empty(size), np.empty(size), np.empty(size), np.empty(1)
-    right = np.asarray(correct, dtype=float)[None]
-    kernels.bin_gaps(np.asarray(confidence), bins, right, 1.0 - right, gap, n, hits)
+    right = np.asarray(correct, dtype=float)[None, order]
+    stop = np.bincount(bins).cumsum()
+    kernels.bin_gaps(np.asarray(confidence)[order], stop, right, 1.0 - right, gap, n, hits)
     kernels.norms(gap, n, NORMS.index(norm), out)
     return float(out[0])
 
