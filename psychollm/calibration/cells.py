@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray
+from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich_variances
 from psychollm.calibration.metric import Metric
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import proportion_se, wilson
 from psychollm.estimates.reasons import Reason, first_reason
 
 Cases: TypeAlias = tuple[tuple[BoolArray, Reason], ...]
@@ -60,6 +60,11 @@ class Cells:
         """All answers."""
         return self.tp + self.fp + self.fn + self.tn
 
+    @property
+    def array(self) -> FloatArray:
+        """The cells as one array (4, ...)."""
+        return np.stack([self.tp, self.fp, self.fn, self.tn])
+
     def smoothed(self) -> "Cells":
         """Return the tables with half an answer added to each cell."""
         return Cells(self.tp + 0.5, self.fp + 0.5, self.fn + 0.5, self.tn + 0.5)
@@ -77,9 +82,11 @@ class CellStatistic:
     """
 
     name: str
-    value: Callable[[Cells], FloatArray]  # NaN where undefined
-    closed_form: Callable[[Cells, float], Bounds]  # at a level
+    value: Callable[[Cells], FloatArray]  # (...), NaN where undefined
+    gradient: Callable[[Cells], FloatArray]  # (4, ...) derivatives by the cells
+    closed_form: Callable[[Cells, float], Bounds]  # of independent answers, at a level
     method: str  # of the closed form
+    scale: Scale  # on which it varies symmetrically
     size: Callable[[Cells], FloatArray]  # answers that the value is a share of
     cases: Callable[[Cells], Cases]  # why it is undefined, or what qualifies it
 
@@ -102,47 +109,6 @@ class CellStatistic:
             level=level,
             labels=labels,
         )
-
-
-def share(
-    name: str,
-    part: Callable[[Cells], FloatArray],
-    whole: Callable[[Cells], FloatArray],
-    *reasons: Reason,
-) -> CellStatistic:
-    """Return a proportion with Wilson's interval; `reasons` say why its whole may be empty.
-
-    Examples
-    --------
-    >>> yes_rate = share("yes rate", lambda t: t.yes, lambda t: t.n)
-    >>> yes_rate.value(Cells(*np.array([[1.0], [1.0], [2.0], [0.0]])))
-    array([0.5])
-    """
-
-    def closed_form(cells: Cells, level: float) -> Bounds:
-        hits, n = part(cells), whole(cells)
-        return proportion_se(hits, n), wilson(hits, n, level=level)
-
-    return CellStatistic(
-        name=name,
-        value=lambda cells: ratio(part(cells), whole(cells)),
-        closed_form=closed_form,
-        method="Wilson",
-        size=whole,
-        cases=lambda cells: tuple((whole(cells) == 0, reason) for reason in reasons),
-    )
-
-
-def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """Return a fraction, NaN where its denominator is zero.
-
-    Examples
-    --------
-    >>> ratio(np.array([1.0, 0.0]), np.array([2.0, 0.0]))
-    array([0.5, nan])
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(whole > 0, part / whole, np.nan)
 
 
 def cells_of(
@@ -170,7 +136,8 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
 
     Examples
     --------
-    >>> metric = cell_metric([share("yes rate", lambda t: t.yes, lambda t: t.n)], yes_above=0.5)
+    >>> from psychollm.calibration.two_by_two import YES_RATE
+    >>> metric = cell_metric([YES_RATE], yes_above=0.5)
     >>> metric.compute(np.array([0.2, 0.9]), np.ones((1, 2)), np.zeros((1, 2)))
     array([[0.5]])
     """
@@ -182,10 +149,20 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
     def table(tally: Tally) -> Cells:
         return cells_of(tally.values, tally.correct[None], tally.wrong[None], yes_above=yes_above)
 
-    def analytic(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    def analytic(tally: Tally, values: FloatArray, level: float) -> Bounds:
         cells = table(tally)
         se, bounds = zip(*(each.closed_form(cells, level) for each in statistics), strict=True)
         return np.concatenate(se), np.concatenate(bounds)
+
+    def robust(tally: Tally, values: FloatArray, level: float) -> Bounds:
+        cells, yes = table(tally), tally.values > yes_above
+        gradients = [_by_group(each.gradient(cells)[:, 0], yes) for each in statistics]
+        variances, multiplier, clusters = sandwich_variances(tally, gradients, level)
+        bounds = [
+            interval_on(each.scale, value, variance, trials=clusters, multiplier=multiplier)
+            for each, value, variance in zip(statistics, values, variances, strict=True)
+        ]
+        return np.sqrt(variances), np.array(bounds)
 
     def flags(tally: Tally) -> tuple[Reason, ...]:
         cells = table(tally)
@@ -195,7 +172,14 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
         names=tuple(statistic.name for statistic in statistics),
         compute=compute,
         flags=flags,
-        interval="percentile",
         analytic=analytic,
         method=tuple(statistic.method for statistic in statistics),
+        robust=robust,
+        robust_method=tuple(f"sandwich, {statistic.scale}" for statistic in statistics),
     )
+
+
+def _by_group(gradient: FloatArray, yes: BoolArray) -> Gradient:
+    """Spread derivatives by the cells (4,) over the groups of a tally."""
+    tp, fp, fn, tn = gradient
+    return np.where(yes, tp, fn), np.where(yes, fp, tn)

@@ -13,22 +13,16 @@ of the score given correctness, and Kendall's tau-b; besides, average precision 
 answers from the top, of the wrong ones from the bottom; a group of tied answers enters whole) and
 the correlation of score and correctness.
 
-None of them changes when all answers are counted twice. Any such function of the numbers of
-answers has, to first order, the sampling variance
-
-.. math:: \sum_i \Big(\frac{\partial \theta}{\partial n_i}\Big)^2                       \quad (2)
-
-over single answers i; sums over clusters take their place where questions are clustered. For
-gamma this is the variance of Goodman and Kruskal. The area of independent answers has DeLong's
-variance instead, which differs from (2) by terms of order 1/n: with the placement
+None of them changes when all answers are counted twice, and all have derivatives by the numbers of
+answers, from which `psychollm.calibration.influence` makes standard errors and intervals; for
+gamma that is the standard error of Goodman and Kruskal. The area of independent answers, and d,
+have DeLong's variance instead, which differs by terms of order 1/n: with the placement
 :math:`V_i = (W_{<} + W_{=}/2) / W` of each correct answer among the wrong ones, and likewise of
 the wrong ones, it is :math:`s^2(V^+)/C + s^2(V^-)/W`.
 
-Intervals are symmetric on the scale of log odds (areas, average precision) or Fisher's z
-(coefficients), which is the same for A and d, so that they stay inside their bounds. At a value of
-0, 1 or -1 the estimated variance is zero; there the bound is Wilson's with min(C, W) trials, which
-is conservative because no score has a variance larger than A (1 - A) / min(C, W) (Birnbaum and
-Klose).
+At a value of 0, 1 or -1 the estimated variance is zero; there the bound is Wilson's with min(C, W)
+trials, which is conservative because no score has a variance larger than A (1 - A) / min(C, W)
+(Birnbaum and Klose).
 
 References
 ----------
@@ -50,10 +44,10 @@ Sociological Review, 27, 799-811.
 import numpy as np
 
 from psychollm._base.types import FloatArray
+from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich_variances
 from psychollm.calibration.metric import Metric
-from psychollm.calibration.sandwich import cluster_sums, spread_of_sum, student_multiplier
 from psychollm.calibration.tally import Tally
-from psychollm.estimates.proportions import normal_multiplier, wilson
+from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
 from psychollm.kernels.association import order_sums
 
@@ -67,10 +61,15 @@ NAMES = (
     "point-biserial correlation",
 )
 _ROUNDING = 1e-12
-_AREAS = np.array([True, False, False, False, True, True, False])
-
-# What one correct, and one wrong, answer at each score adds to a statistic: (groups,) each.
-_Gradient = tuple[FloatArray, FloatArray]
+_SCALES: tuple[Scale, ...] = (
+    "log odds",
+    "Fisher z",
+    "Fisher z",
+    "Fisher z",
+    "log odds",
+    "log odds",
+    "Fisher z",
+)
 
 
 def rank_statistics(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
@@ -120,7 +119,7 @@ def rank_statistics(values: FloatArray, correct: FloatArray, wrong: FloatArray) 
     return found
 
 
-def gradients(tally: Tally) -> list[_Gradient]:
+def gradients(tally: Tally) -> list[Gradient]:
     """Return the derivatives of the seven statistics by the numbers of answers.
 
     Examples
@@ -143,7 +142,7 @@ def gradients(tally: Tally) -> list[_Gradient]:
         return [area, gamma, somers, tau, precision, errors, _of_correlation(tally)]
 
 
-def _of_pairs(c: FloatArray, w: FloatArray, up: _Gradient, down: _Gradient) -> list[_Gradient]:
+def _of_pairs(c: FloatArray, w: FloatArray, up: Gradient, down: Gradient) -> list[Gradient]:
     """Return derivatives of the area, gamma, Somers' d and tau-b (1)."""
     all_c, all_w = c.sum(), w.sum()
     p, q, pairs = c @ up[0], c @ down[0], all_c * all_w
@@ -160,7 +159,7 @@ def _of_pairs(c: FloatArray, w: FloatArray, up: _Gradient, down: _Gradient) -> l
     return [(by_correct, by_wrong) for by_correct, by_wrong in found]
 
 
-def _of_precision(c: FloatArray, w: FloatArray) -> _Gradient:
+def _of_precision(c: FloatArray, w: FloatArray) -> Gradient:
     """Return derivatives of the average precision of what `c` counts, from the top."""
     total = c.sum()
     hits, given = np.cumsum(c[::-1])[::-1], np.cumsum((c + w)[::-1])[::-1]
@@ -171,7 +170,7 @@ def _of_precision(c: FloatArray, w: FloatArray) -> _Gradient:
     return by_correct, by_wrong
 
 
-def _of_correlation(tally: Tally) -> _Gradient:
+def _of_correlation(tally: Tally) -> Gradient:
     """Return derivatives of the correlation of score and correctness."""
     c, w, m = tally.correct, tally.wrong, tally.correct + tally.wrong
     n, rate = m.sum(), c.sum() / m.sum()
@@ -201,75 +200,43 @@ def delong_variance(correct: FloatArray, wrong: FloatArray) -> float:
     return float(variance)
 
 
-def logit_interval(
-    area: float, variance: float, n: float, *, multiplier: float, level: float
-) -> FloatArray:
-    """Return the interval of an area from its variance; Wilson's of `n` trials where that is zero.
-
-    Parameters
-    ----------
-    area, variance : float
-        Inside [0, 1], and of its estimate.
-    n : float
-        The smaller of the two classes.
-    multiplier : float
-        Quantile of the normal or t distribution.
-    level : float
-        Coverage of Wilson's interval.
-
-    Examples
-    --------
-    >>> logit_interval(0.8, 0.0025, 50.0, multiplier=1.96, level=0.95).round(3)
-    array([0.684, 0.881])
-    """
-    spread = area * (1.0 - area)
-    if np.isnan(area) or np.isnan(multiplier):
-        return np.full(2, np.nan)
-    if not variance > 1e-20 or spread <= 1e-15:
-        return wilson(area * n, n, level=level)
-    centre = np.log(area / (1.0 - area))
-    step = multiplier * np.sqrt(variance) / spread
-    return np.asarray(1.0 / (1.0 + np.exp(-(centre + np.array([-step, step])))))
-
-
-def _answers_gradient(tally: Tally, gradient: _Gradient) -> FloatArray:
-    """Return the derivative of a statistic by the weight of each answer (n,)."""
-    by_correct, by_wrong = gradient[0][tally.group], gradient[1][tally.group]
-    return np.asarray(tally.right * by_correct + (1.0 - tally.right) * by_wrong)
-
-
 def _closed_form(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Return standard errors (7,) and intervals (7, 2) of independent answers."""
-    c, w = tally.correct, tally.wrong
-    variance = np.array([float(c @ by_c**2 + w @ by_w**2) for by_c, by_w in gradients(tally)])
-    variance[0] = delong_variance(c, w)
-    variance[2] = 4.0 * variance[0]
-    return _bounded(tally, values, variance, normal_multiplier(level), level)
+    variances, multiplier, clusters = sandwich_variances(tally, gradients(tally), level)
+    variances[0] = delong_variance(tally.correct, tally.wrong)
+    variances[2] = 4.0 * variances[0]
+    multipliers = np.full(len(NAMES), multiplier)
+    multipliers[[0, 2]] = normal_multiplier(level)
+    return _bounded(tally, values, variances, multipliers, clusters)
 
 
 def _sandwich(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Return standard errors (7,) and intervals (7, 2) of weighted or clustered answers."""
-    scores = np.stack([_answers_gradient(tally, each) for each in gradients(tally)], axis=1)
-    sums = cluster_sums(tally, scores)
-    variance = np.array([spread_of_sum(column[:, None])[0, 0] for column in sums.T])
-    return _bounded(tally, values, variance, student_multiplier(level, len(sums)), level)
+    variances, multiplier, clusters = sandwich_variances(tally, gradients(tally), level)
+    multipliers = np.full(len(NAMES), multiplier)
+    return _bounded(tally, values, variances, multipliers, clusters)
 
 
 def _bounded(
-    tally: Tally, values: FloatArray, variance: FloatArray, multiplier: float, level: float
+    tally: Tally,
+    values: FloatArray,
+    variances: FloatArray,
+    multipliers: FloatArray,
+    clusters: int,
 ) -> tuple[FloatArray, FloatArray]:
-    n = float(min(tally.correct.sum(), tally.wrong.sum()))
-    bounds = np.full((len(NAMES), 2), np.nan)
-    for i, is_area in enumerate(_AREAS):
-        # Fisher's z of a coefficient r is half the log odds of (1 + r) / 2.
-        area = values[i] if is_area else 0.5 + 0.5 * values[i]
-        scaled = variance[i] if is_area else 0.25 * variance[i]
-        found = logit_interval(area, scaled, n, multiplier=multiplier, level=level)
-        bounds[i] = found if is_area else 2.0 * found - 1.0
+    trials = float(min(tally.correct.sum(), tally.wrong.sum(), clusters))
+    bounds = np.array(
+        [
+            interval_on(scale, value, variance, trials=trials, multiplier=multiplier)
+            for scale, value, variance, multiplier in zip(
+                _SCALES, values, variances, multipliers, strict=True
+            )
+        ]
+    )
     if tally.values.size == 1:
         # A constant score has an area of one half whatever is correct.
         bounds[0], bounds[2] = 0.5, 0.0
-    return np.sqrt(variance), bounds
+    return np.sqrt(variances), bounds
 
 
 def _flags(tally: Tally) -> tuple[Reason, ...]:
@@ -293,14 +260,11 @@ RANKING = Metric(
     flags=_flags,
     analytic=_closed_form,
     method=(
-        "DeLong, logit",
+        "DeLong, log odds",
         "Goodman-Kruskal, Fisher z",
         "DeLong, Fisher z",
-        "delta, Fisher z",
-        "delta, logit",
-        "delta, logit",
-        "delta, Fisher z",
+        *(f"delta, {scale}" for scale in _SCALES[3:]),
     ),
     robust=_sandwich,
-    robust_method="sandwich",
+    robust_method=tuple(f"sandwich, {scale}" for scale in _SCALES),
 )

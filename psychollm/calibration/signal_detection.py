@@ -34,10 +34,10 @@ from scipy.special import ndtri
 
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.calibration.cells import Bounds, Cases, Cells, CellStatistic, cell_metric, ratio
+from psychollm.calibration.cells import Bounds, Cases, Cells, CellStatistic, cell_metric
 from psychollm.calibration.metric import estimate_all
 from psychollm.calibration.stated import stated_answers
-from psychollm.calibration.two_by_two import FALSE_ALARM_RATE, RECALL, one_class
+from psychollm.calibration.two_by_two import FALSE_ALARM_RATE, RECALL, one_class, ratio
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
@@ -143,7 +143,12 @@ def _rates(t: Cells) -> tuple[FloatArray, FloatArray]:
     return hits, alarms
 
 
-def _d_prime(t: Cells) -> FloatArray:
+def _density(rate: FloatArray) -> FloatArray:
+    """Return the normal density at z of a rate."""
+    return np.asarray(np.exp(-0.5 * ndtri(rate) ** 2) / np.sqrt(2.0 * np.pi), dtype=np.float64)
+
+
+def _sensitivity(t: Cells) -> FloatArray:
     hits, alarms = _rates(t)
     return np.asarray(ndtri(hits) - ndtri(alarms), dtype=np.float64)
 
@@ -153,16 +158,38 @@ def _criterion(t: Cells) -> FloatArray:
     return np.asarray(-0.5 * (ndtri(hits) + ndtri(alarms)), dtype=np.float64)
 
 
-def _d_prime_error(t: Cells) -> FloatArray:
+def _gradients(t: Cells) -> tuple[FloatArray, FloatArray]:
+    """Return derivatives (4, tables) of z(H) and of z(F) by the cells."""
+    hits, alarms = _rates(t)
+    zero = np.zeros_like(t.tp)
+    to_hits = 1.0 / ((t.correct + 1.0) * _density(hits))
+    to_alarms = 1.0 / ((t.wrong + 1.0) * _density(alarms))
+    return (
+        np.stack([(1.0 - hits) * to_hits, zero, -hits * to_hits, zero]),
+        np.stack([zero, (1.0 - alarms) * to_alarms, zero, -alarms * to_alarms]),
+    )
+
+
+def _sensitivity_gradient(t: Cells) -> FloatArray:
+    hits, alarms = _gradients(t)
+    return hits - alarms
+
+
+def _criterion_gradient(t: Cells) -> FloatArray:
+    hits, alarms = _gradients(t)
+    return -0.5 * (hits + alarms)
+
+
+def _error(t: Cells) -> FloatArray:
     """Return the square root of (2)."""
     hits, alarms = (
-        ratio(rate * (1.0 - rate), n * np.exp(-(ndtri(rate) ** 2)) / (2.0 * np.pi))
+        ratio(rate * (1.0 - rate), n * _density(rate) ** 2)
         for rate, n in zip(_rates(t), (t.correct, t.wrong), strict=True)
     )
-    return np.asarray(np.sqrt(hits + alarms), dtype=np.float64)
+    return np.sqrt(hits + alarms)
 
 
-def _wald(value: FloatArray, se: FloatArray, level: float) -> Bounds:
+def _around(value: FloatArray, se: FloatArray, level: float) -> Bounds:
     step = normal_multiplier(level) * se
     return se, np.stack([value - step, value + step], axis=-1)
 
@@ -174,17 +201,21 @@ def _cases(t: Cells) -> Cases:
 
 D_PRIME = CellStatistic(
     name="type-2 d'",
-    value=_d_prime,
-    closed_form=lambda t, level: _wald(_d_prime(t), _d_prime_error(t), level),
+    value=_sensitivity,
+    gradient=_sensitivity_gradient,
+    closed_form=lambda t, level: _around(_sensitivity(t), _error(t), level),
     method="Gourevitch-Galanter",
+    scale="real",
     size=lambda t: t.n,
     cases=_cases,
 )
 CRITERION = CellStatistic(
     name="type-2 c",
     value=_criterion,
-    closed_form=lambda t, level: _wald(_criterion(t), 0.5 * _d_prime_error(t), level),
+    gradient=_criterion_gradient,
+    closed_form=lambda t, level: _around(_criterion(t), 0.5 * _error(t), level),
     method="Gourevitch-Galanter",
+    scale="real",
     size=lambda t: t.n,
     cases=_cases,
 )

@@ -3,13 +3,13 @@ r"""Sums over resampled tallies from which every measure of order between two cl
 With C correct and W wrong answers at the g-th smallest confidence, and :math:`C_{<g}, W_{<g}` of
 them below it, the pairs of one correct and one wrong answer are
 
-.. math:: P = \sum_g C_g W_{<g}, \qquad Q = \sum_g W_g C_{<g}, \qquad T = \sum_g C_g W_g:     \quad (1)
+.. math:: P = \sum_g C_g W_{<g}, \qquad Q = \sum_g W_g C_{<g}, \qquad T = \sum_g C_g W_g: \quad (1)
 
 in order, against it, and tied. Average precision of the correct answers, ranked from the most
 confident, and of the wrong ones, ranked from the least confident, is
 
 .. math:: \frac1C \sum_g C_g \frac{C_{\ge g}}{n_{\ge g}}, \qquad
-          \frac1W \sum_g W_g \frac{W_{\le g}}{n_{\le g}}.                                     \quad (2)
+          \frac1W \sum_g W_g \frac{W_{\le g}}{n_{\le g}}.                                 \quad (2)
 
 One pass from both ends gives all of these in time linear in the number of groups.
 """

@@ -1,0 +1,218 @@
+r"""Areas under risk-coverage curves: exact under ties, with derivatives and intervals.
+
+With the groups of tied answers ordered from the highest score, N answers and E errors before a
+group of m answers with w errors, and s = w/m, its part of n AURC is
+
+.. math:: f = (E - N s)\,(H_{N+m} - H_N) + w                                            \quad (1)
+
+(`psychollm.kernels.selective`). An answer more in an earlier group raises N, an error more E and
+N, and one in the group itself m and w; with the trigamma function :math:`\psi_1`, the derivative
+of harmonic numbers,
+
+.. math:: \frac{\partial f}{\partial E} = H_{N+m} - H_N, \qquad
+          \frac{\partial f}{\partial N} = -s (H_{N+m} - H_N)
+              + (E - N s) \left(\psi_1(N+m+1) - \psi_1(N+1)\right),                     \quad (2)
+
+.. math:: \frac{\partial f}{\partial w} = 1 - \frac{N}{m} (H_{N+m} - H_N), \qquad
+          \frac{\partial f}{\partial m} = \frac{N w}{m^2} (H_{N+m} - H_N)
+              + (E - N s)\, \psi_1(N+m+1).                                              \quad (3)
+
+AURC and AUGRC have intervals on log odds, the excesses on logs. Where an order is without fault,
+the bound of its excess is twice Wilson's upper bound of the share of pairs in disorder, in units
+of the excess of a random order; without errors, AURC is bounded as the error rate is.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import polygamma, psi
+
+from psychollm._base.types import FloatArray
+from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich_variances
+from psychollm.calibration.metric import Metric
+from psychollm.calibration.tally import Tally
+from psychollm.estimates.proportions import wilson
+from psychollm.estimates.reasons import Reason
+from psychollm.kernels.selective import selective_sums
+
+NAMES = ("AURC", "E-AURC", "normalised AURC", "AUGRC", "E-AUGRC")
+_SCALES: tuple[Scale, ...] = ("log odds", "log", "log", "log odds", "log")
+
+_TABLE = 65_536  # harmonic numbers that are looked up; larger ones are computed
+_ROUNDING = 1e-12
+
+
+def selective_areas(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+    """Return the five areas of tallies.
+
+    Parameters
+    ----------
+    values : ndarray (groups,)
+        Distinct scores, increasing.
+    correct, wrong : ndarray (resamples, groups)
+        Answers at each of them.
+
+    Returns
+    -------
+    ndarray (resamples, 5)
+        In the order of `NAMES`; NaN where undefined.
+
+    Examples
+    --------
+    >>> correct, wrong = np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]])
+    >>> selective_areas(np.array([0.1, 0.9]), correct, wrong)
+    array([[0.25, 0.  , 0.  , 0.25, 0.  ]])
+    """
+    sums = np.empty((correct.shape[0], 4))
+    selective_sums(correct, wrong, _harmonic_numbers(), sums)
+    risks, joint, n, errors = sums.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        best, best_joint = _best(n, errors)
+        aurc, augrc = risks / n, joint / n**2
+        # Sums of fractions may miss the best order by a rounding error.
+        excess = np.maximum(aurc - best, 0.0)
+        several = (errors > 0.0) & (errors < n)
+        normalised = np.where(several, excess / (errors / n - best), np.nan)
+        excess_joint = np.maximum(augrc - best_joint, 0.0)
+    return np.stack([aurc, excess, normalised, augrc, excess_joint], axis=1)
+
+
+def _best(n: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """AURC and AUGRC of the best order."""
+    harmonic = psi(n + 1.0) - psi(n - errors + 1.0)
+    return (errors - (n - errors) * harmonic) / n, 0.5 * errors * (errors + 1.0) / n**2
+
+
+def gradients(tally: Tally) -> list[Gradient]:
+    """Return the derivatives of the five areas by the numbers of answers.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> from psychollm.calibration.tally import tallies
+    >>> tally = tallies(stated_answers([0.1, 0.9, 0.5], [0, 1, 1]))[0]
+    >>> gradients(tally)[3][1].round(4)
+    array([0.0926, 0.1481, 0.2593])
+    """
+    n, errors = (tally.correct + tally.wrong).sum(), tally.wrong.sum()
+    aurc, joint = _of_aurc(tally, n), _of_augrc(tally, n)
+    best, best_joint = _of_best(n, errors)
+    excess = aurc[0] - best[0], aurc[1] - best[1]
+    room = errors / n - _best(n, errors)[0]
+    by_room = -errors / n**2 - best[0], (1.0 - errors / n) / n - best[1]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = _values(tally)[1] / room
+        normalised = tuple(
+            (own - share * by) / room for own, by in zip(excess, by_room, strict=True)
+        )
+    above = joint[0] - best_joint[0], joint[1] - best_joint[1]
+    return [aurc, excess, (normalised[0], normalised[1]), joint, above]
+
+
+def _values(tally: Tally) -> FloatArray:
+    areas = selective_areas(tally.values, tally.correct[None], tally.wrong[None])
+    return np.asarray(areas[0])
+
+
+def _after(parts: FloatArray) -> FloatArray:
+    """Return sums over the groups that follow, from the highest score downwards."""
+    return np.asarray(np.cumsum(parts) - parts)
+
+
+def _of_aurc(tally: Tally, n: float) -> Gradient:
+    """Return the derivatives of AURC by (2) and (3), groups in order of increasing score."""
+    w, m = tally.wrong, tally.correct + tally.wrong
+    given, errors = m[::-1].cumsum()[::-1] - m, w[::-1].cumsum()[::-1] - w
+    s = w / m
+    rise = psi(given + m + 1.0) - psi(given + 1.0)
+    bent, bent_before = polygamma(1, given + m + 1.0), polygamma(1, given + 1.0)
+    by_given = -s * rise + (errors - given * s) * (bent - bent_before)
+    by_wrong = 1.0 - given / m * rise
+    by_size = given * w / m**2 * rise + (errors - given * s) * bent
+    mean = float(((errors - given * s) * rise + w).sum()) / n**2
+    correct = (_after(by_given) + by_size) / n - mean
+    return correct, correct + (_after(rise) + by_wrong) / n
+
+
+def _of_augrc(tally: Tally, n: float) -> Gradient:
+    """Return the derivatives of AUGRC, whose groups add m E + w (m + 1) / 2."""
+    w, m = tally.wrong, tally.correct + tally.wrong
+    errors = w[::-1].cumsum()[::-1] - w
+    mean = 2.0 * float((errors * m + 0.5 * w * (m + 1.0)).sum()) / n**3
+    correct = (errors + 0.5 * w) / n**2 - mean
+    return correct, correct + (_after(m) + 0.5 * (m + 1.0)) / n**2
+
+
+def _of_best(n: float, errors: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the derivatives of AURC and AUGRC of the best order."""
+    right = n - errors
+    rise = float(psi(n + 1.0) - psi(right + 1.0))
+    bent, bent_right = float(polygamma(1, n + 1.0)), float(polygamma(1, right + 1.0))
+    mean = (errors - right * rise) / n**2
+    joint = 0.5 * errors * (errors + 1.0) / n**2
+    return (
+        ((-rise - right * (bent - bent_right)) / n - mean, (1.0 - right * bent) / n - mean),
+        (-2.0 * joint / n, (errors + 0.5) / n**2 - 2.0 * joint / n),
+    )
+
+
+def _closed_form(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return standard errors (5,) and intervals (5, 2)."""
+    variances, multiplier, clusters = sandwich_variances(tally, gradients(tally), level)
+    n, errors = (tally.correct + tally.wrong).sum(), tally.wrong.sum()
+    bounds = np.array(
+        [
+            interval_on(scale, value, variance, trials=clusters, multiplier=multiplier)
+            for scale, value, variance in zip(_SCALES, values, variances, strict=True)
+        ]
+    )
+    if 0.0 < errors < n and values[1] < _ROUNDING and clusters > 1:
+        disorder = wilson(0.0, min(errors, n - errors, clusters), level=level)[1]
+        room = errors / n - _best(n, errors)[0]
+        random = np.array([room, 1.0, 0.5 * errors * (n - errors) / n**2])
+        bounds[[1, 2, 4]] = np.stack([np.zeros(3), 2.0 * disorder * random], axis=1)
+    return np.sqrt(variances), bounds
+
+
+@lru_cache(maxsize=1)
+def _harmonic_numbers() -> FloatArray:
+    table = np.asarray(psi(np.arange(1.0, _TABLE + 1.0)) + np.euler_gamma, dtype=np.float64)
+    table[0] = 0.0
+    table.flags.writeable = False
+    return table
+
+
+def class_flag(tally: Tally) -> Reason:
+    """Return whether a model is never or always correct.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> from psychollm.calibration.tally import tallies
+    >>> class_flag(tallies(stated_answers([0.1, 0.9], [1, 1]))[0]).name
+    'NO_WRONG'
+    """
+    right = float(tally.right.sum())
+    if right <= 0.0:
+        return Reason.NO_CORRECT
+    return Reason.NO_WRONG if right >= tally.n else Reason.NONE
+
+
+def _flags(tally: Tally) -> tuple[Reason, ...]:
+    flag = class_flag(tally)
+    if not flag and tally.values.size == 1:
+        flag = Reason.CONSTANT
+    if not flag and _values(tally)[1] < _ROUNDING:
+        flag = Reason.PERFECT
+    return (flag,) * len(NAMES)
+
+
+SELECTIVE = Metric(
+    names=NAMES,
+    compute=selective_areas,
+    flags=_flags,
+    analytic=_closed_form,
+    method=tuple(f"delta, {scale}" for scale in _SCALES),
+    robust=_closed_form,
+    robust_method=tuple(f"sandwich, {scale}" for scale in _SCALES),
+)
