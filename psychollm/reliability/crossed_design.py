@@ -1,0 +1,261 @@
+r"""Balanced crossed designs: mean squares, what they expect, and how far they can be trusted.
+
+Every model answers every item in every run. The score is a sum of effects of all subsets e of the
+facets {model, item, run} (or {model, item}), whose variances :math:`\sigma_e^2` are the
+components; the effect of all facets together holds the residual. With :math:`n_f` levels of facet
+f the mean square of e has the expectation
+
+.. math:: E[MS_e] = \sum_{g \supseteq e} \Bigl(\prod_{f \notin g} n_f\Bigr) \sigma_g^2.  \quad (1)
+
+Sums of squares come from the scores of each level of one facet, say of each model, projected on
+the strata of the others. With :math:`z_{pA}` the projection of model p on stratum A (its mean, its
+item profile, ...), scaled so that squares add up, over P models
+
+.. math:: SS_A = \tfrac1P \bigl\lVert \textstyle\sum_p z_{pA} \bigr\rVert^2, \qquad
+          SS_{\text{model} \times A} = \sum_p \lVert z_{pA} \rVert^2 - SS_A,             \quad (2)
+
+which makes resamples of models, and leaving one out, a matter of weighted sums.
+
+References
+----------
+Cornfield, J., & Tukey, J. W. (1956). Average values of mean squares in factorials. Annals of
+Mathematical Statistics, 27, 907-949.
+
+Brennan, R. L. (2001). Generalizability theory. Springer.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypeAlias
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, FloatArray
+
+Effect: TypeAlias = frozenset[str]
+
+FACETS = ("model", "item", "run")
+
+
+def effects_of(facets: Sequence[str]) -> tuple[Effect, ...]:
+    """Return all effects, single facets first, the residual last.
+
+    Examples
+    --------
+    >>> [effect_name(effect, 3) for effect in effects_of(FACETS)]
+    ['model', 'item', 'run', 'model:item', 'model:run', 'item:run', 'residual']
+    """
+    sizes = range(1, len(facets) + 1)
+    return tuple(frozenset(chosen) for size in sizes for chosen in combinations(facets, size))
+
+
+def effect_name(effect: Effect, n_facets: int) -> str:
+    """Return the name of an effect in tables.
+
+    Examples
+    --------
+    >>> effect_name(frozenset({"run", "model"}), 3)
+    'model:run'
+    """
+    if len(effect) == n_facets:
+        return "residual"
+    return ":".join(facet for facet in FACETS if facet in effect)
+
+
+@dataclass(frozen=True, slots=True)
+class CrossedDesign:
+    """Facets of a balanced design and their numbers of levels.
+
+    Examples
+    --------
+    >>> design = CrossedDesign((10, 20))
+    >>> design.names, design.degrees_of_freedom
+    (('model', 'item', 'residual'), array([  9.,  19., 171.]))
+    >>> design.expectation
+    array([[20.,  0.,  1.],
+           [ 0., 10.,  1.],
+           [ 0.,  0.,  1.]])
+    """
+
+    levels: tuple[int, ...]  # models, items and, with three facets, runs
+
+    @property
+    def facets(self) -> tuple[str, ...]:
+        """Names of the facets."""
+        return FACETS[: len(self.levels)]
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """All effects, the residual last."""
+        return effects_of(self.facets)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the effects."""
+        return tuple(effect_name(effect, len(self.levels)) for effect in self.effects)
+
+    def cells(self, facets: Effect) -> float:
+        """Product of the levels of some facets."""
+        return float(
+            np.prod(
+                [n for name, n in zip(self.facets, self.levels, strict=True) if name in facets]
+            )
+        )
+
+    @property
+    def degrees_of_freedom(self) -> FloatArray:
+        """Degrees of freedom of the mean squares (effects,)."""
+        less = dict(zip(self.facets, self.levels, strict=True))
+        return np.array(
+            [np.prod([less[facet] - 1.0 for facet in effect]) for effect in self.effects]
+        )
+
+    @property
+    def expectation(self) -> FloatArray:
+        """Matrix of (1): expected mean squares are this times the components."""
+        everything = frozenset(self.facets)
+        return np.array(
+            [
+                [self.cells(everything - g) if e <= g else 0.0 for g in self.effects]
+                for e in self.effects
+            ]
+        )
+
+    def components(self, mean_squares: FloatArray) -> FloatArray:
+        """Return the components (..., effects) that mean squares estimate without bias."""
+        return np.asarray(np.linalg.solve(self.expectation, mean_squares[..., None])[..., 0])
+
+    def counted(self, present: BoolArray) -> "CellCounts":
+        """Return how many levels each effect has, and cells each level, with missing cells."""
+        levels, cells = [], []
+        for effect in self.effects:
+            others = tuple(i for i, facet in enumerate(self.facets) if facet not in effect)
+            occupied = present.sum(axis=others)
+            occupied = occupied[occupied > 0]
+            levels.append(float(occupied.size))
+            cells.append(float(occupied.size / (1.0 / occupied).sum()))
+        return CellCounts(self, np.array(levels), np.array(cells))
+
+
+@dataclass(frozen=True, slots=True)
+class CellCounts:
+    """Levels of each effect that occur, and their cells: what missing cells leave of a design.
+
+    Examples
+    --------
+    >>> counts = CrossedDesign((2, 3)).counted(np.array([[1, 1, 1], [1, 1, 0]], dtype=bool))
+    >>> counts.levels, counts.cells, counts.degrees_of_freedom
+    (array([2., 3., 5.]), array([2.4, 1.5, 1. ]), array([1., 2., 1.]))
+    """
+
+    design: CrossedDesign
+    levels: FloatArray  # (effects,)
+    cells: FloatArray  # (effects,) per level, harmonic mean
+
+    @property
+    def expectation(self) -> FloatArray:
+        """Matrix of (1) for a design with as many cells per level."""
+        effects = self.design.effects
+        return np.array(
+            [
+                [n if e <= g else 0.0 for g, n in zip(effects, self.cells, strict=True)]
+                for e in effects
+            ]
+        )
+
+    @property
+    def degrees_of_freedom(self) -> FloatArray:
+        """Levels less those of the effects within, at least 1 (effects,)."""
+        effects, found = self.design.effects, np.zeros(self.levels.size)
+        for place, effect in enumerate(effects):
+            within = sum(found[i] for i in range(place) if effects[i] < effect)
+            found[place] = max(1.0, self.levels[place] - 1.0 - within)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Profiles:
+    """The scores of each level of one facet, projected on the strata of the others (2).
+
+    Examples
+    --------
+    >>> profiles = Profiles.of(np.array([[1.0, 2.0], [3.0, 6.0]]))
+    >>> profiles.sums_of_squares(np.ones((1, 2)))
+    array([[9., 4., 1.]])
+    """
+
+    parts: tuple[FloatArray, ...]  # per stratum (levels, contrasts)
+    order: tuple[int, ...]  # the place of each sum of squares among the design's effects
+
+    @classmethod
+    def of(cls, scores: FloatArray, facet: int = 0) -> "Profiles":
+        """Return the profiles of the levels of one facet.
+
+        Parameters
+        ----------
+        scores : ndarray (models, items) or (models, items, runs)
+            Complete.
+        facet : int
+            Whose levels are resampled or left out: the axis.
+        """
+        facets = FACETS[: scores.ndim]
+        others = [f for f in facets if f != facets[facet]]
+        rest = np.moveaxis(scores - scores.mean(), facet, 0)
+        strata = _strata(rest)
+        effects = effects_of(facets)
+        own = frozenset({facets[facet]})
+        inner = [frozenset(), *effects_of(others)]
+        places = [effects.index(a | own) for a in inner]
+        places += [effects.index(a) for a in inner[1:]]
+        return cls(tuple(_compact(part) for part in strata), tuple(places))
+
+    @property
+    def n(self) -> int:
+        """Levels of the facet."""
+        return int(self.parts[0].shape[0])
+
+    def sums_of_squares(self, counts: FloatArray) -> FloatArray:
+        """Return all sums of squares (2) in resamples of levels (resamples, effects)."""
+        n = counts.sum(axis=1)
+        total = np.stack([counts @ (part**2).sum(axis=1) for part in self.parts], axis=1)
+        shared = np.stack([((counts @ part) ** 2).sum(axis=1) / n for part in self.parts], axis=1)
+        return self._placed(total - shared, shared)
+
+    def left_out(self) -> FloatArray:
+        """Return all sums of squares with one level left out at a time (levels, effects)."""
+        own = np.stack([(part**2).sum(axis=1) for part in self.parts], axis=1)
+        shared = [((part.sum(axis=0) - part) ** 2).sum(axis=1) for part in self.parts]
+        common = np.stack(shared, axis=1) / (self.n - 1.0)
+        return self._placed(own.sum(axis=0) - own - common, common)
+
+    def _placed(self, within: FloatArray, shared: FloatArray) -> FloatArray:
+        found = np.concatenate([within, shared[:, 1:]], axis=1)
+        placed = np.empty_like(found)
+        placed[:, list(self.order)] = np.maximum(found, 0.0)
+        return placed
+
+
+def _strata(rest: FloatArray) -> list[FloatArray]:
+    """Return projections (levels, contrasts) on the strata of the other facets, scaled for (2)."""
+    n = rest.shape[0]
+    if rest.ndim == 2:
+        mean = rest.mean(axis=1, keepdims=True)
+        return [np.sqrt(rest.shape[1]) * mean, rest - mean]
+    mean = rest.mean(axis=(1, 2), keepdims=True)
+    first, second = (rest.mean(axis=other, keepdims=True) - mean for other in (2, 1))
+    scaled = (
+        np.sqrt(rest.shape[1] * rest.shape[2]) * mean,
+        np.sqrt(rest.shape[2]) * first,
+        np.sqrt(rest.shape[1]) * second,
+        rest - mean - first - second,
+    )
+    return [part.reshape(n, -1) for part in scaled]
+
+
+def _compact(part: FloatArray) -> FloatArray:
+    """Return as few contrasts as there are levels, with the same inner products."""
+    if part.shape[1] <= part.shape[0]:
+        return part
+    values, vectors = np.linalg.eigh(part @ part.T)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

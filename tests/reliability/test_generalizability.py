@@ -1,0 +1,365 @@
+"""Variance components and decision studies: lme4, slow twins, coverage, degenerate input."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from psychollm._base.errors import ConvergenceWarning, OptionError, ShapeError
+from psychollm.estimates.reasons import Reason
+from psychollm.reliability.crossed_design import CrossedDesign, Profiles
+from psychollm.reliability.decision_study import decision_study
+from psychollm.reliability.generalizability import generalizability
+from psychollm.reliability.incomplete_design import incomplete_likelihood
+from psychollm.reliability.reml import balanced_likelihood, maximise
+from psychollm.reliability.repeated_scores import RepeatedScores
+from tests.oracles import generalizability_slow as slow
+
+CASES = ["gtheory_a", "gtheory_b"]
+LME4 = {
+    "model": "person",
+    "item": "item",
+    "run": "run",
+    "model:item": "person:item",
+    "model:run": "person:run",
+    "item:run": "item:run",
+    "residual": "Residual",
+}
+EMS = dict(zip(LME4, ("p", "i", "r", "pi", "pr", "ir", "pir_e"), strict=True))
+SHAPES = st.tuples(st.integers(2, 4), st.integers(2, 5), st.integers(2, 3))
+
+
+def golden_case(golden, case):
+    folder = golden / "metacognition"
+    frame = pd.read_csv(folder / f"{case}.csv")
+    scores = RepeatedScores.from_long(frame, model="person", question="item")
+    return scores, json.loads((folder / f"{case}.expected.json").read_text())["blocks"][0]
+
+
+def study_of(scores, **options):
+    return generalizability(scores, n_bootstrap=options.pop("n_bootstrap", 20), rng=0, **options)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_golden_components(golden, case):
+    scores, block = golden_case(golden, case)
+    values, tol = block["values"], block["tol"]
+    ems, reml = study_of(scores), study_of(scores, estimation="reml")
+    assert (ems.estimation, reml.estimation) == ("ems", "reml")
+    for place, name in enumerate(ems.components.labels):
+        assert ems.components.value[place] == pytest.approx(
+            values["anova_ems"][EMS[name]], abs=tol
+        )
+        wanted = values["lme4_reml"][LME4[name]]
+        assert reml.components.value[place] == pytest.approx(wanted, abs=tol)
+        key = "Residuals" if name == "residual" else LME4[name]
+        wanted = values["mean_squares"][key]
+        assert ems.mean_squares[place] == pytest.approx(wanted, abs=1e-9)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_golden_decision_studies(golden, case):
+    scores, block = golden_case(golden, case)
+    study = study_of(scores)
+    for wanted in block["values"]["dstudy_from_ems_truncated0"]:
+        found = decision_study(study, n_items=wanted["n_items"], n_runs=wanted["n_runs"])
+        for name, estimate in {
+            "Erho2": found.generalizability,
+            "Phi": found.dependability,
+            "rel_error_var": found.relative_error,
+            "abs_error_var": found.absolute_error,
+        }.items():
+            assert estimate.value[0] == pytest.approx(wanted[name], abs=block["tol"]), name
+
+
+def negative_case():
+    """Scores whose mean squares ask for three negative components."""
+    rng = np.random.default_rng(1)
+    model, item = rng.normal(size=(6, 1, 1)), 0.5 * rng.normal(size=(1, 5, 1))
+    return (model + item + 0.8 * rng.normal(size=(6, 5, 3))).round(1)
+
+
+def test_negative_components_as_in_lme4():
+    """lme4 1.1-31, tolerance 1e-12 for the optimiser; it stops about 1e-5 from the maximum."""
+    scores = negative_case()
+    lme4 = [0.63578897, 0.09262495, 0.0, 0.0, 0.03218020, 0.0, 0.48398685]
+    fit = study_of(scores, estimation="reml")
+    np.testing.assert_allclose(fit.components.value, lme4, atol=1e-5)
+    assert fit.components.flags[2] is Reason.AT_BOUND
+    raw = study_of(scores)
+    assert (raw.components.value < 0).sum() == 3
+    assert raw.components.flags[3] is Reason.NEGATIVE_COMPONENT
+    assert raw.share.min() == 0.0
+    scores[0, 0, 0] = scores[4, 1, 2] = np.nan
+    scores[2, 3, :] = scores[5, :, 1] = np.nan
+    lme4 = [0.63627797, 0.10250053, 0.0, 0.0, 0.03990147, 0.0, 0.51465116]
+    fit = study_of(scores)
+    assert fit.estimation == "reml"
+    np.testing.assert_allclose(fit.components.value, lme4, atol=3e-5)
+    assert np.isnan(fit.mean_squares).all()
+
+
+@given(SHAPES, st.integers(0, 10_000))
+@settings(max_examples=25)
+def test_mean_squares_are_those_of_the_slow_twin(shape, seed):
+    scores = np.random.default_rng(seed).normal(size=shape)
+    study = study_of(scores)
+    np.testing.assert_allclose(study.mean_squares, slow.mean_squares(scores), atol=1e-12)
+    np.testing.assert_allclose(study.components.value, slow.components(scores), atol=1e-12)
+    flat = study_of(scores[:, :, 0])
+    np.testing.assert_allclose(flat.components.value, slow.components(scores[:, :, 0]), atol=1e-12)
+
+
+@given(SHAPES, st.integers(0, 10_000))
+@settings(max_examples=15)
+def test_likelihood_is_that_of_the_slow_twin(shape, seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=shape)
+    scores[rng.uniform(size=shape) < 0.2] = np.nan
+    scores[0, 0, 0] = 1.0
+    variances = rng.uniform(0.1, 1, (2, 7))
+    variances[1, rng.integers(0, 6)] = 0.0
+    likelihood = incomplete_likelihood(scores)
+    found = [likelihood(v).deviance for v in variances]
+    wanted = [slow.deviance(scores, v) for v in variances]
+    assert found[0] - found[1] == pytest.approx(wanted[0] - wanted[1], abs=1e-9)
+
+
+@pytest.mark.parametrize("shape", [(4, 6, 3), (7, 4, 2), (3, 2, 5), (5, 4)])
+def test_derivatives(shape):
+    """Central differences of step 1e-5 are good to about 1e-8."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=shape)
+    scores[rng.uniform(size=shape) < 0.2] = np.nan
+    m = 2 ** len(shape) - 1
+    at = rng.uniform(0.2, 1, m)
+    likelihood = incomplete_likelihood(scores)
+    for k, step in enumerate(1e-5 * np.eye(m)):
+        slope = (likelihood(at + step).deviance - likelihood(at - step).deviance) / 2e-5
+        assert likelihood(at).score[k] == pytest.approx(-0.5 * slope, abs=1e-6)
+    # The expected information is the mean square of the score over data with these variances.
+    inverse = np.linalg.inv(slow.covariance(scores, at)[0])
+    parts = [slow.covariance(scores, row)[0] for row in np.eye(m)]
+    p = inverse - inverse.sum(1)[:, None] * inverse.sum(0) / inverse.sum()
+    wanted = [[0.5 * np.trace(p @ a @ p @ b) for b in parts] for a in parts]
+    np.testing.assert_allclose(likelihood(at).information, wanted, rtol=1e-9)
+
+
+@given(SHAPES, st.integers(0, 10_000))
+@settings(max_examples=20)
+def test_the_two_likelihoods_agree_on_complete_data(shape, seed):
+    scores = np.random.default_rng(seed).normal(size=shape)
+    design = CrossedDesign(shape)
+    squares = Profiles.of(scores).sums_of_squares(np.ones((1, shape[0])))[0]
+    squares /= design.degrees_of_freedom
+    at = np.random.default_rng(seed + 1).uniform(0.1, 1, 7)
+    one, two = balanced_likelihood(design, squares)(at), incomplete_likelihood(scores)(at)
+    np.testing.assert_allclose(one.score, two.score, atol=1e-9)
+    np.testing.assert_allclose(one.information, two.information, rtol=1e-9, atol=1e-12)
+    fits = [
+        maximise(likelihood, np.ones(7))
+        for likelihood in (balanced_likelihood(design, squares), incomplete_likelihood(scores))
+    ]
+    assert all(fit.convergence.converged for fit in fits)
+    np.testing.assert_allclose(fits[0].components, fits[1].components, atol=1e-5)
+
+
+@given(SHAPES, st.integers(0, 10_000))
+@settings(max_examples=20)
+def test_reml_is_the_mean_squares_where_none_is_negative(shape, seed):
+    rng = np.random.default_rng(seed)
+    scores = 3 * rng.normal(size=(shape[0], 1, 1)) + 3 * rng.normal(size=(1, shape[1], 1))
+    scores = scores + rng.normal(size=shape)
+    raw, fit = study_of(scores), study_of(scores, estimation="reml")
+    if (raw.components.value > 0).all():
+        np.testing.assert_allclose(fit.components.value, raw.components.value, rtol=1e-6)
+    else:
+        assert (fit.components.value >= 0).all()
+
+
+def test_a_resample_counts_as_the_scores_it_repeats():
+    rng = np.random.default_rng(2)
+    scores = rng.normal(size=(5, 4, 3))
+    counts = np.array([2.0, 0.0, 1.0, 1.0, 1.0])
+    drawn = np.repeat(scores, counts.astype(int), axis=0)
+    found = Profiles.of(scores).sums_of_squares(counts[None])[0]
+    np.testing.assert_allclose(found, Profiles.of(drawn).sums_of_squares(np.ones((1, 5)))[0])
+    for axis in range(3):
+        left_out = Profiles.of(scores, axis).left_out()
+        for level in range(scores.shape[axis]):
+            rest = np.delete(scores, level, axis=axis)
+            wanted = Profiles.of(rest).sums_of_squares(np.ones((1, rest.shape[0])))[0]
+            np.testing.assert_allclose(left_out[level], wanted, atol=1e-12)
+
+
+def test_bootstrap_of_models_is_unbiased():
+    """Means of 20,000 draws; their standard errors are below 1 % of the residual variance."""
+    rng = np.random.default_rng(3)
+    scores = rng.normal(size=(8, 1, 1)) + rng.normal(size=(8, 6, 3))
+    study = study_of(scores, interval="bootstrap", n_bootstrap=20_000)
+    np.testing.assert_allclose(
+        study.components.draws.mean(axis=0), study.components.value, atol=0.02
+    )
+    scores[0, 0, 0] = np.nan
+    refitted = study_of(scores, interval="bootstrap", n_bootstrap=30)
+    assert np.isfinite(refitted.components.interval).all()
+    again = study_of(scores, interval="bootstrap", n_bootstrap=30, n_jobs=2)
+    np.testing.assert_array_equal(again.components.draws, refitted.components.draws)
+
+
+def test_decision_study_of_the_slow_twin():
+    scores = np.random.default_rng(4).normal(size=(6, 5, 3)) + np.arange(6)[:, None, None]
+    study = study_of(scores)
+    found = decision_study(study, n_items=[1, 7], n_runs=[2, 4])
+    for place, (n_items, n_runs) in enumerate(found.generalizability.labels):
+        wanted = slow.decision(study.components.value, n_items, n_runs)
+        values = [
+            found.generalizability.value[place],
+            found.dependability.value[place],
+            found.relative_error.value[place],
+            found.absolute_error.value[place],
+        ]
+        np.testing.assert_allclose(values, wanted, rtol=1e-12)
+
+
+def test_two_facets_give_alpha_and_its_exact_interval():
+    """E rho^2 of models x items is alpha; 1 - alpha is a ratio of mean squares (Feldt)."""
+    from scipy import stats
+
+    rng = np.random.default_rng(5)
+    scores = rng.normal(size=(30, 1)) + rng.normal(size=(30, 8))
+    found = decision_study(study_of(scores, n_bootstrap=200_000)).generalizability
+    variances = scores.var(axis=0, ddof=1).sum() / scores.sum(axis=1).var(ddof=1)
+    alpha = 8 / 7 * (1 - variances)
+    assert found.value[0] == pytest.approx(alpha, rel=1e-12)
+    # Degrees of freedom of the residual fall a little below 203: its scores are tested for that.
+    feldt = 1 - (1 - alpha) * stats.f.ppf([0.975, 0.025], 29, 203)
+    np.testing.assert_allclose(found.interval[0], feldt, atol=0.005)
+
+
+def test_fixed_items_belong_to_what_is_measured():
+    scores = np.random.default_rng(6).normal(size=(8, 6, 3)) + np.arange(8.0)[:, None, None]
+    study = study_of(scores)
+    p, _, r, pi, pr, ir, e = np.maximum(study.components.value, 0)
+    found = decision_study(study, fixed="item")
+    assert found.universe_variance.value[0] == pytest.approx(p + pi / 6)
+    assert found.relative_error.value[0] == pytest.approx(pr / 3 + e / 18)
+    assert found.absolute_error.value[0] == pytest.approx(pr / 3 + e / 18 + r / 3 + ir / 18)
+    same_runs = decision_study(study, fixed="run")
+    assert same_runs.universe_variance.value[0] == pytest.approx(p + pr / 3)
+    more = decision_study(study, n_items=[6, 12, 24])
+    assert (np.diff(more.generalizability.value) > 0).all()
+    assert more.to_frame().shape == (3, 11)
+
+
+@given(st.integers(0, 10_000))
+@settings(max_examples=20)
+def test_order_units_and_doubling(seed):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(5, 6, 3))
+    study = study_of(scores)
+    mixed = scores[rng.permutation(5)][:, rng.permutation(6)]
+    np.testing.assert_allclose(
+        study_of(mixed).components.value, study.components.value, atol=1e-12
+    )
+    other = study_of(7.0 - 10.0 * scores).components.value
+    np.testing.assert_allclose(other, 100.0 * study.components.value, atol=1e-10)
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_coverage_of_reliability(binary):
+    """400 data sets: 0.925 to 0.98 are about 2.5 standard errors about 0.95."""
+    rng = np.random.default_rng(7)
+    parts = np.array([0.5, 0.5, 0.8])  # models, items, residual of the latent score
+    hits = 0
+    true = 0.25 / (0.25 + 0.64 / 40)
+    if binary:
+        large = _scores(np.random.default_rng(8), parts, (1500, 1500)) > 0
+        p, _, e = slow_components_of_large(large.astype(float))
+        true = p / (p + e / 40)
+    for _ in range(400):
+        scores = _scores(rng, parts, (20, 40))
+        scores = (scores > 0).astype(float) if binary else scores
+        found = decision_study(generalizability(scores, n_bootstrap=400, rng=rng))
+        low, high = found.generalizability.interval[0]
+        hits += low <= true <= high
+    assert 0.925 <= hits / 400 <= 0.98
+
+
+def _scores(rng, parts, shape):
+    model, item = rng.normal(size=(shape[0], 1)), rng.normal(size=(1, shape[1]))
+    return parts[0] * model + parts[1] * item + parts[2] * rng.normal(size=shape)
+
+
+def slow_components_of_large(scores):
+    """Mean squares of a large table without loops over cells."""
+    n, k = scores.shape
+    rows, columns, mean = scores.mean(1), scores.mean(0), scores.mean()
+    residual = scores - rows[:, None] - columns + mean
+    squares = [k * rows.var(ddof=1), n * columns.var(ddof=1)]
+    squares.append((residual**2).sum() / ((n - 1) * (k - 1)))
+    return np.linalg.solve(slow.expected_mean_squares((n, k)), squares)
+
+
+def test_every_degenerate_design():
+    few = study_of([[1.0, 2.0, 3.0]])
+    assert few.components.flags == (Reason.TOO_FEW,) * 3
+    flat = study_of(np.ones((3, 4, 2)))
+    assert flat.components.flags == (Reason.ALL_TIED,) * 7
+    for study in (few, flat):
+        found = decision_study(study)
+        assert np.isnan(found.dependability.value).all()
+        assert np.isnan(found.dependability.interval).all()
+        assert found.dependability.flags[0] is study.components.flags[0]
+    empty = study_of(np.full((2, 3), np.nan))
+    assert np.isnan(empty.components.value).all()
+    single = study_of(np.random.default_rng(0).normal(size=(4, 5, 1)))
+    assert single.facets == ("model", "item")
+    holed = np.random.default_rng(0).normal(size=(5, 5))
+    holed[2], holed[:, 3] = np.nan, np.nan
+    assert study_of(holed).levels == (4, 4)
+    assert study_of(holed).estimation == "ems"
+
+
+def test_no_difference_between_models():
+    scores = np.array([[1.0, 2.0, 3.0], [2.0, 3.0, 1.0], [3.0, 1.0, 2.0]])
+    study = study_of(scores)
+    found = decision_study(study)
+    assert study.components.value[0] < 0
+    assert found.generalizability.value[0] == 0.0
+    assert found.generalizability.flags == (Reason.NEGATIVE_COMPONENT,)
+
+
+def test_scores_without_a_residual():
+    scores = np.arange(4.0)[:, None] + np.arange(3.0) ** 2
+    study = study_of(scores)
+    assert study.components.value[2] == pytest.approx(0.0, abs=1e-25)
+    assert decision_study(study).generalizability.value[0] == pytest.approx(1.0)
+    with pytest.warns(ConvergenceWarning, match="restricted maximum likelihood"):
+        fit = study_of(scores, estimation="reml")
+    assert fit.components.flags == (Reason.NOT_CONVERGED,) * 3
+
+
+def test_bad_input():
+    scores = np.random.default_rng(0).normal(size=(3, 4))
+    study = study_of(scores)
+    with pytest.raises(OptionError, match="needs a study with several runs"):
+        decision_study(study, n_runs=3)
+    with pytest.raises(OptionError, match="needs a study with several runs"):
+        decision_study(study, fixed="run")
+    with pytest.raises(OptionError, match="n_items=0"):
+        decision_study(study, n_items=[5, 0])
+    with pytest.raises(OptionError, match="n_items is empty"):
+        decision_study(study, n_items=[])
+    with pytest.raises(OptionError, match="'reml'"):
+        generalizability(scores, estimation="ml")
+    with pytest.raises(OptionError, match="'pivotal'"):
+        generalizability(scores, interval="wald")
+    scores[0, 0] = np.nan
+    with pytest.raises(OptionError, match="needs complete scores"):
+        generalizability(scores, estimation="ems")
+    with pytest.raises(ShapeError, match="4 dimension"):
+        generalizability(np.zeros((2, 2, 2, 2)))
