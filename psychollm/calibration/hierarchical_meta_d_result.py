@@ -1,6 +1,6 @@
 """The hierarchical M-ratio as estimates: the group's, every model's, and how far to trust them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -140,7 +140,7 @@ def _group_estimates(
         "spread": ("SD of log M-ratios", sigma),
         "group_m_ratio": ("M-ratio of the group", np.exp(mu)),
     }
-    return {
+    found = {
         field: posterior_estimate(
             name,
             draws,
@@ -152,6 +152,10 @@ def _group_estimates(
         )
         for field, (name, draws) in named.items()
     }
+    # The M-ratio at the mean of the logarithms, not the mean of M-ratios at all means.
+    typical = np.exp(found["log_m_ratio"].value)
+    found["group_m_ratio"] = replace(found["group_m_ratio"], value=typical)
+    return found
 
 
 def _model_estimates(
