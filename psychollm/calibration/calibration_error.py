@@ -8,8 +8,9 @@ import numpy as np
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.calibration.error_interval import inverted
+from psychollm.calibration.error_interval import confidence_points
 from psychollm.calibration.metric import Drawn, Metric, draw
+from psychollm.calibration.ranking import midranks
 from psychollm.calibration.stated import StatedAnswers
 from psychollm.calibration.under_calibration import under_calibration
 from psychollm.estimates.estimate import Estimate
@@ -86,8 +87,8 @@ def assembled(
 ) -> tuple[Drawn, dict[str, Any]]:
     """Draw resamples of a calibration error and calibrated data sets, and fill the fields above.
 
-    Resamples of `debiased` and `corrected` are those of the error moved to the value of each: the
-    bias of resamples is another one than that of the sample.
+    Resamples of `debiased` are those of the error moved to its value, since their bias is another
+    one than that of the sample; those of `corrected` are points of its confidence distribution.
 
     Parameters
     ----------
@@ -119,20 +120,27 @@ def assembled(
         "expected": expected,
         "p_value": p_value,
         "debiased": _moved(value, f"debiased {value.name}", value.value - expected.value),
-        "corrected": _moved(value, f"corrected {value.name}", _corrected(metric, drawn)),
+        "corrected": _corrected(metric, drawn, value),
     }
     return drawn, parts
 
 
-def _corrected(metric: Metric, drawn: Drawn) -> FloatArray:
-    """Return the corrected error of each model (models,)."""
+def _corrected(metric: Metric, drawn: Drawn, value: Estimate) -> Estimate:
+    """Return the corrected error of each model, with draws from its confidence distribution."""
     columns, outputs = drawn.columns(metric), len(metric.names)
-    own, draws = drawn.value[:, columns], drawn.draws[:, :, columns]
-    found = np.full(len(own), np.nan)
-    for row in np.flatnonzero(np.isfinite(own[:, 0])):
-        error, family = float(own[row, 0]), draws[:, row, outputs:]
-        found[row] = inverted(error, own[row, outputs:], family, drawn.level)[1]
-    return found
+    found, draws = np.full(value.value.size, np.nan), np.full(value.draws.shape, np.nan)
+    for row in np.flatnonzero(value.defined):
+        scale = drawn.value[row, columns][outputs:]
+        family = drawn.draws[:, row, columns][:, outputs:]
+        known = np.isfinite(value.draws[:, row])
+        shares = (midranks(value.draws[known, row]) - 0.5) / max(known.sum(), 1)
+        error = float(value.value[row])
+        points = confidence_points(error, scale, family, np.append(shares, 0.5))
+        found[row], draws[known, row] = points[-1], points[:-1]
+    several = np.isfinite(value.se)
+    se = np.full(found.size, np.nan)
+    se[several] = np.nanstd(draws[:, several], axis=0, ddof=1)
+    return replace(value, name=f"corrected {value.name}", value=found, se=se, _draws=draws)
 
 
 def _moved(found: Estimate, name: str, value: FloatArray) -> Estimate:

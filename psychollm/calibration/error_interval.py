@@ -24,6 +24,11 @@ zero, and a sample without any gap would prove calibration. The upper bound is t
 below that of a sample with the mean error of calibrated ones (1): no sample shows more than its
 noise lets it (compare the power-constrained limits of Cowan et al.).
 
+For comparisons, resamples of the corrected error are needed that vary as it does. They are points
+of its confidence distribution, the errors under which a share u of samples is larger than this
+one, with u the rank of the resample's own error: their percentiles are the interval, and two
+models are high or low in the same resamples as their errors are.
+
 The direction c is estimated, and with it how noise spreads over bins with and without a gap; that
 is why coverage is close to the nominal one and not exact.
 
@@ -98,18 +103,46 @@ def inverted(value: float, scale: FloatArray, draws: FloatArray, level: float) -
     >>> inverted(0.1, scale, np.abs(scale + noise), 0.95).round(2)
     array([0.08, 0.1 , 0.12])
     """
-    known = draws[np.isfinite(draws).all(axis=1)]
-    if not np.isfinite(value) or len(known) < 2:
-        return np.full(3, np.nan)
-    if not scale[-1] > 0.0:  # no gap and no noise, in any resample: zero is certain
-        return np.zeros(3)
     tail = 0.5 * (1.0 - level)
-    low, middle, high = np.quantile(known, [tail, 0.5, 1.0 - tail], axis=0)
-    at_least = max(value, float(known[:, 0].mean()))
-    lower = _first_reaching(scale, high, value)
-    upper = _last_below(scale, low, at_least)
-    corrected = min(max(_last_below(scale, middle, value), lower), upper)
-    return np.minimum([lower, corrected, upper], 1.0)  # no gap is larger
+    return confidence_points(value, scale, draws, np.array([tail, 0.5, 1.0 - tail]))
+
+
+def confidence_points(
+    value: float, scale: FloatArray, draws: FloatArray, shares: FloatArray
+) -> FloatArray:
+    """Return the errors under which given shares of samples have a larger error than this one.
+
+    Parameters
+    ----------
+    value, scale, draws
+        As in `inverted`.
+    shares : ndarray (n,)
+        One half gives the corrected error, small and large shares give bounds.
+
+    Returns
+    -------
+    ndarray (n,)
+        Not decreasing in the shares; NaN without a value or without draws.
+
+    Examples
+    --------
+    >>> scale = np.array([0.0, 0.1])
+    >>> draws = np.array([[0.01, 0.1], [0.02, 0.12], [0.03, 0.14]])
+    >>> confidence_points(0.07, scale, draws, np.array([0.0, 0.5, 1.0])).round(3)
+    array([0.036, 0.05 , 0.067])
+    """
+    ordered = np.sort(draws[np.isfinite(draws).all(axis=1)], axis=0)
+    if not np.isfinite(value) or len(ordered) < 2:
+        return np.full(shares.size, np.nan)
+    if not scale[-1] > 0.0:  # no gap and no noise, in any resample: zero is certain
+        return np.zeros(shares.size)
+    place = (1.0 - shares) * (len(ordered) - 1)
+    before = np.minimum(place.astype(np.int64), len(ordered) - 2)
+    beyond = (place - before)[:, None]
+    curves = (1.0 - beyond) * ordered[before] + beyond * ordered[before + 1]
+    at_least = max(value, float(ordered[:, 0].mean()))
+    found = _last_below(scale, curves, np.where(shares > 0.5, at_least, value))
+    return np.minimum(found, 1.0)  # no gap is larger
 
 
 def family_bounds(outputs: int, value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
@@ -127,23 +160,17 @@ def family_bounds(outputs: int, value: FloatArray, draws: FloatArray, level: flo
     return np.tile([lower, upper], (outputs, 1))
 
 
-def _first_reaching(x: FloatArray, y: FloatArray, level: float) -> float:
-    """Return the smallest x at which y reaches a level; beyond the grid y rises as x does."""
-    reached = np.flatnonzero(y >= level)
-    if not reached.size:
-        return float(x[-1] + level - y[-1])
-    i = int(reached[0])
-    return _between(x, y, i - 1, level) if i else float(x[0])
+def _last_below(x: FloatArray, curves: FloatArray, level: FloatArray) -> FloatArray:
+    """Return for each curve (n, points) over x the largest x at which it does not exceed a level.
 
-
-def _last_below(x: FloatArray, y: FloatArray, level: float) -> float:
-    """Return the largest x at which y does not exceed a level."""
-    below = np.flatnonzero(y <= level)
-    if not below.size:
-        return float(x[0])
-    i = int(below[-1])
-    return _between(x, y, i, level) if i + 1 < x.size else float(x[-1] + level - y[-1])
-
-
-def _between(x: FloatArray, y: FloatArray, i: int, level: float) -> float:
-    return float(x[i] + (x[i + 1] - x[i]) * (level - y[i]) / (y[i + 1] - y[i]))
+    Beyond the last point a curve rises as x does.
+    """
+    below = curves <= level[:, None]
+    last = x.size - 1
+    here = last - np.argmax(below[:, ::-1], axis=1)
+    after = np.minimum(here + 1, last)
+    row = np.arange(len(curves))
+    rest = level - curves[row, here]
+    rise = np.where(here < last, curves[row, after] - curves[row, here], 1.0)
+    step = np.where(here < last, x[after] - x[here], 1.0)
+    return np.where(below.any(axis=1), x[here] + step * rest / rise, 0.0)

@@ -312,6 +312,25 @@ def test_differences_are_those_of_corrected_errors() -> None:
     assert gap.value == pytest.approx(np.diff(found.corrected.value)[0])
     assert gap.interval[0] < gap.value < gap.interval[1]
     assert gap.p_value < 0.05
+    assert gap.se < found.corrected.se.sum()
+
+
+def test_draws_of_the_corrected_error_are_its_confidence_distribution() -> None:
+    for seed, slope in ((1, 1.0), (2, 3.0)):
+        confidence, correct = simulated(200, seed, 9, slope)
+        found = calibration_error(confidence, correct, **(QUICK | {"n_bootstrap": 500})).corrected
+        middle, *bounds = np.quantile(found.draws[:, 0], [0.5, 0.025, 0.975])
+        assert found.value[0] == pytest.approx(middle, abs=1e-3)
+        assert found.interval[0] == pytest.approx(bounds, abs=4e-3)
+
+
+def test_two_calibrated_models_do_not_differ() -> None:
+    rng = np.random.default_rng(8)
+    confidence = np.round(rng.beta(4, 2, (40, 200)), 1)
+    correct = (rng.random(confidence.shape) < confidence).astype(float)
+    found = calibration_error(confidence, correct, **(QUICK | {"n_bootstrap": 200})).corrected
+    apart = [found.difference(2 * i, 2 * i + 1).p_value < 0.05 for i in range(20)]
+    assert sum(apart) <= 3  # more in one of 60 runs of a test that holds its level
 
 
 def test_table_gives_the_error() -> None:
