@@ -114,7 +114,7 @@ def cluster_codes(clusters: Any, questions: Labels) -> IntArray:
     >>> cluster_codes(["b", "a", "b"], ("q1", "q2", "q3"))
     array([0, 1, 0])
     """
-    labels = _in_order(clusters, questions, "clusters")
+    labels = in_order(clusters, questions, "clusters")
     found = labels.tolist() if hasattr(labels, "tolist") else list(labels)
     if len(found) != len(questions):
         msg = f"clusters holds {len(found)} labels for {len(questions)} questions: pass one each"
@@ -142,7 +142,7 @@ def question_weights(weights: Any, questions: Labels) -> FloatArray:
     """
     if weights is None:
         return np.ones(len(questions))
-    return check_weights(_in_order(weights, questions, "weights"), len(questions))
+    return check_weights(in_order(weights, questions, "weights"), len(questions))
 
 
 def two_dimensional(data: Any) -> Any:
@@ -160,8 +160,20 @@ def two_dimensional(data: Any) -> Any:
     return [data] if flat else data
 
 
-def _in_order(values: Any, questions: Labels, argument: str) -> Any:
-    """Put a Series whose index holds the questions in their order."""
+def in_order(values: Any, questions: Labels, argument: str) -> Any:
+    """Put a Series whose index holds the questions in their order; leave anything else alone.
+
+    Raises
+    ------
+    LabelError
+        If the index names a question twice.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> in_order(pd.Series([1, 2], index=["b", "a"]), ("a", "b"), "weights")
+    array([2, 1])
+    """
     if not hasattr(values, "reindex") or set(values.index) != set(questions):
         return values
     if not values.index.is_unique:

@@ -52,6 +52,7 @@ class Reason(StrEnum):
     NEVER_ABSTAINS = "never abstains"
     NOTHING_ATTEMPTED = "no question was attempted"
     NO_GRADES = "attempted questions without a grade"
+    UNJUDGED = "answers not judged to abstain or not are left out"
     UNREACHABLE = "no coverage has a risk this low"
     ONE_SAMPLE = "one sample per question"
     NO_VARIANCE = "the total score does not vary"
