@@ -91,9 +91,12 @@ def meta_d(
     Notes
     -----
     Standard errors and intervals come from the observed information, with the uncertainty of d'
-    and c carried through (delta method); with clusters or weights from the bootstrap. At 200 to
-    1,000 trials they cover as they should; a single M-ratio is wide all the same: about ±0.5 with
-    200 trials, ±0.25 with 1,000. Differences between models are paired by the resamples.
+    and c carried through (delta method); with clusters or weights from the bootstrap. In
+    simulations with 50 to 1,000 trials, d' from 0.7 to 2 and M-ratios from 0.5 to 1.2, the 95 %
+    intervals of d', meta-d', M-ratio and M-diff cover 93 to 97 %; those of log M-ratio and meta-c
+    92 to 100 %, 94 to 99 % from 400 trials on. They are wide all the same: with d' = 1.2 the
+    M-ratio is known to within 0.5 from 200 trials, 0.23 from 1,000. Differences between models
+    are paired by the resamples.
 
     Examples
     --------

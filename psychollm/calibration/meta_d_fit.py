@@ -180,7 +180,8 @@ def fit_counts(
     >>> fit_counts(below_chance).reasons()[2]
     (<Reason.LOW_SENSITIVITY: "d' is too low for a ratio to d'">,)
     """
-    given = np.ascontiguousarray(tables)
+    # A copy: for an array that may not be written to the kernel would be compiled again.
+    given = np.array(tables, dtype=np.float64, order="C")
     n, n_ratings = given.shape[0], given.shape[-1]
     added = 0.5 / n_ratings if padding else 0.0
     raw, criteria = np.empty((n, kernel.COLUMNS)), np.empty((n, 2, n_ratings - 1))
