@@ -99,8 +99,8 @@ class CalibrationPanel(Result):
         Examples
         --------
         >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["brier"], rng=0)
-        >>> panel.table(digits=2).iloc[0].tolist()
-        ['0.05 [0.01, 0.09]']
+        >>> panel.table(digits=1).iloc[0].tolist()
+        ['0.0 [0.0, 0.1]']
         """
         import pandas as pd
 
@@ -160,8 +160,8 @@ def calibration_panel(
     Examples
     --------
     >>> panel = calibration_panel([0.9, 0.2, 0.7, 0.4], [1, 0, 1, 1], n_bootstrap=50, rng=0)
-    >>> panel["accuracy"].value, panel["mean_confidence"].value
-    (array([0.75]), array([0.55]))
+    >>> panel["accuracy"].value, panel["overconfidence"].value.round(3)
+    (array([0.75]), array([-0.2]))
     """
     wanted = _wanted(metrics)
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
