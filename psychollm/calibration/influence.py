@@ -118,3 +118,42 @@ def _inside_unit(
         return np.asarray(1.0 / (1.0 + (1.0 - value) / value * np.exp(-step)))
     trials = spread / variance if inside else trials
     return wilson(value * trials, trials, level=float(1.0 - 2.0 * ndtr(-multiplier)))
+
+
+def wilson_from_draws(
+    value: FloatArray, draws: FloatArray, trials: FloatArray, *, level: float
+) -> FloatArray:
+    """Return Wilson's intervals with as many trials as would vary like the draws.
+
+    Percentiles of the draws of a rate near 0 or 1 are too short, and of no length where the
+    sample holds no exception; these are not.
+
+    Parameters
+    ----------
+    value : ndarray (points,)
+        Rates in the sample.
+    draws : ndarray (resamples, points)
+        In the resamples.
+    trials : ndarray (points,)
+        Where the rate is 0 or 1, or does not vary.
+    level : float
+        Coverage.
+
+    Returns
+    -------
+    ndarray (points, 2)
+
+    Examples
+    --------
+    >>> draws = np.array([[0.1, 0.0], [0.3, 0.0]])
+    >>> wilson_from_draws(np.array([0.2, 0.0]), draws, np.full(2, 10.0), level=0.95).round(2)
+    array([[0.05, 0.55],
+           [0.  , 0.28]])
+    """
+    defined = np.isfinite(draws).sum(axis=0) > 1
+    variance = np.zeros(value.shape)
+    variance[defined] = np.nanvar(draws[:, defined], axis=0, ddof=1)
+    spread = value * (1.0 - value)
+    inside = (spread > 0.0) & (variance > _ZERO)
+    trials = np.where(inside, spread / np.where(inside, variance, 1.0), trials)
+    return wilson(value * trials, trials, level=level)

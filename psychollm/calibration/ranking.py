@@ -15,6 +15,7 @@ from psychollm.calibration.rank_statistics import NAMES, RANKING
 from psychollm.calibration.stated import (
     StatedAnswers,
     cluster_codes,
+    in_order,
     question_weights,
     two_dimensional,
 )
@@ -186,8 +187,17 @@ def scored_answers(
     )
 
 
-def aligned_scores(scores: Any, correctness: Responses) -> FloatArray:
+def aligned_scores(scores: Any, correctness: Responses, *, argument: str = "scores") -> FloatArray:
     """Return scores as floats (models, questions) in the order of `correctness`.
+
+    Parameters
+    ----------
+    scores : Responses, DataFrame, DataArray, Series or array_like
+        One number per model and question, or one per question.
+    correctness : Responses
+        Whose order they are put in.
+    argument : str
+        What errors call the scores.
 
     Raises
     ------
@@ -206,22 +216,28 @@ def aligned_scores(scores: Any, correctness: Responses) -> FloatArray:
     shape = correctness.codes.shape
     if isinstance(scores, Responses):
         return correctness.align(scores).values
-    if hasattr(scores, "iloc") or hasattr(scores, "dims"):
-        table = as_table(scores, argument="scores")
+    scores = in_order(scores, correctness.questions, argument) if _is_series(scores) else scores
+    if not _is_series(scores) and (hasattr(scores, "iloc") or hasattr(scores, "dims")):
+        table = as_table(scores, argument=argument)
         rows = reorder("model", table.models, like=correctness.models)
         columns = reorder("question", table.questions, like=correctness.questions)
-        values = numbers(table, argument="scores")
+        values = numbers(table, argument=argument)
         values = values if rows is None else values[rows]
         return values if columns is None else values[:, columns]
     given = np.shape(scores)
     if given not in {shape, shape[1:]}:
         msg = (
-            f"scores has shape {given}, but correctness has {shape[0]} models x {shape[1]} "
+            f"{argument} has shape {given}, but there are {shape[0]} models x {shape[1]} "
             f"questions: pass {shape} or one score per question, {shape[1:]}"
         )
         raise ShapeError(msg)
-    values = numbers(as_table(two_dimensional(scores), argument="scores"), argument="scores")
+    rows_of = np.asarray(scores)[None, :] if len(given) == 1 else scores
+    values = numbers(as_table(rows_of, argument=argument), argument=argument)
     return np.array(np.broadcast_to(values, shape))
+
+
+def _is_series(scores: Any) -> bool:
+    return hasattr(scores, "reindex") and getattr(scores, "ndim", 2) == 1
 
 
 def midranks(values: FloatArray) -> FloatArray:

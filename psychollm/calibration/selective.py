@@ -48,12 +48,12 @@ from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.influence import wilson_from_draws
 from psychollm.calibration.metric import Metric, estimate_all
 from psychollm.calibration.ranking import scored_answers
 from psychollm.calibration.selective_areas import SELECTIVE, class_flag
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels.selective import coverages_at_risks, risks_at_coverages
@@ -277,7 +277,7 @@ def risk_at_coverage_metric(coverages: Sequence[float], *, ties: Ties = "random"
         compute=compute,
         flags=lambda tally: (class_flag(tally),) * wanted.size,
         carried=wanted.size,
-        bounds=_by_wilson,
+        bounds=_bounds,
         method="Wilson with the bootstrap variance",
     )
 
@@ -310,14 +310,9 @@ def coverage_at_risk_metric(risks: Sequence[float], *, ties: Ties = "random") ->
     )
 
 
-def _by_wilson(own: FloatArray, draws: FloatArray, level: float) -> FloatArray:
-    """Return Wilson's intervals (points, 2) with as many trials as would vary like the draws."""
-    risk, given = own[: own.size // 2], own[own.size // 2 :]
-    variance = np.nanvar(draws[:, : risk.size], axis=0, ddof=1)
-    spread = risk * (1.0 - risk)
-    inside = (spread > 0.0) & (variance > 1e-20)
-    trials = np.where(inside, spread / np.where(inside, variance, 1.0), given)
-    return wilson(risk * trials, trials, level=level)
+def _bounds(own: FloatArray, draws: FloatArray, level: float) -> FloatArray:
+    risk, given = np.split(own, 2)
+    return wilson_from_draws(risk, draws[:, : risk.size], given, level=level)
 
 
 def _check_share(name: str, value: float) -> float:
