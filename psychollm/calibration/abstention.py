@@ -35,6 +35,7 @@ from psychollm.calibration.stated import (
     two_dimensional,
 )
 from psychollm.calibration.two_by_two import AGREEMENT, PHI, PRECISION, share, weighted_fraction
+from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, as_responses
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
