@@ -25,11 +25,13 @@ model were calibrated (:math:`E_0`), a p-value, and estimates that take the nois
   `psychollm.calibration.error_interval`. It is right for good and for bad calibration, and its
   interval is that of the error in the population, for the same bins.
 
-Coverage of the 95 % interval of the ECE, in 1,000 data sets each, is between 93 and 97 % at 200
-and 1,000 questions, and between 90 and 97 % at 50; for calibrated models it is above 95 %, since
-there only the lower bound can miss. RMSCE and MCE at 50 questions are covered by 97 to 100 %. The
-population value of ACE and MCE counts bins however rare; the interval is about those that the
-sample has met.
+Coverage of the 95 % interval, simulated for calibrated, mildly (0.06) and strongly (0.30)
+miscalibrated models with continuous, eleven or two different confidences: ECE 92 to 98 % with 200
+and 1,000 questions, 90 to 97 % with 50, where strong miscalibration has the lowest figures, as all
+bootstraps of so few answers; for a calibrated model only the lower bound can miss. RMSCE with 50
+questions, and MCE, are covered by 96 to 100 %. Percentiles of the bootstrap cover a calibrated
+ECE never. The population value of ACE and MCE counts bins however rare; the interval is about
+those that the sample has met.
 
 References
 ----------

@@ -27,6 +27,13 @@ class CalibrationError(Result):
     The intervals of `value`, `debiased` and `corrected` are the same: they are about the error in
     the population, and may lie below `value`, which is biased upward. To compare models use
     ``corrected.difference``: the noise in two errors cancels only where they are equal.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.binned import calibration_error
+    >>> found = calibration_error([0.9] * 8 + [0.4] * 4, [1] * 6 + [0] * 5 + [1], rng=0)
+    >>> isinstance(found, CalibrationError), found.summary()[:47]
+    (True, '0: ECE 0.150; a calibrated model would show 0.1')
     """
 
     value: Estimate  # the error of the sample

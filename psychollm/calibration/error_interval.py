@@ -67,19 +67,21 @@ def scales(value: float, noise: float) -> FloatArray:
 
 
 def short(tally: Tally) -> float:
-    r"""Return by how much the noise of resamples falls short: :math:`\sqrt{G / (G - 1)}`.
+    r"""Return by how much the noise of resamples falls short: :math:`\sqrt{G / (G - 3)}`.
 
-    G is the number of answers, or of clusters, that were resampled.
+    G is the number of answers, or of clusters, that were resampled. Their variance is that of the
+    sample, short of the population's by (G - 1) / G, and it is estimated: a t distribution with
+    G - 1 degrees of freedom has the variance (G - 1) / (G - 3).
 
     Examples
     --------
     >>> from psychollm.calibration.stated import stated_answers
     >>> from psychollm.calibration.tally import tallies
-    >>> round(short(tallies(stated_answers([0.5, 0.5, 0.9], [0, 1, 1]))[0]) ** 2, 3)
-    1.5
+    >>> round(short(tallies(stated_answers([0.5] * 50, [0, 1] * 25))[0]), 3)
+    1.031
     """
     units = tally.n if tally.cluster is None else np.unique(tally.cluster).size
-    return float(np.sqrt(units / (units - 1.0))) if units > 1 else 1.0
+    return float(np.sqrt(1.0 + 3.0 / max(units - 3.0, 1.0)))
 
 
 def inverted(value: float, scale: FloatArray, draws: FloatArray, level: float) -> FloatArray:
