@@ -76,7 +76,7 @@ class Reason(StrEnum):
     PAIRWISE = "some cells are missing: each covariance rests on the rows that have both"
     CONSTANT_ITEM = "the item does not vary"
     NEGATIVE_ITEM = "the item correlates negatively with the rest"
-    SINGULAR = "the matrix of correlations cannot be inverted"
+    SINGULAR = "the matrix of correlations is singular: its pseudo-inverse was used"
     SEARCHED = "not all splits were tried: a more extreme one may exist"
     EXTREME = "the most extreme of many splits, beyond its value in the population: no interval"
     NO_TEST_VARIANCE = "confidences of 0, 1/2 and 1 alone leave the test no variance"
