@@ -141,7 +141,7 @@ def mean_correlation_scale(k: int) -> Scale:
     def forward(mean: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore", divide="ignore"):
             odds = (1.0 - mean) / (1.0 + (k - 1.0) * mean)
-            return np.asarray(np.log(np.where(odds > 0.0, odds, np.nan)))
+            return np.asarray(np.log(np.where((odds > 0.0) & np.isfinite(odds), odds, np.nan)))
 
     def back(value: FloatArray) -> FloatArray:
         stepped = np.exp(value)

@@ -72,6 +72,13 @@ class Consistency(Result):
     sd: FloatArray  # (conditions,) of the rows' mean scores
     conditions: tuple[Any, ...]
 
+    @property
+    def signal_to_noise(self) -> FloatArray:
+        """Ratio of true to error variance of the total of standardised items (conditions,)."""
+        reliability = self.standardised.value
+        with np.errstate(divide="ignore"):
+            return np.asarray(reliability / (1.0 - reliability))
+
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per condition: each coefficient with its bounds."""
         import pandas as pd

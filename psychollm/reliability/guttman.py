@@ -31,7 +31,12 @@ from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.item_matrix import Of, ResampledMatrix, multiple_correlations
+from psychollm.reliability.item_matrix import (
+    Of,
+    ResampledMatrix,
+    is_singular,
+    multiple_correlations,
+)
 from psychollm.reliability.matrix_alpha import covariance_matrix
 from psychollm.reliability.moments import ROUNDING, Incomplete, correlation
 from psychollm.reliability.replicates import (
@@ -86,9 +91,9 @@ def guttman(
     Returns
     -------
     Estimate
-        Six values, labelled "lambda1" to "lambda6"; lambda 4 without interval. Lambda 6 is NaN
-        where the matrix cannot be inverted: fewer respondents than items, or an item that repeats
-        others.
+        Six values, labelled "lambda1" to "lambda6"; lambda 4 without interval. Lambda 6 is
+        flagged where the matrix is singular: fewer respondents than items, or items that others
+        determine.
 
     Raises
     ------
@@ -139,7 +144,7 @@ def guttman(
         RELIABILITY,
         interval=interval,
         n=np.full(6, float(scale.n)),
-        flags=_flags(found.value, scale.reason, splits),
+        flags=_flags(matrix, scale.reason, splits),
         labels=LAMBDAS,
         axis="coefficient",
     )
@@ -177,7 +182,7 @@ def guttman_of_matrix(
         se=np.full(6, np.nan),
         interval=np.full((6, 2), np.nan),
         n=np.full(6, np.nan),
-        flags=_flags(value, reason, splits),
+        flags=_flags(known, reason, splits),
         method="none: n is unknown",
         level=0.95,
         labels=LAMBDAS,
@@ -211,10 +216,10 @@ def lambdas(matrix: FloatArray, best_split: float) -> FloatArray:
     return np.array(found)
 
 
-def _flags(value: FloatArray, reason: Reason, splits: Splits | None) -> tuple[Reason, ...]:
+def _flags(matrix: FloatArray, reason: Reason, splits: Splits | None) -> tuple[Reason, ...]:
     """Return what is to be said of each lambda."""
     if splits is None:
         return (reason or Reason.NO_VARIANCE,) * 6
     fourth = Reason.EXTREME if splits.exhaustive else Reason.SEARCHED
-    sixth = reason if np.isfinite(value[5]) else Reason.SINGULAR
+    sixth = Reason.SINGULAR if is_singular(correlation(matrix)[0]) else reason
     return (reason, reason, reason, fourth, reason, sixth)

@@ -185,7 +185,7 @@ def _result(
             se=se,
             interval=bounds,
             n=np.full(6, float(n)),
-            flags=(reason,) * 6,
+            flags=tuple(_flag(reason, np.isnan(share)) for share in value),
             method="F",
             level=level,
             labels=FORMS,
@@ -204,6 +204,12 @@ def _result(
         left_out=left_out,
         method=method,
     )
+
+
+def _flag(reason: Reason, undefined: bool) -> Reason:  # noqa: FBT001
+    """Return the reason of a form, undefined alone among the six where a component is negative."""
+    fatal = (Reason.TOO_FEW, Reason.NO_BETWEEN_VARIANCE)
+    return Reason.NEGATIVE_COMPONENT if undefined and reason not in fatal else reason
 
 
 def _linear_forms(n: float, k: float) -> tuple[FloatArray, FloatArray]:
@@ -229,9 +235,11 @@ def _values(squares: MeanSquares) -> FloatArray:
     parts = np.array([squares.targets, squares.raters, squares.residual, squares.within])
     freedom = np.array([n - 1.0, k - 1.0, (n - 1.0) * (k - 1.0), n * (k - 1.0)])
     above, below = _linear_forms(n, k)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        value = (above @ parts) / (below @ parts)
-        slope = (above - value[:, None] * below) / (below @ parts)[:, None]
+    # In ICC2k the estimated variance of a mean may be zero or negative: then there is no share.
+    whole = below @ parts
+    whole = np.where(whole > 1e-12 * parts.max(), whole, np.nan)
+    value = (above @ parts) / whole
+    slope = (above - value[:, None] * below) / whole[:, None]
     se = np.sqrt((slope**2) @ (2.0 * parts**2 / freedom))
     return np.stack([value, se])
 
@@ -264,10 +272,12 @@ def _bounds(
             _one_way(ratios[2], n - 1.0, (n - 1.0) * (k - 1.0), k, level),
         ]
     )
-    # The mean of k scores: Spearman and Brown, which is 1 - 1/F in forms 1 and 3.
+    # The mean of k scores: Spearman and Brown, which has a pole at the lowest possible value.
     with np.errstate(divide="ignore"):
         mean = k * single / (1.0 + (k - 1.0) * single)
-    return np.concatenate([single, mean])
+    mean = np.where(1.0 + (k - 1.0) * single > 0.0, mean, -np.inf)
+    bounds = np.concatenate([single, mean])
+    return np.where(np.isnan(value)[:, None], np.nan, bounds)
 
 
 def _one_way(f: float, df1: float, df2: float, k: float, level: float) -> FloatArray:
@@ -294,6 +304,8 @@ def _absolute(squares: MeanSquares, icc: float, level: float) -> FloatArray:
     above = float(f_quantile(1.0 - tail, n - 1.0, freedom))
     below = float(f_quantile(1.0 - tail, freedom, n - 1.0))
     shared = k * raters + (k * n - k - n) * residual
-    lower = n * (between - above * residual) / (above * shared + n * between)
-    upper = n * (below * between - residual) / (shared + n * below * between)
+    # Divided by the quantiles, which are infinite where freedom is next to none.
+    with np.errstate(divide="ignore"):
+        lower = n * (between / above - residual) / np.float64(shared + n * between / above)
+        upper = n * (between - residual / below) / (shared / below + n * between)
     return np.array([lower, upper])

@@ -11,7 +11,7 @@ from psychollm.reliability.scale_scores import ScaleScores
 Of: TypeAlias = Literal["correlations", "covariances"]
 
 # Below this share of the largest, the smallest eigenvalue is taken for zero.
-_SINGULAR = 1e-10
+_SINGULAR = float(np.sqrt(np.finfo(float).eps))
 
 
 class ResampledMatrix:
@@ -54,8 +54,8 @@ def multiple_correlations(matrix: FloatArray) -> FloatArray:
     Returns
     -------
     ndarray (items,)
-        NaN for all if the matrix is singular or indefinite: then some item is predicted without
-        error by others, or better than that.
+        From the pseudo-inverse if the matrix is singular (`is_singular`): items that others
+        determine exactly then get less than one, so that lower bounds of reliability stay lower.
 
     Examples
     --------
@@ -65,6 +65,18 @@ def multiple_correlations(matrix: FloatArray) -> FloatArray:
     if not matrix.size or not np.isfinite(matrix).all():
         return np.full(len(matrix), np.nan)
     values, vectors = np.linalg.eigh(matrix)
-    if values[0] <= _SINGULAR * values[-1]:
-        return np.full(len(matrix), np.nan)
-    return np.asarray(1.0 - 1.0 / (vectors**2 / values).sum(axis=1))
+    kept = values > _SINGULAR * values[-1]
+    inverse = (vectors[:, kept] ** 2 / values[kept]).sum(axis=1)
+    return np.asarray(np.clip(1.0 - 1.0 / np.maximum(inverse, 1.0), 0.0, 1.0))
+
+
+def is_singular(matrix: FloatArray) -> bool:
+    """Tell whether a matrix of correlations is singular or indefinite.
+
+    Examples
+    --------
+    >>> is_singular(np.ones((2, 2))), is_singular(np.eye(2))
+    (True, False)
+    """
+    values = np.linalg.eigvalsh(matrix)
+    return bool(values[0] <= _SINGULAR * values[-1])

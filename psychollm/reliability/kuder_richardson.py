@@ -148,8 +148,8 @@ def _kr21(scale: ScaleScores, counts: FloatArray) -> FloatArray:
     total = scale.values.sum(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         n = weight.sum(axis=1)
-        mean = weight @ total / n
-        variance = weight @ total**2 / n - mean**2
+        mean = (weight * total).sum(axis=1) / n
+        variance = (weight * total**2).sum(axis=1) / n - mean**2
         variance = np.where(variance > ROUNDING * k * k, variance, np.nan)
         return np.asarray(k / np.float64(k - 1) * (1.0 - mean * (k - mean) / (k * variance)))
 

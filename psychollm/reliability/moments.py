@@ -23,13 +23,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray
+from psychollm.kernels.item_moments import resampled_moments
 from psychollm.reliability.score_table import complete_rows
 
 Incomplete: TypeAlias = Literal["pairwise", "complete"]
 
 # A variance below this share of what rounding can be told from is none.
 ROUNDING = 1e-12
-_BLOCK_BYTES = 16_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -76,18 +76,13 @@ def item_moments(values: FloatArray, counts: FloatArray) -> ItemMoments:
     """
     centred = centred_items(values)
     if complete_rows(values).all():
-        step = max(1, _BLOCK_BYTES // (8 * max(values.shape)))
-        moments = _complete_moments
-    else:
-        step, moments = 1, _pairwise_moments
-    blocks = [
-        moments(centred, counts[start : start + step]) for start in range(0, len(counts), step)
-    ]
+        return _complete_moments(centred, counts)
+    parts = [_pairwise_moments(centred, row) for row in counts]
     return ItemMoments(
-        variance=np.concatenate([block.variance for block in blocks]),
-        with_total=np.concatenate([block.with_total for block in blocks]),
-        correlation_sum=np.concatenate([block.correlation_sum for block in blocks]),
-        varying=np.concatenate([block.varying for block in blocks]),
+        variance=np.stack([part.variance for part in parts]),
+        with_total=np.stack([part.with_total for part in parts]),
+        correlation_sum=np.stack([part.correlation_sum for part in parts]),
+        varying=np.stack([part.varying for part in parts]),
     )
 
 
@@ -173,34 +168,34 @@ def centred_items(values: FloatArray) -> FloatArray:
 
 def _complete_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
     """Return (1) where nothing is missing."""
-    n = counts.sum(axis=1, keepdims=True)
-    total = centred.sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = counts @ centred / n
-        scale = 1.0 / np.where(n > 1, n - 1.0, np.nan)
-        variance = _floored(scale * (counts @ centred**2 - n * mean**2), centred)
-        joint = (counts * total) @ centred - n * mean * mean.sum(axis=1, keepdims=True)
-        inverse = np.where(variance > 0.0, 1.0 / np.sqrt(variance), 0.0)
-        standard = inverse @ centred.T
-        standard_mean = (mean * inverse).sum(axis=1)
-        square = (counts * standard**2).sum(axis=1) - n[:, 0] * standard_mean**2
-    return ItemMoments(
-        variance=variance,
-        with_total=np.where(variance > 0.0, scale * joint, 0.0 * scale),
-        correlation_sum=scale[:, 0] * square,
-        varying=(variance > 0.0).sum(axis=1).astype(np.float64),
+    shape = (len(counts), centred.shape[1])
+    found = ItemMoments(
+        variance=np.empty(shape),
+        with_total=np.empty(shape),
+        correlation_sum=np.empty(len(counts)),
+        varying=np.empty(len(counts)),
     )
+    resampled_moments(
+        np.ascontiguousarray(centred),
+        _nil(centred),
+        np.ascontiguousarray(counts),
+        found.variance,
+        found.with_total,
+        found.correlation_sum,
+        found.varying,
+    )
+    return found
 
 
 def _pairwise_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
-    """Return (1) of the matrix (2) of one resample."""
-    matrix = centred_covariance(centred, counts[0])
+    """Return (1) of the matrix (2) of one resample (rows,)."""
+    matrix = centred_covariance(centred, counts)
     correlations, varies = correlation(matrix)
     return ItemMoments(
-        variance=np.diagonal(matrix)[None].copy(),
-        with_total=matrix.sum(axis=0)[None],
-        correlation_sum=correlations.sum(keepdims=True)[0],
-        varying=np.array([float(varies.sum())]),
+        variance=np.diagonal(matrix).copy(),
+        with_total=matrix.sum(axis=0),
+        correlation_sum=np.asarray(correlations.sum()),
+        varying=np.asarray(float(varies.sum())),
     )
 
 
@@ -224,7 +219,7 @@ def centred_covariance(centred: FloatArray, counts: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         found = (weighted.T @ scores - sums * sums.T / n) / np.where(n > 1, n - 1.0, np.nan)
     found = 0.5 * (found + found.T)
-    variance = _floored(np.diagonal(found)[None], centred)[0]
+    variance = _floored(np.diagonal(found), centred)
     flat = variance == 0.0
     found[flat] = np.where(np.isnan(found[flat]), np.nan, 0.0)
     found[:, flat] = found[flat].T
@@ -234,5 +229,10 @@ def centred_covariance(centred: FloatArray, counts: FloatArray) -> FloatArray:
 
 def _floored(variance: FloatArray, centred: FloatArray) -> FloatArray:
     """Return variances with those that are rounding errors set to zero."""
+    return np.where(variance <= _nil(centred), 0.0, variance)
+
+
+def _nil(centred: FloatArray) -> FloatArray:
+    """Return what counts as no variance of each item (items,)."""
     largest = np.where(np.isfinite(centred), centred**2, 0.0).max(axis=0, initial=0.0)
-    return np.where(variance <= ROUNDING * largest, 0.0, variance)
+    return np.asarray(ROUNDING * largest)

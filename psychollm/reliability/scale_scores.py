@@ -110,7 +110,8 @@ def coefficients(found: ItemMoments) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         total = np.where(total > 0.0, total, np.nan)
         alpha = k / np.float64(k - 1) * (1.0 - trace / total)
-        correlations = np.where(correlations > 0.0, correlations, np.nan)
+        nil = ROUNDING * varying**2
+        correlations = np.where(correlations > nil, correlations, np.nan)
         standardised = varying / (varying - 1.0) * (1.0 - varying / correlations)
         mean = (correlations - varying) / (varying * (varying - 1.0))
         # s_T^2 (1 - alpha), without the difference of near equals where alpha is 1.

@@ -214,7 +214,7 @@ def _in_order(labels: Any, rows: Labels) -> list[Any]:
     if isinstance(labels, str):
         msg = f"{labels!r} is one string: pass one label per row, such as table[{labels!r}]"
         raise ShapeError(msg)
-    if hasattr(labels, "reindex"):
+    if hasattr(labels, "reindex") and hasattr(labels, "index"):
         index = labels.index
         if index.is_unique and set(index) == set(rows):
             labels = labels.reindex(list(rows))

@@ -1,0 +1,81 @@
+r"""Variances of items and their covariances with the total score, per resample of rows.
+
+With scores :math:`x_{ij}` less their item's mean, totals :math:`T_i = \sum_j x_{ij}`, counts
+:math:`w_i` and :math:`n = \sum_i w_i`,
+
+.. math:: s_j^2 = \frac{\sum_i w_i x_{ij}^2 - n \bar x_j^2}{n - 1}, \qquad
+          c_j = \frac{\sum_i w_i x_{ij} T_i - n \bar x_j \bar T}{n - 1},                 \quad (1)
+
+and the sum of all correlations between items that vary is the variance of the total
+:math:`Z_i = \sum_j x_{ij} / s_j` of standardised scores. Sums run over rows in their order, so
+that a resample gives the same to the last bit whatever is computed beside it.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychollm.kernels._jit import njit
+
+
+@njit
+def resampled_moments(
+    centred: NDArray[np.float64],
+    nil: NDArray[np.float64],
+    counts: NDArray[np.float64],
+    variance: NDArray[np.float64],
+    with_total: NDArray[np.float64],
+    correlation_sum: NDArray[np.float64],
+    varying: NDArray[np.float64],
+) -> None:
+    """Fill `variance` and `with_total` (resamples, items) with (1), and sums over correlations.
+
+    `centred` (rows, items) holds complete scores, `nil` (items,) what counts as no variance and
+    `counts` (resamples, rows). NaN where fewer than two rows are drawn.
+    """
+    rows, items = centred.shape
+    total = np.zeros(rows)
+    for i in range(rows):
+        for j in range(items):
+            total[i] += centred[i, j]
+    mean, inverse = np.empty(items), np.empty(items)
+    for b in range(counts.shape[0]):
+        square, joint = variance[b], with_total[b]
+        n, total_mean = 0.0, 0.0
+        for j in range(items):
+            mean[j] = square[j] = joint[j] = 0.0
+        for i in range(rows):
+            w = counts[b, i]
+            if w == 0.0:
+                continue
+            n += w
+            total_mean += w * total[i]
+            for j in range(items):
+                x = w * centred[i, j]
+                mean[j] += x
+                square[j] += x * centred[i, j]
+                joint[j] += x * total[i]
+        scale = 1.0 / (n - 1.0) if n > 1.0 else np.nan
+        total_mean /= n
+        varying[b] = 0.0
+        standard_mean = 0.0
+        for j in range(items):
+            mean[j] /= n
+            square[j] = scale * (square[j] - n * mean[j] * mean[j])
+            joint[j] = scale * (joint[j] - n * mean[j] * total_mean)
+            inverse[j] = 0.0
+            if square[j] <= nil[j]:
+                square[j] = joint[j] = 0.0
+            else:
+                varying[b] += 1.0
+                inverse[j] = 1.0 / np.sqrt(square[j])
+                standard_mean += mean[j] * inverse[j]
+        spread = 0.0
+        for i in range(rows):
+            w = counts[b, i]
+            if w == 0.0:
+                continue
+            z = -standard_mean
+            for j in range(items):
+                z += centred[i, j] * inverse[j]
+            spread += w * z * z
+        correlation_sum[b] = scale * spread

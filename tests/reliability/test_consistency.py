@@ -1,0 +1,613 @@
+"""Coefficient alpha and its kin: psych, pingouin, slow twins, symmetries, bad input, coverage."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm.data.responses import Responses
+from psychollm.estimates.reasons import Reason
+from psychollm.reliability.alpha_intervals import duhachek_se, feldt_interval
+from psychollm.reliability.consistency import alpha, consistency
+from psychollm.reliability.guttman import guttman_of_matrix
+from psychollm.reliability.item_statistics import item_statistics
+from psychollm.reliability.kuder_richardson import kr20, kr21
+from psychollm.reliability.matrix_alpha import alpha_of_matrix
+from psychollm.reliability.moments import covariance, item_moments
+from psychollm.reliability.score_table import score_table
+from tests.oracles import consistency_slow as slow
+
+PSYCH = ("bin12", "llm", "lsat6", "pol5", "pol5_checkkeys")
+PSYCH_SHARED = ("ability", "bfi_A", "bfi_A_checkkeys", "bfi_C", "bfi_C_checkkeys")
+FILES = {
+    "bin12": "synth_bin12",
+    "llm": "synth_llm40x15",
+    "lsat6": "lsat6_patterns",
+    "pol5": "synth_poly6",
+    "ability": "ability",
+    "bfi": "bfi25",
+}
+TABLES = st.tuples(st.integers(4, 9), st.integers(2, 5), st.integers(0, 10**6)).map(
+    lambda size: np.random.default_rng(size[2]).integers(0, 5, size[:2]).astype(float)
+)
+
+
+def quick(scores, **options):
+    return consistency(scores, n_bootstrap=0, **options)
+
+
+def rows_of(path):
+    return {row["id"]: row for row in json.loads(path.read_text())["rows"]}
+
+
+def scored(folder, row):
+    """The table of one golden row, and the keys that its item names carry."""
+    name = next(file for start, file in FILES.items() if row["id"].startswith(start))
+    frame = pd.read_csv(folder / f"{name}.csv", na_values="NA")
+    if "freq" in frame:
+        frame = frame.loc[frame.index.repeat(frame["freq"])].reset_index(drop=True)
+    names = row["keys"].split()
+    items = [name.lstrip("-") for name in names]
+    return frame[items], {item: -1 for item in items if f"-{item}" in names}
+
+
+def check_psych(frame, keys, row):
+    """Everything psych::alpha prints; it counts respondents without any answer too."""
+    found = quick(frame, keys=keys)
+    items = item_statistics(frame, keys=keys)
+    close = {"abs": 1e-12, "rel": 1e-12}
+    n = len(frame)
+    assert found.alpha.value[0] == pytest.approx(row["raw_alpha"], **close)
+    assert found.standardised.value[0] == pytest.approx(row["std_alpha"], **close)
+    assert found.mean_correlation.value[0] == pytest.approx(row["average_r"], **close)
+    assert items.mean_correlation == pytest.approx(row["average_r"], **close)
+    assert items.median_correlation == pytest.approx(row["median_r"], **close)
+    assert found.signal_to_noise[0] == pytest.approx(row["SN"], **close)
+    assert found.mean[0] == pytest.approx(row["mean"], **close)
+    assert found.sd[0] == pytest.approx(row["sd"], **close)
+    table = score_table(frame, keys=keys)
+    se = duhachek_se(covariance(table.values, np.ones(n)), n)
+    assert se == pytest.approx(row["ase_duhachek"], **close)
+    # psych takes 1.96 for the normal quantile.
+    assert row["raw_alpha"] - 1.96 * se == pytest.approx(row["duhachek_lower"], **close)
+    assert row["raw_alpha"] + 1.96 * se == pytest.approx(row["duhachek_upper"], **close)
+    low, high = feldt_interval(found.alpha.value[0], n, frame.shape[1])
+    assert (low, high) == pytest.approx((row["feldt"]["lower"], row["feldt"]["upper"]), **close)
+    columns = {
+        "alpha_drop_raw": items.alpha_without.value,
+        "alpha_drop_std": items.standardised_alpha_without,
+        "r_drop": items.item_rest.value,
+        "r_cor": items.corrected_item_total,
+        "raw_r": items.item_total,
+        "std_r": items.standardised_item_total,
+    }
+    for name, value in columns.items():
+        np.testing.assert_allclose(value, row[name], rtol=1e-11, atol=1e-12, err_msg=name)
+    sixth = guttman_of_matrix(items.correlations).value[5]
+    assert sixth == pytest.approx(row["G6"], abs=1e-12)
+    assert any(items.item_rest.flags) == (
+        "negatively correlated" in str(row["notes"]) and not keys
+    )
+
+
+@pytest.mark.parametrize("case", PSYCH)
+def test_psych(golden, case):
+    folder = golden / "psychometrics"
+    row = rows_of(folder / "alpha.json")[case]
+    check_psych(*scored(folder, row), row)
+
+
+@pytest.mark.parametrize("case", PSYCH_SHARED)
+def test_psych_on_data_not_redistributed(shared, case):
+    folder = shared / "golden" / "psychometrics"
+    row = rows_of(folder / "alpha.json")[case]
+    check_psych(*scored(folder / "data", row), row)
+
+
+def check_matrix(row):
+    matrix = np.array(row["R"])
+    found = alpha_of_matrix(matrix)
+    expected = [row["std_alpha"], row["std_alpha"], row["average_r"]]
+    np.testing.assert_allclose(found.value, expected, rtol=0, atol=1e-12)
+    assert guttman_of_matrix(matrix).value[5] == pytest.approx(row["G6"], abs=1e-12)
+
+
+def test_ordinal_alpha(golden):
+    check_matrix(rows_of(golden / "psychometrics" / "alpha.json")["ordinal_alpha_lsat7"])
+
+
+def test_ordinal_alpha_on_data_not_redistributed(shared):
+    folder = shared / "golden" / "psychometrics"
+    check_matrix(rows_of(folder / "alpha.json")["ordinal_alpha_ability"])
+
+
+def blocks_of(golden, case):
+    return json.loads((golden / "metacognition" / f"{case}.expected.json").read_text())["blocks"]
+
+
+def check_block(frame, known, tolerance):
+    """One block by R: alpha, its errors and its intervals, items."""
+    found = quick(frame)
+    by_se = quick(frame, interval="duhachek").alpha
+    items = item_statistics(frame)
+    single = {
+        "n": found.alpha.n[0],
+        "k": found.n_items,
+        "raw_alpha": found.alpha.value[0],
+        "std_alpha": found.standardised.value[0],
+        "average_r": found.mean_correlation.value[0],
+        "ase": by_se.se[0],
+        "sem": found.sem.value[0],
+    }
+    for name, value in single.items():
+        assert value == pytest.approx(known[name], abs=tolerance), name
+    feldt = (known["feldt"]["lower"], known["feldt"]["upper"])
+    assert tuple(found.alpha.interval[0]) == pytest.approx(feldt, abs=tolerance)
+    assert found.alpha.se[0] == by_se.se[0]
+    assert by_se.interval[0].tolist() == pytest.approx(known["duhachek_ci"], abs=tolerance)
+    assert items.alpha_without.value == pytest.approx(known["alpha_drop"], abs=tolerance)
+    assert items.item_rest.value == pytest.approx(known["item_rest_r"], abs=tolerance)
+    assert items.mean == pytest.approx(known["item_means"], abs=tolerance)
+    return found, items
+
+
+@pytest.mark.parametrize("case", ["dich_a", "dich_b"])
+def test_right_and_wrong_answers(golden, case):
+    by_r, by_pingouin = blocks_of(golden, case)
+    frame = pd.read_csv(golden / "metacognition" / f"{case}.csv")
+    known = by_r["values"]
+    found, items = check_block(frame, known, by_r["tol"])
+    twenty = kr20(frame, n_bootstrap=0)
+    assert twenty.value[0] == pytest.approx(known["kr20_popvar"], abs=by_r["tol"])
+    assert twenty.value[0] == found.alpha.value[0]
+    assert kr21(frame, n_bootstrap=0).value[0] == pytest.approx(known["kr21"], abs=by_r["tol"])
+    assert items.item_total == pytest.approx(known["item_total_pb"], abs=by_r["tol"])
+    assert items.item_rest.value == pytest.approx(known["rest_pb"], abs=by_r["tol"])
+    known, tolerance = by_pingouin["values"], by_pingouin["tol"]
+    assert found.alpha.value[0] == pytest.approx(known["alpha"], abs=1e-12)
+    assert found.alpha.interval[0].tolist() == pytest.approx(known["ci_feldt"], abs=tolerance)
+
+
+@pytest.mark.parametrize("case", ["gses_a", "gses_b"])
+def test_scale_under_four_conditions(golden, case):
+    by_r, by_python = blocks_of(golden, case)
+    frame = pd.read_csv(golden / "metacognition" / f"{case}.csv")
+    items = [f"i{number}" for number in range(1, 11)]
+    together = quick(frame[items], by=frame["condition"])
+    assert together.conditions == ("none", "comp", "social", "summ")
+    for place, (condition, rows) in enumerate(frame.groupby("condition", sort=False)):
+        table = rows[items]
+        found, _ = check_block(table, by_r["values"][condition], by_r["tol"])
+        assert together.alpha.value[place] == pytest.approx(found.alpha.value[0], abs=1e-14)
+        known = by_python["values"][condition]
+        assert found.alpha.value[0] == pytest.approx(known["pingouin_alpha"], abs=1e-12)
+        bounds = known["pingouin_alpha_ci_feldt"]
+        assert found.alpha.interval[0].tolist() == pytest.approx(bounds, abs=5e-4)
+
+
+@given(TABLES)
+def test_alpha_is_that_of_the_slow_twin(scores):
+    assume(np.ptp(scores.sum(axis=1)) > 0)
+    found = quick(scores)
+    value = slow.alpha_of_totals(scores)
+    assert found.alpha.value[0] == pytest.approx(value, rel=1e-10)
+    matrix = slow.covariance(scores)
+    assert found.alpha.value[0] == pytest.approx(slow.alpha(matrix), rel=1e-10)
+    assert duhachek_se(matrix, len(scores)) == pytest.approx(found.alpha.se[0], rel=1e-7, abs=1e-9)
+    bounds = slow.feldt(value, *scores.shape, 0.95)
+    assert found.alpha.interval[0].tolist() == pytest.approx(bounds, rel=1e-9)
+
+
+def test_standard_error_is_that_of_the_delta_method():
+    scores = np.random.default_rng(2).normal(size=(40, 4)) + np.arange(40)[:, None] / 15
+    matrix = np.cov(scores.T)
+    assert duhachek_se(matrix, 40) == pytest.approx(slow.delta_se(matrix, 40), rel=1e-6)
+
+
+@given(TABLES, st.integers(0, 10**6))
+def test_pairwise_covariances_are_those_of_the_slow_twin(scores, seed):
+    rng = np.random.default_rng(seed)
+    scores = np.where(rng.random(scores.shape) < 0.15, np.nan, scores)
+    together = np.isfinite(scores).T.astype(int) @ np.isfinite(scores)
+    assume((together >= 2).all())
+    found = covariance(scores, np.ones(len(scores)))
+    np.testing.assert_allclose(found, slow.covariance(scores), rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(found, found.T)
+
+
+@given(TABLES, st.integers(0, 10**6), st.booleans())
+def test_resamples_are_repeated_rows(scores, seed, missing):
+    """Counts of rows give what a table with these rows repeated gives."""
+    rng = np.random.default_rng(seed)
+    if missing:
+        scores = np.where(rng.random(scores.shape) < 0.1, np.nan, scores)
+    counts = rng.multinomial(len(scores), np.full(len(scores), 1 / len(scores)), size=3)
+    found = item_moments(scores, counts.astype(float))
+    for place, count in enumerate(counts):
+        again = item_moments(np.repeat(scores, count, axis=0), np.ones((1, count.sum())))
+        for name in ("variance", "with_total", "correlation_sum", "varying"):
+            ours, theirs = getattr(found, name)[place], getattr(again, name)[0]
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9, err_msg=name)
+
+
+@given(TABLES, st.permutations(range(9)), st.permutations(range(5)))
+def test_order_unit_and_origin_do_not_matter(scores, rows, columns):
+    assume(np.ptp(scores.sum(axis=1)) > 0)
+    rows = [row for row in rows if row < scores.shape[0]]
+    columns = [column for column in columns if column < scores.shape[1]]
+    value = quick(scores).alpha.value[0]
+    assert quick(scores[rows][:, columns]).alpha.value[0] == pytest.approx(value, abs=1e-9)
+    assert quick(-3.0 * scores + 7.0).alpha.value[0] == pytest.approx(value, abs=1e-9)
+    scaled = quick(scores * np.arange(1, scores.shape[1] + 1)).standardised.value[0]
+    assert scaled == pytest.approx(quick(scores).standardised.value[0], abs=1e-9, nan_ok=True)
+
+
+@given(TABLES)
+def test_alpha_without_an_item_is_alpha_of_the_others(scores):
+    assume(scores.shape[1] > 2)
+    found = item_statistics(scores).alpha_without.value
+    for item in range(scores.shape[1]):
+        others = quick(np.delete(scores, item, axis=1)).alpha.value[0]
+        assert found[item] == pytest.approx(others, rel=1e-8, abs=1e-8, nan_ok=True)
+
+
+def test_flat_respondents():
+    """Nobody varies between respondents: undefined. Each flat at another level: exactly one."""
+    same = quick([[1, 2, 3], [1, 2, 3], [1, 2, 3]])
+    assert np.isnan(same.alpha.value[0])
+    assert np.isnan(same.alpha.interval).all()
+    assert same.alpha.flags == (Reason.NO_VARIANCE,)
+    assert "undefined" in same.summary()
+    for levels in ([1, 2, 4], [0.1, 0.3, 0.7], [1e6, 1e6 + 1, 1e6 + 2]):
+        each = consistency([[level] * 5 for level in levels], n_bootstrap=20, rng=0)
+        assert each.alpha.value[0] == each.standardised.value[0] == 1.0
+        assert each.mean_correlation.value[0] == 1.0
+        assert each.sem.value[0] == 0.0
+        np.testing.assert_array_equal(each.alpha.interval, [[1.0, 1.0]])
+        np.testing.assert_array_equal(each.standardised.interval, [[1.0, 1.0]])
+
+
+def test_totals_that_are_equal_but_for_rounding():
+    scores = [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1], [0.2, 0.3, 0.1], [0.2, 0.1, 0.3]]
+    assert quick(scores).alpha.flags == (Reason.NO_VARIANCE,)
+
+
+def test_items_that_do_not_vary_are_kept_and_flagged():
+    scores = np.array([[1, 2, 5], [2, 2, 5], [3, 4, 5], [5, 4, 5]], dtype=float)
+    found = quick(scores)
+    assert found.alpha.flags == (Reason.CONSTANT_ITEMS,)
+    assert found.alpha.value[0] == pytest.approx(slow.alpha_of_totals(scores), abs=1e-12)
+    assert found.standardised.value[0] == pytest.approx(
+        quick(scores[:, :2]).standardised.value[0], abs=1e-12
+    )
+    items = item_statistics(scores)
+    assert items.item_rest.flags == (Reason.NONE, Reason.NONE, Reason.CONSTANT_ITEM)
+    assert np.isnan(items.item_rest.value[2])
+    assert np.isnan(items.correlations[2]).all()
+    assert items.alpha_without.value[2] == pytest.approx(quick(scores[:, :2]).alpha.value[0])
+
+
+def test_negative_items_are_flagged_and_reversed_on_request_only():
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(50, 1)) + rng.normal(size=(50, 4))
+    scores[:, 3] *= -1
+    plain = quick(scores)
+    assert plain.alpha.flags == (Reason.NEGATIVE_ITEMS,)
+    assert item_statistics(scores).item_rest.flags[3] is Reason.NEGATIVE_ITEM
+    for keys in ({3: -1}, [1, 1, 1, -1], np.array([1, 1, 1, -1])):
+        turned = quick(scores, keys=keys)
+        assert turned.alpha.flags == (Reason.NONE,)
+        assert turned.alpha.value[0] > plain.alpha.value[0]
+
+
+@pytest.mark.parametrize(
+    ("scores", "reason"),
+    [
+        ([[1], [2], [3]], Reason.ONE_QUESTION),
+        ([[1, 2, 3]], Reason.FEW_RESPONDENTS),
+        ([[np.nan, np.nan], [np.nan, np.nan]], Reason.FEW_RESPONDENTS),
+        ([[1, np.nan], [2, np.nan], [np.nan, 1], [np.nan, 3]], Reason.TOO_FEW),
+        ([[3, 3], [3, 3], [3, 3]], Reason.NO_VARIANCE),
+    ],
+)
+def test_undefined(scores, reason):
+    found = consistency(scores, n_bootstrap=5, rng=0)
+    for name in ("alpha", "standardised", "of_means", "mean_correlation", "sem"):
+        estimate = getattr(found, name)
+        assert np.isnan(estimate.value).all(), name
+        assert np.isnan(estimate.interval).all(), name
+        assert np.isnan(estimate.se).all(), name
+        assert estimate.flags == (reason,), name
+    items = item_statistics(scores)
+    assert np.isnan(items.alpha_without.value).all()
+    assert all(items.alpha_without.flags)
+
+
+def test_two_respondents_have_a_value_and_a_flag():
+    found = quick([[1, 2, 4], [2, 3, 4]])
+    assert found.alpha.flags == (Reason.FEW_RESPONDENTS,)
+    assert found.alpha.value[0] == pytest.approx(0.75)
+    assert found.alpha.interval[0, 0] < -5
+
+
+def test_two_items_have_no_alpha_without_one():
+    items = item_statistics([[1, 2], [2, 2], [3, 4]])
+    assert items.alpha_without.flags == (Reason.ONE_QUESTION,) * 2
+    assert np.isnan(items.alpha_without.value).all()
+    assert items.item_rest.value == pytest.approx([np.sqrt(3) / 2] * 2)
+
+
+def test_missing_scores():
+    rng = np.random.default_rng(1)
+    scores = rng.normal(size=(30, 1)) + rng.normal(size=(30, 4))
+    scores[[0, 5], [1, 2]] = np.nan
+    pairwise, complete = quick(scores), quick(scores, missing="complete")
+    assert pairwise.alpha.flags == (Reason.PAIRWISE,)
+    assert complete.alpha.flags == (Reason.INCOMPLETE,)
+    assert (pairwise.alpha.n[0], complete.alpha.n[0]) == (30.0, 28.0)
+    assert pairwise.alpha.value[0] == pytest.approx(slow.alpha(slow.covariance(scores)))
+    whole = scores[np.isfinite(scores).all(axis=1)]
+    assert complete.alpha.value[0] == pytest.approx(slow.alpha_of_totals(whole))
+    # A row without any score is no respondent.
+    empty = np.vstack([scores, np.full(4, np.nan)])
+    assert quick(empty).alpha.n[0] == 30.0
+    assert kr21(np.vstack([np.eye(4), np.ones((2, 4)), [[1, 0, 1, np.nan]]])).n[0] == 6
+
+
+def repeated(n_models=12, n_runs=3, seed=0, noise=0.3):
+    """Scores of models in runs that repeat each other closely, and who made each row."""
+    rng = np.random.default_rng(seed)
+    models = rng.normal(size=(n_models, 1)) + rng.normal(size=(n_models, 5))
+    scores = np.repeat(models, n_runs, axis=0)
+    scores = scores + noise * rng.normal(size=scores.shape)
+    return scores, [f"m{place // n_runs}" for place in range(len(scores))]
+
+
+def test_repeated_rows_are_not_respondents():
+    scores, who = repeated()
+    naive, found = quick(scores), consistency(scores, respondents=who, n_bootstrap=50, rng=0)
+    assert found.alpha.value[0] == naive.alpha.value[0]
+    assert found.alpha.method.startswith("jackknife over respondents")
+    assert np.ptp(found.alpha.interval[0]) > 1.5 * np.ptp(naive.alpha.interval[0])
+    assert found.n_respondents[0] == 12
+    assert found.alpha.n[0] == 36
+    means = pd.DataFrame(scores).groupby(np.array(who), sort=False).mean()
+    alone = quick(means)
+    assert found.of_means.value[0] == pytest.approx(alone.alpha.value[0], abs=1e-12)
+    assert found.of_means.interval[0] == pytest.approx(alone.alpha.interval[0], abs=1e-12)
+    assert found.of_means.n[0] == 12
+    assert "of means" in found.summary()
+    for interval in ("feldt", "duhachek"):
+        with pytest.raises(OptionError, match="respondents repeat"):
+            quick(scores, respondents=who, interval=interval)
+
+
+def test_without_repetitions_means_are_the_rows():
+    scores, _ = repeated(n_runs=1)
+    named = quick(scores, respondents=[f"m{row}" for row in range(12)])
+    assert named.alpha.method == "Feldt"
+    np.testing.assert_array_equal(named.of_means.value, named.alpha.value)
+    np.testing.assert_array_equal(named.of_means.interval, named.alpha.interval)
+
+
+def test_repeats_with_missing_scores_in_the_index():
+    scores, who = repeated(noise=0.0)
+    scores[0, 0] = np.nan
+    frame = pd.DataFrame(scores, index=who)
+    with pytest.raises(LabelError, match=r"respondents=scores\.index"):
+        quick(frame)
+    found = quick(frame, respondents=frame.index)
+    whole, _ = repeated(noise=0.0)
+    # Repetitions without noise: the means are those of any other run.
+    assert found.of_means.value[0] == pytest.approx(quick(whole[1::3]).alpha.value[0], abs=1e-12)
+
+
+def test_conditions_share_resamples():
+    """The same rows under two names: a difference of exactly zero."""
+    scores, who = repeated(n_runs=1)
+    found = alpha(
+        np.vstack([scores, scores, -scores[:, ::-1] + 1]),
+        respondents=who * 3,
+        by=["a"] * 12 + ["b"] * 12 + ["c"] * 12,
+        interval="bootstrap",
+        n_bootstrap=40,
+        rng=0,
+    )
+    assert found.labels == ("a", "b", "c")
+    assert found.axis == "condition"
+    assert found.method == "BCa bootstrap over respondents"
+    np.testing.assert_array_equal(found.draws[:, 0], found.draws[:, 1])
+    gap = found.difference("a", "c")
+    assert gap.value == pytest.approx(0.0, abs=1e-12)
+    assert gap.se == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("interval", ["feldt", "duhachek", "jackknife", "bootstrap"])
+def test_intervals_hold_the_value_and_widen_with_level(interval):
+    scores, _ = repeated(n_models=40, n_runs=1)
+    narrow, wide = (
+        consistency(scores, interval=interval, level=level, n_bootstrap=200, rng=0)
+        for level in (0.8, 0.99)
+    )
+    for name in ("alpha", "standardised", "of_means", "mean_correlation", "sem"):
+        first, second = getattr(narrow, name), getattr(wide, name)
+        assert second.interval[0, 0] < first.interval[0, 0] < first.value[0]
+        assert first.value[0] < first.interval[0, 1] < second.interval[0, 1]
+        assert first.se[0] > 0
+
+
+def test_same_draws_for_any_number_of_workers():
+    scores, who = repeated()
+    one, two = (
+        consistency(scores, respondents=who, n_bootstrap=60, rng=5, n_jobs=jobs).alpha.draws
+        for jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one, two)
+
+
+def test_every_kind_of_table():
+    scores = np.array([[1, 0, 1], [1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0]])
+    value = kr20(scores, n_bootstrap=0).value[0]
+    labels = {"index": list("abcde"), "columns": list("xyz")}
+    for table in (
+        pd.DataFrame(scores, **labels),
+        Responses.from_array(scores),
+        scores.tolist(),
+        scores.astype(bool),
+        np.ma.masked_array(scores, mask=False),
+    ):
+        assert kr20(table, n_bootstrap=0).value[0] == value
+    assert item_statistics(pd.DataFrame(scores, **labels)).items == ("x", "y", "z")
+
+
+def test_series_are_put_in_the_order_of_the_rows():
+    scores, who = repeated()
+    rows = [f"r{place}" for place in range(len(scores))]
+    frame = pd.DataFrame(scores, index=rows)
+    shuffled = pd.Series(who, index=rows).sample(frac=1.0, random_state=0)
+    first, second = (quick(frame, respondents=by) for by in (who, shuffled))
+    np.testing.assert_array_equal(first.of_means.value, second.of_means.value)
+
+
+def test_kuder_richardson_21_is_below_20():
+    answers = (np.random.default_rng(3).random((30, 6)) < np.linspace(0.2, 0.9, 6)).astype(int)
+    assert kr21(answers, n_bootstrap=0).value[0] <= kr20(answers, n_bootstrap=0).value[0]
+    equally_hard = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [0, 0, 0]])
+    assert kr21(equally_hard).value[0] == pytest.approx(kr20(equally_hard).value[0], abs=1e-12)
+    undefined = kr21([[1, 0], [0, 1], [1, 0]], n_bootstrap=0)
+    assert np.isnan(undefined.value[0])
+    assert undefined.flags == (Reason.NO_VARIANCE,)
+
+
+def test_frames():
+    scores, who = repeated()
+    found = consistency(scores, respondents=who, n_bootstrap=0)
+    frame = found.to_frame()
+    assert frame.loc[0, "alpha"] == found.alpha.value[0]
+    assert {"sem_lower", "of_means_upper", "n_respondents"} <= set(frame.columns)
+    items = item_statistics(scores, respondents=who).to_frame()
+    assert items.shape[0] == 5
+    assert json.dumps(found.to_dict())
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"respondents": ["a"]}, ShapeError, "respondents holds 1 labels for 4 rows"),
+        ({"respondents": ["a", "b", None, "c"]}, LabelError, "row 2 has no label"),
+        ({"respondents": "model"}, ShapeError, "one string"),
+        ({"by": ["x", "y", "x"]}, ShapeError, "by holds 3 labels"),
+        ({"keys": [1, -1]}, OptionError, "keys holds 2 values for 3 items"),
+        ({"keys": [1, 2, 1]}, OptionError, "item 1 has 2"),
+        ({"keys": {"z": -1}}, OptionError, "keys names 'z'"),
+        ({"interval": "fisher"}, OptionError, "interval='fisher'"),
+        ({"missing": "drop"}, OptionError, "missing='drop'"),
+        ({"level": 1.0}, OptionError, "level"),
+        ({"n_bootstrap": 1}, OptionError, "n_bootstrap=1"),
+        ({"n_bootstrap": 0, "interval": "bootstrap"}, OptionError, "draws no resamples"),
+    ],
+)
+def test_options_that_cannot_be_used(options, error, message):
+    with pytest.raises(error, match=message):
+        consistency([[1, 2, 3], [2, 2, 4], [3, 1, 4], [0, 1, 1]], **options)
+
+
+@pytest.mark.parametrize(
+    ("scores", "error", "message"),
+    [
+        ([1, 2, 3], ShapeError, "1 dimension"),
+        ([[1, np.inf], [1, 2]], CodeError, "question 1 holds inf"),
+        ([[1, "yes"], [1, 2]], CodeError, "'yes'"),
+        (np.empty((0, 3)), ShapeError, "empty"),
+    ],
+)
+def test_scores_that_cannot_be_used(scores, error, message):
+    with pytest.raises(error, match=message):
+        alpha(scores)
+
+
+def test_graded_answers_are_no_right_and_wrong():
+    for function in (kr20, kr21):
+        with pytest.raises(CodeError, match="row 1, item 0 holds 2"):
+            function([[1, 0], [2, 1]])
+
+
+@pytest.mark.parametrize(
+    ("matrix", "error", "message"),
+    [
+        ([[1.0, 0.5]], ShapeError, "shape"),
+        ([[1.0, 0.5], [0.4, 1.0]], InputError, "mirror image"),
+        ([[1.0, np.nan], [np.nan, 1.0]], InputError, "undefined at"),
+        ([[-1.0, 0.5], [0.5, 1.0]], InputError, "negative variance"),
+    ],
+)
+def test_matrices_that_cannot_be_used(matrix, error, message):
+    with pytest.raises(error, match=message):
+        alpha_of_matrix(matrix)
+
+
+def test_alpha_of_a_covariance_matrix():
+    scores, _ = repeated(n_models=30, n_runs=1)
+    found, known = alpha_of_matrix(np.cov(scores.T), n=30), quick(scores)
+    assert found.value == pytest.approx(
+        [
+            known.alpha.value[0],
+            known.standardised.value[0],
+            known.mean_correlation.value[0],
+        ],
+        abs=1e-12,
+    )
+    assert found.interval[0] == pytest.approx(known.alpha.interval[0], abs=1e-12)
+    assert found.se[0] == pytest.approx(known.alpha.se[0], abs=1e-12)
+    by_se = alpha_of_matrix(np.cov(scores.T), n=30, interval="duhachek")
+    expected = quick(scores, interval="duhachek").alpha.interval[0]
+    assert by_se.interval[0] == pytest.approx(expected, abs=1e-12)
+    with pytest.raises(OptionError, match="n=1"):
+        alpha_of_matrix(np.eye(2), n=1)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "reason"),
+    [
+        ([[1.0]], Reason.ONE_QUESTION),
+        ([[1.0, -1.0], [-1.0, 1.0]], Reason.NO_VARIANCE),
+        ([[1.0, -0.2], [-0.2, 1.0]], Reason.NEGATIVE_ITEMS),
+        ([[1.0, 0.2, 0.0], [0.2, 1.0, 0.0], [0.0, 0.0, 0.0]], Reason.CONSTANT_ITEMS),
+    ],
+)
+def test_flags_of_matrices(matrix, reason):
+    assert alpha_of_matrix(matrix, n=10).flags[0] is reason
+
+
+def test_many_items_and_few_respondents_need_no_matrix():
+    """Twenty models on five thousand questions: seconds, not the gigabytes of a matrix."""
+    rng = np.random.default_rng(0)
+    answers = (rng.random((20, 5000)) < rng.random((20, 1))).astype(float)
+    found = consistency(answers, n_bootstrap=20, rng=0)
+    assert found.alpha.value[0] == pytest.approx(slow.alpha_of_totals(answers), abs=1e-10)
+    assert found.alpha.se[0] > 0
+
+
+@pytest.mark.parametrize(("interval", "respondents"), [("feldt", None), (None, 20)])
+def test_coverage(interval, respondents):
+    """Share of 300 data sets whose 95 % interval holds alpha: outside [0.91, 0.99] by chance with
+    probability below 0.003 if coverage is 0.95.
+    """
+    rng = np.random.default_rng(11)
+    runs = 1 if respondents is None else 3
+    n = respondents or 40
+    share = 0.5  # of an item's variance in common; runs repeat it but for a tenth
+    truth = 4 * share / (1 + 3 * share)
+    hits = 0
+    for _ in range(300):
+        common = np.sqrt(share) * rng.normal(size=(n, 1))
+        models = common + np.sqrt(1 - share) * rng.normal(size=(n, 4))
+        scores = np.repeat(models, runs, axis=0)
+        who = np.repeat(np.arange(n), runs)
+        low, high = quick(scores, respondents=who, interval=interval).alpha.interval[0]
+        hits += low <= truth <= high
+    assert 0.91 <= hits / 300 <= 0.99
