@@ -20,7 +20,7 @@ import numpy as np
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.factor.discrepancy import Discrepancy, Spectrum
 
-GRADIENT = 1e-13  # steps end here
+GRADIENT = 1e-14  # steps end here, times the largest eigenvalue: its rounding error
 SETTLED = 1e-8  # a solution whose gradient is larger has not converged
 MAX_STEPS = 60
 MAX_HALVINGS = 25
@@ -130,7 +130,8 @@ def minimise(
         value, gradient, spectrum = stack.evaluate(x[going], going)
         pressed = stack.pressed(x[going], gradient, AT_BOUND)
         slope[going] = np.abs(np.where(pressed, 0.0, gradient)).max(axis=1)
-        far = slope[going] > GRADIENT
+        size = 1.0 + np.abs(spectrum.values).max(axis=1)
+        far = slope[going] > GRADIENT * size
         going = going[far]
         if not going.size:
             break
@@ -138,7 +139,7 @@ def minimise(
         apart = stack.pressed(x[going], gradient[far], NEAR_BOUND)
         direction = _direction(gradient[far], hessian, apart)
         steps[going] += 1
-        going = going[stack.descend(x, going, direction, value[far])]
+        going = going[stack.descend(x, going, direction, (value + GRADIENT * size)[far])]
     value, _, spectrum = stack.evaluate(x, np.arange(len(x)))
     psi = discrepancy.to_uniquenesses(x)
     return Minimum(
@@ -170,16 +171,15 @@ class _Stack:
         return np.asarray(found, dtype=np.bool_)
 
     def descend(
-        self, x: FloatArray, going: IntArray, direction: FloatArray, start: FloatArray
+        self, x: FloatArray, going: IntArray, direction: FloatArray, ceiling: FloatArray
     ) -> BoolArray:
-        """Halve steps until they do not climb; move `x` in place and return which moved."""
+        """Halve steps until they end below; move `x` in place and return which moved."""
         waiting, length = np.arange(going.size), 1.0
         moved = np.zeros(going.size, dtype=np.bool_)
-        slack = 1e-15 * (1.0 + np.abs(start))
         for _ in range(MAX_HALVINGS):
             which = going[waiting]
             proposed = np.clip(x[which] + length * direction[waiting], *self.bounds)
-            good = self.evaluate(proposed, which)[0] <= start[waiting] + slack[waiting]
+            good = self.evaluate(proposed, which)[0] <= ceiling[waiting]
             x[which[good]] = proposed[good]
             moved[waiting[good]] = True
             waiting, length = waiting[~good], 0.5 * length

@@ -28,8 +28,12 @@ from psychollm.data.matrix_input import correlation_matrix
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.factor.extract import check_identified, degrees_of_freedom
-from psychollm.reliability.item_matrix import ResampledMatrix
-from psychollm.reliability.moments import Incomplete
+from psychollm.reliability.moments import (
+    Incomplete,
+    centred_covariance,
+    centred_items,
+    correlation,
+)
 from psychollm.reliability.omega_fit import (
     COEFFICIENTS,
     SUBSCALES,
@@ -122,6 +126,11 @@ def omega(
     Agrees with R's psych 2.2.9 (oblimin, Schmid-Leiman, two factors equal) to 1e-5; its principal
     axes stop early, at ``tolerance=1e-3``.
 
+    Coverage of nominal 95 % jackknife intervals in simulation (n = 50, 200, 1000; 300 data sets
+    each, three factors of four items): omega total 95, 97, 97 %; omega hierarchical 80, 94, 96 %.
+    With 50 respondents the rotation finds factors less correlated than they are, which lowers
+    omega hierarchical by 0.09 on average (0.03 with 200): no interval makes up for that.
+
     References
     ----------
     Zinbarg et al. (2005); Schmid & Leiman (1957).
@@ -202,9 +211,8 @@ def _of_scores(
     table: ScoreTable, scale: ScaleScores, settings: _Settings, inference: Inference
 ) -> Omega:
     """Return omega of scores with what respondents left out and resampled say of it."""
-    resampled = ResampledMatrix(scale, "correlations")
-    n_respondents = len(table.respondents)
-    matrix, varying = _in_place(resampled, np.ones(n_respondents))
+    centred = centred_items(scale.values)
+    matrix, varying = _in_place(centred, np.ones(scale.n))
     undefined = _why_undefined(scale, matrix, varying, settings)
     fit = None if undefined else settings.fit(matrix)
     if fit is None:
@@ -214,7 +222,7 @@ def _of_scores(
 
     def packed(counts: FloatArray) -> FloatArray:
         """Return correlations below the diagonal, then which items vary, per resample."""
-        drawn = [_in_place(resampled, row) for row in counts]
+        drawn = [_in_place(centred, row[scale.respondent]) for row in counts]
         return np.stack([np.concatenate([matrix[below], vary]) for matrix, vary in drawn])
 
     def solved(rows: FloatArray) -> FloatArray:
@@ -222,7 +230,7 @@ def _of_scores(
         matrices, vary = _unpacked(rows, below, len(varying))
         return refit_in_blocks(fit, matrices, vary, flip=settings.flip)
 
-    found = replicates(packed, n_respondents, inference)
+    found = replicates(packed, len(table.respondents), inference)
     found = replace(
         found,
         value=solved(found.value[None])[0],
@@ -242,9 +250,9 @@ def _undefined(table: ScoreTable, n: float, settings: _Settings, reason: Reason)
     return _Parts(settings, fit, found, n, reason).omega(table.items, varying)
 
 
-def _in_place(resampled: ResampledMatrix, counts: FloatArray) -> tuple[FloatArray, BoolArray]:
+def _in_place(centred: FloatArray, counts: FloatArray) -> tuple[FloatArray, BoolArray]:
     """Return correlations of all items, zero with those that do not vary, and which do."""
-    found, varying = resampled.at(counts)
+    found, varying = correlation(centred_covariance(centred, counts))
     matrix = np.eye(varying.size)
     matrix[np.ix_(varying, varying)] = found
     return matrix, varying

@@ -94,6 +94,12 @@ def omega_categorical(
     LabelError, OptionError
         As in `consistency`.
 
+    Notes
+    -----
+    Coverage of nominal 95 % jackknife intervals in simulation (n = 50, 200, 1000; six items of
+    medium difficulty): categorical omega 92, 96, 95 %; omega of latent responses 76, 96, 95 %.
+    With 50 respondents two in five solutions have a loading at its bound, and are flagged.
+
     References
     ----------
     Green & Yang (2009); Chalmers (2018) on alpha of latent responses.

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psychollm._base.errors import InputError, OptionError
@@ -53,6 +53,7 @@ def test_golden(row, R):
     assert found.identified == (m > 2)
 
 
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000))
 def test_three_factors_have_one_in_common(seed):
     rng = np.random.default_rng(seed)
