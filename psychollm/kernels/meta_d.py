@@ -73,7 +73,9 @@ def start(
     place = 1
     for response in range(2):
         n = used[response]
-        total = counts[response, :, :n].sum()
+        total = 0.0
+        for j in range(n):
+            total += counts[response, 0, j] + counts[response, 1, j]
         tail = normal_upper((k if response == 1 else -k) - 0.5 * m)
         above = total
         for j in range(n - 1):
@@ -130,7 +132,8 @@ def _climb(
             length *= 0.5
         if not moved > value - 1e-10:
             return value, iteration, NOT_CONVERGED
-        point[:] = trial
+        for i in range(last + 1):
+            point[i] = trial[i]
         value = moved
         if max(abs(point[0]), abs(point[last])) > LARGEST_META_D:
             return value, iteration, UNBOUNDED
@@ -232,10 +235,14 @@ def _fit(
     out[:] = math.nan
     criteria[:, :] = math.nan
     out[ITERATIONS], out[STATUS] = 0.0, UNDEFINED
-    padded = table + padding
+    n_ratings = table.shape[2]
+    padded, counts = np.empty((2, 2, n_ratings)), np.zeros((2, 2, n_ratings))
+    for stimulus in range(2):
+        for response in range(2):
+            for j in range(n_ratings):
+                padded[stimulus, response, j] = table[stimulus, response, j] + padding
     _type_1(padded, out)
-    counts, used = np.zeros(table.shape), np.zeros(2, dtype=np.int64)
-    rating = np.zeros((2, table.shape[2]), dtype=np.int64)
+    used, rating = np.zeros(2, dtype=np.int64), np.zeros((2, n_ratings), dtype=np.int64)
     pack(table, counts, used, rating)
     if not _fits(table, out[D_PRIME], used):
         return
@@ -254,7 +261,8 @@ def _fit(
         out[ITERATIONS] += iterations
         if status == CONVERGED and not value <= out[LOG_LIKELIHOOD]:
             out[LOG_LIKELIHOOD] = value
-            best[:] = point
+            for i in range(point.size):
+                best[i] = point[i]
         if out[STATUS] != CONVERGED:
             out[STATUS] = status
     if out[STATUS] == CONVERGED:

@@ -117,7 +117,8 @@ def _follow(
             length *= 0.5
         if not moved > value - 1e-10:
             return False
-        point[:] = trial
+        for i in range(size):
+            point[i] = trial[i]
         value = moved
     if not (gain < _TOLERANCE and factorise(hessian, 0.0, size, factor)):
         return False
@@ -156,7 +157,8 @@ def profile(
     start(m * type_1[0], (m if scaled else 1.0) * type_1[1], counts, used, first)
     first[0], first[first.size - 1] = type_1[0], type_1[1]
     for direction in (-1, 1):
-        point[:] = first
+        for j in range(first.size):
+            point[j] = first[j]
         i = middle
         while 0 <= i < log_m.size:
             m = math.exp(log_m[i])
@@ -164,5 +166,6 @@ def profile(
             if not _follow(point, scale, counts, used, answers, out[i]):
                 break
             if i == middle:
-                first[:] = point
+                for j in range(first.size):
+                    first[j] = point[j]
             i += direction

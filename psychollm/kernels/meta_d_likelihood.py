@@ -220,7 +220,8 @@ def ascent(
         ridge = max(1e-3 * largest, 4.0 * ridge)
         if not ridge < 1e6 * largest:
             return math.nan
-    step[:size] = gradient[:size]
+    for i in range(size):
+        step[i] = gradient[i]
     substitute(factor, size, step)
     gain = 0.0
     for i in range(size):
