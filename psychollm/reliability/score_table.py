@@ -41,8 +41,8 @@ class ScoreTable(Result):
     @property
     def has_repeats(self) -> bool:
         """Whether a respondent has more than one row in a condition."""
-        pairs = np.stack([self.respondent, self.condition])
-        return bool(np.unique(pairs, axis=1).shape[1] < self.respondent.size)
+        pairs = self.respondent * len(self.conditions) + self.condition
+        return bool(np.unique(pairs).size < pairs.size)
 
     def rows(self, condition: int) -> IntArray:
         """Return the rows of one condition that hold any score."""
