@@ -283,10 +283,10 @@ def _swept(
     values: FloatArray, correct: FloatArray, wrong: FloatArray, binning: Binning
 ) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
     """Return gap sums, sizes and hits of the swept bins, and how many there are."""
-    gap, size, hits = (np.empty((len(correct), SWEEP_LIMIT)) for _ in range(3))
+    sums = np.empty((3, len(correct), SWEEP_LIMIT))
     used = np.empty(len(correct), dtype=np.int64)
-    kernels.swept_gaps(values, levels(values), correct, wrong, binning.left, gap, size, hits, used)
-    return gap, size, hits, used
+    kernels.swept_gaps(values, levels(values), correct, wrong, binning.left, sums, used)
+    return sums[0], sums[1], sums[2], used
 
 
 def _square_residuals(tally: Tally, bins: Bins) -> FloatArray:

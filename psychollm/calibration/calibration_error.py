@@ -8,7 +8,7 @@ import numpy as np
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.calibration.error_interval import confidence_points
+from psychollm.calibration.error_interval import N_SCALES, confidence_points
 from psychollm.calibration.metric import Drawn, Metric, draw
 from psychollm.calibration.ranking import midranks
 from psychollm.calibration.stated import StatedAnswers
@@ -134,11 +134,11 @@ def assembled(
 
 def _corrected(metric: Metric, drawn: Drawn, value: Estimate) -> Estimate:
     """Return the corrected error of each model, with draws from its confidence distribution."""
-    columns, outputs = drawn.columns(metric), len(metric.names)
+    start = drawn.columns(metric).start + len(metric.names)
+    columns = slice(start, start + N_SCALES)
     found, draws = np.full(value.value.size, np.nan), np.full(value.draws.shape, np.nan)
     for row in np.flatnonzero(value.defined):
-        scale = drawn.value[row, columns][outputs:]
-        family = drawn.draws[:, row, columns][:, outputs:]
+        scale, family = drawn.value[row, columns], drawn.draws[:, row, columns]
         known = np.isfinite(value.draws[:, row])
         shares = (midranks(value.draws[known, row]) - 0.5) / max(known.sum(), 1)
         error = float(value.value[row])

@@ -201,8 +201,12 @@ def _first_level(passed, bins, k, left):
 
 
 @njit
-def _fill_swept(passed, won, stated, bins, left, gap, size, hits):
-    """Fill the sums (1) of mass bins from running sums; return whether accuracy increases."""
+def _fill_swept(running, bins, left, gap, size, hits):
+    """Fill the sums (1) of mass bins from running sums; return whether accuracy increases.
+
+    `running` (3, levels + 1) holds answers, correct answers and stated confidence before a level.
+    """
+    passed, won, stated = running[0], running[1], running[2]
     increasing, filled = True, 0
     start = 0
     for k in range(1, bins + 1):
@@ -231,33 +235,31 @@ def swept_gaps(
     correct: NDArray[np.float64],
     wrong: NDArray[np.float64],
     left: bool,
-    gap: NDArray[np.float64],
-    size: NDArray[np.float64],
-    hits: NDArray[np.float64],
+    sums: NDArray[np.float64],
     bins: NDArray[np.int64],
 ) -> None:
-    """Fill (1) for the swept mass bins of every resample, and how many `bins` (resamples,).
+    """Fill `sums` with (1) for the swept mass bins of every resample, and how many `bins`.
 
-    `level` numbers the groups by confidence without gaps, groups of one confidence alike.
+    `level` numbers the groups by confidence without gaps, groups of one confidence alike; `sums`
+    (3, resamples, most bins) takes gap sums, sizes and hits, `bins` is (resamples,).
     """
     n_levels = level[-1] + 1 if level.size else 0
-    passed, won, stated = np.zeros(n_levels + 1), np.zeros(n_levels + 1), np.zeros(n_levels + 1)
+    running = np.zeros((3, n_levels + 1))
     for row in range(correct.shape[0]):
-        passed[:], won[:], stated[:] = 0.0, 0.0, 0.0
+        running[:] = 0.0
         for g in range(values.size):
             n = correct[row, g] + wrong[row, g]
-            passed[level[g] + 1] += n
-            won[level[g] + 1] += correct[row, g]
-            stated[level[g] + 1] += values[g] * n
+            running[0, level[g] + 1] += n
+            running[1, level[g] + 1] += correct[row, g]
+            running[2, level[g] + 1] += values[g] * n
         for k in range(n_levels):
-            passed[k + 1] += passed[k]
-            won[k + 1] += won[k]
-            stated[k + 1] += stated[k]
-        most = min(gap.shape[1], n_levels, int(passed[n_levels]))
+            for i in range(3):
+                running[i, k + 1] += running[i, k]
+        gap, size, hits = sums[0, row], sums[1, row], sums[2, row]
+        answers = running[0, n_levels]
+        most = min(gap.size, n_levels, int(answers))
         count = 1
-        while count < most and _fill_swept(
-            passed, won, stated, count + 1, left, gap[row], size[row], hits[row]
-        ):
+        while count < most and _fill_swept(running, count + 1, left, gap, size, hits):
             count += 1
-        _fill_swept(passed, won, stated, count, left, gap[row], size[row], hits[row])
-        bins[row] = count if passed[n_levels] > 0.0 else 0
+        _fill_swept(running, count, left, gap, size, hits)
+        bins[row] = count if answers > 0.0 else 0

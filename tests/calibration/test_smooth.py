@@ -134,6 +134,18 @@ def test_interval_covers() -> None:
         assert ((lower <= truth) & (truth <= upper)).mean() > 0.88
 
 
+@pytest.mark.parametrize("slope", [1.0, 3.0])
+def test_corrected_error(slope) -> None:
+    confidence, correct = simulated(200, 5, 9, slope)
+    options = QUICK | {"n_bootstrap": 500}
+    found = smooth_calibration_error(confidence, correct, **options)
+    corrected = found.corrected
+    bounds = np.quantile(corrected.draws[:, 0], [0.025, 0.975])
+    assert corrected.interval[0] == pytest.approx(bounds, abs=4e-3)
+    assert (corrected.draws[:, 0] <= corrected.value[0]).mean() == pytest.approx(0.5, abs=0.01)
+    assert corrected.value[0] < found.value.value[0] + 2e-3
+
+
 def test_expectation_under_calibration() -> None:
     rng = np.random.default_rng(2)
     confidence, _ = simulated(120, 8)
