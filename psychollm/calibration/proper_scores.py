@@ -1,15 +1,32 @@
-r"""Brier score: the mean squared distance between stated confidence and outcome.
+r"""Proper scores: what stated confidence loses on the outcomes, least when it is honest.
+
+With confidence f, outcome y (1 = correct) and means over questions,
+
+.. math:: \text{BS} = \overline{(f - y)^2}, \qquad
+          \text{LS} = -\overline{y \ln f + (1 - y) \ln (1 - f)},                         \quad (1)
+
+.. math:: \text{BSS} = 1 - \frac{\text{BS}}{\overline{(r - y)^2}},                       \quad (2)
+
+where r is a constant confidence: by default the model's own share of correct answers, which turns
+the denominator into the uncertainty :math:`\bar y (1 - \bar y)`. The Brier score lies in [0, 1].
+The logarithmic score of a certain and wrong answer is infinite; confidence is moved into
+[clip, 1 - clip] before logarithms are taken, and where that changes anything the flag says so. The
+value then depends on `clip`: only scores with the same one compare, and it stands in their name.
 
 References
 ----------
 Brier, G. W. (1950). Verification of forecasts expressed in terms of probability. Monthly Weather
 Review, 78, 1-3.
+
+Good, I. J. (1952). Rational decisions. Journal of the Royal Statistical Society, Series B, 14,
+107-114.
 """
 
 from typing import Any
 
 import numpy as np
 
+from psychollm._base.checks import check_fraction
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.metric import Metric, estimate
 from psychollm.calibration.stated import stated_answers
@@ -17,7 +34,9 @@ from psychollm.calibration.tally import Tally
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
-from psychollm.kernels.proper_scores import mean_losses
+from psychollm.kernels.proper_scores import mean_losses, shares_correct
+
+CLIP = 1e-3  # how far inside 0 and 1 probabilities are moved before logarithms are taken
 
 
 def brier(
@@ -77,9 +96,204 @@ def brier(
     return estimate(BRIER, answers, options)
 
 
+def log_score(
+    confidence: Any,
+    correctness: Any,
+    *,
+    clip: float = CLIP,
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Logarithmic score of each model's stated confidence, in nats: ln 2 for a constant one half.
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        As in `brier`.
+    clip : float
+        Confidence is moved into [clip, 1 - clip]; recorded in the name of the estimate.
+    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    Estimate
+        With the reason `CLIPPED` where a confidence was moved; NaN for a model without answers.
+
+    Raises
+    ------
+    OptionError
+        If `clip` does not lie between 0 and 1/2.
+    CodeError, ShapeError, LabelError
+        As `brier`.
+
+    Examples
+    --------
+    >>> found = log_score([[0.9, 0.8, 0.3, 1.0]], [[1, 0, 1, 1]], rng=0)
+    >>> found.name, found.value.round(4), found.flags[0].name
+    ('log score (clip 0.001)', array([0.7299]), 'CLIPPED')
+    """
+    answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    return estimate(log_score_metric(clip), answers, options)
+
+
+def brier_skill(
+    confidence: Any,
+    correctness: Any,
+    *,
+    reference: float | None = None,
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Brier skill score (2): 1 is perfect, 0 as good as a constant confidence, below it worse.
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        As in `brier`.
+    reference : float, optional
+        The constant confidence to beat; by default each model's own share of correct answers.
+    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    Estimate
+        NaN with a reason for a model that is always or never correct, whose own share cannot be
+        beaten, and for one without answers.
+
+    Raises
+    ------
+    OptionError
+        If `reference` does not lie between 0 and 1.
+    CodeError, ShapeError, LabelError
+        As `brier`.
+
+    Examples
+    --------
+    >>> brier_skill([[0.9, 0.2, 0.7, 0.1]], [[1, 0, 1, 0]], rng=0).value.round(2)
+    array([0.85])
+    """
+    answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    return estimate(brier_skill_metric(reference), answers, options)
+
+
+def brier_losses(values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the squared loss of a correct and of a wrong answer at each confidence.
+
+    Examples
+    --------
+    >>> brier_losses(np.array([0.5, 1.0]))
+    (array([0.25, 0.  ]), array([0.25, 1.  ]))
+    """
+    return (1.0 - values) ** 2, values**2
+
+
+def log_losses(values: FloatArray, clip: float) -> tuple[FloatArray, FloatArray]:
+    """Return the logarithmic loss of a correct and of a wrong answer at each confidence.
+
+    Examples
+    --------
+    >>> if_correct, if_wrong = log_losses(np.array([0.5, 1.0]), 0.001)
+    >>> if_correct.round(3), if_wrong.round(3)
+    (array([0.693, 0.001]), array([0.693, 6.908]))
+    """
+    inside = np.clip(values, clip, 1.0 - clip)
+    return -np.log(inside), -np.log1p(-inside)
+
+
+def clipped(tally: Tally, clip: float) -> Reason:
+    """Return `CLIPPED` where a confidence lies outside [clip, 1 - clip].
+
+    Examples
+    --------
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> from psychollm.calibration.tally import tallies
+    >>> clipped(tallies(stated_answers([0.5, 1.0], [0, 1]))[0], 0.001).name
+    'CLIPPED'
+    """
+    low, high = tally.values[0], tally.values[-1]
+    return Reason.CLIPPED if low < clip or high > 1.0 - clip else Reason.NONE
+
+
+def one_class(tally: Tally) -> Reason:
+    """Return why a model has no wrong, or no correct, answers to tell apart, if so.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> from psychollm.calibration.tally import tallies
+    >>> one_class(tallies(stated_answers([0.5, 1.0], [1, 1]))[0]).name
+    'NO_WRONG'
+    """
+    if not tally.correct.any():
+        return Reason.NO_CORRECT
+    return Reason.NONE if tally.wrong.any() else Reason.NO_WRONG
+
+
+def log_score_metric(clip: float = CLIP) -> Metric:
+    """Return the metric behind `log_score`.
+
+    Examples
+    --------
+    >>> log_score_metric(0.01).names
+    ('log score (clip 0.01)',)
+    """
+    clip = check_fraction("clip", clip, high=0.5)
+
+    def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+        out = np.empty((correct.shape[0], 1))
+        mean_losses(*log_losses(values, clip), correct, wrong, out[:, 0])
+        return out
+
+    return Metric(
+        names=(f"log score (clip {clip:g})",),
+        compute=compute,
+        flags=lambda tally: (clipped(tally, clip),),
+    )
+
+
+def brier_skill_metric(reference: float | None = None) -> Metric:
+    """Return the metric behind `brier_skill`.
+
+    Examples
+    --------
+    >>> brier_skill_metric(0.5).names
+    ('Brier skill score',)
+    """
+    constant = None if reference is None else check_fraction("reference", reference)
+
+    def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+        score = _brier(values, correct, wrong)
+        if constant is None:
+            share = np.empty_like(score)
+            shares_correct(correct, wrong, share[:, 0])
+            least = share * (1.0 - share)
+        else:
+            least = _brier(np.full_like(values, constant), correct, wrong)
+        return np.where(least > 0.0, 1.0 - score / np.where(least > 0.0, least, 1.0), np.nan)
+
+    def flags(tally: Tally) -> tuple[Reason, ...]:
+        return (one_class(tally) if constant is None else Reason.NONE,)
+
+    return Metric(names=("Brier skill score",), compute=compute, flags=flags)
+
+
 def _brier(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
     out = np.empty((correct.shape[0], 1))
-    mean_losses((1.0 - values) ** 2, values**2, correct, wrong, out[:, 0])
+    mean_losses(*brier_losses(values), correct, wrong, out[:, 0])
     return out
 
 
@@ -88,3 +302,5 @@ def _always_defined(tally: Tally) -> tuple[Reason, ...]:
 
 
 BRIER = Metric(names=("Brier score",), compute=_brier, flags=_always_defined)
+LOG_SCORE = log_score_metric()
+BRIER_SKILL = brier_skill_metric()

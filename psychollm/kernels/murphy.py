@@ -27,80 +27,114 @@ from psychollm.kernels._jit import njit
 
 
 @njit
+def bin_sums(values, starts, correct, wrong, stated, hits, size):
+    """Fill sums of confidence, correct answers and answers (bins,) of one resample; for kernels.
+
+    Bin k holds the groups from ``starts[k]`` to ``starts[k + 1] - 1``.
+    """
+    for k in range(starts.size - 1):
+        stated[k], hits[k], size[k] = 0.0, 0.0, 0.0
+        for g in range(starts[k], starts[k + 1]):
+            n = correct[g] + wrong[g]
+            stated[k] += values[g] * n
+            hits[k] += correct[g]
+            size[k] += n
+
+
+@njit
 def murphy_terms(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
+    departures: NDArray[np.float64],
     correct: NDArray[np.float64],
     wrong: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, 6) with REL, RES, UNC of (1) and REL', RES', UNC' of (2).
+    """Fill `out` (resamples, 9) with REL, RES, UNC of (1), REL', RES', UNC' of (2), then noise.
 
-    Bin k holds the groups from ``starts[k]`` to ``starts[k + 1] - 1``. All are NaN where a
-    resample holds no answer, and (2) where no bin holds more than one.
+    Noise is REL and RES with the `departures` (2, bins) of the sample, f_k - o_k and o_k - o,
+    taken off; the last column is the share of correct answers. All are NaN where a resample holds
+    no answer, and (2) where no bin holds more than one.
     """
+    bins = starts.size - 1
+    stated, hits, size = np.empty(bins), np.empty(bins), np.empty(bins)
     for row in range(correct.shape[0]):
-        rel, squares, correction, hits, n = 0.0, 0.0, 0.0, 0.0, 0.0
-        several = False
-        for k in range(starts.size - 1):
-            stated, c, size = 0.0, 0.0, 0.0
-            for g in range(starts[k], starts[k + 1]):
-                here = correct[row, g] + wrong[row, g]
-                stated += values[g] * here
-                c += correct[row, g]
-                size += here
-            if size <= 0.0:
-                continue
-            rel += (stated - c) * (stated - c) / size
-            squares += c * c / size
-            if size > 1.0:
-                correction += c * (size - c) / size / (size - 1.0)
-                several = True
-            hits += c
-            n += size
-        _compose(rel, squares, correction, hits, n, several, out[row])
+        bin_sums(values, starts, correct[row], wrong[row], stated, hits, size)
+        n, rate = size.sum(), hits.sum() / size.sum()
+        out[row, :] = np.nan
+        if n <= 0.0:
+            continue
+        sums = np.zeros(5)
+        for k in range(bins):
+            if size[k] > 0.0:
+                _add_bin(stated[k], hits[k], size[k], rate, departures[:, k], sums)
+        for term in range(2):
+            out[row, term] = sums[term] / n
+            out[row, 6 + term] = sums[2 + term] / n
+        out[row, 2] = rate * (1.0 - rate)
+        out[row, 8] = rate
+        if n > 1.0 and size.max() > 1.0:
+            bias = rate * (1.0 - rate) / (n - 1.0)
+            out[row, 3] = out[row, 0] - sums[4] / n
+            out[row, 4] = out[row, 1] - sums[4] / n + bias
+            out[row, 5] = out[row, 2] + bias
 
 
 @njit
-def _compose(rel, squares, correction, hits, n, several, out):
-    """Put the sums over bins together as (1) and (2)."""
-    out[:] = np.nan
-    if n <= 0.0:
-        return
-    rate = hits / n
-    out[0] = rel / n
-    # Sum of n_k (o_k - o)^2; a rounding error below zero is none.
-    out[1] = max(squares / n - rate * rate, 0.0)
-    out[2] = rate * (1.0 - rate)
-    if several and n > 1.0:
-        c, d = correction / n, out[2] / (n - 1.0)
-        out[3] = out[0] - c
-        out[4] = out[1] - c + d
-        out[5] = out[2] + d
+def _add_bin(stated, hits, size, rate, departure, sums):
+    """Add one bin to the sums over bins of: REL, RES, noise of each, n c of (2)."""
+    share = hits / size
+    gap, lift = stated / size - share, share - rate
+    sums[0] += size * gap * gap
+    sums[1] += size * lift * lift
+    sums[2] += size * (gap - departure[0]) * (gap - departure[0])
+    sums[3] += size * (lift - departure[1]) * (lift - departure[1])
+    if size > 1.0:
+        sums[4] += size * share * (1.0 - share) / (size - 1.0)
 
 
 @njit
 def signed_gaps(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
+    departures: NDArray[np.float64],
     correct: NDArray[np.float64],
     wrong: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, 3): mean confidence - share correct, and the two parts (3) of it."""
+    """Fill `out` (resamples, 4) with the two parts (3), then their noise.
+
+    Noise is each part with the gaps f_k - o_k of its sign in the sample, `departures` (2, bins),
+    taken off.
+    """
+    bins = starts.size - 1
+    stated, hits, size = np.empty(bins), np.empty(bins), np.empty(bins)
     for row in range(correct.shape[0]):
-        over, under, n = 0.0, 0.0, 0.0
-        for k in range(starts.size - 1):
-            gap = 0.0
-            for g in range(starts[k], starts[k + 1]):
-                here = correct[row, g] + wrong[row, g]
-                gap += values[g] * here - correct[row, g]
-                n += here
-            over += max(gap, 0.0)
-            under += max(-gap, 0.0)
-        if n > 0.0:
-            out[row, 0] = (over - under) / n
-            out[row, 1] = over / n
-            out[row, 2] = under / n
-        else:
-            out[row, :] = np.nan
+        bin_sums(values, starts, correct[row], wrong[row], stated, hits, size)
+        n = size.sum()
+        out[row, :] = np.nan if n <= 0.0 else 0.0
+        if n <= 0.0:
+            continue
+        for k in range(bins):
+            gap = stated[k] - hits[k]
+            out[row, 0] += max(gap, 0.0) / n
+            out[row, 1] += max(-gap, 0.0) / n
+            out[row, 2] += max(gap - size[k] * departures[0, k], 0.0) / n
+            out[row, 3] += max(size[k] * departures[1, k] - gap, 0.0) / n
+
+
+@njit
+def mean_gaps(
+    values: NDArray[np.float64],
+    correct: NDArray[np.float64],
+    wrong: NDArray[np.float64],
+    out: NDArray[np.float64],
+) -> None:
+    """Fill `out` (resamples,) with mean confidence less share correct."""
+    for row in range(correct.shape[0]):
+        gap, n = 0.0, 0.0
+        for g in range(values.size):
+            here = correct[row, g] + wrong[row, g]
+            gap += values[g] * here - correct[row, g]
+            n += here
+        out[row] = gap / n if n > 0.0 else np.nan

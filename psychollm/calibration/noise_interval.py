@@ -1,0 +1,105 @@
+r"""Intervals of parts of a score that noise can only enlarge.
+
+Reliability, resolution, miscalibration and discrimination are squares of departures, such as that
+of outcomes from confidence; over- and underconfidence are sums of the departures of one sign. None
+is ever negative, so that noise adds to each, and resamples add it twice: their percentiles lie too
+high, and never reach zero. The bootstrap is therefore turned round, as for calibration errors
+(`error_interval`). Let the population depart by :math:`\theta` times what the sample shows, which
+makes the part :math:`\theta^p M`, with p two for squares and one for sums. A sample from it has
+
+.. math:: T^*(\theta) = \theta^p M + \theta L^* + N^*,                                    \quad (1)
+
+where :math:`L^*` is the noise that goes with the departure and :math:`N^*` that which remains
+without any; both are read from resamples. The interval holds every :math:`\theta^p M` under which
+the part T of the sample is neither among the largest nor among the smallest of (1). Its lower
+bound is zero where T is no larger than noise.
+
+The uncertainty o (1 - o) is largest at one half, where resamples can only lie below it; its bounds
+are those of the share o of correct answers, carried over.
+"""
+
+from typing import Literal
+
+import numpy as np
+from scipy.special import entr
+
+from psychollm._base.types import FloatArray
+from psychollm.calibration.error_interval import inverted
+from psychollm.estimates.bootstrap_interval import percentile_interval
+
+METHOD = "inverted bootstrap"
+
+_THETA = np.linspace(0.0, 2.5, 26)
+
+
+def noise_bounds(
+    value: float,
+    size: float,
+    along: FloatArray,
+    noise: FloatArray,
+    level: float,
+    *,
+    power: int = 2,
+) -> FloatArray:
+    """Return lower and upper bound of one part.
+
+    Parameters
+    ----------
+    value : float
+        In the sample.
+    size : float
+        M, the part of a population that departs as the sample does.
+    along : ndarray (resamples,)
+        L of (1).
+    noise : ndarray (resamples,)
+        N of (1).
+    level : float
+        Coverage.
+    power : int
+        2 for squares of departures, 1 for sums of them.
+
+    Returns
+    -------
+    ndarray (2,)
+        NaN where the value is, or all resamples are, undefined.
+
+    Examples
+    --------
+    >>> e = np.random.default_rng(0).normal(0.0, 0.01, 4000)
+    >>> noise_bounds(0.04, 0.04, 0.4 * e, e**2, 0.95).round(3)
+    array([0.033, 0.048])
+    """
+    known = np.isfinite(along) & np.isfinite(noise)
+    if not np.isfinite(value) or known.sum() < 2:
+        return np.full(2, np.nan)
+    if size <= 0.0:
+        return np.array([0.0, np.quantile(noise[known], 0.5 + 0.5 * level)])
+    scale = size * _THETA**power
+    family = scale + np.outer(along[known], _THETA) + noise[known][:, None]
+    lower, _, upper = inverted(value, scale, family, level)
+    return np.array([lower, upper])
+
+
+def uncertainty_bounds(
+    shares: FloatArray, level: float, *, score: Literal["brier", "log"] = "brier"
+) -> FloatArray:
+    """Return bounds of the uncertainty from resampled shares of correct answers.
+
+    Parameters
+    ----------
+    shares : ndarray (resamples,)
+        Share of correct answers.
+    level : float
+        Coverage.
+    score : {"brier", "log"}
+        Under which the uncertainty is o (1 - o), or the entropy of o.
+
+    Examples
+    --------
+    >>> uncertainty_bounds(np.linspace(0.4, 0.55, 1001), 0.9).round(3)
+    array([0.241, 0.25 ])
+    """
+    ends = percentile_interval(shares, level)
+    whole = np.append(ends, 0.5) if ends[0] <= 0.5 <= ends[1] else ends
+    found = whole * (1.0 - whole) if score == "brier" else entr(whole) + entr(1.0 - whole)
+    return np.array([found.min(), found.max()])

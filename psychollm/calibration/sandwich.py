@@ -1,0 +1,75 @@
+r"""Standard errors that allow for clusters and weights of questions.
+
+For an estimate that solves :math:`\sum_i w_i s_i = 0` with scores s and weights w, the sums of
+:math:`w_i s_i` over clusters vary independently of each other, whatever happens inside a cluster;
+their cross-products, times G/(G - 1), stand in for the variance of the sum. Where questions have
+weights but no clusters, each is a cluster of its own. With G clusters, quantiles are those of t
+with G - 1 degrees of freedom.
+
+References
+----------
+Liang, K.-Y., & Zeger, S. L. (1986). Longitudinal data analysis using generalized linear models.
+Biometrika, 73, 13-22.
+"""
+
+import numpy as np
+from scipy.special import stdtrit
+
+from psychollm._base.types import FloatArray
+from psychollm.calibration.tally import Tally
+
+
+def cluster_sums(tally: Tally, scores: FloatArray) -> FloatArray:
+    """Return sums of scores over clusters, weighted; over single questions without clusters.
+
+    Parameters
+    ----------
+    tally : Tally
+        Of one model.
+    scores : ndarray (n, k)
+        One row per answer, in the order of the tally.
+
+    Returns
+    -------
+    ndarray (clusters, k)
+
+    Examples
+    --------
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> from psychollm.calibration.tally import tallies
+    >>> tally = tallies(stated_answers([0.5, 0.6, 0.7], [1, 0, 1], clusters=["a", "b", "a"]))[0]
+    >>> cluster_sums(tally, np.ones((3, 1))).ravel()
+    array([2., 1.])
+    """
+    weighted = tally.weight[:, None] * scores
+    if tally.cluster is None:
+        return weighted
+    _, code = np.unique(tally.cluster, return_inverse=True)
+    sums = np.zeros((int(code.max()) + 1, scores.shape[1]))
+    np.add.at(sums, code, weighted)
+    return sums
+
+
+def spread_of_sum(sums: FloatArray) -> FloatArray:
+    """Return the covariance of the total of cluster sums (clusters, k); NaN for one cluster.
+
+    Examples
+    --------
+    >>> spread_of_sum(np.array([[1.0], [-1.0]]))
+    array([[4.]])
+    """
+    groups = sums.shape[0]
+    if groups < 2:
+        return np.full((sums.shape[1],) * 2, np.nan)
+    return np.asarray(sums.T @ sums * (groups / (groups - 1.0)), dtype=np.float64)
+
+
+def student_multiplier(level: float, groups: int) -> float:
+    """Return the quantile of t with one degree of freedom less than clusters.
+
+    Examples
+    --------
+    >>> round(student_multiplier(0.95, 30), 3)
+    2.045
+    """
+    return float(stdtrit(groups - 1.0, 0.5 + 0.5 * level)) if groups > 1 else float("nan")

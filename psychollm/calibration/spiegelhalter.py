@@ -1,0 +1,134 @@
+r"""Spiegelhalter's test of calibration.
+
+If every question is answered correctly with the probability stated, the Brier score has a known
+mean and variance, and
+
+.. math:: z = \frac{\sum_i (y_i - f_i)(1 - 2 f_i)}
+                   {\sqrt{\sum_i f_i (1 - f_i)(1 - 2 f_i)^2}}                             \quad (1)
+
+is close to standard normal: positive where confidence was too extreme for the outcomes, negative
+where it was not extreme enough. The test sees errors that change the mean Brier score; two that
+cancel in it are missed. Confidences of one half carry no information, and if there are none
+besides 0, 1/2 and 1, the variance is zero and z undefined. With clusters or weights the variance
+is that of the sums over clusters.
+
+References
+----------
+Spiegelhalter, D. J. (1986). Probabilistic prediction in patient management and clinical trials.
+Statistics in Medicine, 5, 421-433. https://doi.org/10.1002/sim.4780050506
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, stdtr
+
+from psychollm._base.types import FloatArray
+from psychollm.calibration.metric import Metric
+from psychollm.calibration.sandwich import cluster_sums, spread_of_sum
+from psychollm.calibration.significance import Significance
+from psychollm.calibration.stated import StatedAnswers, stated_answers
+from psychollm.calibration.tally import Tally, tallies
+from psychollm.estimates.reasons import Reason
+from psychollm.kernels.proper_scores import mean_losses
+
+
+def spiegelhalter(
+    confidence: Any, correctness: Any, *, clusters: Any = None, weights: Any = None
+) -> Significance:
+    """Test whether each model's answers are correct with the probability that it states.
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        As in `brier`.
+    clusters : array_like (questions,), optional
+        What each question belongs to: the variance of (1) is then that of sums over clusters, and
+        z is compared with t of one degree of freedom less than clusters.
+    weights : array_like (questions,), optional
+        How much each question counts; the variance is then that of the weighted terms.
+
+    Returns
+    -------
+    Significance
+        z and its two-sided p-value; NaN with the reason `NO_TEST_VARIANCE` where only confidences
+        of 0, 1/2 and 1 occur.
+
+    Raises
+    ------
+    CodeError, ShapeError, LabelError, OptionError
+        As `brier`.
+
+    Examples
+    --------
+    >>> found = spiegelhalter([0.9, 0.6, 0.7, 0.2], [1, 0, 1, 0])
+    >>> found.statistic.round(3), found.p_value.round(3)
+    (array([-0.503]), array([0.615]))
+    """
+    answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
+    return spiegelhalter_of(answers)
+
+
+def spiegelhalter_of(answers: StatedAnswers) -> Significance:
+    """Return `spiegelhalter` of answers that are already side by side.
+
+    Examples
+    --------
+    >>> spiegelhalter_of(stated_answers([1.0, 0.0], [1, 1])).flags[0].name
+    'NO_TEST_VARIANCE'
+    """
+    robust = answers.weighted or answers.clusters is not None
+    rows = [_test(tally, robust=robust) for tally in tallies(answers)]
+    z, p, flags = zip(*rows, strict=True)
+    return Significance(
+        name="Spiegelhalter's z",
+        statistic=np.array(z),
+        p_value=np.array(p),
+        n=answers.n,
+        flags=flags,
+        method="t, sums over clusters" if robust else "standard normal",
+        labels=answers.models,
+    )
+
+
+def _test(tally: Tally, *, robust: bool) -> tuple[float, float, Reason]:
+    """Return z, its p-value and what is to be said of one model."""
+    if (reason := _no_variance(tally)[0]) is not Reason.NONE:
+        return np.nan, np.nan, reason
+    if not robust:
+        z = float(_z(tally.values, tally.correct[None], tally.wrong[None])[0, 0])
+        return z, float(2.0 * ndtr(-abs(z))), Reason.NONE
+    stated = tally.values[tally.group]
+    sums = cluster_sums(tally, ((tally.right - stated) * (1.0 - 2.0 * stated))[:, None])
+    if len(sums) < 2:
+        return np.nan, np.nan, Reason.ONE_CLUSTER
+    spread = float(spread_of_sum(sums)[0, 0])
+    if spread <= 0.0:
+        return np.nan, np.nan, Reason.NO_TEST_VARIANCE
+    z = float(sums.sum() / np.sqrt(spread))
+    return z, float(2.0 * stdtr(len(sums) - 1.0, -abs(z))), Reason.NONE
+
+
+def _z(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+    """Statistic (1) of tallies (resamples, groups), shape (resamples, 1)."""
+    tilt = 1.0 - 2.0 * values
+    variance = values * (1.0 - values) * tilt**2
+    excess, spread = np.empty(correct.shape[0]), np.empty(correct.shape[0])
+    mean_losses((1.0 - values) * tilt, -values * tilt, correct, wrong, excess)
+    mean_losses(variance, variance, correct, wrong, spread)
+    safe = np.where(spread > 0.0, spread, 1.0)
+    size = correct.sum(axis=1) + wrong.sum(axis=1)
+    z = np.where(spread > 0.0, excess * np.sqrt(size / safe), np.nan)
+    return np.asarray(z[:, None], dtype=np.float64)
+
+
+def _no_variance(tally: Tally) -> tuple[Reason, ...]:
+    if not tally.n:
+        return (Reason.NO_ANSWERS,)
+    certain = bool(np.isin(tally.values, (0.0, 0.5, 1.0)).all())
+    return (Reason.NO_TEST_VARIANCE if certain else Reason.NONE,)
+
+
+SPIEGELHALTER = Metric(
+    names=("Spiegelhalter's z",), compute=_z, flags=_no_variance, interval="percentile"
+)
