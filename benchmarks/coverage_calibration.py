@@ -1,0 +1,91 @@
+"""Coverage of the intervals of the calibration room.
+
+Forecasters state a confidence c from a law of their own and are right with the probability
+p(c) = expit(shift + slope logit c), so that every metric has an exact true value: that of the
+tally of the whole population, laid out on a fine grid of confidences.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.special import expit, logit
+from scipy.stats import beta
+
+from benchmarks.coverage_cases import Case, Intervals
+from psychollm.calibration import calibration_panel
+from psychollm.calibration.panel_metrics import PANEL_METRICS
+
+GRID = 20_000
+POPULATION = 1e9  # answers in the population whose tally gives the true values
+
+
+@dataclass(frozen=True)
+class Forecaster:
+    """Distinct confidences, their probabilities, and how often each is right."""
+
+    values: np.ndarray
+    shares: np.ndarray
+    right: np.ndarray
+
+    def draw(self, n: int, count: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """Return confidence and correctness (data sets, n)."""
+        place = rng.choice(self.values.size, size=(count, n), p=self.shares)
+        correct = rng.uniform(size=place.shape) < self.right[place]
+        return self.values[place], correct.astype(np.float64)
+
+    def truth(self) -> dict[str, float]:
+        """Return the value of every metric in the population."""
+        correct = POPULATION * self.shares * self.right
+        wrong = POPULATION * self.shares - correct
+        found: dict[str, float] = {}
+        for keys, metric in PANEL_METRICS:
+            values = metric.compute(self.values, correct[None], wrong[None])[0]
+            found |= dict(zip(keys, values.tolist(), strict=True))
+        return found
+
+
+def stated(shift: float, slope: float) -> Forecaster:
+    """Return a forecaster of eleven levels, most of them high, as language models state them."""
+    values = np.linspace(0.0, 1.0, 11)
+    shares = beta(3.0, 1.2).cdf(np.clip(values + 0.05, 0, 1)) - beta(3.0, 1.2).cdf(
+        np.clip(values - 0.05, 0, 1)
+    )
+    right = expit(shift + slope * logit(np.clip(values, 0.02, 0.98)))
+    return Forecaster(values, shares / shares.sum(), right)
+
+
+def continuous(shift: float, slope: float) -> Forecaster:
+    """Return a forecaster without ties: confidences from Beta(4, 2)."""
+    values = beta(4.0, 2.0).ppf((np.arange(GRID) + 0.5) / GRID)
+    return Forecaster(values, np.full(GRID, 1.0 / GRID), expit(shift + slope * logit(values)))
+
+
+def yes_no(yes: float, if_yes: float, if_no: float) -> Forecaster:
+    """Return a forecaster that says yes or no."""
+    return Forecaster(np.array([0.0, 1.0]), np.array([1.0 - yes, yes]), np.array([if_no, if_yes]))
+
+
+SCENARIOS = {
+    "eleven levels, overconfident": stated(-0.4, 0.6),
+    "eleven levels, calibrated": stated(0.0, 1.0),
+    "continuous, overconfident": continuous(-0.3, 0.7),
+    "continuous, calibrated": continuous(0.0, 1.0),
+    "yes/no": yes_no(0.65, 0.75, 0.4),
+}
+
+
+def panel_intervals(
+    forecaster: Forecaster, n: int, count: int, rng: np.random.Generator, jobs: int
+) -> Intervals:
+    """Return the intervals of the whole panel; data sets stand in for models."""
+    confidence, correct = forecaster.draw(n, count, rng)
+    panel = calibration_panel(confidence, correct, rng=rng, n_jobs=jobs)
+    truth = forecaster.truth()
+    return {key: (panel[key].interval, truth[key]) for key in panel}
+
+
+CASES = [
+    Case("panel", scenario, partial(panel_intervals, forecaster))
+    for scenario, forecaster in SCENARIOS.items()
+]

@@ -1,0 +1,22 @@
+"""What a case of the coverage simulation is."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+# metric -> bounds (data sets, 2) and the true value
+Intervals = dict[str, tuple[np.ndarray, float]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A law to simulate from, and the intervals computed from each data set.
+
+    `run` takes the size, the number of data sets, a generator and the number of jobs.
+    """
+
+    family: str
+    scenario: str
+    run: Callable[[int, int, np.random.Generator, int], Intervals]
+    sizes: tuple[int, ...] = ()
