@@ -243,9 +243,9 @@ def _compared(
 
 
 def _noted(estimate: Estimate, *cases: tuple[BoolArray, Reason]) -> Estimate:
-    """Replace flags that say nothing, or only that there are no answers."""
+    """Replace flags that say nothing, or only how few answers there are."""
     noted = first_reason(*cases)
-    vague = {Reason.NONE, Reason.NO_ANSWERS}
+    vague = {Reason.NONE, Reason.NO_ANSWERS, Reason.ONE_QUESTION}
     flags = [
         (new or old) if old in vague else old
         for old, new in zip(estimate.flags, noted, strict=True)

@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
-from scipy.special import ndtr
 
 from psychollm._base.types import FloatArray
 from psychollm.calibration.sandwich import cluster_sums, spread_of_sum, student_multiplier
@@ -116,8 +115,19 @@ def _inside_unit(
     if inside and scale == "log odds":
         step = multiplier * np.sqrt(variance) / spread * np.array([-1.0, 1.0])
         return np.asarray(1.0 / (1.0 + (1.0 - value) / value * np.exp(-step)))
-    trials = spread / variance if inside else trials
-    return wilson(value * trials, trials, level=float(1.0 - 2.0 * ndtr(-multiplier)))
+    return _score_interval(value, spread / variance if inside else trials, multiplier)
+
+
+def _score_interval(rate: float, trials: float, multiplier: float) -> FloatArray:
+    """Return Wilson's interval with any multiplier: t with one degree of freedom has 12.7."""
+    if not trials > 0.0:
+        return np.full(2, np.nan)
+    square = multiplier**2
+    half = multiplier * np.sqrt(trials * rate * (1.0 - rate) + 0.25 * square)
+    bounds = (rate * trials + 0.5 * square + half * np.array([-1.0, 1.0])) / (trials + square)
+    # At 0 and 1 the bound is the rate exactly; the formula may miss it by a rounding error.
+    bounds[0], bounds[1] = min(bounds[0], rate), max(bounds[1], rate)
+    return np.asarray(np.clip(bounds, 0.0, 1.0), dtype=np.float64)
 
 
 def wilson_from_draws(

@@ -69,12 +69,16 @@ def selective_areas(values: FloatArray, correct: FloatArray, wrong: FloatArray) 
     with np.errstate(invalid="ignore", divide="ignore"):
         best, best_joint = _best(n, errors)
         aurc, augrc = risks / n, joint / n**2
-        # Sums of fractions may miss the best order by a rounding error.
-        excess = np.maximum(aurc - best, 0.0)
+        excess, excess_joint = _above(aurc, best), _above(augrc, best_joint)
         several = (errors > 0.0) & (errors < n)
         normalised = np.where(several, excess / (errors / n - best), np.nan)
-        excess_joint = np.maximum(augrc - best_joint, 0.0)
     return np.stack([aurc, excess, normalised, augrc, excess_joint], axis=1)
+
+
+def _above(area: FloatArray, best: FloatArray) -> FloatArray:
+    """Excess over the best order, which sums of fractions miss by rounding errors."""
+    excess = area - best
+    return np.where(excess < _ROUNDING, 0.0 * excess, excess)
 
 
 def _best(n: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from psychollm.kernels._jit import njit
 
+_ROUNDING = 1e-9  # 0.29 * 100 is less than 29
 _TINY = 1e-300  # in place of 0 below a fraction whose numerator is 0
 
 
@@ -91,8 +92,10 @@ def hit_rates(
         above_c, above_w = 0.0, 0.0
         for g in range(correct.shape[1] - 1, -1, -1):
             c, w = correct[row, g], wrong[row, g]
-            while point < false_alarms.size and above_w + w > false_alarms[point] * all_w:
-                inside = (false_alarms[point] * all_w - above_w) / w
+            while point < false_alarms.size and (
+                above_w + w > false_alarms[point] * all_w + _ROUNDING
+            ):
+                inside = max(false_alarms[point] * all_w - above_w, 0.0) / w
                 out[row, point] = (above_c + c * inside) / all_c
                 point += 1
             above_c += c
