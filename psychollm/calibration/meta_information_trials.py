@@ -30,9 +30,8 @@ References
 Dayan, P. (2023). Metacognitive information theory. Open Mind, 7, 392-411.
 https://doi.org/10.1162/opmi_a_00091
 
-Rausch, M., Meyen, S., & Hellmann, S. (2025). statConfR: An R package for static models of decision
-confidence and metacognition. Journal of Open Source Software, 10(106), 6966.
-https://doi.org/10.21105/joss.06966
+Rausch, M., Meyen, S., & Hellmann, S. (2025). statConfR: Models of decision confidence and measures
+of metacognition (version 0.2.1) [R package]. https://cran.r-project.org/package=statConfR
 """
 
 from dataclasses import dataclass, replace
