@@ -71,6 +71,7 @@ class Reason(StrEnum):
     NEGATIVE_COMPONENT = "a variance component is estimated below zero"
     ALL_TIED = "all values are equal"
     NO_SPREAD = "no variation between questions or clusters: no interval"
+    NO_RESIDUAL = "scores do not vary within models: nothing to test against"
     INCOMPLETE = "some cells are missing: incomplete rows were left out"
     UNBALANCED = "some cells are missing: the interval is that of a complete table"
     PAIRWISE = "some cells are missing: each covariance rests on the rows that have both"
