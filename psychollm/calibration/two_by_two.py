@@ -178,7 +178,11 @@ def delta_error(gradient: Callable[[Cells], FloatArray], t: Cells) -> FloatArray
 
 
 def _summed(t: Cells, weights: Sequence[float]) -> FloatArray:
-    return np.asarray(np.tensordot(np.asarray(weights, dtype=np.float64), t.array, axes=1))
+    total = np.zeros_like(t.tp)
+    for weight, cell in zip(weights, (t.tp, t.fp, t.fn, t.tn), strict=True):
+        if weight:
+            total = total + weight * cell
+    return total
 
 
 def _fraction_gradient(t: Cells, part: Sequence[float], whole: Sequence[float]) -> FloatArray:
