@@ -6,6 +6,7 @@ compared on any metric, paired. What is undefined is NaN with a reason.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,9 +14,12 @@ import numpy as np
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
+from psychollm._base.views import view
 from psychollm.calibration.metric import estimate_all
+from psychollm.calibration.panel_curves import PanelCurves, panel_curves
 from psychollm.calibration.panel_metrics import PANEL_METRICS, metric_keys
-from psychollm.calibration.stated import stated_answers
+from psychollm.calibration.panel_text import summary
+from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.data.labels import Labels
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
@@ -44,6 +48,7 @@ class CalibrationPanel(Result):
     n_bootstrap: int
     level: float
     models: Labels
+    _answers: StatedAnswers
 
     def __getitem__(self, metric: str) -> Estimate:
         """Return the estimate of one metric.
@@ -74,6 +79,82 @@ class CalibrationPanel(Result):
             If the panel does not hold the metric or a model.
         """
         return self[metric].difference(first, second)
+
+    @property
+    def n_questions(self) -> int:
+        """Number of questions."""
+        return len(self._answers.questions)
+
+    @property
+    def n_clusters(self) -> int | None:
+        """Number of clusters of questions; None where questions are not clustered."""
+        clusters = self._answers.clusters
+        return None if clusters is None else int(clusters.max()) + 1
+
+    def curves(
+        self,
+        *,
+        n_draws: int = 1000,
+        rng: RandomState = 0,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> PanelCurves:
+        """Return the curves of the same data: reliability, risk over coverage, type-2 ROC.
+
+        Parameters
+        ----------
+        n_draws : int
+            Data sets simulated under calibration: for consistency bands and p-values.
+        rng, n_jobs, progress
+            As in `brier`; the seed is fixed, so that the curves of a panel are always the same.
+
+        Raises
+        ------
+        OptionError
+            If an option cannot be used.
+        """
+        options = Resampling(
+            n=self.n_bootstrap, level=self.level, rng=rng, n_jobs=n_jobs, progress=progress
+        )
+        return panel_curves(self._answers, options, n_draws=n_draws)
+
+    def summary(self) -> str:
+        """Say who claims too much and who knows what it knows, and give the main numbers."""
+        return summary(self)
+
+    def plot(self, *, metrics: Sequence[str] | None = None) -> Any:
+        """Draw metrics side by side with a row per model; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        metrics : sequence of str, optional
+            Which metrics; the main ones by default.
+        """
+        return view("plots.calibration_panel", "plot_calibration_panel")(self, metrics=metrics)
+
+    def report(
+        self, path: str | Path, *, source: str = "", curves: PanelCurves | None = None
+    ) -> Path:
+        """Write the panel as one self-contained HTML page; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write.
+        source : str
+            Lines of Python that make the panel, shown on the page.
+        curves : PanelCurves, optional
+            What `curves` returned, if it is at hand.
+
+        Returns
+        -------
+        Path
+            Where it is.
+        """
+        written: Path = view("reports.calibration", "write_calibration_report")(
+            self, path, source=source, curves=curves
+        )
+        return written
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per metric and model."""
@@ -175,6 +256,7 @@ def calibration_panel(
         n_bootstrap=n_bootstrap,
         level=level,
         models=answers.models,
+        _answers=answers,
     )
 
 

@@ -5,6 +5,8 @@ passed. matplotlib is loaded at the first plot; nothing global is set.
 """
 
 from psychollm.plots.between_models import plot_between_models
+from psychollm.plots.calibration_panel import plot_calibration_panel
+from psychollm.plots.comparisons import plot_comparisons
 from psychollm.plots.correlation import plot_correlation
 from psychollm.plots.f_beta import plot_f_beta
 from psychollm.plots.factor_structure import plot_factor_structure
@@ -13,15 +15,20 @@ from psychollm.plots.individuation import plot_individuation
 from psychollm.plots.matrix import plot_matrix
 from psychollm.plots.null import plot_null
 from psychollm.plots.pairwise_calibration import plot_pairwise_calibration
+from psychollm.plots.reliability import plot_reliability, plot_reliability_grid
 from psychollm.plots.residuals import plot_residuals
+from psychollm.plots.risk_coverage import plot_risk_coverage, plot_risk_coverage_grid
 from psychollm.plots.scree import plot_scree
 from psychollm.plots.screen import plot_screen
 from psychollm.plots.second_factor import plot_second_factor
 from psychollm.plots.sensitivity import plot_sensitivity
 from psychollm.plots.shared_confidence import plot_shared_confidence
+from psychollm.plots.type2_roc import plot_type2_roc
 
 __all__ = [
     "plot_between_models",
+    "plot_calibration_panel",
+    "plot_comparisons",
     "plot_correlation",
     "plot_f_beta",
     "plot_factor_structure",
@@ -30,10 +37,15 @@ __all__ = [
     "plot_matrix",
     "plot_null",
     "plot_pairwise_calibration",
+    "plot_reliability",
+    "plot_reliability_grid",
     "plot_residuals",
+    "plot_risk_coverage",
+    "plot_risk_coverage_grid",
     "plot_scree",
     "plot_screen",
     "plot_second_factor",
     "plot_sensitivity",
     "plot_shared_confidence",
+    "plot_type2_roc",
 ]

@@ -177,6 +177,18 @@ def _outside(box: FloatArray, frame: FloatArray) -> float:
     return float((box[:2] < frame[:2]).any() or (box[2:] > frame[2:]).any())
 
 
+def shortened(name: Any, longest: int) -> str:
+    """Return a name in at most so many letters, the last one an ellipsis where it is cut.
+
+    Examples
+    --------
+    >>> shortened("claude-3-opus", 9), shortened("o3", 9)
+    ('claude-3…', 'o3')
+    """
+    text = str(name)
+    return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
+
+
 def spread(wanted: FloatArray, gap: float, *, low: float, high: float) -> FloatArray:
     """Move values apart by at least `gap`, as little as possible, inside [low, high].
 

@@ -1,0 +1,97 @@
+"""Several metrics of a panel side by side, one row per model."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.optional import require
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.calibration.metric_words import words_of
+from psychollm.plots.forest import plot_forest
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from psychollm.calibration.panel import CalibrationPanel
+    from psychollm.estimates.estimate import Estimate
+
+MAIN = ("overconfidence", "corp_mcb", "auroc", "aurc_normalised", "brier")
+_WIDTH, _NAMES = 1.75, 1.6  # inches
+
+
+def plot_calibration_panel(
+    panel: "CalibrationPanel",
+    *,
+    metrics: Sequence[str] | None = None,
+    order: FloatArray | None = None,
+    figure: "Figure | None" = None,
+) -> "Figure":
+    """Draw estimates with their intervals, metrics side by side, models in the same rows.
+
+    The dashed line is what confidence that knows nothing, or that is calibrated, would show. The
+    numbers are those of ``panel.to_frame()``.
+
+    Parameters
+    ----------
+    panel : CalibrationPanel
+        What `calibration_panel` returns.
+    metrics : sequence of str, optional
+        Keys of the metrics; the main ones that the panel holds by default.
+    order : array (models,), optional
+        Values to sort the models by, low on top; by default those of the last metric drawn, best
+        on top.
+    figure : Figure, optional
+        An empty figure to draw on; by default one made with pyplot.
+
+    Raises
+    ------
+    OptionError
+        If the panel does not hold a metric.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.calibration.panel import calibration_panel
+    >>> panel = calibration_panel([[0.9, 0.2, 0.7]], [[1, 0, 1]], metrics=["brier", "auroc"],
+    ...                           n_bootstrap=20, rng=0)
+    >>> [ax.get_xlabel() for ax in plot_calibration_panel(panel, figure=Figure()).axes]
+    ['AUROC', 'Brier score']
+    """
+    keys = _shown(panel) if metrics is None else list(metrics)
+    found = [panel[key] for key in keys]
+    rows = _order(keys[-1], found[-1]) if order is None else np.argsort(order, kind="stable")
+    if figure is None:
+        pyplot: Any = require("matplotlib.pyplot", extra="plot", purpose="a plot")
+        size = panel_size(len(panel.models), len(keys))
+        figure = pyplot.figure(figsize=size, layout="constrained")
+    axes = figure.subplots(1, len(keys), squeeze=False)[0]
+    for place, (ax, key, estimate) in enumerate(zip(axes, keys, found, strict=True)):
+        words = words_of(key, estimate.name)
+        plot_forest(estimate, reference=words.neutral, order=rows, x=words.heading, ax=ax)
+        if place:
+            ax.set_yticklabels([])
+    return figure
+
+
+def panel_size(models: int, metrics: int) -> tuple[float, float]:
+    """Return width and height in inches.
+
+    Examples
+    --------
+    >>> panel_size(10, 4)
+    (8.6, 3.1)
+    """
+    return round(_NAMES + _WIDTH * metrics, 2), round(0.9 + 0.22 * models, 2)
+
+
+def _shown(panel: "CalibrationPanel") -> list[str]:
+    return [key for key in MAIN if key in panel.estimates] or list(panel)[: len(MAIN)]
+
+
+def _order(key: str, estimate: "Estimate") -> IntArray:
+    """Order models from best to worst, undefined ones last."""
+    words, value = words_of(key, estimate.name), estimate.value
+    neutral = 0.0 if words.neutral is None else words.neutral
+    distance = {"lower": value, "near": np.abs(value - neutral)}.get(words.better, -value)
+    return np.argsort(np.where(np.isfinite(distance), distance, np.inf), kind="stable")

@@ -1,0 +1,48 @@
+"""Which of many models stand out by colour; the others stay grey."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.data.labels import positions
+from psychollm.plots.palette import SEQUENCE, colour_of
+
+MOST_COLOURS = len(SEQUENCE)
+_BEST = 5
+
+
+def emphasised(
+    labels: Sequence[Any], value: FloatArray, highlight: Sequence[Any] | None = None
+) -> dict[int, str]:
+    """Return the colour of each model that has one, by its place.
+
+    Parameters
+    ----------
+    labels : sequence (models,)
+        Their names.
+    value : ndarray (models,)
+        What ranks them, low values first; NaN never stand out of themselves.
+    highlight : sequence, optional
+        Models to colour. By default all where there are at most ten, otherwise the first five.
+
+    Raises
+    ------
+    LabelError
+        If a model to be coloured does not exist.
+
+    Examples
+    --------
+    >>> emphasised("abc", np.array([0.2, np.nan, 0.1]))
+    {2: '#3f90da', 0: '#e76300'}
+    >>> list(emphasised("abc", np.array([0.2, np.nan, 0.1]), highlight="b"))
+    [1]
+    """
+    if highlight is not None:
+        chosen = positions("model", tuple(labels), list(highlight)).tolist()
+    else:
+        order = np.argsort(np.where(np.isfinite(value), value, np.inf), kind="stable")
+        known = [int(place) for place in order if np.isfinite(value[place])]
+        chosen = known if len(known) <= MOST_COLOURS else known[:_BEST]
+    return {place: colour_of(rank) for rank, place in enumerate(chosen)}

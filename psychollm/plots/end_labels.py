@@ -1,0 +1,70 @@
+"""Names at the right ends of curves, moved apart and joined to them."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.plots.canvas import TEXT_SIZE
+from psychollm.plots.labels import shortened, spread
+from psychollm.plots.palette import INK, MUTED, QUIET
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_NAMES = 26  # more do not fit beside the axes; then only coloured curves are named
+_LONGEST = 30  # letters
+
+
+def name_ends(
+    ax: "Axes",
+    ends: FloatArray,
+    names: Sequence[Any],
+    colours: Mapping[int, str],
+    *,
+    gap: float = 0.04,
+) -> None:
+    """Name curves on the right of the axes, whose limits must be settled.
+
+    Parameters
+    ----------
+    ax : Axes
+        With the curves.
+    ends : ndarray (curves,)
+        Their values at the right edge; NaN where there is no curve.
+    names : sequence (curves,)
+        What they are called.
+    colours : mapping
+        Colours of those that stand out, by place; their names are bold.
+    gap : float
+        Least distance of two names, as a share of the height of the axes.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> name_ends(ax, np.array([0.5, np.nan]), ["a", "b"], {})
+    >>> [text.get_text() for text in ax.texts]
+    ['a']
+    """
+    known = np.flatnonzero(np.isfinite(ends))
+    shown = known if known.size <= MOST_NAMES else np.array(sorted(colours), dtype=np.intp)
+    low, high = ax.get_ylim()
+    at = spread(ends[shown], gap * (high - low), low=low, high=high)
+    where = ax.get_yaxis_transform()
+    for place, y in zip(shown.tolist(), at, strict=True):
+        colour = colours.get(place, QUIET)
+        path = ([1.0, 1.012, 1.035], [ends[place], ends[place], y])
+        ax.plot(*path, transform=where, clip_on=False, color=colour, lw=0.7)
+        ax.text(
+            1.04,
+            y,
+            shortened(names[place], _LONGEST),
+            transform=where,
+            fontsize=TEXT_SIZE - 1.0,
+            color=INK if place in colours else MUTED,
+            fontweight="bold" if place in colours else "normal",
+            ha="left",
+            va="center",
+        )

@@ -1,0 +1,266 @@
+"""Reliability diagrams: what comes true of what is stated, one panel per model."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.types import FloatArray
+from psychollm.calibration.binned import BinnedCalibrationError
+from psychollm.calibration.corp import Corp
+from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, name_axes, open_axes
+from psychollm.plots.palette import BLUE, GREY, INK, MUTED, RULE
+from psychollm.plots.reliability_diagram import Band, Diagram, Reliability, diagram_of
+from psychollm.plots.small_multiples import draw_panels, panel_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from psychollm.calibration.calibration_error import CalibrationError
+
+# The histogram stands in a strip below the diagram, on the same scale of confidence.
+_STRIP = (-0.24, -0.05)
+_FLOOR, _CEILING = -0.27, 1.03
+_PANEL = (2.15, 2.6)  # inches
+
+
+def plot_reliability(
+    result: Reliability,
+    *,
+    model: Any = None,
+    error: "CalibrationError | None" = None,
+    band: Band = "consistency",
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the share of correct answers over stated confidence, with the confidences below.
+
+    On the diagonal the model is calibrated; below it claims more than comes true. Of a `Corp` the
+    line is the recalibrated (isotonic) curve, and rings are the shares as observed, as large as
+    the number of answers behind them; of binned errors it joins the bins, whose bars are Wilson's
+    intervals; of smooth errors it is the smooth curve. The numbers are those of the ``to_frame``
+    of ``result.curve(model)``, ``result.bins`` or ``result.curve``.
+
+    Parameters
+    ----------
+    result : Corp, BinnedCalibrationError or SmoothCalibrationError
+        What `corp`, `calibration_error` or `smooth_calibration_error` returns.
+    model : hashable, optional
+        Whose diagram; the first by default.
+    error : BinnedCalibrationError or SmoothCalibrationError, optional
+        Named beside the recalibrated curve, with what it would be under calibration.
+    band : {"consistency", "confidence", "both", "none"}
+        Around the diagonal: where the curve would run if the model were calibrated (of a `Corp`
+        only). Around the curve: where the true curve may run (not of bins).
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Raises
+    ------
+    LabelError
+        If there is no such model.
+    OptionError
+        If `band` does not exist, or the result holds no reliability diagram.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.calibration.corp import corp
+    >>> found = corp([0.9, 0.9, 0.6, 0.3], [1, 1, 0, 1], n_bands=50, rng=0)
+    >>> plot_reliability(found, ax=Figure().subplots()).get_xlabel()
+    'stated confidence'
+    """
+    check_choice("band", band, Band)
+    label = _labels(result)[0] if model is None else model
+    diagram = diagram_of(result, label, error)
+    ax = open_axes(ax, size=(3.6, 4.8))
+    _draw(ax, diagram, band)
+    name_axes(ax, x="stated confidence", y="share correct")
+    ax.legend(
+        handles=_key(result, band),
+        loc="upper left",
+        bbox_to_anchor=(-0.02, -0.14),
+        borderaxespad=0.0,
+        frameon=False,
+        fontsize=TEXT_SIZE - 0.5,
+        labelcolor=INK,
+    )
+    panel_title(ax, diagram.label, diagram.lines)
+    return ax
+
+
+def plot_reliability_grid(
+    result: Reliability,
+    *,
+    models: Sequence[Any] | None = None,
+    error: "CalibrationError | None" = None,
+    band: Band = "consistency",
+    columns: int = 4,
+    figure: "Figure | None" = None,
+) -> "Figure":
+    """Draw the reliability diagrams of all models side by side.
+
+    Parameters
+    ----------
+    result, error, band
+        As in `plot_reliability`.
+    models : sequence, optional
+        Which models, in this order; all by default.
+    columns : int
+        Diagrams in a row.
+    figure : Figure, optional
+        An empty figure to draw on; by default one made with pyplot.
+
+    Returns
+    -------
+    Figure
+        Its ``axes`` hold one diagram per model.
+
+    Raises
+    ------
+    LabelError, OptionError
+        As in `plot_reliability`.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.calibration.corp import corp
+    >>> found = corp([[0.9, 0.2], [0.5, 0.6]], [[1, 0], [1, 0]], n_bands=50, rng=0)
+    >>> len(plot_reliability_grid(found, figure=Figure()).axes)
+    2
+    """
+    check_choice("band", band, Band)
+    labels = _labels(result) if models is None else models
+    diagrams = [diagram_of(result, label, error) for label in labels]
+
+    def draw(ax: "Axes", place: int) -> None:
+        _draw(ax, diagrams[place], band)
+        panel_title(ax, diagrams[place].label, diagrams[place].lines)
+
+    return draw_panels(
+        draw,
+        len(diagrams),
+        columns=columns,
+        panel=_PANEL,
+        names=("stated confidence", "share correct"),
+        key=_key(result, band),
+        figure=figure,
+    )
+
+
+def reliability_grid_size(k: int, *, columns: int = 4) -> tuple[float, float]:
+    """Return width and height in inches of a grid of k diagrams.
+
+    Examples
+    --------
+    >>> reliability_grid_size(5)
+    (8.6, 5.7)
+    """
+    rows = -(-k // columns)
+    return round(columns * _PANEL[0], 2), round(rows * _PANEL[1] + 0.5, 2)
+
+
+def _labels(result: Reliability) -> tuple[Any, ...]:
+    """Return the models of a result; what holds none is refused by `diagram_of`."""
+    if isinstance(result, Corp):
+        return result.labels
+    return result.value.labels if hasattr(result, "value") else ("",)
+
+
+def _key(result: Reliability, band: Band) -> list[Any]:
+    """Return what the legend explains: the curve, its points and the bands."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    binned = isinstance(result, BinnedCalibrationError)
+    recalibrated = isinstance(result, Corp)
+    name = "recalibrated" if recalibrated else "in bins" if binned else "smoothed"
+    ring: dict[str, Any] = {"marker": "o", "ms": 4.5, "mfc": "white", "mec": BLUE}
+    key: list[Any] = [Line2D([], [], color=BLUE, lw=1.8, label=name, **(ring if binned else {}))]
+    if recalibrated:
+        key.append(Line2D([], [], ls="", **ring, label="as observed"))
+        if band in {"consistency", "both"}:
+            key.append(Patch(fc=GREY, alpha=0.38, label="if calibrated"))
+    if band in {"confidence", "both"} and not binned:
+        key.append(Patch(fc=BLUE, alpha=0.25, label="interval of the curve"))
+    return key
+
+
+def _draw(ax: "Axes", diagram: Diagram, band: Band) -> None:
+    ax.set_xlim(-0.03, 1.03)
+    ax.set_ylim(_FLOOR, _CEILING)
+    ax.set_box_aspect((_CEILING - _FLOOR) / 1.06)
+    ticks = np.linspace(0.0, 1.0, 5)
+    ax.set_xticks(ticks, ["0", "", ".5", "", "1"])
+    ax.set_yticks(ticks, ["0", "", ".5", "", "1"])
+    ax.axhline(0.0, color=RULE, lw=0.8, zorder=1)
+    if diagram.reason:
+        _say(ax, diagram.reason)
+        return
+    ax.plot([0, 1], [0, 1], color=INK, lw=0.9, ls=(0, (4, 2)), zorder=2, gid="diagonal")
+    if band in {"consistency", "both"}:
+        _band(ax, diagram.consistency, GREY, 0.38, "consistency band")
+    if band in {"confidence", "both"}:
+        _band(ax, diagram.confidence, BLUE, 0.25, "confidence band")
+    _curve(ax, diagram)
+    _histogram(ax, diagram)
+
+
+def _say(ax: "Axes", reason: str) -> None:
+    """Write why there is nothing to draw, in lines that fit the panel."""
+    from textwrap import fill
+
+    ax.text(0.5, 0.5, fill(reason, 24), ha="center", va="center", fontsize=TEXT_SIZE, color=MUTED)
+
+
+def _band(ax: "Axes", band: FloatArray, colour: str, alpha: float, name: str) -> None:
+    if not len(band):
+        return
+    x, low, high = band.T
+    if len(band) == 1:  # one stated confidence: a band without width
+        ax.vlines(x, low, high, color=colour, alpha=alpha, lw=6.0, zorder=1, gid=name)
+        return
+    ax.fill_between(x, low, high, color=colour, alpha=alpha, lw=0, zorder=1, gid=name)
+
+
+def _curve(ax: "Axes", diagram: Diagram) -> None:
+    x, y = diagram.curve.T
+    marked: dict[str, Any] = (
+        {"marker": "o", "ms": 3.6, "mec": "white", "mew": 0.5} if x.size == 1 else {}
+    )
+    ax.plot(x, y, color=BLUE, lw=1.8, zorder=4, gid="curve", solid_capstyle="round", **marked)
+    if not len(diagram.observed):
+        return
+    where, share, n = diagram.observed.T
+    if len(diagram.bars):
+        ax.vlines(where, *diagram.bars.T, color=BLUE, lw=1.1, alpha=0.6, zorder=3)
+    size = 2.5 + 70.0 * n / max(float(n.sum()), 1e-300)
+    ax.scatter(
+        where, share, s=size, facecolor="white", edgecolor=BLUE, lw=0.9, zorder=5, gid="observed"
+    )
+
+
+def _histogram(ax: "Axes", diagram: Diagram) -> None:
+    left, right, height = diagram.counts.T
+    low, high = _STRIP
+    top = max(float(height.max()), 1e-300)
+    ax.bar(
+        0.5 * (left + right),
+        (high - low) * height / top,
+        width=right - left,
+        bottom=low,
+        color=GREY,
+        lw=0,
+        zorder=2,
+    )
+    ax.plot([0, 1], [low, low], color=RULE, lw=0.8, zorder=1)
+    ax.text(
+        0.04,
+        high,
+        f"n = {diagram.n:,.0f}".replace(",", "\u202f"),
+        fontsize=TICK_SIZE - 2.0,
+        color=MUTED,
+        ha="left",
+        va="top",
+    )

@@ -1,0 +1,201 @@
+"""Risk over coverage: what is gained when a model answers only where it is confident."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.data.labels import positions
+from psychollm.plots.canvas import legend, name_axes, open_axes
+from psychollm.plots.emphasis import emphasised
+from psychollm.plots.end_labels import name_ends
+from psychollm.plots.palette import BLUE, INK, MUTED, QUIET
+from psychollm.plots.small_multiples import draw_panels, panel_title
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from psychollm.calibration.risk_coverage import RiskCoverage
+
+# Bands and baselines of more curves than these cover each other.
+_MOST_BANDS = 3
+_SETTLED = 0.1  # coverage from which on the axes make room for every curve
+_RANDOM, _BEST = (0, (4, 2)), (0, (1, 1.6))
+_PANEL = (2.15, 2.0)  # inches
+
+
+def plot_risk_coverage(
+    result: "RiskCoverage",
+    *,
+    models: Sequence[Any] | None = None,
+    highlight: Sequence[Any] | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the error rate of each model among its most confident answers, over their share.
+
+    At coverage 1 every question is answered. A curve that stays level, as the dashed line does,
+    belongs to confidence that knows nothing of errors; the dotted one has all errors last, as no
+    confidence can better. Up to three models are drawn with both, and with their bands; of more,
+    only the model with the lowest AURC has both (see `plot_risk_coverage_grid` for all). The
+    numbers are those of ``result.to_frame()``.
+
+    Parameters
+    ----------
+    result : RiskCoverage
+        What `risk_coverage` returns.
+    models : sequence, optional
+        Which models to draw; all by default.
+    highlight : sequence, optional
+        Which of them to colour; by default all of up to ten, else the five with the lowest AURC.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Raises
+    ------
+    LabelError
+        If there is no such model.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.calibration.risk_coverage import risk_coverage
+    >>> found = risk_coverage([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0], n_bootstrap=50, rng=0)
+    >>> plot_risk_coverage(found, ax=Figure().subplots()).get_xlabel()
+    'coverage: share of questions answered, the most confident first'
+    """
+    ax = open_axes(ax, size=(7.2, 4.6))
+    drawn = _places(result, models)
+    names = [result.labels[place] for place in drawn]
+    colours = emphasised(names, result.aurc.value[drawn], highlight)
+    few = drawn.size <= _MOST_BANDS
+    with_baselines = list(colours) if few else list(colours)[:1]
+    for row, place in enumerate(drawn.tolist()):
+        colour = colours.get(row)
+        if row in with_baselines:
+            _baselines(ax, result, place, colours[row])
+        if few and colour is not None:
+            _band(ax, result, place, colour)
+        look: dict[str, Any] = {"color": colour or QUIET, "lw": 1.7 if colour else 0.7}
+        look |= {"zorder": 4 if colour else 2, "alpha": 1.0 if colour else 0.55}
+        name = f"curve {result.labels[place]}"
+        ax.plot(result.coverages, result.risk[place], gid=name, **look)
+    ax.set_xlim(0.0, 1.0)
+    ax.set_ylim(0.0, _top(result, drawn))
+    name_axes(
+        ax,
+        x="coverage: share of questions answered, the most confident first",
+        y="risk: share of these that are wrong",
+    )
+    name_ends(ax, result.error_rate[drawn], names, colours)
+    whose = "" if few or not with_baselines else f", {names[with_baselines[0]]}"
+    for style, name in ((_RANDOM, "random order"), (_BEST, "all errors last")):
+        ax.plot([], [], color=MUTED, lw=1.0, ls=style, label=f"{name}{whose}")
+    legend(ax, columns=2)
+    return ax
+
+
+def plot_risk_coverage_grid(
+    result: "RiskCoverage",
+    *,
+    models: Sequence[Any] | None = None,
+    columns: int = 4,
+    figure: "Figure | None" = None,
+) -> "Figure":
+    """Draw the risk-coverage curve of every model with its band and both baselines.
+
+    Parameters
+    ----------
+    result : RiskCoverage
+        What `risk_coverage` returns.
+    models : sequence, optional
+        Which models, in this order; all by default.
+    columns : int
+        Panels in a row.
+    figure : Figure, optional
+        An empty figure to draw on; by default one made with pyplot.
+
+    Raises
+    ------
+    LabelError, OptionError
+        If there is no such model, or `columns` is not a positive whole number.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.calibration.risk_coverage import risk_coverage
+    >>> found = risk_coverage([[0.9, 0.1], [0.5, 0.6]], [[1, 0], [1, 0]], n_bootstrap=50, rng=0)
+    >>> len(plot_risk_coverage_grid(found, figure=Figure()).axes)
+    2
+    """
+    drawn = _places(result, models)
+    top = _top(result, drawn)
+
+    def draw(ax: "Axes", row: int) -> None:
+        place = int(drawn[row])
+        _baselines(ax, result, place, INK)
+        _band(ax, result, place, BLUE)
+        ax.plot(result.coverages, result.risk[place], color=BLUE, lw=1.6, gid="curve", zorder=4)
+        ax.set_xlim(0.0, 1.0)
+        ax.set_ylim(0.0, top)
+        ax.set_xticks([0.0, 0.5, 1.0], ["0", ".5", "1"])
+        panel_title(ax, result.labels[place], [_area(result, place)])
+
+    return draw_panels(
+        draw,
+        drawn.size,
+        columns=columns,
+        panel=_PANEL,
+        names=("coverage", "risk"),
+        figure=figure,
+    )
+
+
+def risk_coverage_grid_size(k: int, *, columns: int = 4) -> tuple[float, float]:
+    """Return width and height in inches of a grid of k panels.
+
+    Examples
+    --------
+    >>> risk_coverage_grid_size(5)
+    (8.6, 4.3)
+    """
+    rows = -(-k // columns)
+    return round(columns * _PANEL[0], 2), round(rows * _PANEL[1] + 0.3, 2)
+
+
+def _places(result: "RiskCoverage", models: Sequence[Any] | None) -> IntArray:
+    if models is None:
+        return np.arange(len(result.labels), dtype=np.int64)
+    return positions("model", result.labels, list(models))
+
+
+def _area(result: "RiskCoverage", place: int) -> str:
+    value = float(result.aurc.value[place])
+    if not np.isfinite(value):
+        return str(result.flags[place])
+    low, high = result.aurc.interval[place]
+    bounds = f" [{low:.3f}, {high:.3f}]" if np.isfinite(low + high) else ""
+    reason = f" ({result.flags[place]})" if result.flags[place] else ""
+    return f"AURC {value:.3f}{bounds}{reason}"
+
+
+def _top(result: "RiskCoverage", drawn: IntArray) -> float:
+    """Return a height with room for the curves, but for the noise of very few answers."""
+    settled = result.risk[np.ix_(drawn, result.coverages >= min(_SETTLED, result.coverages[-1]))]
+    known: FloatArray = settled[np.isfinite(settled)]
+    return min(1.02, max(0.05, 1.12 * float(known.max()))) if known.size else 1.02
+
+
+def _baselines(ax: "Axes", result: "RiskCoverage", place: int, colour: str) -> None:
+    rate = result.error_rate[place]
+    if not np.isfinite(rate):
+        return
+    ax.plot([0.0, 1.0], [rate, rate], color=colour, lw=0.9, ls=_RANDOM, alpha=0.7, zorder=2)
+    best = result.best[place]
+    ax.plot(result.coverages, best, color=colour, lw=1.0, ls=_BEST, gid="best", zorder=2)
+
+
+def _band(ax: "Axes", result: "RiskCoverage", place: int, colour: str) -> None:
+    low, high = result.interval[place].T
+    ax.fill_between(result.coverages, low, high, color=colour, alpha=0.18, lw=0, zorder=1)

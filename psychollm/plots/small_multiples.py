@@ -1,0 +1,123 @@
+"""The same plot for every model, side by side on common scales."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from psychollm._base.checks import check_count
+from psychollm._base.optional import require
+from psychollm.plots.canvas import LABEL_SIZE, TEXT_SIZE, TICK_SIZE, dress
+from psychollm.plots.labels import shortened
+from psychollm.plots.palette import INK, MUTED
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LONGEST = 25  # letters of a name that fit above a panel
+
+
+def draw_panels(
+    draw: Callable[["Axes", int], object],
+    n: int,
+    *,
+    columns: int,
+    panel: tuple[float, float],
+    names: tuple[str, str],
+    key: Sequence[Any] = (),
+    figure: "Figure | None" = None,
+) -> "Figure":
+    """Draw `n` panels row by row; the names of the axes stand once, outside.
+
+    Parameters
+    ----------
+    draw : callable
+        Takes the axes and the number of the panel, from 0.
+    n : int
+        How many there are.
+    columns : int
+        Panels in a row.
+    panel : tuple of float
+        Width and height of a panel in inches, for a figure made here.
+    names : tuple of str
+        Of the horizontal and the vertical axis.
+    key : sequence of Artist
+        What the legend above the panels explains; their labels are its words.
+    figure : Figure, optional
+        Where to draw; one made with pyplot by default.
+
+    Raises
+    ------
+    OptionError
+        If `columns` is not a positive whole number.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> made = draw_panels(lambda ax, i: ax.plot([i]), 5, columns=3, panel=(2, 2),
+    ...                    names=("x", "y"), figure=Figure())
+    >>> len(made.axes)
+    5
+    """
+    columns = check_count("columns", columns)
+    rows = -(-n // columns)
+    if figure is None:
+        pyplot: Any = require("matplotlib.pyplot", extra="plot", purpose="a plot")
+        size = (panel[0] * columns, panel[1] * rows + 0.3)
+        figure = pyplot.figure(figsize=size, layout="constrained")
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for place, ax in enumerate(grid.flat):
+        if place >= n:
+            ax.remove()
+            continue
+        dress(ax)
+        ax.tick_params(labelsize=TICK_SIZE - 1.5, length=2.5)
+        ax.tick_params(labelleft=place % columns == 0, labelbottom=place + columns >= n)
+        draw(ax, place)
+    figure.supxlabel(names[0], fontsize=LABEL_SIZE, color=INK)
+    figure.supylabel(names[1], fontsize=LABEL_SIZE, color=INK)
+    if key:
+        figure.legend(
+            handles=list(key),
+            loc="outside upper left",
+            ncols=len(key),
+            frameon=False,
+            fontsize=TEXT_SIZE - 0.5,
+            labelcolor=INK,
+            handlelength=1.8,
+        )
+    return figure
+
+
+def panel_title(ax: "Axes", name: Any, lines: Sequence[str] = ()) -> None:
+    """Write the name of a model above its panel, and below the name what is said of it.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> panel_title(ax, "a-name-that-is-much-too-long-for-a-panel", ["n = 3"])
+    >>> [text.get_text() for text in ax.texts]
+    ['n = 3', 'a-name-that-is-much-too-…']
+    """
+    size = TICK_SIZE - 2.0
+    for row, line in enumerate(reversed(lines)):
+        _above(ax, line, 2.0 + 1.35 * size * row, size, MUTED, "normal")
+    _above(
+        ax, shortened(name, _LONGEST), 3.0 + 1.35 * size * len(lines), TICK_SIZE - 1.0, INK, "bold"
+    )
+
+
+def _above(ax: "Axes", text: str, points: float, size: float, colour: str, weight: str) -> None:
+    ax.annotate(
+        text,
+        (0.0, 1.0),
+        xycoords="axes fraction",
+        xytext=(0.0, points),
+        textcoords="offset points",
+        fontsize=size,
+        color=colour,
+        fontweight=weight,
+        ha="left",
+        va="bottom",
+        annotation_clip=False,
+    )

@@ -1,0 +1,132 @@
+"""Type-2 ROC curves: confident correct answers over confident wrong ones."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.data.labels import positions
+from psychollm.plots.canvas import TEXT_SIZE, name_axes, open_axes
+from psychollm.plots.emphasis import emphasised
+from psychollm.plots.end_labels import MOST_NAMES
+from psychollm.plots.labels import shortened
+from psychollm.plots.palette import INK, QUIET
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.calibration.type2_roc import Type2ROC
+
+_MOST_BANDS = 3
+_LONGEST = 36  # letters of a name in the legend
+
+
+def plot_type2_roc(
+    result: "Type2ROC",
+    *,
+    models: Sequence[Any] | None = None,
+    highlight: Sequence[Any] | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw each model's share of correct over that of wrong answers above a falling criterion.
+
+    On the dashed line confidence does not tell correct from wrong answers. The legend gives the
+    area below each curve with its interval, best model first, and why a model has no curve. Up
+    to three models are drawn with their bands. The numbers are those of
+    ``result.criteria_frame()`` and ``result.to_frame()``.
+
+    Parameters
+    ----------
+    result : Type2ROC
+        What `type2_roc` returns.
+    models : sequence, optional
+        Which models to draw; all by default.
+    highlight : sequence, optional
+        Which of them to colour; by default all of up to ten, else the five with the largest area.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Raises
+    ------
+    LabelError
+        If there is no such model.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.calibration.type2_roc import type2_roc
+    >>> found = type2_roc([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0], n_bootstrap=50, rng=0)
+    >>> plot_type2_roc(found, ax=Figure().subplots()).get_xlabel()
+    'share of wrong answers above the criterion'
+    """
+    ax = open_axes(ax, size=(8.6, 4.8))
+    every = list(result.labels) if models is None else list(models)
+    drawn = positions("model", result.labels, every)
+    colours = emphasised(every, -result.auroc.value[drawn], highlight)
+    ax.plot([0, 1], [0, 1], color=INK, lw=0.9, ls=(0, (4, 2)), zorder=3, gid="chance")
+    for row, place in enumerate(drawn.tolist()):
+        colour = colours.get(row)
+        if drawn.size <= _MOST_BANDS and colour is not None:
+            low, high = result.interval[place].T
+            ax.fill_between(
+                result.false_alarms, low, high, color=colour, alpha=0.18, lw=0, zorder=1
+            )
+        look: dict[str, Any] = {"color": colour or QUIET, "lw": 1.7 if colour else 0.7}
+        look |= {"zorder": 4 if colour else 2, "alpha": 1.0 if colour else 0.55}
+        ax.plot(*_curve(result, place), gid=f"curve {result.labels[place]}", **look)
+    ax.set_xlim(-0.01, 1.01)
+    ax.set_ylim(-0.01, 1.01)
+    ax.set_box_aspect(1.0)
+    ax.set_anchor("W")
+    name_axes(
+        ax,
+        x="share of wrong answers above the criterion",
+        y="share of correct answers above it",
+    )
+    _legend(ax, result, drawn.tolist(), colours)
+    return ax
+
+
+def _curve(result: "Type2ROC", place: int) -> tuple[FloatArray, FloatArray]:
+    """Return the corners of a curve, from the criterion that nothing reaches."""
+    alarms = np.concatenate([[0.0], result.criterion_false_alarms[place]])
+    hits = np.concatenate([[0.0], result.criterion_hits[place]])
+    known = np.isfinite(alarms + hits).all()
+    return (alarms, hits) if known else (alarms[:0], hits[:0])
+
+
+def _legend(ax: "Axes", result: "Type2ROC", drawn: Sequence[int], colours: dict[int, str]) -> None:
+    """Name the curves on the right, the largest area on top; the undefined ones last."""
+    from matplotlib.lines import Line2D
+
+    value = result.auroc.value
+    rows = sorted(range(len(drawn)), key=lambda row: -np.nan_to_num(value[drawn[row]], nan=-1.0))
+    shown = rows if len(rows) <= MOST_NAMES else [row for row in rows if row in colours]
+    handles = [
+        Line2D([], [], color=colours.get(row, QUIET), lw=1.7 if row in colours else 0.8)
+        for row in shown
+    ]
+    ax.legend(
+        handles,
+        [_entry(result, drawn[row]) for row in shown],
+        loc="center left",
+        bbox_to_anchor=(1.02, 0.5),
+        borderaxespad=0.0,
+        frameon=False,
+        fontsize=TEXT_SIZE - 1.0,
+        labelcolor=INK,
+        handlelength=1.4,
+        title="area under the curve",
+        title_fontsize=TEXT_SIZE - 0.5,
+        alignment="left",
+    )
+
+
+def _entry(result: "Type2ROC", place: int) -> str:
+    value, label = float(result.auroc.value[place]), shortened(result.labels[place], _LONGEST)
+    if not np.isfinite(value):
+        return f"{label}: {result.flags[place]}"
+    low, high = result.auroc.interval[place]
+    bounds = f" [{low:.2f}, {high:.2f}]" if np.isfinite(low + high) else ""
+    return f"{value:.2f}{bounds} {label}"
