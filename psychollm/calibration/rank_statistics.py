@@ -22,7 +22,8 @@ the wrong ones, it is :math:`s^2(V^+)/C + s^2(V^-)/W`.
 
 At a value of 0, 1 or -1 the estimated variance is zero; there the bound is Wilson's with min(C, W)
 trials, which is conservative because no score has a variance larger than A (1 - A) / min(C, W)
-(Birnbaum and Klose).
+(Birnbaum and Klose). At nominal 95 %, intervals covered 93 to 96 % in simulations with 50, 200 and
+1,000 answers; only average precision near one (.97) was covered in 90 % with 50 answers.
 
 References
 ----------
