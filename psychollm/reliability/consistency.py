@@ -163,9 +163,11 @@ def consistency(
 
     Notes
     -----
-    Coverage of nominal 95 % intervals in simulation (n = 50, 200, 1000): Feldt 95, 96, 96 % for
-    normal items; 96, 98, 97 % for yes/no items of all difficulties; 92, 91, 92 % where nearly all
-    answers are yes, where the jackknife has 91, 93, 95 %.
+    Coverage of nominal 95 % intervals in simulation (50, 200, 1000 respondents): Feldt 95 % for
+    normal items, 96 to 97 % for yes/no items of all difficulties; 92 % where nearly all answers
+    are yes, where the jackknife has 91, 96, 95 %; 91, 85, 83 % for strongly skewed items, where
+    it has 91, 92, 94 %. With three close repetitions by 10, 20, 50 or 200 models the jackknife has
+    93 to 96 %; Feldt's interval on the rows would have 71 to 85 %.
 
     References
     ----------
