@@ -234,6 +234,19 @@ def test_resamples_are_repeated_rows(scores, seed, missing):
             np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9, err_msg=name)
 
 
+@given(TABLES, st.integers(0, 10**6))
+def test_moments_are_those_of_the_slow_twin(scores, seed):
+    counts = np.random.default_rng(seed).multinomial(9, np.full(len(scores), 1 / len(scores)))
+    found = item_moments(scores, counts[None].astype(float))
+    matrix = slow.covariance(np.repeat(scores, counts, axis=0))
+    np.testing.assert_allclose(found.variance[0], np.diag(matrix), rtol=0, atol=1e-12)
+    np.testing.assert_allclose(found.with_total[0], matrix.sum(axis=0), rtol=0, atol=1e-12)
+    assert found.varying[0] == (np.diag(matrix) > 1e-12).sum()
+    varies = np.diag(matrix) > 1e-12
+    expected = slow.correlation(matrix[np.ix_(varies, varies)]).sum()
+    assert found.correlation_sum[0] == pytest.approx(expected, abs=1e-9)
+
+
 @given(TABLES, st.permutations(range(9)), st.permutations(range(5)))
 def test_order_unit_and_origin_do_not_matter(scores, rows, columns):
     assume(np.ptp(scores.sum(axis=1)) > 0)
