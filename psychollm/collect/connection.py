@@ -1,0 +1,137 @@
+"""Sending one body and receiving one reply, through httpx, with failures named.
+
+Each connection is an httpx client of its own that holds one socket: a pool shared by many
+requests searches its list of connections at each of them, which at 200 at once costs four times
+the work. The TLS context and the proxies of the environment are shared. Redirects are not followed, for a
+secret would travel with them.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from psychollm._base.optional import require
+from psychollm.collect.faults import Kind
+
+LARGEST_REPLY = 64 * 2**20  # bytes; no answer is longer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """What came back, whole or not."""
+
+    started: float  # seconds since 1970
+    seconds: float
+    status: int | None
+    headers: Mapping[str, str]
+    raw: bytes | None
+    kind: Kind  # OK means: a whole reply, of whatever status
+    detail: str | None = None
+
+
+class Connections:
+    """As many connections to one address as are used at once.
+
+    Parameters
+    ----------
+    url : str
+        Where bodies are posted.
+    headers : mapping
+        Sent with each.
+    timeout : float
+        Seconds for one whole exchange.
+    """
+
+    def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:
+        self._httpx = require("httpx", extra="collect", purpose="asking models")
+        self._url = self._httpx.URL(url)
+        self._headers = {"Content-Type": "application/json", **headers}
+        self._timeout = timeout
+        self._context: Any = None
+        self._idle: list[Any] = []
+        self._all: list[Any] = []
+
+    def _take(self) -> Any:
+        if self._idle:
+            return self._idle.pop()
+        if self._context is None:
+            self._context = self._httpx.create_ssl_context()
+        client = self._httpx.AsyncClient(
+            verify=self._context,
+            timeout=self._timeout,
+            limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1),
+            follow_redirects=False,
+        )
+        self._all.append(client)
+        return client
+
+    async def post(self, body: bytes) -> Exchange:
+        """Post one body; what fails is named in the result, never raised."""
+        client = self._take()
+        received = _Received()
+        started, clock = time.time(), time.perf_counter()
+        kind, detail = Kind.OK, None
+        try:
+            async with asyncio.timeout(self._timeout):
+                await self._exchange(client, body, received)
+        except (TimeoutError, self._httpx.TimeoutException):
+            kind, detail = Kind.TIMEOUT, f"no whole reply within {self._timeout:g} s"
+        except (self._httpx.ConnectError, self._httpx.ProxyError) as error:
+            kind, detail = Kind.UNREACHABLE, _said(error)
+        except _TooLargeError:
+            kind, detail = Kind.TOO_LARGE, f"more than {LARGEST_REPLY} bytes"
+        except (self._httpx.HTTPError, self._httpx.StreamError, OSError) as error:
+            kind, detail = Kind.BROKEN, _said(error)
+        finally:
+            self._idle.append(client)
+        return Exchange(
+            started=started,
+            seconds=time.perf_counter() - clock,
+            status=received.status,
+            headers=received.headers,
+            raw=b"".join(received.parts) if received.status is not None else None,
+            kind=kind,
+            detail=detail,
+        )
+
+    async def _exchange(self, client: Any, body: bytes, received: "_Received") -> None:
+        request = self._httpx.Request("POST", self._url, headers=self._headers, content=body)
+        request.extensions["timeout"] = dict.fromkeys(
+            ("connect", "read", "write", "pool"), self._timeout
+        )
+        response = await client.send(request, stream=True)
+        try:
+            received.status, received.headers = response.status_code, response.headers
+            size = 0
+            async for part in response.aiter_bytes():
+                size += len(part)
+                if size > LARGEST_REPLY:
+                    raise _TooLargeError
+                received.parts.append(part)
+        finally:
+            await response.aclose()
+
+    async def close(self) -> None:
+        """Close all."""
+        for client in self._all:
+            await client.aclose()
+
+
+class _Received:
+    """What has come so far; stays when the exchange breaks."""
+
+    def __init__(self) -> None:
+        self.status: int | None = None
+        self.headers: Mapping[str, str] = {}
+        self.parts: list[bytes] = []
+
+
+class _TooLargeError(Exception):
+    """A reply that does not end."""
+
+
+def _said(error: BaseException) -> str:
+    """Return the kind of an error; its text may hold an address with a secret in it."""
+    return type(error).__name__

@@ -1,0 +1,45 @@
+"""What can go wrong with a store, in one sentence each."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from psychollm._base.errors import PsychollmError
+
+_REMEDIES = {
+    "SQLITE_BUSY": "is locked by another process: wait until it is done, or end it",
+    "SQLITE_LOCKED": "is locked by another process: wait until it is done, or end it",
+    "SQLITE_FULL": "cannot grow, its disk is full: free some space and run the same command "
+    "again; all replies received so far are kept",
+    "SQLITE_IOERR": "cannot be written or read (disk error): all replies committed so far are "
+    "kept; see to the disk and run the same command again",
+    "SQLITE_READONLY": "may not be written: change its permissions, or copy it",
+    "SQLITE_CANTOPEN": "cannot be opened: does its folder exist, and may it be written?",
+    "SQLITE_NOTADB": "is not a store of psychollm: name another file",
+    "SQLITE_CORRUPT": "is damaged: recover it with `sqlite3 FILE .recover`, or use a copy",
+}
+
+
+class StoreError(PsychollmError):
+    """A store that cannot be opened, read or written."""
+
+
+@contextmanager
+def clear_errors(path: Path | str) -> Iterator[None]:
+    """Turn what SQLite says into one clear error.
+
+    Examples
+    --------
+    >>> with clear_errors("run.sqlite"):
+    ...     sqlite3.connect("/no/such/folder/run.sqlite")
+    Traceback (most recent call last):
+    psychollm.collect.errors.StoreError: run.sqlite cannot be opened: ...
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", "") or ""
+        family = "_".join(name.split("_")[:2])
+        msg = f"{path} {_REMEDIES.get(family, f'fails: {error} ({name})')}"
+        raise StoreError(msg) from error

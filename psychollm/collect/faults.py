@@ -1,0 +1,172 @@
+"""What can become of an exchange, and what is done about it."""
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from typing import Any
+
+
+class Kind(StrEnum):
+    """What became of one exchange with a server.
+
+    Examples
+    --------
+    >>> Kind.TIMEOUT in COUNTED, Kind.RATE_LIMITED in COUNTED, Kind.PAYMENT in FINAL
+    (True, False, True)
+    """
+
+    OK = "ok"
+    RATE_LIMITED = "rate_limited"  # 429
+    OVERLOADED = "overloaded"  # 503, 529
+    UNREACHABLE = "unreachable"  # no connection
+    SERVER_ERROR = "server_error"  # other 5xx, 408, 409
+    TIMEOUT = "timeout"  # no whole reply in time
+    BROKEN = "broken"  # the connection ended within the exchange
+    BAD_JSON = "bad_json"  # what came is no JSON object
+    NO_CHOICES = "no_choices"  # JSON without an answer
+    TOO_LARGE = "too_large"  # more than any answer holds
+    REFUSED_PARAMETER = "refused_parameter"  # asked again without it
+    BAD_REQUEST = "bad_request"  # 400, 403, 413, 422, ...
+    NOT_FOUND = "not_found"  # 404: no such model or address
+    UNAUTHORISED = "unauthorised"  # 401
+    PAYMENT = "payment"  # 402, or a quota that is used up
+    REDIRECTED = "redirected"  # 3xx: the address of the endpoint is wrong
+
+
+# The server is busy or away, whatever was asked: the request waits and loses none of its tries.
+BUSY = frozenset({Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.UNREACHABLE})
+# Something went wrong with this request: it is tried again a limited number of times.
+COUNTED = frozenset(
+    {Kind.SERVER_ERROR, Kind.TIMEOUT, Kind.BROKEN, Kind.BAD_JSON, Kind.NO_CHOICES, Kind.TOO_LARGE}
+)
+# Signs that fewer requests at once would do better.
+CROWDED = frozenset({Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.TIMEOUT, Kind.UNREACHABLE})
+# Nothing that this endpoint is asked can succeed until somebody acts.
+FINAL = frozenset({Kind.UNAUTHORISED, Kind.PAYMENT, Kind.REDIRECTED, Kind.NOT_FOUND})
+# The server may have worked, and charge for it, although no answer came.
+MAYBE_BILLED = frozenset(
+    {Kind.TIMEOUT, Kind.BROKEN, Kind.BAD_JSON, Kind.NO_CHOICES, Kind.TOO_LARGE}
+)
+
+_BY_STATUS = {
+    401: Kind.UNAUTHORISED,
+    402: Kind.PAYMENT,
+    404: Kind.NOT_FOUND,
+    408: Kind.SERVER_ERROR,
+    409: Kind.SERVER_ERROR,
+    425: Kind.SERVER_ERROR,
+    429: Kind.RATE_LIMITED,
+    503: Kind.OVERLOADED,
+    529: Kind.OVERLOADED,
+}
+_USED_UP = re.compile(rb"insufficient_quota|billing_hard_limit|credit balance is too low")
+
+
+def kind_of_status(status: int, raw: bytes) -> Kind:
+    """Return what a status other than 200 means.
+
+    Examples
+    --------
+    >>> kind_of_status(429, b""), kind_of_status(429, b'{"code": "insufficient_quota"}')
+    (<Kind.RATE_LIMITED: 'rate_limited'>, <Kind.PAYMENT: 'payment'>)
+    """
+    if status in {400, 403, 429} and _USED_UP.search(raw):
+        return Kind.PAYMENT
+    if status in _BY_STATUS:
+        return _BY_STATUS[status]
+    if status >= 500:
+        return Kind.SERVER_ERROR
+    return Kind.REDIRECTED if 300 <= status < 400 else Kind.BAD_REQUEST
+
+
+def refused_parameter(raw: bytes, sent: Collection[str]) -> tuple[str, str | None] | None:
+    """Return the parameter that a server refuses, and what it wants in its place.
+
+    Parameters
+    ----------
+    raw : bytes
+        Body of a reply of status 400 or 422.
+    sent : collection of str
+        Names of the parameters that were sent. The limit on the length is not given up, for it
+        bounds the cost: it is only renamed.
+
+    Examples
+    --------
+    >>> said = b'{"error": {"message": "no.", "param": "temperature"}}'
+    >>> refused_parameter(said, ["temperature", "seed"])
+    ('temperature', None)
+    >>> refused_parameter(b"'max_tokens' is wrong: use 'max_completion_tokens'", ["max_tokens"])
+    ('max_tokens', 'max_completion_tokens')
+    """
+    text = raw.decode("utf-8", errors="replace")
+    named = _named(text)
+    for name in sorted(sent, key=len, reverse=True):
+        if name != named and (
+            named in sent or not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
+        ):
+            continue
+        if name not in {"max_tokens", "max_completion_tokens"}:
+            return name, None
+        other = ({"max_tokens", "max_completion_tokens"} - {name}).pop()
+        if re.search(rf"(?<!\w){other}(?!\w)", text):
+            return name, other
+    return None
+
+
+def _named(text: str) -> str | None:
+    """Return what an error of OpenAI's form names as the parameter at fault."""
+    try:
+        error = json.loads(text)["error"]
+        return str(error["param"]) if error["param"] else None
+    except (ValueError, LookupError, TypeError):
+        return None
+
+
+def retry_after(headers: Mapping[str, str], now: float) -> float | None:
+    """Return for how many seconds a server asks to be left alone, or None.
+
+    Parameters
+    ----------
+    headers : mapping
+        Headers of its reply, names in lower case: ``retry-after-ms``, or ``retry-after`` in
+        seconds or as a date, which is taken against the server's own ``date``.
+    now : float
+        Seconds since 1970, where the server does not say what time it has.
+
+    Examples
+    --------
+    >>> retry_after({"retry-after": "1.5"}, 0.0)
+    1.5
+    >>> retry_after({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, 20.0)
+    40.0
+    """
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        seconds = _number(headers.get(name))
+        if seconds is not None:
+            return max(seconds / unit, 0.0)
+    until = _moment(headers.get("retry-after"))
+    if until is None:
+        return None
+    clock = _moment(headers.get("date"))
+    return max(until - (now if clock is None else clock), 0.0)
+
+
+def _number(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if abs(number) < 1e9 else None
+
+
+def _moment(value: str | None) -> float | None:
+    if value is None:
+        return None
+    try:
+        moment = parsedate_to_datetime(value)
+    except (TypeError, ValueError, IndexError, OverflowError):
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

@@ -1,0 +1,134 @@
+"""The layout of a store, and the numbered steps that lead to it.
+
+``PRAGMA user_version`` holds the number of steps taken; ``PRAGMA application_id`` says that the
+file is ours. A step is never changed once published: a new one is appended.
+"""
+
+import sqlite3
+from pathlib import Path
+
+from psychollm.collect.errors import StoreError
+
+APPLICATION = 0x50534C4D  # "PSLM"
+
+_FIRST = """
+CREATE TABLE request (
+    id INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,             -- hash of `canonical`
+    model TEXT NOT NULL,                  -- name of the model in the plan
+    prompt_key TEXT NOT NULL,
+    item TEXT NOT NULL,
+    repeat INTEGER NOT NULL,              -- administration, of the prompt
+    sample INTEGER NOT NULL,              -- repetition, of the plan
+    prompt TEXT NOT NULL,                 -- the prompt whole, as JSON
+    canonical TEXT NOT NULL,              -- what is asked, as JSON
+    follows TEXT,                         -- key of the request whose conversation goes on
+    state TEXT NOT NULL,                  -- waiting, open, answered, failed
+    answer INTEGER REFERENCES attempt(id),
+    superseded INTEGER NOT NULL DEFAULT 0,
+    lease_owner TEXT,
+    lease_until REAL NOT NULL DEFAULT 0,
+    reserved REAL NOT NULL DEFAULT 0      -- of the budget, while it is being asked
+);
+CREATE INDEX request_by_state ON request (model, state, id);
+CREATE INDEX request_by_place ON request (model, prompt_key, repeat, sample);
+CREATE INDEX request_by_follows ON request (follows) WHERE follows IS NOT NULL;
+CREATE INDEX request_by_lease ON request (lease_owner) WHERE lease_owner IS NOT NULL;
+CREATE TABLE attempt (
+    id INTEGER PRIMARY KEY,
+    request INTEGER NOT NULL REFERENCES request(id),
+    wire TEXT NOT NULL,
+    started REAL NOT NULL,                -- seconds since 1970
+    seconds REAL NOT NULL,
+    sent TEXT NOT NULL,                   -- the body whole, as it left
+    status INTEGER,                       -- of HTTP; NULL where nothing came back
+    raw BLOB,                             -- what came back, whole
+    kind TEXT NOT NULL,                   -- "ok" or what went wrong
+    detail TEXT,
+    retry_after REAL,
+    text TEXT,
+    reasoning TEXT,
+    finish_reason TEXT,
+    served_model TEXT,
+    provider TEXT,
+    fingerprint TEXT,
+    input_tokens INTEGER,
+    output_tokens INTEGER,
+    reasoning_tokens INTEGER,
+    cost REAL NOT NULL DEFAULT 0,
+    yes_mass REAL,
+    no_mass REAL
+);
+CREATE INDEX attempt_by_request ON attempt (request);
+CREATE TABLE ledger (
+    model TEXT PRIMARY KEY,
+    spent REAL NOT NULL DEFAULT 0
+);
+CREATE TABLE dropped (
+    model TEXT NOT NULL,
+    parameter TEXT NOT NULL,
+    replacement TEXT,
+    noticed REAL NOT NULL,
+    why TEXT NOT NULL,
+    PRIMARY KEY (model, parameter)
+);
+CREATE TABLE about (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST,)
+
+
+def migrate(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring a store to the layout of this version.
+
+    Raises
+    ------
+    StoreError
+        If the file is no store of ours, or was written by a newer version.
+
+    Examples
+    --------
+    >>> connection = sqlite3.connect(":memory:", isolation_level=None)
+    >>> migrate(connection, Path("run.sqlite"))
+    >>> version_of(connection) == len(MIGRATIONS)
+    True
+    """
+    check_ours(connection, path)
+    if version_of(connection) == len(MIGRATIONS):
+        return
+    # The lock is taken before the version is read again: two processes may open a new store.
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for number in range(version_of(connection), len(MIGRATIONS)):
+            for statement in MIGRATIONS[number].split(";\n"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def check_ours(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise unless the file is empty or a store that this version can read."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if application != APPLICATION and tables:
+        msg = f"{path} is a database, but no store of psychollm: name another file"
+        raise StoreError(msg)
+    version = version_of(connection)
+    if version > len(MIGRATIONS):
+        msg = (
+            f"{path} was written by a newer psychollm (layout {version}; this version knows "
+            f"{len(MIGRATIONS)}): upgrade psychollm"
+        )
+        raise StoreError(msg)
+
+
+def version_of(connection: sqlite3.Connection) -> int:
+    """Return the number of steps that a store has taken."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

@@ -1,0 +1,117 @@
+"""Who is asked, and where: endpoints and models of a run."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from psychollm._base.checks import check_count
+from psychollm._base.errors import OptionError
+from psychollm.collect.wire import WIRES
+from psychollm.collect.wire.protocol import Wire
+
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A server, how it is spoken to, and how hard it may be worked.
+
+    Examples
+    --------
+    >>> Endpoint(name="here", url="http://127.0.0.1:8080/v1").wire_format.path
+    '/chat/completions'
+    """
+
+    name: str
+    url: str
+    wire: str = "openai-chat"
+    key: str | None = None  # name of the environment variable that holds the secret
+    headers: Mapping[str, str] = field(default_factory=dict)
+    concurrency: int = 32  # most requests under way at once
+    start_concurrency: int = 8
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    timeout: float = 120.0  # seconds for one whole exchange
+    attempts: int = 6  # tries of one request; a busy server costs none
+    patience: float = 1800.0  # seconds without any answer from a busy server
+    longest_wait: float = 900.0  # the longest Retry-After that is obeyed
+
+    def __post_init__(self) -> None:
+        where = f"endpoint {self.name!r}: "
+        if self.wire not in WIRES:
+            msg = f"{where}wire={self.wire!r} is not known: use one of {', '.join(WIRES)}"
+            raise OptionError(msg)
+        if not re.match(r"https?://[^\s@]+$", self.url):
+            msg = f"{where}url must begin with http:// or https:// and hold no password"
+            raise OptionError(msg)
+        if self.key is not None and not _VARIABLE.fullmatch(self.key):
+            # The value is not shown: it may be the secret itself.
+            msg = f"{where}key must be the name of an environment variable, not the secret"
+            raise OptionError(msg)
+        for name in ("concurrency", "start_concurrency", "attempts"):
+            check_count(f"{where}{name}", getattr(self, name))
+        for name in ("requests_per_minute", "tokens_per_minute", "timeout", "patience"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                msg = f"{where}{name}={value!r} must be above zero"
+                raise OptionError(msg)
+
+    @property
+    def wire_format(self) -> Wire:
+        """The wire format."""
+        return WIRES[self.wire]
+
+    def secret(self) -> str | None:
+        """Return the secret from the environment.
+
+        Raises
+        ------
+        OptionError
+            If the variable is not set.
+        """
+        if self.key is None:
+            return None
+        secret = os.environ.get(self.key, "").strip()
+        if not secret:
+            msg = f"endpoint {self.name!r}: the environment variable {self.key} is not set"
+            raise OptionError(msg)
+        return secret
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """Price of a million tokens, in any one currency.
+
+    Examples
+    --------
+    >>> Prices(input=1.0, output=2.0).of(500_000, 250_000)
+    1.0
+    """
+
+    input: float = 0.0
+    output: float = 0.0
+
+    def of(self, input_tokens: float, output_tokens: float) -> float:
+        """Return the price of some tokens."""
+        return (input_tokens * self.input + output_tokens * self.output) / 1e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Model:
+    """One respondent: a model at an endpoint, with its system prompt and parameters.
+
+    Examples
+    --------
+    >>> Model(name="terse", endpoint="here", model="org/m").model
+    'org/m'
+    """
+
+    name: str
+    endpoint: str
+    model: str  # what the server calls it
+    system: str | None = None
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    prices: Prices | None = None
+    budget: float | None = None

@@ -1,0 +1,418 @@
+"""The store of a run: one SQLite file that keeps every request and every raw reply.
+
+A reply is committed before the next request of its worker leaves. The journal is a write-ahead log
+with ``synchronous=NORMAL``: what was committed outlives the death of the process at any moment,
+kill -9 included, since it lies with the operating system; a power cut may undo the last commits,
+never damage the file, and what it undoes is asked again. ``FULL`` would spend one flush of the
+disk per reply for that case alone.
+
+Two processes may share a store. A request is leased before it is asked; the lease is renewed while
+its process lives and runs out when it does not. Leases of processes of this machine that are dead
+are freed at once.
+"""
+
+import json
+import os
+import socket
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+from uuid import uuid4
+
+from psychollm.collect.errors import StoreError, clear_errors
+from psychollm.collect.migrations import check_ours, migrate
+from psychollm.collect.request import Request
+
+LEASE_SECONDS = 60.0
+BLOCK = 1000  # requests entered per transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """A request that this process has leased, with its whole conversation."""
+
+    id: int
+    key: str
+    model: str
+    model_id: str
+    messages: tuple[Mapping[str, str], ...]
+    parameters: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One exchange with a server, as it was."""
+
+    wire: str
+    started: float  # seconds since 1970
+    seconds: float
+    sent: str
+    kind: str  # "ok" or what went wrong
+    status: int | None = None
+    raw: bytes | None = None
+    detail: str | None = None
+    retry_after: float | None = None
+    text: str | None = None
+    reasoning: str | None = None
+    finish_reason: str | None = None
+    served_model: str | None = None
+    provider: str | None = None
+    fingerprint: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    cost: float = 0.0
+    yes_mass: float | None = None
+    no_mass: float | None = None
+
+
+_FIELDS = tuple(Attempt.__dataclass_fields__)
+_INSERT_ATTEMPT = (
+    f"INSERT INTO attempt (request, {', '.join(_FIELDS)}) "  # noqa: S608 -- names of our own
+    f"VALUES (?{', ?' * len(_FIELDS)})"
+)
+
+
+class Store:
+    """One SQLite file with all requests of a run and what became of them.
+
+    Parameters
+    ----------
+    path : Path
+        The file; made if it does not exist.
+    busy_seconds : float
+        How long to wait for another process that writes.
+    create : bool
+        Whether a file that does not exist is made.
+
+    Raises
+    ------
+    StoreError
+        If the file cannot be used: locked, full disk, newer version, no store.
+
+    Examples
+    --------
+    >>> with Store(getfixture("tmp_path") / "run.sqlite") as store:
+    ...     store.counts()
+    {}
+    """
+
+    def __init__(self, path: Path, *, busy_seconds: float = 30.0, create: bool = True) -> None:
+        self.path = path
+        self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex}"
+        if not create and not path.is_file():
+            msg = f"{path} does not exist: name the store of a run"
+            raise StoreError(msg)
+        with clear_errors(path):
+            self._db = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
+            try:
+                self._open()
+            except BaseException:
+                self._db.close()
+                raise
+
+    def _open(self) -> None:
+        # Before anything is written: the file may be another program's.
+        check_ours(self._db, self.path)
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+        migrate(self._db, self.path)
+        self._db.row_factory = sqlite3.Row
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give back what is leased, and close the file."""
+        try:
+            self.release()
+        finally:
+            self._db.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """Write in one transaction, all of it or nothing."""
+        with clear_errors(self.path):
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def rows(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[sqlite3.Row]:
+        """Yield the rows of a query that reads."""
+        with clear_errors(self.path):
+            yield from self._db.execute(query, values)
+
+    # -- entering ------------------------------------------------------------------------------
+
+    def enlist(self, requests: Iterable[Request]) -> int:
+        """Enter requests; those that are there already stay as they are. Return how many are new.
+
+        A request that asks the same prompt of the same model in another way (other messages or
+        parameters) takes the place of the older one, which is kept and no longer asked.
+        """
+        pending = iter(requests)
+        new = 0
+        while block := list(islice(pending, BLOCK)):
+            with self._writing() as db:
+                new += sum(_enter(db, request) for request in block)
+        return new
+
+    def note(self, name: str, value: str) -> None:
+        """Keep a fact about the run, such as its plan."""
+        with self._writing() as db:
+            db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
+
+    def reopen(self, models: Iterable[str]) -> int:
+        """Let failed requests of models be asked again; return how many."""
+        with self._writing() as db:
+            again = [
+                db.execute(
+                    "UPDATE request SET state = 'open' WHERE model = ? AND state = 'failed'",
+                    (model,),
+                ).rowcount
+                for model in models
+            ]
+        return sum(again)
+
+    # -- asking --------------------------------------------------------------------------------
+
+    def claim(self, model: str, n: int, *, now: float | None = None) -> list[Job]:
+        """Lease up to `n` requests of a model that nobody is asking."""
+        moment = time.time() if now is None else now
+        with self._writing() as db:
+            found = db.execute(
+                "UPDATE request SET lease_owner = ?, lease_until = ? WHERE id IN ("
+                "SELECT id FROM request WHERE model = ? AND state = 'open' AND superseded = 0 "
+                "AND lease_until <= ? ORDER BY id LIMIT ?) RETURNING id, key, canonical",
+                (self.owner, moment + LEASE_SECONDS, model, moment, n),
+            ).fetchall()
+        return [self._job(row) for row in sorted(found, key=lambda row: int(row["id"]))]
+
+    def _job(self, row: sqlite3.Row) -> Job:
+        form = json.loads(row["canonical"])
+        return Job(
+            id=row["id"],
+            key=row["key"],
+            model=form["model"],
+            model_id=form["model_id"],
+            messages=tuple(self.conversation(form)),
+            parameters=form["parameters"],
+        )
+
+    def conversation(self, form: Mapping[str, Any]) -> list[Mapping[str, str]]:
+        """Return all messages of a request, those it continues and their replies first."""
+        own: list[Mapping[str, str]] = form["messages"]
+        if form["follows"] is None:
+            return own
+        query = (
+            "SELECT canonical, text FROM request JOIN attempt ON attempt.id = request.answer "
+            "WHERE key = ?"
+        )
+        before = next(self.rows(query, (form["follows"],)), None)
+        if before is None:
+            msg = f"{self.path}: request {form['follows']} is continued but has no reply"
+            raise StoreError(msg)
+        said = {"role": "assistant", "content": before["text"]}
+        return [*self.conversation(json.loads(before["canonical"])), said, *own]
+
+    def record(self, job: Job, attempt: Attempt, *, last: bool = False) -> None:
+        """Keep one exchange, and what follows from it, in one transaction.
+
+        Parameters
+        ----------
+        job : Job
+            The request.
+        attempt : Attempt
+            What happened; kind "ok" answers the request.
+        last : bool
+            Whether the request fails if this was no answer.
+        """
+        values = (job.id, *(getattr(attempt, name) for name in _FIELDS))
+        with self._writing() as db:
+            place = db.execute(_INSERT_ATTEMPT, values).lastrowid
+            if attempt.cost:
+                db.execute(
+                    "INSERT INTO ledger VALUES (?, ?) ON CONFLICT (model) "
+                    "DO UPDATE SET spent = spent + excluded.spent",
+                    (job.model, attempt.cost),
+                )
+            if attempt.kind == "ok":
+                _answered(db, job, place)
+            elif last:
+                _settle(db, job, "failed", None)
+            else:
+                db.execute("UPDATE request SET reserved = 0 WHERE id = ?", (job.id,))
+
+    # -- leases and money ----------------------------------------------------------------------
+
+    def renew(self) -> None:
+        """Extend the leases of this process."""
+        with self._writing() as db:
+            db.execute(
+                "UPDATE request SET lease_until = ? WHERE lease_owner = ?",
+                (time.time() + LEASE_SECONDS, self.owner),
+            )
+
+    def release(self) -> None:
+        """Give back all leases of this process."""
+        self._free(self.owner, charge=False)
+
+    def release_dead(self) -> int:
+        """Free the leases of processes of this machine that no longer run; return how many.
+
+        What they had reserved of a budget counts as spent, for their requests may have been
+        served.
+        """
+        owners = [
+            row[0] for row in self.rows("SELECT DISTINCT lease_owner FROM request "
+                                        "WHERE lease_owner IS NOT NULL")
+        ]  # fmt: skip
+        return sum(self._free(owner, charge=True) for owner in owners if _is_dead(owner))
+
+    def _free(self, owner: str, *, charge: bool) -> int:
+        with self._writing() as db:
+            if charge:
+                db.execute(
+                    "INSERT INTO ledger SELECT model, sum(reserved) FROM request "
+                    "WHERE lease_owner = ? AND reserved > 0 GROUP BY model "
+                    "ON CONFLICT (model) DO UPDATE SET spent = spent + excluded.spent",
+                    (owner,),
+                )
+            return db.execute(
+                "UPDATE request SET lease_owner = NULL, lease_until = 0, reserved = 0 "
+                "WHERE lease_owner = ?",
+                (owner,),
+            ).rowcount
+
+    def reserve(self, job: Job, amount: float, *, budget: float, model: float | None) -> bool:
+        """Set aside what a request may cost, unless a budget would be passed.
+
+        Parameters
+        ----------
+        job : Job
+            The request about to be sent.
+        amount : float
+            The most that it can cost.
+        budget : float
+            Of the run.
+        model : float or None
+            Budget of its model, if it has one.
+        """
+        with self._writing() as db:
+            if _spent(db, None) + amount > budget:
+                return False
+            if model is not None and _spent(db, job.model) + amount > model:
+                return False
+            db.execute("UPDATE request SET reserved = ? WHERE id = ?", (amount, job.id))
+        return True
+
+    def drop(self, model: str, parameter: str, replacement: str | None, why: str) -> None:
+        """Record that a model refuses a parameter, which it is not sent any more."""
+        with self._writing() as db:
+            db.execute(
+                "INSERT OR IGNORE INTO dropped VALUES (?, ?, ?, ?, ?)",
+                (model, parameter, replacement, time.time(), why),
+            )
+
+    # -- looking -------------------------------------------------------------------------------
+
+    def dropped(self, model: str) -> dict[str, str | None]:
+        """Return the parameters that a model refused, each with what is sent in its place."""
+        query = "SELECT parameter, replacement FROM dropped WHERE model = ?"
+        return {row[0]: row[1] for row in self.rows(query, (model,))}
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return the number of requests of each model by state."""
+        query = "SELECT model, state, count(*) FROM request WHERE superseded = 0 GROUP BY 1, 2"
+        table: dict[str, dict[str, int]] = {}
+        for model, state, n in self.rows(query):
+            table.setdefault(model, {})[state] = n
+        return table
+
+    def spent(self, model: str | None = None) -> float:
+        """Return what was spent, by one model or all."""
+        with clear_errors(self.path):
+            return _spent(self._db, model, reserved=False)
+
+
+def _enter(db: sqlite3.Connection, request: Request) -> bool:
+    """Enter one request, and return whether it is new."""
+    prompt = request.prompt
+    place = (request.model, prompt.key, prompt.repeat, request.sample)
+    state = "open"
+    if request.follows is not None:
+        before = db.execute("SELECT state FROM request WHERE key = ?", (request.follows,))
+        state = "open" if (before.fetchone() or ("",))[0] == "answered" else "waiting"
+    new = db.execute(
+        "INSERT OR IGNORE INTO request (key, model, prompt_key, item, repeat, sample, prompt, "
+        "canonical, follows, state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            request.key,
+            *place[:2],
+            prompt.item,
+            *place[2:],
+            json.dumps(prompt.to_dict()),
+            request.canonical,
+            request.follows,
+            state,
+        ),
+    ).rowcount
+    db.execute(
+        "UPDATE request SET superseded = (key <> ?) WHERE model = ? AND prompt_key = ? "
+        "AND repeat = ? AND sample = ? AND superseded <> (key <> ?)",
+        (request.key, *place, request.key),
+    )
+    return bool(new)
+
+
+def _answered(db: sqlite3.Connection, job: Job, attempt: int | None) -> None:
+    _settle(db, job, "answered", attempt)
+    db.execute(
+        "UPDATE request SET state = 'open' WHERE follows = ? AND state = 'waiting'", (job.key,)
+    )
+
+
+def _settle(db: sqlite3.Connection, job: Job, state: str, answer: int | None) -> None:
+    """End a request; the first answer is the one that counts."""
+    db.execute(
+        "UPDATE request SET state = ?, answer = ?, lease_owner = NULL, lease_until = 0, "
+        "reserved = 0 WHERE id = ? AND answer IS NULL",
+        (state, answer, job.id),
+    )
+
+
+def _spent(db: sqlite3.Connection, model: str | None, *, reserved: bool = True) -> float:
+    query = "SELECT coalesce(sum(spent), 0) FROM ledger"
+    held = "SELECT coalesce(sum(reserved), 0) FROM request WHERE lease_owner IS NOT NULL"
+    values: tuple[str, ...] = ()
+    if model is not None:
+        query, held, values = f"{query} WHERE model = ?", f"{held} AND model = ?", (model,)
+    total = float(db.execute(query, values).fetchone()[0])
+    return total + (float(db.execute(held, values).fetchone()[0]) if reserved else 0.0)
+
+
+def _is_dead(owner: str) -> bool:
+    """Whether the process that holds a lease ran on this machine and has ended."""
+    host, pid, _ = owner.rsplit(":", 2)
+    if host != socket.gethostname() or os.name != "posix":
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False

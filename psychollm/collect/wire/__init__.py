@@ -1,0 +1,10 @@
+"""Wire formats: how a request is written for a server, and how its reply is read."""
+
+from psychollm.collect.wire.anthropic import AnthropicMessages
+from psychollm.collect.wire.openai_chat import OpenAIChat
+from psychollm.collect.wire.openai_completions import OpenAICompletions
+from psychollm.collect.wire.protocol import Wire
+
+WIRES: dict[str, Wire] = {
+    wire.name: wire for wire in (OpenAIChat(), OpenAICompletions(), AnthropicMessages())
+}

@@ -1,0 +1,83 @@
+"""Chat completions, as OpenAI defined them and many servers speak them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from psychollm.collect.faults import Kind
+from psychollm.collect.wire.protocol import (
+    Messages,
+    Reply,
+    UnreadableReplyError,
+    YesNoMass,
+    first_choice,
+    openai_usage,
+    parse_json,
+    text_or_none,
+    yes_no_mass,
+)
+
+
+class OpenAIChat:
+    """``POST /chat/completions``.
+
+    Examples
+    --------
+    >>> OpenAIChat().read(b'{"choices": [{"message": {"content": "Yes."}}]}').text
+    'Yes.'
+    """
+
+    name = "openai-chat"
+    path = "/chat/completions"
+    lacks: frozenset[str] = frozenset()
+
+    def headers(self, secret: str | None) -> dict[str, str]:
+        """Return the headers: the secret is a bearer token."""
+        return {"Authorization": f"Bearer {secret}"} if secret else {}
+
+    def body(
+        self, model: str, messages: Messages, parameters: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Return the body; parameters stand beside model and messages."""
+        return {"model": model, "messages": [dict(turn) for turn in messages], **parameters}
+
+    def read(self, raw: bytes) -> Reply:
+        """Read a reply; a null content with a finish reason is an empty reply."""
+        found = parse_json(raw)
+        choice = first_choice(found)
+        message = choice.get("message")
+        if not isinstance(message, dict):
+            raise UnreadableReplyError(Kind.NO_CHOICES, "the first choice holds no message")
+        content = message.get("content")
+        if content is None and text_or_none(message.get("refusal")):
+            content = message["refusal"]
+        if content is not None and text_or_none(content) is None:
+            raise UnreadableReplyError(Kind.NO_CHOICES, "the content of the message is no text")
+        return Reply(
+            text=text_or_none(content) or "",
+            reasoning=_reasoning(message),
+            finish_reason=text_or_none(choice.get("finish_reason")),
+            served_model=text_or_none(found.get("model")),
+            provider=text_or_none(found.get("provider")),
+            fingerprint=text_or_none(found.get("system_fingerprint")),
+            usage=openai_usage(found),
+            mass=_mass(choice),
+        )
+
+
+def _reasoning(message: Mapping[str, Any]) -> str | None:
+    """Return the reasoning, whose name differs between servers."""
+    return text_or_none(message.get("reasoning_content")) or text_or_none(message.get("reasoning"))
+
+
+def _mass(choice: Mapping[str, Any]) -> YesNoMass | None:
+    logprobs = choice.get("logprobs")
+    tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
+    if not isinstance(tokens, list) or not tokens or not isinstance(tokens[0], dict):
+        return None
+    return yes_no_mass(_listed(tokens[0].get("top_logprobs")))
+
+
+def _listed(top: Any) -> Iterator[tuple[Any, Any]]:
+    for entry in top if isinstance(top, list) else []:
+        if isinstance(entry, dict):
+            yield entry.get("token"), entry.get("logprob")
