@@ -38,7 +38,7 @@ from psychollm.estimates.resampling import (
     bootstrap_questions,
     left_out_counts,
 )
-from psychollm.reliability.clustered import mean_estimate
+from psychollm.reliability.clustered import mean_estimate, row_products
 from psychollm.reliability.repeated_scores import RepeatedScores, repeated_scores
 
 if TYPE_CHECKING:
@@ -229,13 +229,15 @@ class QuestionAnswers:
 
     def variances(self, counts: FloatArray) -> FloatArray:
         """Return both variances (2) in resamples of questions (resamples, 2, models)."""
-        n = counts @ self.answered.T
         with np.errstate(invalid="ignore", divide="ignore"):
             centre = self.mean.sum(axis=1, keepdims=True) / self.n[:, None]
-            off = self.answered * (self.mean - centre)
-            squares = counts @ (off**2).T - (counts @ off.T) ** 2 / n
-            within = (counts @ self.variance.T) / (counts @ self.repeated.T)
-            between = squares / (n - 1.0) - within * (counts @ self.inverse.T) / n
+        off = self.answered * (self.mean - centre)
+        parts = (self.answered, off, off**2, self.variance, self.repeated, self.inverse)
+        sums = row_products(counts, np.nan_to_num(np.concatenate(parts)))
+        n, first, second, variance, repeated, inverse = np.split(sums, len(parts), axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            within = variance / repeated
+            between = (second - first**2 / n) / (n - 1.0) - within * inverse / n
         found = np.stack([np.where(n > 1, between, np.nan), within], axis=1)
         return np.where(np.isfinite(found), found, np.nan)
 

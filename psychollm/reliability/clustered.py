@@ -260,6 +260,20 @@ def _first(values: FloatArray, weight: FloatArray) -> FloatArray:
     return np.take_along_axis(values, (weight > 0).argmax(axis=1)[:, None], axis=1)
 
 
+def row_products(counts: FloatArray, parts: FloatArray) -> FloatArray:
+    """Return sums of parts (parts, questions) over resamples (resamples, questions).
+
+    One resample at a time: a product of whole matrices would round differently with the number of
+    its rows, and so with the number of workers.
+
+    Examples
+    --------
+    >>> row_products(np.array([[1.0, 2.0]]), np.array([[1.0, 1.0], [0.5, 0.0]]))
+    array([[3. , 0.5]])
+    """
+    return np.array([parts @ row for row in counts])
+
+
 def _variance(
     r: FloatArray, h: FloatArray, n_clusters: FloatArray, correction: Correction
 ) -> tuple[FloatArray, FloatArray]:
@@ -287,11 +301,12 @@ def _draws(
     values: FloatArray, weight: FloatArray, clusters: IntArray | None, options: Resampling
 ) -> FloatArray:
     """Return the means in resamples of questions or clusters (resamples, models)."""
-    weighted = weight * np.where(weight > 0, values, 0.0)
+    parts = np.concatenate([weight * np.where(weight > 0, values, 0.0), weight])
 
     def statistic(counts: FloatArray) -> FloatArray:
+        sums, sizes = np.split(row_products(counts, parts), 2, axis=1)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return np.asarray((counts @ weighted.T) / (counts @ weight.T))
+            return np.asarray(sums / sizes)
 
     return bootstrap_questions(
         statistic,

@@ -298,7 +298,9 @@ def _bootstrap(analysis: _Analysis, values: FloatArray, options: Resampling) -> 
     profiles = Profiles.of(completed(values))
 
     def complete(counts: FloatArray) -> FloatArray:
-        return design.components(profiles.sums_of_squares(counts) / analysis.freedom)
+        # One resample at a time: see row_products.
+        sums = [profiles.sums_of_squares(row[None]) for row in counts]
+        return design.components(np.concatenate(sums) / analysis.freedom)
 
     def refitted(counts: FloatArray) -> FloatArray:
         return np.array([_refit(values, design, row, analysis.components) for row in counts])

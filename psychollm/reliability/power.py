@@ -111,13 +111,13 @@ def comparison_power(
     check_fraction("alpha", alpha)
     delta = _difference(difference)
     n, k = check_count("n_questions", n_questions), check_count("n_answers", n_answers)
-    df = variance.degrees_of_freedom(n)
-    if df <= 0:
+    if n < 2.0 * variance.cluster_size:
         msg = (
-            f"n_questions={n} is one cluster or less (cluster_size="
-            f"{variance.cluster_size:g}): no standard error"
+            f"n_questions={n} are fewer than two clusters of {variance.cluster_size:g}: no "
+            "standard error"
         )
         raise OptionError(msg)
+    df = variance.degrees_of_freedom(n)
     se = variance.standard_error(n, n_answers=k)
     return ComparisonPower(
         difference=delta,
@@ -221,7 +221,7 @@ def questions_needed(
     """
     check_fraction("target", target, low=alpha)
     delta = _difference(difference)
-    few = int(np.floor(variance.cluster_size)) + 1
+    few = int(np.ceil(2.0 * variance.cluster_size))
 
     def enough(n: int) -> bool:
         return (

@@ -246,6 +246,9 @@ def test_resamples_are_paired_and_clustered():
     # The bootstrap's standard error is cr0 but for its noise of 1 / sqrt(2 x 4000).
     np.testing.assert_allclose(found.draws.std(axis=0), found.se * np.sqrt(29 / 30), rtol=0.05)
     np.testing.assert_allclose(found.difference(0, 1).se, pairs.se[0], rtol=0.05)
+    scores = rng.normal(size=(3, 120))
+    serial, threads = (mean_score(scores, rng=0, n_bootstrap=80, n_jobs=n) for n in (1, 2))
+    np.testing.assert_array_equal(serial.draws, threads.draws)
     assert compare_all(found, adjust="max_t", df=29).adjusted.shape == (3,)
 
 

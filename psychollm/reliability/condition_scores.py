@@ -1,0 +1,145 @@
+"""Scores under conditions: one row per score, with the condition and the model it came from."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.errors import CodeError, LabelError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.data.labels import listed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ConditionScores(Result):
+    """Scores with their conditions and models, missing scores left out.
+
+    Examples
+    --------
+    >>> table = condition_scores([3, 5, None, 4], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
+    >>> table.scores, table.condition, table.model
+    (array([3., 5., 4.]), array([0, 1, 1]), array([0, 0, 1]))
+    """
+
+    scores: FloatArray  # (n,)
+    condition: IntArray  # (n,) place among `conditions`
+    model: IntArray  # (n,) place among `models`
+    conditions: tuple[Hashable, ...]  # in order of appearance
+    models: tuple[Hashable, ...]  # each score its own where models are not named
+
+    @property
+    def sizes(self) -> IntArray:
+        """Scores per condition (conditions,)."""
+        return np.bincount(self.condition, minlength=len(self.conditions))
+
+    @property
+    def all_tied(self) -> bool:
+        """Whether all scores are equal."""
+        return bool(self.scores.size) and bool(self.scores.min() == self.scores.max())
+
+    def means(self) -> FloatArray:
+        """Return each model's mean score under each condition (models, conditions).
+
+        NaN where there is none.
+        """
+        shape = (len(self.models), len(self.conditions))
+        cell = np.ravel_multi_index((self.model, self.condition), shape)
+        counts = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
+        first = np.full(shape, np.nan)
+        first[self.model[::-1], self.condition[::-1]] = self.scores[::-1]
+        # About the first score: repeats of one score have exactly that mean, and stay tied.
+        off = self.scores - first[self.model, self.condition]
+        sums = np.bincount(cell, off, minlength=int(np.prod(shape))).reshape(shape)
+        return np.asarray(first + sums / np.maximum(counts, 1))
+
+
+def condition_scores(scores: Any, conditions: Any, models: Any = None) -> ConditionScores:
+    """Check scores and number their conditions and models.
+
+    Parameters
+    ----------
+    scores : array_like (n,)
+        Any numbers; missing ones (None, NaN) are left out.
+    conditions : array_like (n,)
+        The condition of each score: any hashable labels.
+    models : array_like (n,), optional
+        The model of each score; by default each is a respondent of its own.
+
+    Raises
+    ------
+    ShapeError
+        If lengths differ, or nothing is there.
+    CodeError
+        If a score is no finite number.
+    LabelError
+        If a label is missing.
+
+    Examples
+    --------
+    >>> condition_scores([1, 2], ["a", "b"]).sizes
+    array([1, 1])
+    """
+    values = _numbers(scores)
+    condition = _labels("conditions", conditions, values.size)
+    model = list(range(values.size)) if models is None else _labels("models", models, values.size)
+    known = np.flatnonzero(np.isfinite(values))
+    place, names = _numbered([condition[row] for row in known])
+    who, labels = _numbered([model[row] for row in known])
+    return ConditionScores(
+        scores=values[known], condition=place, model=who, conditions=names, models=labels
+    )
+
+
+def _numbers(scores: Any) -> FloatArray:
+    raw = list(scores.tolist() if hasattr(scores, "tolist") else scores)
+    if not raw or any(isinstance(value, list | tuple) for value in raw):
+        msg = "scores must be a vector with one number per row, such as table['total']"
+        raise ShapeError(msg)
+    values = np.full(len(raw), np.nan)
+    for row, value in enumerate(raw):
+        if value is None or value != value:
+            continue
+        if not isinstance(value, int | float | np.number) or not np.isfinite(value):
+            msg = f"scores: row {row + 1} holds {value!r}, which is no finite number"
+            raise CodeError(msg)
+        values[row] = value
+    return values
+
+
+def _labels(argument: str, labels: Any, n: int) -> list[Any]:
+    found = list(labels.tolist() if hasattr(labels, "tolist") else labels)
+    if isinstance(labels, str) or len(found) != n:
+        msg = f"{argument} holds {len(found)} labels for {n} scores: pass one for each"
+        raise ShapeError(msg)
+    for row, label in enumerate(found):
+        if label is None or label != label:
+            msg = f"{argument}: row {row + 1} has no label: name it, or leave the row out"
+            raise LabelError(msg)
+    return found
+
+
+def _numbered(labels: list[Any]) -> tuple[IntArray, tuple[Hashable, ...]]:
+    number: dict[Any, int] = {}
+    codes = [number.setdefault(label, len(number)) for label in labels]
+    return np.array(codes, dtype=np.int64), tuple(number)
+
+
+def check_known(kind: str, label: Hashable, labels: tuple[Hashable, ...]) -> int:
+    """Return the place of a label, or name those there are.
+
+    Raises
+    ------
+    LabelError
+        If it is not there.
+
+    Examples
+    --------
+    >>> check_known("condition", "b", ("a", "b"))
+    1
+    """
+    if label not in labels:
+        msg = f"there is no {kind} {label!r}: there are {listed(labels)}"
+        raise LabelError(msg)
+    return labels.index(label)

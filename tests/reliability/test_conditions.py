@@ -1,0 +1,356 @@
+"""Conditions compared on ranks and by a mixed model: R, slow twins, coverage, degenerate input."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.comparisons import compare_all
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
+from psychollm.reliability.conditions import friedman, kruskal_wallis
+from psychollm.reliability.intercept_fit import InterceptFit, against_first, variance_draws
+from psychollm.reliability.mixed_model import mixed_model
+from psychollm.reliability.pairwise_conditions import pairwise_conditions
+from psychollm.reliability.random_intercept import InterceptDesign
+from tests.oracles import conditions_slow as slow
+
+CASES = ["gses_a", "gses_b"]
+
+
+def rows_of(golden):
+    return json.loads((golden / "psychometrics" / "kruskal.json").read_text())["rows"]
+
+
+def stacked(groups):
+    items = groups.items() if isinstance(groups, dict) else enumerate(groups)
+    pairs = [(value, name) for name, group in items for value in group]
+    return [value for value, _ in pairs], [name for _, name in pairs]
+
+
+def check_kruskal(row):
+    found = kruskal_wallis(*stacked(row["groups"]), n_bootstrap=2, rng=0)
+    assert found.statistic == pytest.approx(row["H"], abs=1e-12, rel=1e-12)
+    assert found.p_value == pytest.approx(row["p"], rel=1e-10)
+    assert found.df == row["df"]
+
+
+@pytest.mark.parametrize("place", range(5))
+def test_golden_kruskal(golden, place):
+    check_kruskal(rows_of(golden)[place])
+
+
+def test_golden_kruskal_of_data_that_are_not_redistributed(shared):
+    folder = shared / "golden" / "psychometrics"
+    for row in json.loads((folder / "kruskal.json").read_text())["rows"]:
+        check_kruskal(row)
+
+
+def gses(golden, case):
+    folder = golden / "metacognition"
+    frame = pd.read_csv(folder / f"{case}.csv")
+    frame["total"] = frame.filter(regex="^i").sum(axis=1)
+    blocks = json.loads((folder / f"{case}.expected.json").read_text())["blocks"]
+    return frame, blocks[0]["values"][".global"], blocks[1]["values"][".global"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_golden_rank_tests(golden, case):
+    frame, r, python = gses(golden, case)
+    by_condition = kruskal_wallis(frame["total"], frame["condition"], n_bootstrap=2, rng=0)
+    assert by_condition.statistic == pytest.approx(r["kruskal_condition"]["H"], abs=1e-10)
+    assert by_condition.df == r["kruskal_condition"]["df"]
+    assert by_condition.p_value == pytest.approx(r["kruskal_condition"]["p"], abs=1e-10)
+    assert by_condition.statistic == pytest.approx(python["kruskal_H"], abs=1e-12)
+    assert by_condition.p_value == pytest.approx(python["kruskal_p"], abs=1e-12)
+    assert by_condition.effect == pytest.approx(python["epsilon2"], abs=1e-12)
+    by_model = kruskal_wallis(frame["total"], frame["model"], n_bootstrap=2, rng=0)
+    assert by_model.statistic == pytest.approx(r["kruskal_model"]["H"], abs=1e-10)
+    assert by_model.p_value == pytest.approx(r["kruskal_model"]["p"], rel=1e-9)
+    paired = friedman(frame["total"], frame["condition"], frame["model"], n_bootstrap=2, rng=0)
+    assert paired.statistic == pytest.approx(r["friedman"], abs=1e-10)
+    pairs = pairwise_conditions(frame["total"], frame["condition"])
+    wanted = {
+        frozenset((row["_row"], other)): p
+        for row in r["pairwise_wilcox_holm"]
+        for other, p in row.items()
+        if other != "_row" and p is not None
+    }
+    assert len(wanted) == len(pairs.first) == 6
+    for first, second, p in zip(pairs.first, pairs.second, pairs.adjusted, strict=True):
+        assert p == pytest.approx(wanted[frozenset((first, second))], abs=1e-10)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_golden_mixed_model(golden, case):
+    frame, r, python = gses(golden, case)
+    wanted, tol = r["lme"], 1e-4
+    fit = mixed_model(
+        frame["total"], frame["condition"], frame["model"], reference="comp", n_bootstrap=99, rng=0
+    )
+    levels = ["comp", "none", "social", "summ"]
+    assert wanted["levels"] == ["(Intercept)", *(f"condition{name}" for name in levels[1:])]
+    names = [fit.means.place("comp")]
+    places = [fit.contrasts.place(f"{name} - comp") for name in levels[1:]]
+    found = {
+        "est": [*fit.means.value[names], *fit.contrasts.value[places]],
+        "se": [*fit.means.se[names], *fit.contrasts.se[places]],
+        "df_satterthwaite": [*fit.mean_df[names], *fit.contrast_df[places]],
+    }
+    found["t"] = np.array(found["est"]) / found["se"]
+    for key, values in found.items():
+        np.testing.assert_allclose(values, wanted[key], rtol=tol, err_msg=key)
+    np.testing.assert_allclose(fit.contrast_t[places], wanted["t"][1:], rtol=tol)
+    p = [2 * stats.t.sf(abs(found["t"][0]), fit.mean_df[names[0]]), *fit.contrast_p[places]]
+    # A p-value of 1e-28 moves by 107 times what t moves by.
+    np.testing.assert_allclose(p, wanted["p"], rtol=1e-2)
+    assert fit.variances.value[0] == pytest.approx(wanted["var_model"], rel=tol)
+    assert fit.variances.value[1] == pytest.approx(wanted["var_resid"], rel=tol)
+    assert fit.intraclass.value[0] == pytest.approx(wanted["icc"], rel=tol)
+    assert (fit.variances.flags[0] is Reason.AT_BOUND) == wanted["singular"]
+    assert fit.f_statistic == pytest.approx(wanted["anova_F"], rel=tol)
+    assert fit.p_value == pytest.approx(wanted["anova_p"], rel=1e-2)
+    assert fit.reml_criterion == pytest.approx(wanted["reml"], rel=tol)
+    assert fit.log_likelihood == pytest.approx(wanted["loglik_ml"], rel=tol)
+    # statsmodels stops early: its estimates agree to three digits, and are not the truth.
+    params, se = python["mixedlm_params"], python["mixedlm_bse"]
+    assert fit.means.value[names[0]] == pytest.approx(params["Intercept"], abs=1e-6)
+    assert fit.means.se[names[0]] == pytest.approx(se["Intercept"], rel=1e-3)
+    for place, name in zip(places, levels[1:], strict=True):
+        key = f"C(condition)[T.{name}]"
+        assert fit.contrasts.value[place] == pytest.approx(params[key], abs=1e-6)
+        assert fit.contrasts.se[place] == pytest.approx(se[key], rel=1e-4)
+    residual = python["mixedlm_resid_var"]
+    assert fit.variances.value[1] == pytest.approx(residual, rel=1e-4)
+    assert fit.variances.value[0] == pytest.approx(params["model Var"] * residual, rel=1e-3)
+
+
+SEEDS = st.integers(0, 10_000)
+
+
+@given(SEEDS)
+def test_ranks_are_those_of_the_slow_twins(seed):
+    rng = np.random.default_rng(seed)
+    groups = [rng.integers(0, 5, size).tolist() for size in rng.integers(2, 7, 3)]
+    groups[0][0] = 9
+    found = kruskal_wallis(*stacked(groups), n_bootstrap=2, rng=0)
+    assert found.statistic == pytest.approx(slow.kruskal(groups), abs=1e-12)
+    table = rng.integers(0, 4, (5, 3))
+    table[0] = [0, 1, 2]
+    paired = friedman(
+        table.ravel(), np.tile(list("abc"), 5), np.repeat(np.arange(5), 3), n_bootstrap=2, rng=0
+    )
+    assert paired.effect == pytest.approx(slow.kendall(table), abs=1e-12)
+    chi2 = stats.friedmanchisquare(*table.T)
+    assert paired.statistic == pytest.approx(chi2.statistic, abs=1e-10)
+    assert paired.p_value == pytest.approx(chi2.pvalue, abs=1e-10)
+
+
+@given(st.lists(st.integers(-4, 4), min_size=2, max_size=9).filter(any))
+def test_signed_rank_is_exact_with_ties(gaps):
+    n = len(gaps)
+    scores = [*gaps, *[0] * n]
+    found = pairwise_conditions(scores, ["a"] * n + ["b"] * n, models=[*range(n), *range(n)])
+    assert found.p_value[0] == pytest.approx(slow.signed_rank(gaps), abs=1e-12)
+
+
+def test_signed_rank_without_ties_is_scipys():
+    gaps = np.random.default_rng(0).normal(0.3, size=25)
+    for size in (8, 25):
+        scores, names = [*gaps[:size], *[0.0] * size], ["a"] * size + ["b"] * size
+        found = pairwise_conditions(scores, names, models=[*range(size), *range(size)])
+        test = stats.wilcoxon(gaps[:size], method="exact")
+        assert found.p_value[0] == pytest.approx(test.pvalue, rel=1e-12)
+
+
+def crossed(rng, n_models=10, n_conditions=3, repeats=2, spread=1.0):
+    model = np.repeat(np.arange(n_models), n_conditions * repeats)
+    condition = np.tile(np.repeat(np.arange(n_conditions), repeats), n_models)
+    score = spread * rng.normal(size=n_models)[model] + rng.normal(size=model.size)
+    return score, condition, model
+
+
+@given(SEEDS)
+@settings(max_examples=15)
+def test_fit_is_the_maximum_of_the_slow_likelihood(seed):
+    rng = np.random.default_rng(seed)
+    score, condition, model = crossed(rng, 6, 3, 2)
+    kept = rng.uniform(size=score.size) < 0.8
+    kept[[0, 2, 4, 6, 7, 13]] = True
+    score, condition, model = score[kept], condition[kept], model[kept]
+    fit = mixed_model(score, condition, model, n_bootstrap=2, rng=0)
+    codes = [pd.factorize(part)[0].tolist() for part in (condition, model)]
+    at = fit.variances.value
+    best = slow.restricted_deviance(score, *codes, *at)
+    assert fit.reml_criterion == pytest.approx(best, abs=1e-9)
+    for scale in ([1.01, 1], [0.99, 1], [1, 1.01], [1, 0.99], [1.01, 0.99]):
+        moved = at * scale + [1e-4 * (at[0] == 0) * (scale[0] > 1), 0]
+        assert slow.restricted_deviance(score, *codes, *moved) >= best - 1e-10
+    if at[0] > 0.05:
+        contrast = np.eye(3)[1] - np.eye(3)[0]
+        wanted = slow.satterthwaite(score, *codes, *at, contrast)
+        assert fit.contrast_df[0] == pytest.approx(wanted, rel=1e-3)
+
+
+def test_statsmodels_agrees_to_its_precision():
+    sm = pytest.importorskip("statsmodels.api")
+    score, condition, model = crossed(np.random.default_rng(1))
+    fit = mixed_model(score, condition, model, n_bootstrap=2, rng=0)
+    design = np.eye(3)[condition]
+    theirs = sm.MixedLM(score, design, groups=model).fit(reml=True, method="powell")
+    np.testing.assert_allclose(theirs.fe_params, fit.means.value, atol=1e-8)
+    assert theirs.scale == pytest.approx(fit.variances.value[1], rel=1e-4)
+    assert float(theirs.cov_re[0, 0]) == pytest.approx(fit.variances.value[0], rel=1e-3)
+    assert -2 * theirs.llf == pytest.approx(fit.reml_criterion, abs=1e-6)
+
+
+def test_balanced_fit_is_the_analysis_of_variance():
+    score, condition, model = crossed(np.random.default_rng(2), 12, 4, 1)
+    fit = mixed_model(score, condition, model, n_bootstrap=999, rng=0)
+    table = score.reshape(12, 4)
+    off = table - table.mean(1, keepdims=True) - table.mean(0) + table.mean()
+    within = (off**2).sum() / 33
+    between = 4 * table.mean(1).var(ddof=1)
+    assert fit.variances.value[1] == pytest.approx(within)
+    assert fit.variances.value[0] == pytest.approx((between - within) / 4)
+    f = 12 * table.mean(0).var(ddof=1) / within
+    assert fit.f_statistic == pytest.approx(f)
+    assert fit.f_df == (3, pytest.approx(33))
+    assert fit.p_value == pytest.approx(stats.f.sf(f, 3, 33))
+    # The bootstrap's p-value is that of F but for its noise, 4 standard errors.
+    noise = 4 * np.sqrt(fit.p_value * (1 - fit.p_value) / 999)
+    assert fit.bootstrap_p_value == pytest.approx(fit.p_value, abs=noise + 0.001)
+    # The interval of the residual variance is the chi-square one, but for the noise of draws.
+    bounds = 33 * within / stats.chi2.ppf([0.975, 0.025], 33)
+    np.testing.assert_allclose(fit.variances.interval[1], bounds, rtol=0.08)
+    compared = compare_all(fit.means, df=33)
+    assert compared.value.shape == (6,)
+    np.testing.assert_allclose(compared.se, np.sqrt(2 * within / 12), rtol=0.1)
+
+
+def test_models_without_spread_lie_at_the_bound():
+    rng = np.random.default_rng(6)
+    score, condition, model = crossed(rng, 10, 2, 3, spread=0.0)
+    score -= np.array([score[model == m].mean() for m in range(10)])[model]
+    fit = mixed_model(score, condition, model, n_bootstrap=50, rng=0)
+    assert fit.variances.value[0] == 0.0
+    assert fit.variances.flags[0] is Reason.AT_BOUND
+    np.testing.assert_allclose(fit.contrast_df, 58.0)
+
+
+def test_results_do_not_depend_on_jobs_or_order():
+    rng = np.random.default_rng(3)
+    score, condition, model = crossed(rng, 6, 3, 2)
+    order = rng.permutation(score.size)
+    first = mixed_model(score, condition, model, n_bootstrap=40, rng=0, n_jobs=2)
+    again = mixed_model(score, condition, model, n_bootstrap=40, rng=0)
+    np.testing.assert_array_equal(first.means.draws, again.means.draws)
+    mixed = mixed_model(score[order], condition[order], model[order], n_bootstrap=2, reference=0)
+    same = [mixed.contrasts.place(label) for label in first.contrasts.labels]
+    np.testing.assert_allclose(mixed.contrasts.value[same], first.contrasts.value, atol=1e-10)
+    one = kruskal_wallis(score, condition, models=model, n_bootstrap=30, rng=1, n_jobs=2)
+    two = kruskal_wallis(score, condition, models=model, n_bootstrap=30, rng=1)
+    np.testing.assert_array_equal(one.effect_interval, two.effect_interval)
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.5])
+def test_coverage_of_epsilon_squared(shift):
+    """120 data sets of 3 x 30; intervals cover 93 to 100 % in long runs."""
+    rng = np.random.default_rng(4)
+    condition = np.repeat([0, 1, 2], 30)
+    large = np.repeat([0, 1, 2], 60_000)
+    true = stats.kruskal(*np.split(shift * large + rng.normal(size=large.size), 3)).statistic
+    true = max(0.0, (true - 2) / (large.size - 3)) if shift else 0.0
+    hits = 0
+    for _ in range(120):
+        score = shift * condition + rng.normal(size=90)
+        low, high = kruskal_wallis(score, condition, n_bootstrap=150, rng=rng).effect_interval
+        hits += low <= true <= high
+    assert hits / 120 > 0.88
+
+
+def test_coverage_of_the_mixed_model():
+    """600 data sets; 0.925 is 2.8 standard errors below 0.95. Long runs give 0.945 to 0.955."""
+    rng = np.random.default_rng(5)
+    hits = np.zeros(4)
+    for _ in range(600):
+        score, condition, model = crossed(rng, 10, 3, 2)
+        fit = InterceptFit.of(InterceptDesign.of(condition, model).reduced(score[None]))
+        between, residual = variance_draws(fit, Resampling(n=500, rng=rng))
+        draws = np.stack([between, residual, between / (between + residual)])
+        bounds, true = percentile_interval(draws.T, 0.95), np.array([1.0, 1.0, 0.5])
+        hits[:3] += (bounds[:, 0] <= true) & (true <= bounds[:, 1])
+        contrast = against_first(3)[:1]
+        spread = np.sqrt(contrast @ fit.covariance @ contrast.T)[0, 0]
+        t = (contrast @ fit.means)[0] / spread
+        hits[3] += abs(t) <= stats.t.ppf(0.975, fit.freedom(contrast)[0])
+    assert (hits / 600 > 0.925).all()
+
+
+def test_notes_say_what_is_left_out():
+    score, condition, model = crossed(np.random.default_rng(7))
+    alone = kruskal_wallis(score, condition, n_bootstrap=20, rng=0)
+    named = kruskal_wallis(score, condition, models=model, n_bootstrap=20, rng=0)
+    assert not alone.note
+    assert "friedman" in named.note
+    assert named.summary().endswith(named.note)
+    assert named.to_frame().shape == (3, 3)
+    assert kruskal_wallis(score, model, models=model, n_bootstrap=20, rng=0).note == ""
+    assert mixed_model(score, condition, model, n_bootstrap=20, rng=0).to_frame().shape == (2, 9)
+
+
+def test_every_flag():
+    tied = kruskal_wallis([1, 1, 1, 1], list("aabb"), rng=0, n_bootstrap=9)
+    assert tied.flag is Reason.ALL_TIED
+    assert np.isnan(tied.p_value)
+    assert kruskal_wallis([1, 2, 3], list("aaa"), rng=0).flag is Reason.TOO_FEW
+    assert kruskal_wallis([None, np.nan], list("ab"), rng=0).flag is Reason.NO_ANSWERS
+    rows = [1, 2, 2, 3, None, 4, 1, 5]
+    partly = friedman(rows, list("abababab"), list("wwxxyyzz"), rng=0, n_bootstrap=9)
+    assert partly.flag is Reason.INCOMPLETE
+    assert partly.sizes.tolist() == [3, 3]
+    flat = friedman([1, 1, 2, 2], list("abab"), list("wwxx"), rng=0, n_bootstrap=9)
+    assert flat.flag is Reason.ALL_TIED
+    pairs = pairwise_conditions([1, 1, 1, 1, 2], list("aabbc"))
+    assert pairs.flags[0] is Reason.ALL_TIED
+    assert np.isnan(pairs.adjusted[0])
+    signed = pairwise_conditions([1, 1, 2, 2, 3], list("ababc"), models=list("xxyyx"))
+    assert signed.flags == (Reason.ALL_TIED, Reason.TOO_FEW, Reason.TOO_FEW)
+    assert pairs.to_frame().shape == (3, 8)
+    few = {
+        Reason.NO_ANSWERS: ([None], ["a"], ["x"]),
+        Reason.ALL_TIED: ([1, 1, 1], list("aba"), list("xyx")),
+        Reason.TOO_FEW: ([1, 2, 3], list("aba"), list("xxx")),
+        Reason.NO_RESIDUAL: ([1, 1, 2, 2, 4, 4], list("ababab"), list("xxyyzz")),
+    }
+    for reason, rows in few.items():
+        fit = mixed_model(*rows, n_bootstrap=9, rng=0)
+        assert set(fit.means.flags) <= {reason}
+        assert np.isnan(fit.p_value)
+        assert np.isnan(fit.intraclass.value).all()
+        assert fit.intraclass.flags == (reason,)
+
+
+def test_bad_input():
+    with pytest.raises(ShapeError, match="conditions holds 1 labels for 2"):
+        kruskal_wallis([1, 2], ["a"])
+    with pytest.raises(ShapeError, match="must be a vector"):
+        kruskal_wallis([[1, 2], [2, 3]], ["a", "b"])
+    with pytest.raises(CodeError, match="row 2 holds 'x'"):
+        friedman([1, "x"], ["a", "b"], ["m", "m"])
+    with pytest.raises(CodeError, match="row 1 holds inf"):
+        friedman([np.inf, 1], ["a", "b"], ["m", "m"])
+    with pytest.raises(LabelError, match="row 2 has no label"):
+        mixed_model([1, 2], ["a", None], ["m", "m"])
+    with pytest.raises(LabelError, match="no condition 'z'"):
+        mixed_model([1, 2, 3, 4], list("abab"), list("mmnn"), reference="z")
+    with pytest.raises(OptionError, match="'holm'"):
+        pairwise_conditions([1, 2], ["a", "b"], adjust="tukey")
+    with pytest.raises(OptionError, match="level"):
+        kruskal_wallis([1, 2], ["a", "b"], level=2)
