@@ -53,7 +53,7 @@ METRIC_WORDS: Mapping[str, MetricWords] = {
         "higher",
     ),
     "average_precision_errors": _words(
-        "average precision, errors",
+        "average precision of errors",
         "the same for errors from the least confident up; knowing nothing gives the error rate",
         "higher",
     ),
@@ -61,7 +61,7 @@ METRIC_WORDS: Mapping[str, MetricWords] = {
         "point-biserial r", "correlation of confidence and correctness", "higher", 0.0
     ),
     "meta_information": _words(
-        "meta-I, bits", "bits that confidence tells about correctness", "higher", 0.0
+        "meta-I (bits)", "bits that confidence tells about correctness", "higher", 0.0
     ),
     "relative_meta_information": _words(
         "relative meta-I", "the same as a share of the bits there are to tell", "higher", 0.0
@@ -111,9 +111,9 @@ METRIC_WORDS: Mapping[str, MetricWords] = {
         0.0,
     ),
     "corp_unc": _words("UNC", "Brier score of stating the share correct"),
-    "corp_log_mcb": _words("MCB, log score", "MCB of the log score", "lower"),
-    "corp_log_dsc": _words("DSC, log score", "DSC of the log score", "higher", 0.0),
-    "corp_log_unc": _words("UNC, log score", "UNC of the log score"),
+    "corp_log_mcb": _words("MCB (log score)", "MCB of the log score", "lower"),
+    "corp_log_dsc": _words("DSC (log score)", "DSC of the log score", "higher", 0.0),
+    "corp_log_unc": _words("UNC (log score)", "UNC of the log score"),
     "murphy_reliability": _words(
         "reliability", f"Murphy’s: mean squared gap at each confidence; {_CAUTION}", "lower"
     ),
@@ -122,13 +122,13 @@ METRIC_WORDS: Mapping[str, MetricWords] = {
     ),
     "murphy_uncertainty": _words("uncertainty", "variance of correctness"),
     "murphy_reliability_corrected": _words(
-        "reliability, corrected", "the same with its noise subtracted; may be below zero", "lower"
+        "corrected reliability", "the same with its noise subtracted; may be below zero", "lower"
     ),
     "murphy_resolution_corrected": _words(
-        "resolution, corrected", "the same with its noise subtracted", "higher", 0.0
+        "corrected resolution", "the same with its noise subtracted", "higher", 0.0
     ),
     "murphy_uncertainty_corrected": _words(
-        "uncertainty, corrected", "variance of correctness, without bias"
+        "corrected uncertainty", "variance of correctness, without bias"
     ),
     "cox_slope": _words(
         "Cox slope",

@@ -81,15 +81,9 @@ class CalibrationPanel(Result):
         return self[metric].difference(first, second)
 
     @property
-    def n_questions(self) -> int:
-        """Number of questions."""
-        return len(self._answers.questions)
-
-    @property
-    def n_clusters(self) -> int | None:
-        """Number of clusters of questions; None where questions are not clustered."""
-        clusters = self._answers.clusters
-        return None if clusters is None else int(clusters.max()) + 1
+    def answers(self) -> StatedAnswers:
+        """Confidence and correctness from which the panel was computed."""
+        return self._answers
 
     def curves(
         self,

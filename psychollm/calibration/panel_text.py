@@ -30,7 +30,8 @@ def verdict(panel: "CalibrationPanel") -> str:
     n = len(panel.models)
     if not parts:
         return f"{n} model{'s' * (n > 1)} on {len(panel.estimates)} metrics."
-    return "; ".join(parts) + "."
+    text = "; ".join(parts)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def summary(panel: "CalibrationPanel") -> str:
@@ -104,8 +105,8 @@ def _knows(panel: "CalibrationPanel") -> list[str]:
 
 
 def _share(which: BoolArray) -> str:
-    count = int(which.sum())
-    return f"{'none' if not count else count if count < which.size else 'all'} of {which.size}"
+    count, n = int(which.sum()), which.size
+    return f"all {n}" if count == n else f"{count or 'none'} of {n}"
 
 
 def _of(panel: "CalibrationPanel", which: BoolArray, *, of: bool = True) -> str:

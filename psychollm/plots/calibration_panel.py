@@ -9,6 +9,7 @@ from psychollm._base.optional import require
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.metric_words import words_of
 from psychollm.plots.forest import plot_forest
+from psychollm.plots.labels import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 MAIN = ("overconfidence", "corp_mcb", "auroc", "aurc_normalised", "brier")
 _WIDTH, _NAMES = 1.75, 1.6  # inches
+_LONGEST = 32  # letters of a reason in a row
 
 
 def plot_calibration_panel(
@@ -60,7 +62,7 @@ def plot_calibration_panel(
     """
     keys = _shown(panel) if metrics is None else list(metrics)
     found = [panel[key] for key in keys]
-    rows = _order(keys[-1], found[-1]) if order is None else np.argsort(order, kind="stable")
+    rows = rank_order(keys[-1], found[-1]) if order is None else np.argsort(order, kind="stable")
     if figure is None:
         pyplot: Any = require("matplotlib.pyplot", extra="plot", purpose="a plot")
         size = panel_size(len(panel.models), len(keys))
@@ -69,6 +71,8 @@ def plot_calibration_panel(
     for place, (ax, key, estimate) in enumerate(zip(axes, keys, found, strict=True)):
         words = words_of(key, estimate.name)
         plot_forest(estimate, reference=words.neutral, order=rows, x=words.heading, ax=ax)
+        for text in ax.texts:
+            text.set_text(shortened(text.get_text(), _LONGEST))
         if place:
             ax.set_yticklabels([])
     return figure
@@ -89,8 +93,22 @@ def _shown(panel: "CalibrationPanel") -> list[str]:
     return [key for key in MAIN if key in panel.estimates] or list(panel)[: len(MAIN)]
 
 
-def _order(key: str, estimate: "Estimate") -> IntArray:
-    """Order models from best to worst, undefined ones last."""
+def rank_order(key: str, estimate: "Estimate") -> IntArray:
+    """Return the places of models from best to worst, undefined ones last.
+
+    Parameters
+    ----------
+    key : str
+        Of the metric: says what is better.
+    estimate : Estimate
+        Its values.
+
+    Examples
+    --------
+    >>> from psychollm.calibration import brier
+    >>> rank_order("brier", brier([[0.5, 0.5], [0.9, 0.1]], [[1, 0]] * 2, rng=0))
+    array([1, 0])
+    """
     words, value = words_of(key, estimate.name), estimate.value
     neutral = 0.0 if words.neutral is None else words.neutral
     distance = {"lower": value, "near": np.abs(value - neutral)}.get(words.better, -value)

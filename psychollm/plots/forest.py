@@ -30,6 +30,9 @@ def plot_forest(
 ) -> "Axes":
     """Draw one or several estimates of the same models with their intervals, row by row.
 
+    A hollow mark is a value with a reservation; it stands among the flags of ``to_frame()``. In
+    the row of a model without a value stands why it has none.
+
     Parameters
     ----------
     estimates : Estimate or sequence of Estimate
@@ -124,6 +127,16 @@ def _rows(
         label=name,
         zorder=3,
     )
+    qualified = [bool(estimate.flags[i]) for i in rows]
+    ax.plot(
+        estimate.value[rows][qualified],
+        y[qualified],
+        ls="",
+        marker=mark,
+        ms=2.4,
+        color="white",
+        zorder=4,
+    )
 
 
 def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
@@ -131,7 +144,7 @@ def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
     for y, i in enumerate(rows):
         if not np.isfinite(estimate.value[i]):
             ax.axhline(y, color=RULE, lw=0.6, ls=":", zorder=0)
-            ax.text(
+            said = ax.text(
                 0.01,
                 y - 0.08,
                 str(estimate.flags[i]) or "undefined",
@@ -140,3 +153,4 @@ def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
                 color=MUTED,
                 va="bottom",
             )
+            said.set_in_layout(False)  # a long reason takes no room from the axes

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # The histogram stands in a strip below the diagram, on the same scale of confidence.
 _STRIP = (-0.24, -0.05)
 _FLOOR, _CEILING = -0.27, 1.03
-_PANEL = (2.15, 2.6)  # inches
+_PANEL = (2.15, 2.75)  # inches
 
 
 def plot_reliability(
@@ -155,7 +155,7 @@ def reliability_grid_size(k: int, *, columns: int = 4) -> tuple[float, float]:
     Examples
     --------
     >>> reliability_grid_size(5)
-    (8.6, 5.7)
+    (8.6, 6.0)
     """
     rows = -(-k // columns)
     return round(columns * _PANEL[0], 2), round(rows * _PANEL[1] + 0.5, 2)
@@ -198,11 +198,19 @@ def _draw(ax: "Axes", diagram: Diagram, band: Band) -> None:
     if diagram.reason:
         _say(ax, diagram.reason)
         return
-    ax.plot([0, 1], [0, 1], color=INK, lw=0.9, ls=(0, (4, 2)), zorder=2, gid="diagonal")
+    ax.plot(
+        [0, 1],
+        [0, 1],
+        color=INK,
+        lw=0.9,
+        ls=(0, (4, 2)),
+        zorder=2,
+        gid=f"diagonal {diagram.label}",
+    )
     if band in {"consistency", "both"}:
-        _band(ax, diagram.consistency, GREY, 0.38, "consistency band")
+        _band(ax, diagram.consistency, GREY, 0.38, f"consistency {diagram.label}")
     if band in {"confidence", "both"}:
-        _band(ax, diagram.confidence, BLUE, 0.25, "confidence band")
+        _band(ax, diagram.confidence, BLUE, 0.25, f"confidence {diagram.label}")
     _curve(ax, diagram)
     _histogram(ax, diagram)
 
@@ -229,7 +237,16 @@ def _curve(ax: "Axes", diagram: Diagram) -> None:
     marked: dict[str, Any] = (
         {"marker": "o", "ms": 3.6, "mec": "white", "mew": 0.5} if x.size == 1 else {}
     )
-    ax.plot(x, y, color=BLUE, lw=1.8, zorder=4, gid="curve", solid_capstyle="round", **marked)
+    ax.plot(
+        x,
+        y,
+        color=BLUE,
+        lw=1.8,
+        zorder=4,
+        gid=f"curve {diagram.label}",
+        solid_capstyle="round",
+        **marked,
+    )
     if not len(diagram.observed):
         return
     where, share, n = diagram.observed.T
@@ -237,7 +254,14 @@ def _curve(ax: "Axes", diagram: Diagram) -> None:
         ax.vlines(where, *diagram.bars.T, color=BLUE, lw=1.1, alpha=0.6, zorder=3)
     size = 2.5 + 70.0 * n / max(float(n.sum()), 1e-300)
     ax.scatter(
-        where, share, s=size, facecolor="white", edgecolor=BLUE, lw=0.9, zorder=5, gid="observed"
+        where,
+        share,
+        s=size,
+        facecolor="white",
+        edgecolor=BLUE,
+        lw=0.9,
+        zorder=5,
+        gid=f"observed {diagram.label}",
     )
 
 

@@ -136,7 +136,14 @@ def plot_risk_coverage_grid(
         place = int(drawn[row])
         _baselines(ax, result, place, INK)
         _band(ax, result, place, BLUE)
-        ax.plot(result.coverages, result.risk[place], color=BLUE, lw=1.6, gid="curve", zorder=4)
+        ax.plot(
+            result.coverages,
+            result.risk[place],
+            color=BLUE,
+            lw=1.6,
+            gid=f"curve {result.labels[place]}",
+            zorder=4,
+        )
         ax.set_xlim(0.0, 1.0)
         ax.set_ylim(0.0, top)
         ax.set_xticks([0.0, 0.5, 1.0], ["0", ".5", "1"])
@@ -193,7 +200,8 @@ def _baselines(ax: "Axes", result: "RiskCoverage", place: int, colour: str) -> N
         return
     ax.plot([0.0, 1.0], [rate, rate], color=colour, lw=0.9, ls=_RANDOM, alpha=0.7, zorder=2)
     best = result.best[place]
-    ax.plot(result.coverages, best, color=colour, lw=1.0, ls=_BEST, gid="best", zorder=2)
+    name = f"best {result.labels[place]}"
+    ax.plot(result.coverages, best, color=colour, lw=1.0, ls=_BEST, gid=name, zorder=2)
 
 
 def _band(ax: "Axes", result: "RiskCoverage", place: int, colour: str) -> None:

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LONGEST = 25  # letters of a name that fit above a panel
+_ROOM = 0.07  # inches above and below each panel
+_LONGEST = 28  # letters of a name that fit above a panel
 
 
 def draw_panels(
@@ -75,6 +76,9 @@ def draw_panels(
         draw(ax, place)
     figure.supxlabel(names[0], fontsize=LABEL_SIZE, color=INK)
     figure.supylabel(names[1], fontsize=LABEL_SIZE, color=INK)
+    engine: Any = figure.get_layout_engine()
+    if engine is not None and hasattr(engine, "set"):
+        engine.set(h_pad=_ROOM)
     if key:
         figure.legend(
             handles=list(key),
@@ -97,7 +101,7 @@ def panel_title(ax: "Axes", name: Any, lines: Sequence[str] = ()) -> None:
     >>> ax = Figure().subplots()
     >>> panel_title(ax, "a-name-that-is-much-too-long-for-a-panel", ["n = 3"])
     >>> [text.get_text() for text in ax.texts]
-    ['n = 3', 'a-name-that-is-much-too-…']
+    ['n = 3', 'a-name-that-is-much-too-lon…']
     """
     size = TICK_SIZE - 2.0
     for row, line in enumerate(reversed(lines)):

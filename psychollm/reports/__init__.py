@@ -1,5 +1,6 @@
 """Floor 6: one self-contained HTML page per study."""
 
+from psychollm.reports.calibration import write_calibration_report
 from psychollm.reports.shared_confidence import report_text, write_report
 
-__all__ = ["report_text", "write_report"]
+__all__ = ["report_text", "write_calibration_report", "write_report"]

@@ -11,6 +11,7 @@ from psychollm._base.optional import require
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
 # Words stay words: they can be read aloud, searched and set in the fonts of the page.
 _SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "psychollm", "figure.dpi": 100.0}
@@ -58,13 +59,43 @@ def draw_figure(
     >>> figure.svg[:4], "http" in figure.svg
     ('<svg', False)
     """
+    return draw_on_figure(
+        lambda figure: draw(figure.subplots()), size=size, caption=caption, title=title, key=key
+    )
+
+
+def draw_on_figure(
+    draw: Callable[["Canvas"], object],
+    *,
+    size: tuple[float, float],
+    caption: str,
+    title: str,
+    key: str,
+) -> Figure:
+    """Draw on a new figure, which may hold many axes, and return it as inline SVG.
+
+    Parameters
+    ----------
+    draw : callable
+        Takes the empty figure and draws on it.
+    size, caption, title, key
+        As in `draw_figure`.
+
+    Examples
+    --------
+    >>> figure = draw_on_figure(
+    ...     lambda empty: empty.subplots(1, 2), size=(4, 2), caption="", title="Two", key="two"
+    ... )
+    >>> figure.svg.count('id="two-axes_')
+    2
+    """
     matplotlib: Any = require("matplotlib", extra="plot", purpose="a report")
     figures: Any = require("matplotlib.figure", extra="plot", purpose="a report")
     with matplotlib.rc_context():
         matplotlib.rcdefaults()  # whatever the user has set: the same report everywhere
         matplotlib.rcParams.update(_SETTINGS)
         figure = figures.Figure(figsize=size, layout="constrained")
-        draw(figure.subplots())
+        draw(figure)
         written = StringIO()
         figure.savefig(written, format="svg", dpi=_RASTER_DPI, metadata={"Date": None})
     svg = inline_svg(written.getvalue(), title=title, key=key)

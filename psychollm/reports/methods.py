@@ -4,14 +4,12 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from psychollm.reports.numbers import count, percent
+from psychollm.reports.references import WILSON, Reference, linked, listed
 
 if TYPE_CHECKING:
     from psychollm.studies.shared_confidence import SharedConfidence
 
-_DOI = "https://doi.org/"
-
-# Key, author and year as they stand in the text, full entry, DOI ("" where there is none).
-REFERENCES: tuple[tuple[str, str, str, str], ...] = (
+REFERENCES: tuple[Reference, ...] = (
     (
         "bonett",
         "Bonett & Price, 2012",
@@ -83,15 +81,8 @@ REFERENCES: tuple[tuple[str, str, str, str], ...] = (
         "Moran, M., & Whiting, M. (2026). arXiv:2605.24299.",
         "",
     ),
-    (
-        "wilson",
-        "Wilson, 1927",
-        "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical "
-        "inference. <i>Journal of the American Statistical Association, 22</i>(158), 209–212.",
-        "10.1080/01621459.1927.10502953",
-    ),
+    WILSON,
 )
-_NAMES = {key: name for key, name, _, _ in REFERENCES}
 
 
 def cite(*keys: str) -> str:
@@ -102,18 +93,12 @@ def cite(*keys: str) -> str:
     >>> cite("holm")
     '(<a href="#ref-holm">Holm, 1979</a>)'
     """
-    links = [f'<a href="#ref-{key}">{escape(_NAMES[key])}</a>' for key in keys]
-    return f"({'; '.join(links)})"
+    return linked(REFERENCES, keys)
 
 
 def reference_list() -> tuple[str, ...]:
     """Return all entries in the order of the alphabet, with links to their DOIs."""
-    entries = sorted(REFERENCES, key=lambda entry: entry[2])
-    return tuple(
-        f'<span id="ref-{key}">{text.replace(" & ", " &amp; ")}</span>'
-        + (f' <a href="{_DOI}{doi}">doi:{doi}</a>' if doi else "")
-        for key, _, text, doi in entries
-    )
+    return listed(REFERENCES)
 
 
 def methods(study: "SharedConfidence") -> tuple[str, ...]:

@@ -99,7 +99,7 @@ def study_page(study: "SharedConfidence", *, source: str = "") -> Page:
         ),
         methods=methods(study),
         call=code(study, source),
-        versions=_versions(study.versions),
+        versions=named_versions(study.versions),
         references=reference_list(),
         simulated=SIMULATED if study.simulated else "",
     )
@@ -172,6 +172,13 @@ def _notices(study: "SharedConfidence") -> tuple[str, ...]:
     )
 
 
-def _versions(versions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def named_versions(versions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return packages as they write themselves, with their versions.
+
+    Examples
+    --------
+    >>> named_versions({"numpy": "2.1"})
+    (('NumPy', '2.1'),)
+    """
     proper = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy", "numba": "Numba"}
     return tuple((proper.get(name, escape(name)), escape(v)) for name, v in versions.items())

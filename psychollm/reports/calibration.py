@@ -1,0 +1,151 @@
+"""The report of a calibration panel."""
+
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm.calibration.panel_text import verdict
+from psychollm.reports import calibration_judgement as judgement
+from psychollm.reports import calibration_sections as sections
+from psychollm.reports.calibration_evidence import Evidence, gather
+from psychollm.reports.calibration_methods import REFERENCES, code, definitions, methods
+from psychollm.reports.numbers import count, estimate, percent
+from psychollm.reports.page import Fact, Page, render, write_text
+from psychollm.reports.references import listed
+from psychollm.reports.shared_confidence import named_versions
+from psychollm.reports.words import models, names, span
+from psychollm.studies.provenance import versions
+
+if TYPE_CHECKING:
+    from psychollm.calibration.panel import CalibrationPanel
+    from psychollm.calibration.panel_curves import PanelCurves
+
+
+def write_calibration_report(
+    panel: "CalibrationPanel",
+    path: str | PathLike[str],
+    *,
+    source: str = "",
+    curves: "PanelCurves | None" = None,
+) -> Path:
+    """Write a panel as one HTML page that needs no network, no script and no other file.
+
+    Parameters
+    ----------
+    panel : CalibrationPanel
+        What `calibration_panel` returns.
+    path : path
+        File to write; its folder is made.
+    source : str
+        Lines of Python that make the panel, shown on the page.
+    curves : PanelCurves, optional
+        What ``panel.curves()`` returned, if it is at hand.
+
+    Returns
+    -------
+    Path
+        Where it is.
+
+    Raises
+    ------
+    OptionError
+        If `panel` is not a calibration panel.
+    InputError
+        If the file cannot be written.
+    MissingPackageError
+        If matplotlib or jinja2 is not installed.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.panel import calibration_panel
+    >>> said = [[0.9, 0.2, 0.7, 0.4], [0.5, 0.6, 0.5, 0.6]]
+    >>> panel = calibration_panel(said, [[1, 0, 1, 0]] * 2, metrics=["brier", "auroc"],
+    ...                           n_bootstrap=50, rng=0)
+    >>> page = write_calibration_report(panel, getfixture("tmp_path") / "report.html")
+    >>> "Does what is stated come true?" in page.read_text(encoding="utf-8")
+    True
+    """
+    evidence = gather(panel, curves)
+    return write_text(path, lambda: render(calibration_page(evidence, source=source)))
+
+
+def calibration_page(evidence: Evidence, *, source: str = "") -> Page:
+    """Put the parts of the report together."""
+    panel = evidence.panel
+    answers = panel.answers
+    clusters = "" if answers.clusters is None else " of clusters"
+    return Page(
+        title="Calibration: can what the models say of their answers be believed?",
+        subtitle=(
+            f"{models(len(panel.models))}, {count(len(answers.questions))} questions, "
+            f"{percent(panel.level)} intervals from {count(panel.n_bootstrap)} resamples{clusters}"
+        ),
+        verdict=verdict(panel),
+        facts=_facts(evidence),
+        notices=_notices(evidence),
+        sections=(
+            sections.overview(evidence),
+            sections.reliability(evidence),
+            sections.ranking(evidence),
+            sections.selection(evidence),
+            judgement.comparisons(evidence),
+            judgement.flags(evidence),
+            sections.definitions_of(definitions(panel)),
+        ),
+        methods=methods(evidence),
+        call=code(panel, source),
+        versions=named_versions(versions()),
+        references=listed(REFERENCES),
+    )
+
+
+def _facts(evidence: Evidence) -> tuple[Fact, ...]:
+    panel, error = evidence.panel, evidence.curves.error
+    facts = [
+        Fact(name=name, value=span(panel[key].value), detail=detail)
+        for key, name, detail in (
+            ("accuracy", "Share of correct answers", ""),
+            (
+                "overconfidence",
+                "Mean confidence less share correct",
+                "0: neither over nor under",
+            ),
+            ("auroc", "Confidence ranks correct above wrong (AUROC)", "one half: knows nothing"),
+            ("aurc_normalised", "Normalised AURC", "1: random order, 0: all errors last"),
+        )
+        if key in panel.estimates
+    ]
+    facts.append(
+        Fact(
+            name="Calibration error",
+            value=span(error.value.value, digits=3),
+            detail=f"{span(error.expected.value, digits=3)} if calibrated; rejected for "
+            f"{int(evidence.miscalibrated.sum())} of {len(panel.models)}",
+        )
+    )
+    if "brier" in panel.estimates and panel["brier"].defined.any():
+        facts.append(_best(evidence))
+    return tuple(facts)
+
+
+def _best(evidence: Evidence) -> Fact:
+    score = evidence.panel["brier"]
+    best = int(np.nanargmin(score.value))
+    value = estimate(float(score.value[best]), score.interval[best], 3)
+    return Fact(name="Lowest Brier score", value=str(score.labels[best]), detail=value)
+
+
+def _notices(evidence: Evidence) -> tuple[str, ...]:
+    """Name the models of which little can be said."""
+    panel = evidence.panel
+    defined = np.mean([found.defined for found in panel.estimates.values()], axis=0)
+    little = defined < 0.5
+    if not little.any():
+        return ()
+    verb = "has" if int(little.sum()) == 1 else "have"
+    return (
+        f"<b>{names(panel.models, little)}</b> {verb} no value on most metrics: see "
+        '<a href="#flags">why</a>.',
+    )

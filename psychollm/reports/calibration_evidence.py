@@ -1,0 +1,80 @@
+"""What the report of a panel rests on, computed once: metrics, curves, comparisons."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import OptionError
+from psychollm._base.multiplicity import adjust_p_values
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.estimates.comparisons import Comparisons, compare_all
+
+if TYPE_CHECKING:
+    from psychollm.calibration.panel import CalibrationPanel
+    from psychollm.calibration.panel_curves import PanelCurves
+
+COMPARED = ("brier", "auroc")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """A panel, its curves, and every pair of models compared on the main metrics."""
+
+    panel: "CalibrationPanel"
+    curves: "PanelCurves"
+    comparisons: Mapping[str, Comparisons]  # by the key of the metric
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The models."""
+        return self.panel.models
+
+    def held(self, *keys: str) -> list[str]:
+        """Return those of the metrics that the panel holds."""
+        return [key for key in keys if key in self.panel.estimates]
+
+    @property
+    def calibration_p(self) -> FloatArray:
+        """P-values of calibration by the binned error, adjusted for the number of models."""
+        return adjust_p_values(self.curves.error.p_value.value)
+
+    @property
+    def miscalibrated(self) -> BoolArray:
+        """Models whose calibration is rejected."""
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.calibration_p < 1.0 - self.panel.level, dtype=np.bool_)
+
+
+def gather(panel: "CalibrationPanel", curves: "PanelCurves | None") -> Evidence:
+    """Return the evidence; curves that are not at hand are computed.
+
+    Raises
+    ------
+    OptionError
+        If `panel` is not a calibration panel.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.panel import calibration_panel
+    >>> said = [[0.9, 0.2, 0.7, 0.4], [0.5, 0.6, 0.5, 0.6]]
+    >>> panel = calibration_panel(said, [[1, 0, 1, 0]] * 2, metrics=["brier"], rng=0)
+    >>> list(gather(panel, None).comparisons)
+    ['brier']
+    """
+    if not hasattr(panel, "curves"):
+        msg = f"there is no report of a {type(panel).__name__}: pass what calibration_panel gives"
+        raise OptionError(msg)
+    clusters = panel.answers.clusters
+    df = None if clusters is None else max(float(clusters.max()), 1.0)
+    compared = [key for key in COMPARED if key in panel.estimates] or list(panel)[:1]
+    return Evidence(
+        panel=panel,
+        curves=panel.curves() if curves is None else curves,
+        comparisons={
+            key: compare_all(panel[key], adjust="max_t", df=df)
+            for key in compared
+            if len(panel.models) > 1 and panel[key].defined.sum() > 1
+        },
+    )

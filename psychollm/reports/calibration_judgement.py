@@ -1,0 +1,149 @@
+"""Sections of the report of a panel that weigh its numbers: comparisons and reservations."""
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm.calibration.metric_words import words_of
+from psychollm.estimates.comparisons import Comparisons
+from psychollm.plots.calibration_panel import rank_order
+from psychollm.plots.comparisons import plot_comparisons
+from psychollm.reports.figure import Figure, draw_figure
+from psychollm.reports.numbers import count
+from psychollm.reports.page import Section, sentence_list
+from psychollm.reports.table import Table, interval_column, p_column, text_column
+
+if TYPE_CHECKING:
+    from psychollm.reports.calibration_evidence import Evidence
+
+_LARGEST = 7.4  # inches
+
+
+def comparisons(evidence: "Evidence") -> Section:
+    """Return which models differ."""
+    found = evidence.comparisons
+    return Section(
+        title="Which models differ?",
+        key="comparisons",
+        paragraphs=tuple(_told(evidence, key) for key in found)
+        or ("There are no two models to compare.",),
+        figures=tuple(_matrix(evidence, key) for key in found),
+        folded=tuple(_pairs(evidence, key) for key in found),
+    )
+
+
+def _heading(evidence: "Evidence", key: str) -> str:
+    return words_of(key, evidence.panel[key].name).heading
+
+
+def _told(evidence: "Evidence", key: str) -> str:
+    result = evidence.comparisons[key]
+    tested = int(np.isfinite(result.adjusted).sum())
+    return (
+        f"<b>{escape(_heading(evidence, key))}.</b> {count(int(result.differ.sum()))} of "
+        f"{count(tested)} pairs differ after adjustment for their number. {_front(evidence, key)}"
+    )
+
+
+def _front(evidence: "Evidence", key: str) -> str:
+    """Name the best model, and those that cannot be told from it."""
+    estimate, result = evidence.panel[key], evidence.comparisons[key]
+    better = words_of(key, estimate.name).better
+    if better not in {"higher", "lower"}:
+        return ""
+    value = estimate.value if better == "higher" else -estimate.value
+    best = estimate.labels[int(np.nanargmax(value))]
+    same = [
+        second if first == best else first
+        for first, second, differ, p in zip(
+            result.first, result.second, result.differ, result.adjusted, strict=True
+        )
+        if best in {first, second} and not differ and np.isfinite(p)
+    ]
+    told = (
+        f"not to be told from it: {sentence_list([escape(str(label)) for label in same])}"
+        if same
+        else "apart from all others"
+    )
+    return f"Best is {escape(str(best))}, {told}."
+
+
+def _matrix(evidence: "Evidence", key: str) -> Figure:
+    k, estimate = len(evidence.labels), evidence.panel[key]
+    best_first = rank_order(key, estimate).argsort().astype(np.float64)
+    side = min(2.6 + 0.24 * k, _LARGEST)
+    return draw_figure(
+        lambda ax: plot_comparisons(evidence.comparisons[key], order=best_first, ax=ax),
+        size=(side + 1.0, side),
+        caption=f"Paired differences in {escape(_heading(evidence, key))}, row less column; a dot "
+        "where the two differ after adjustment for all pairs.",
+        title=f"Differences in {_heading(evidence, key)} between all pairs of models",
+        key=f"compare-{key.replace('_', '-')}",
+    )
+
+
+def _pairs(evidence: "Evidence", key: str) -> Table:
+    result: Comparisons = evidence.comparisons[key]
+    order = np.argsort(np.nan_to_num(result.adjusted, nan=2.0), kind="stable").tolist()
+    flags = [str(result.flags[pair]) for pair in order]
+    return Table.of(
+        [
+            text_column("first", [result.first[pair] for pair in order]),
+            text_column("second", [result.second[pair] for pair in order]),
+            interval_column(
+                "difference",
+                result.value[order],
+                result.interval[order],
+                digits=3,
+                reasons=flags,
+            ),
+            p_column("p", result.p_value[order], reasons=flags),
+            p_column("p, adjusted", result.adjusted[order], reasons=flags),
+        ],
+        caption=f"All pairs on {escape(_heading(evidence, key))}",
+    )
+
+
+def flags(evidence: "Evidence") -> Section:
+    """Return what is undefined, and what must be read with a reservation."""
+    table = _flagged(evidence)
+    undefined = sum(
+        int((~estimate.defined).sum()) for estimate in evidence.panel.estimates.values()
+    )
+    total = len(evidence.labels) * len(evidence.panel)
+    told = (
+        f"{count(undefined)} of {count(total)} values are undefined."
+        if table.rows
+        else "Every value is defined, and none needs a reservation."
+    )
+    return Section(
+        title="What is undefined, and what needs a reservation?",
+        key="flags",
+        paragraphs=(told,),
+        tables=(table,) if table.rows else (),
+    )
+
+
+def _flagged(evidence: "Evidence") -> Table:
+    """One row per reason and kind: whose values on which metrics it concerns."""
+    rows: dict[tuple[str, bool], tuple[dict[Any, None], dict[str, None]]] = {}
+    for key, estimate in evidence.panel.estimates.items():
+        heading = _heading(evidence, key)
+        for label, flag, defined in zip(
+            estimate.labels, estimate.flags, estimate.defined, strict=True
+        ):
+            if flag or not defined:
+                reason = str(flag) or "undefined"
+                who, what = rows.setdefault((reason, bool(defined)), ({}, {}))
+                who[label], what[heading] = None, None
+    ordered = sorted(rows.items(), key=lambda row: (row[0][1], row[0][0]))
+    return Table.of(
+        [
+            text_column("why", [reason for (reason, _), _ in ordered]),
+            text_column("value", ["given" if known else "none" for (_, known), _ in ordered]),
+            text_column("models", [sentence_list(list(who)) for _, (who, _) in ordered]),
+            text_column("metrics", [sentence_list(list(what)) for _, (_, what) in ordered]),
+        ],
+        caption="Reasons, whose values they concern, and on which metrics",
+    )

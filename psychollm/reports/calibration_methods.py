@@ -1,0 +1,201 @@
+"""How a panel was made: methods in words with references, definitions, and the call."""
+
+from typing import TYPE_CHECKING
+
+from psychollm.calibration.metric_words import words_of
+from psychollm.reports.numbers import count, percent
+from psychollm.reports.references import WILSON, Reference, linked
+from psychollm.reports.table import Table, text_column
+
+if TYPE_CHECKING:
+    from psychollm.calibration.panel import CalibrationPanel
+    from psychollm.reports.calibration_evidence import Evidence
+
+REFERENCES: tuple[Reference, ...] = (
+    (
+        "delong",
+        "DeLong et al., 1988",
+        "DeLong, E. R., DeLong, D. M., & Clarke-Pearson, D. L. (1988). Comparing the areas under "
+        "two or more correlated receiver operating characteristic curves. <i>Biometrics, 44</i>"
+        "(3), 837–845.",
+        "10.2307/2531595",
+    ),
+    (
+        "corp",
+        "Dimitriadis et al., 2021",
+        "Dimitriadis, T., Gneiting, T., & Jordan, A. I. (2021). Stable reliability diagrams for "
+        "probabilistic classifiers. <i>Proceedings of the National Academy of Sciences, 118</i>"
+        "(8), e2016191118.",
+        "10.1073/pnas.2016191118",
+    ),
+    (
+        "efron",
+        "Efron, 1987",
+        "Efron, B. (1987). Better bootstrap confidence intervals. <i>Journal of the American "
+        "Statistical Association, 82</i>(397), 171–185.",
+        "10.1080/01621459.1987.10478410",
+    ),
+    (
+        "selective",
+        "Geifman & El-Yaniv, 2017",
+        "Geifman, Y., & El-Yaniv, R. (2017). Selective classification for deep neural networks. "
+        "<i>Advances in Neural Information Processing Systems, 30</i>.",
+        "",
+    ),
+    (
+        "ece",
+        "Guo et al., 2017",
+        "Guo, C., Pleiss, G., Sun, Y., & Weinberger, K. Q. (2017). On calibration of modern "
+        "neural networks. <i>Proceedings of Machine Learning Research, 70</i>, 1321–1330.",
+        "",
+    ),
+    (
+        "holm",
+        "Holm, 1979",
+        "Holm, S. (1979). A simple sequentially rejective multiple test procedure. "
+        "<i>Scandinavian Journal of Statistics, 6</i>(2), 65–70.",
+        "",
+    ),
+    (
+        "maxt",
+        "Westfall & Young, 1993",
+        "Westfall, P. H., & Young, S. S. (1993). <i>Resampling-based multiple testing</i>. Wiley.",
+        "",
+    ),
+    WILSON,
+)
+
+
+def cite(*keys: str) -> str:
+    """Return references for the running text, linked to their entries.
+
+    Examples
+    --------
+    >>> cite("holm")
+    '(<a href="#ref-holm">Holm, 1979</a>)'
+    """
+    return linked(REFERENCES, keys)
+
+
+def methods(evidence: "Evidence") -> tuple[str, ...]:
+    """Return the methods of a panel as paragraphs."""
+    panel = evidence.panel
+    return (_data(panel), _uncertainty(panel), _noise(evidence), _curves(panel))
+
+
+def _data(panel: "CalibrationPanel") -> str:
+    answers = panel.answers
+    missing = int((~answers.present).sum())
+    weights = " Questions were weighted." if answers.weighted else ""
+    clusters = (
+        ""
+        if answers.clusters is None
+        else f" Questions come in {count(float(answers.clusters.max()) + 1)} clusters, which were "
+        "resampled whole."
+    )
+    return (
+        f"<b>Data.</b> {count(len(panel.models))} models and {count(len(answers.questions))} "
+        f"questions; a model counts on those that have both a confidence and a correctness "
+        f"({count(missing)} of {count(answers.present.size)} answers do not). Confidence is taken "
+        "as the probability of being correct; metrics that need a yes or no say yes above one "
+        f"half.{clusters}{weights}"
+    )
+
+
+def _uncertainty(panel: "CalibrationPanel") -> str:
+    return (
+        f"<b>Uncertainty.</b> Intervals cover {percent(panel.level)}. Questions were resampled "
+        f"{count(panel.n_bootstrap)} times, the same for all models and metrics, so that "
+        "differences between models are paired. Which interval each metric has stands beside its "
+        f"definition: BCa {cite('efron')}, DeLong’s {cite('delong')}, Wilson’s {cite('wilson')} "
+        "and others, chosen for their coverage. Comparisons of all pairs are adjusted by the "
+        f"step-down maximum of their t statistics over the resamples {cite('maxt')}, which knows "
+        "that pairs share models; their intervals hold all together. Nothing that is undefined "
+        "was replaced by a number."
+    )
+
+
+def _noise(evidence: "Evidence") -> str:
+    draws = evidence.curves.error.expected
+    return (
+        f"<b>Calibration.</b> A binned error {cite('ece')} is above zero by chance alone. Beside "
+        "each stands what it would be if the model were calibrated, from data sets simulated with "
+        "its own confidences, and the share of them with an error at least as large: the p-value, "
+        f"adjusted for the number of models {cite('holm')}. Bins are the stated confidences "
+        "themselves where there are at most 20. The corrected error is the one under which "
+        "this sample is the median one; intervals are about the error in the population. "
+        f"Without bins, the score is split by isotonic regression {cite('corp')} into what "
+        "recalibration would take off (MCB), what confidence tells (DSC) and what is left; the "
+        f"{percent(draws.level)} band around the diagonal is where the curve of a calibrated "
+        "model runs, point by point. Simulated answers are independent, also where questions "
+        "come in clusters: then bands are too narrow and p-values too small."
+    )
+
+
+def _curves(panel: "CalibrationPanel") -> str:
+    return (
+        "<b>Ranking and selection.</b> Tied confidences are told apart at random, in expectation: "
+        "no result depends on the order of questions. The risk-coverage curve "
+        f"{cite('selective')} is the error rate among the most confident answers; bands of curves "
+        f"are Wilson’s with the variance of the resamples, point by point, at "
+        f"{percent(panel.level)}."
+    )
+
+
+def definitions(panel: "CalibrationPanel") -> Table:
+    """Return every metric of a panel in a line: what it means, and how its interval is made.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.panel import calibration_panel
+    >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["auroc"], rng=0)
+    >>> [cell.text for cell in definitions(panel).rows[0]][2:4]
+    ['higher', '0.5']
+    """
+    words = {key: words_of(key, estimate.name) for key, estimate in panel.estimates.items()}
+    return Table.of(
+        [
+            text_column("metric", [found.heading for found in words.values()]),
+            text_column("what it is", [found.meaning for found in words.values()]),
+            text_column("better", [found.better or "–" for found in words.values()]),
+            text_column(
+                "neutral",
+                ["–" if w.neutral is None else f"{w.neutral:g}" for w in words.values()],
+            ),
+            text_column("interval", [found.method for found in panel.estimates.values()]),
+            text_column("key", list(words)),
+        ],
+        caption="Metrics: neutral is what confidence shows that knows nothing, or is calibrated",
+    )
+
+
+def code(panel: "CalibrationPanel", source: str) -> str:
+    """Return the lines of Python that repeat the panel.
+
+    Parameters
+    ----------
+    panel : CalibrationPanel
+        The panel.
+    source : str
+        Lines that make it; the call with its options by default, which leave out the seed.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.panel import calibration_panel
+    >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["auroc"], rng=0)
+    >>> print(code(panel, ""))
+    from psychollm.calibration.panel import calibration_panel
+    <BLANKLINE>
+    # confidence and correctness: the two tables, models x questions
+    panel = calibration_panel(confidence, correctness, n_bootstrap=2000, level=0.95)
+    panel.report("report.html")
+    """
+    given = source or (
+        "# confidence and correctness: the two tables, models x questions\n"
+        f"panel = calibration_panel(confidence, correctness, n_bootstrap={panel.n_bootstrap}, "
+        f"level={panel.level:g})"
+    )
+    return (
+        "from psychollm.calibration.panel import calibration_panel\n\n"
+        f'{given}\npanel.report("report.html")'
+    )

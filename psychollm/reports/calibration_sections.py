@@ -1,0 +1,315 @@
+"""Sections of the report of a panel: the numbers, calibration, ranking, selection."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.types import BoolArray
+from psychollm.calibration.metric_words import words_of
+from psychollm.plots.calibration_panel import MAIN, panel_size, plot_calibration_panel
+from psychollm.plots.reliability import plot_reliability_grid, reliability_grid_size
+from psychollm.plots.risk_coverage import (
+    plot_risk_coverage,
+    plot_risk_coverage_grid,
+    risk_coverage_grid_size,
+)
+from psychollm.plots.type2_roc import plot_type2_roc
+from psychollm.reports.figure import Figure, draw_figure, draw_on_figure
+from psychollm.reports.numbers import count, number
+from psychollm.reports.page import Section
+from psychollm.reports.table import (
+    Table,
+    estimate_column,
+    interval_column,
+    number_column,
+    p_column,
+    text_column,
+)
+from psychollm.reports.words import names, sentence, span
+
+if TYPE_CHECKING:
+    from psychollm.calibration.risk_coverage import RiskCoverage
+    from psychollm.reports.calibration_evidence import Evidence
+
+OVERVIEW = ("accuracy", "overconfidence", "auroc", "brier", "ece", "aurc_normalised")
+RANKING = (
+    "auroc",
+    "gamma",
+    "average_precision",
+    "average_precision_errors",
+    "meta_information",
+    "relative_meta_information",
+)
+SCORES = (
+    "brier",
+    "brier_skill",
+    "log_score",
+    "corp_mcb",
+    "corp_dsc",
+    "corp_unc",
+    "smooth_ece",
+    "rmsce_debiased",
+    "cox_slope",
+    "calibration_in_the_large",
+)
+SELECTION = ("aurc", "e_aurc", "aurc_normalised", "augrc")
+YES_NO = (
+    "yes_rate",
+    "precision",
+    "recall",
+    "specificity",
+    "f1",
+    "f1_abstain",
+    "phi",
+    "youden_j",
+    "type2_d_prime",
+    "type2_criterion",
+)
+_THREE_DIGITS = {"brier", "ece", "corp_mcb", "corp_dsc", "corp_unc", "aurc", "e_aurc", "augrc"}
+_COVERAGES = (0.5, 0.8, 1.0)
+_MOST_PANELS = 24
+
+
+def overview(evidence: "Evidence") -> Section:
+    """Return the main numbers of every model."""
+    panel = evidence.panel
+    keys = [key for key in MAIN if key in panel.estimates] or list(panel)[: len(MAIN)]
+    shown = evidence.held(*OVERVIEW) or list(panel)[: len(OVERVIEW)]
+    figure = draw_on_figure(
+        lambda empty: plot_calibration_panel(panel, metrics=keys, figure=empty),
+        size=panel_size(len(panel.models), len(keys)),
+        caption=f"The main metrics with their intervals, models ordered by "
+        f"{escape(words_of(keys[-1], panel[keys[-1]].name).heading)}, the best on top. The dashed "
+        "line is what confidence would show that knows nothing, or that is calibrated; a hollow "
+        'mark is a value <a href="#flags">with a reservation</a>.',
+        title="Main metrics of all models with intervals",
+        key="overview-forest",
+    )
+    return Section(
+        title="What do the numbers say?",
+        key="overview",
+        figures=(figure,),
+        tables=(_metrics(evidence, shown, "Main metrics"),),
+        folded=_folded(evidence, SCORES, "More on the scores"),
+    )
+
+
+def _metrics(evidence: "Evidence", keys: Sequence[str], caption: str) -> Table:
+    panel = evidence.panel
+    columns = [text_column("model", panel.models), number_column("n", panel.n, digits=0)]
+    columns += [
+        estimate_column(
+            words_of(key, panel[key].name).heading,
+            panel[key],
+            digits=3 if key in _THREE_DIGITS else 2,
+        )
+        for key in keys
+    ]
+    return Table.of(columns, caption=caption)
+
+
+def _folded(evidence: "Evidence", keys: Sequence[str], caption: str) -> tuple[Table, ...]:
+    held = evidence.held(*keys)
+    return (_metrics(evidence, held, caption),) if held else ()
+
+
+def reliability(evidence: "Evidence") -> Section:
+    """Return whether what is stated comes true."""
+    curves, k = evidence.curves, len(evidence.labels)
+    figure = draw_on_figure(
+        lambda empty: plot_reliability_grid(curves.reliability, error=curves.error, figure=empty),
+        size=reliability_grid_size(k),
+        caption="Share correct over stated confidence. On the diagonal a model is calibrated; "
+        "below it claims more than comes true. The line is the recalibrated curve; the grey band "
+        "is where it would run, by chance, if the model were calibrated; rings are shares as "
+        "observed, as large as the number of answers. Below: how often each confidence was "
+        "stated.",
+        title="Reliability diagrams of all models",
+        key="reliability",
+    )
+    found, k = evidence.miscalibrated, len(evidence.labels)
+    who = (
+        f" ({names(evidence.labels, ~found)} may be calibrated)" if 0 < (~found).sum() < k else ""
+    )
+    return Section(
+        title="Does what is stated come true?",
+        key="calibration",
+        paragraphs=(
+            f"Calibration is rejected for {_part(found)}{who}. The errors run "
+            f"from {span(curves.error.value.value, digits=3)}; calibrated models with the same "
+            f"confidences would show {span(curves.error.expected.value, digits=3)}.",
+        ),
+        figures=(figure,),
+        tables=(_errors(evidence),),
+        folded=(_bins(evidence),),
+    )
+
+
+def _errors(evidence: "Evidence") -> Table:
+    error, parts = evidence.curves.error, evidence.curves.reliability
+    flags = error.value.flags
+    columns = [
+        text_column("model", evidence.labels),
+        number_column(error.value.name, error.value.value, digits=3),
+        number_column("if calibrated", error.expected.value, digits=3),
+        p_column("p, adjusted", evidence.calibration_p, reasons=flags),
+        interval_column(
+            "corrected",
+            error.corrected.value,
+            error.corrected.interval,
+            digits=3,
+            reasons=flags,
+        ),
+        estimate_column("MCB", parts.miscalibration, digits=3),
+        p_column("p of MCB", parts.p_value.value, reasons=parts.p_value.flags),
+        estimate_column("DSC", parts.discrimination, digits=3),
+    ]
+    return Table.of(columns, caption="Calibration errors beside what chance alone would show")
+
+
+def _bins(evidence: "Evidence") -> Table:
+    frame = evidence.curves.error.bins.to_frame()
+    bounds = frame[["accuracy_lower", "accuracy_upper"]].to_numpy()
+    return Table.of(
+        [
+            text_column("model", frame["model"]),
+            number_column("from", frame["lower"], digits=3),
+            number_column("to", frame["upper"], digits=3),
+            number_column("answers", frame["n"], digits=0),
+            number_column("mean confidence", frame["confidence"], digits=3),
+            interval_column("share correct", frame["accuracy"], bounds, digits=3),
+        ],
+        caption="Every bin",
+    )
+
+
+def ranking(evidence: "Evidence") -> Section:
+    """Return whether confidence tells correct from wrong answers."""
+    roc = evidence.curves.roc
+    figures: tuple[Figure, ...] = ()
+    paragraphs = [_undrawn()] if roc is None else []
+    if roc is not None:
+        low, high = roc.auroc.interval.T
+        with np.errstate(invalid="ignore"):
+            above, below = low > 0.5, high < 0.5
+        against = f" In {names(evidence.labels, below)} it runs against it."
+        paragraphs.append(
+            f"In {_part(above)} confidence goes with correctness beyond chance; areas run from "
+            f"{span(roc.auroc.value)}."
+            + (against if below.any() else "")
+        )
+        figures = (
+            draw_figure(
+                lambda ax: plot_type2_roc(roc, ax=ax),
+                size=(8.6, 4.7),
+                caption="Share of correct over share of wrong answers above a falling criterion; "
+                "dashed: confidence that knows nothing. The area below a curve is the chance that "
+                "a correct answer has more confidence than a wrong one.",
+                title="Type-2 ROC curves of all models",
+                key="roc",
+            ),
+        )
+    held = evidence.held(*RANKING)
+    return Section(
+        title="Does confidence tell correct from wrong answers?",
+        key="ranking",
+        paragraphs=tuple(paragraphs),
+        figures=figures,
+        tables=(_metrics(evidence, held, "How well confidence ranks answers"),) if held else (),
+        folded=_folded(evidence, YES_NO, "As a yes or no: confidence above one half"),
+    )
+
+
+def selection(evidence: "Evidence") -> Section:
+    """Return what is gained by answering only where confident."""
+    curve = evidence.curves.risk_coverage
+    title, key = "What is gained by answering only where confident?", "selection"
+    folded = _folded(evidence, SELECTION, "Areas under the curves")
+    if curve is None:
+        return Section(title=title, key=key, paragraphs=(_undrawn(),), folded=folded)
+    k = len(evidence.labels)
+    figures = [
+        draw_figure(
+            lambda ax: plot_risk_coverage(curve, ax=ax),
+            size=(7.6, 4.7),
+            caption="Error rate among the most confident answers over their share. A curve that "
+            "stays level gains nothing by leaving questions out.",
+            title="Risk-coverage curves of all models",
+            key="risk-coverage",
+        )
+    ]
+    if 3 < k <= _MOST_PANELS:
+        figures.append(
+            draw_on_figure(
+                lambda empty: plot_risk_coverage_grid(curve, figure=empty),
+                size=risk_coverage_grid_size(k),
+                caption="The same with its band, model by model. Dashed: a random order; dotted: "
+                "all errors last, as no confidence can better.",
+                title="Risk-coverage curve of each model with its baselines",
+                key="risk-coverage-grid",
+            )
+        )
+    return Section(
+        title=title,
+        key=key,
+        paragraphs=(_gain(curve),),
+        figures=tuple(figures),
+        tables=(_risks(curve),),
+        folded=folded,
+    )
+
+
+def _gain(curve: "RiskCoverage") -> str:
+    half = _at(curve, 0.5)
+    return (
+        f"Answering everything, models are wrong in {span(curve.error_rate)} of their answers; "
+        f"answering the more confident half, in {span(curve.risk[:, half])}."
+    )
+
+
+def _at(curve: "RiskCoverage", coverage: float) -> int:
+    return int(np.abs(curve.coverages - coverage).argmin())
+
+
+def _risks(curve: "RiskCoverage") -> Table:
+    reasons = [str(flag) for flag in curve.flags]
+    columns = [text_column("model", curve.labels), number_column("n", curve.n, digits=0)]
+    for coverage in _COVERAGES:
+        at = _at(curve, coverage)
+        columns.append(
+            interval_column(
+                f"risk at {number(curve.coverages[at])}",
+                curve.risk[:, at],
+                curve.interval[:, at],
+                reasons=reasons,
+            )
+        )
+    columns.append(estimate_column("AURC", curve.aurc, digits=3))
+    return Table.of(columns, caption="Error rates at some shares of questions answered")
+
+
+def _part(which: BoolArray) -> str:
+    """Return how many of all models."""
+    count, n = int(which.sum()), which.size
+    if n == 1:
+        return "the model" if count else "no model"
+    return f"all {n} models" if count == n else f"{count or 'none'} of {n} models"
+
+
+def _undrawn() -> str:
+    return (
+        "Correctness is a chance here, not 1 or 0, for at least one answer: curves that count "
+        "correct and wrong answers are not drawn."
+    )
+
+
+def definitions_of(table: Table) -> Section:
+    """Return the section of definitions."""
+    return Section(
+        title="What do the metrics mean?",
+        key="definitions",
+        paragraphs=(sentence(f"{count(len(table.rows))} metrics on the same resamples"),),
+        folded=(table,),
+    )
