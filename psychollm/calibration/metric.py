@@ -33,7 +33,7 @@ Bounds = Callable[[FloatArray, FloatArray, float], FloatArray]
 # tally, values (outputs,), level -> standard errors (outputs,), bounds (outputs, 2)
 Analytic = Callable[[Tally, FloatArray, float], tuple[FloatArray, FloatArray]]
 
-_ROWS = 64
+_ROWS = 16  # resamples in a block: its tallies stay in the cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
