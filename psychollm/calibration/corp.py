@@ -227,12 +227,12 @@ def corp_metric(*scores: Score, clip: float = CLIP) -> Metric:
 class _Shared:
     """What the resamples of one model share."""
 
-    values: FloatArray  # (groups,)
     losses: FloatArray  # (4, groups) of a correct and a wrong answer, Brier and log score
     fitted_losses: FloatArray  # (4, groups) the same of the fitted shares
     mean_losses: FloatArray  # (4,) the same of the mean
     starts: IntArray  # where cells of neighbouring confidences begin, their end last
-    sample: FloatArray  # (3, groups) fitted shares, answers, what (2) of `kernels.corp` keeps
+    groups: FloatArray  # (2, groups) fitted shares and confidences
+    cells: FloatArray  # (4, cells) what `kernels.corp.calibrated_noise` needs of the sample
     size: FloatArray  # (2,) MCB of a population with the fitted shares, Brier and log score
     hidden: float  # noise of the log score that resamples do not show
 
@@ -246,19 +246,33 @@ def _shared(tally: Tally, *, clip: float) -> _Shared:
     of_fit = _losses(fitted, 0.0)
     expected = fitted * losses[::2] + (1.0 - fitted) * losses[1::2]
     best = fitted * of_fit[::2] + (1.0 - fitted) * of_fit[1::2]
-    groups = tally.values.size
-    cells = groups if groups <= _EXACT_GROUPS else _CELLS
-    kept = counts * tally.values - (tally.correct - counts * fitted)
+    starts = _cell_starts(tally.values.size)
     return _Shared(
-        values=tally.values,
         losses=losses,
         fitted_losses=of_fit,
         mean_losses=_losses(np.array([tally.correct.sum() / n]), 0.0)[:, 0],
-        starts=(np.arange(cells + 1) * groups) // max(cells, 1),
-        sample=np.stack([fitted, counts, kept]),
+        starts=starts,
+        groups=np.stack([fitted, tally.values]),
+        cells=_cell_sums(tally, fitted, starts),
         size=(expected - best) @ counts / n,
         hidden=_pure_ends(fitted) / n,
     )
+
+
+def _cell_starts(groups: int) -> IntArray:
+    """Return where cells of neighbouring confidences begin, their end last."""
+    cells = groups if groups <= _EXACT_GROUPS else _CELLS
+    return (np.arange(cells + 1) * groups) // max(cells, 1)
+
+
+def _cell_sums(tally: Tally, fitted: FloatArray, starts: IntArray) -> FloatArray:
+    """Return sums over cells (4, cells) that are the same in all resamples."""
+    counts, values = tally.correct + tally.wrong, tally.values
+    kept = counts * values - (tally.correct - counts * fitted)
+    terms = np.stack(
+        [counts, kept, values * (counts * values - 2.0 * kept), counts * fitted * (1.0 - fitted)]
+    )
+    return np.add.reduceat(terms, starts[:-1], axis=1) if values.size else terms
 
 
 def _pure_ends(fitted: FloatArray) -> int:
@@ -288,7 +302,7 @@ def _columns(
     rows = correct.shape[0]
     terms, noise, share = np.empty((rows, 4)), np.empty((rows, 2)), np.empty(rows)
     recalibrated_scores(correct, wrong, terms)
-    calibrated_noise(correct, wrong, shared.starts, shared.values, shared.sample, noise)
+    calibrated_noise(correct, wrong, shared.starts, shared.groups, shared.cells, noise)
     noise[:, 1] += shared.hidden
     shares_correct(correct, wrong, share)
     stated, fitted = np.empty(rows), np.empty(rows)

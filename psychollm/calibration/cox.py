@@ -8,10 +8,14 @@ in the large*: below zero where confidence is too high on the whole. Confidence 
 [clip, 1 - clip] before its logit is taken, and the estimates of a model that says 0 or 1 depend on
 `clip`; the flag `CLIPPED` says so.
 
-Intervals are those of the profile likelihood, which bend with it in small samples; with clusters
-or weights, those of t with a sandwich of G - 1 degrees of freedom for G clusters. Where one cut
-through the confidences separates correct from wrong answers the likelihood has no maximum; then
-Firth's penalised estimate is given with its profile, flagged `SEPARATED`. Slope and intercept of a
+Intervals are bootstrapped: where the true curve is no line in log-odds (a model that says 0 and 1,
+for one), the estimates are those of the best line, and intervals that trust (1) are too narrow, at
+worst by a factor of three. Those of the profile likelihood (``interval="profile"``) are the better
+ones for few questions on which (1) holds; with clusters or weights they are those of t with a
+sandwich, of G - 1 degrees of freedom for G clusters.
+
+Where one cut through the confidences separates correct from wrong answers the likelihood has no
+maximum; then Firth's penalised estimate is given, flagged `SEPARATED`. Slope and intercept of a
 constant confidence cannot be told apart, nor can they be where all answers are correct or wrong.
 
 The hypothesis a = 0, b = 1 is tested by twice the rise of the log likelihood against chi-squared
@@ -35,12 +39,12 @@ Statistics in Medicine, 21, 2409-2419. https://doi.org/10.1002/sim.1047
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import chdtrc, expit, fdtrc
 
-from psychollm._base.checks import check_fraction
+from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.metric import Metric, estimate_all
@@ -58,6 +62,8 @@ from psychollm.kernels.cox_profile import recalibration_inference
 
 if TYPE_CHECKING:
     import pandas as pd
+
+CoxInterval: TypeAlias = Literal["bootstrap", "profile"]
 
 NAMES = ("Cox slope", "Cox intercept", "calibration in the large")
 
@@ -101,6 +107,7 @@ def cox(
     correctness: Any,
     *,
     clip: float = CLIP,
+    interval: CoxInterval = "bootstrap",
     clusters: Any = None,
     weights: Any = None,
     n_bootstrap: int = 2000,
@@ -117,8 +124,11 @@ def cox(
         As in `brier`.
     clip : float
         Confidence is moved into [clip, 1 - clip].
+    interval : {"bootstrap", "profile"}
+        Standard errors and bounds from resamples, or from the likelihood (from the sandwich, with
+        clusters or weights).
     clusters, weights, n_bootstrap, level, rng, n_jobs, progress
-        As in `brier`. Resamples serve differences between models; intervals are analytic.
+        As in `brier`.
 
     Returns
     -------
@@ -129,19 +139,20 @@ def cox(
     Raises
     ------
     OptionError
-        If `clip` does not lie between 0 and 1/2.
+        If `clip` does not lie between 0 and 1/2, or `interval` does not exist.
     CodeError, ShapeError, LabelError
         As `brier`.
 
     Examples
     --------
-    >>> found = cox([0.9, 0.8, 0.7, 0.6, 0.4, 0.2], [1, 0, 1, 1, 0, 1], n_bootstrap=50, rng=0)
+    >>> found = cox([0.9, 0.8, 0.7, 0.6, 0.4, 0.2], [1, 0, 1, 1, 0, 1], interval="profile", rng=0)
     >>> found.slope.interval.round(2), found.calibrated.p_value.round(2)
     (array([[-1.63,  1.62]]), array([0.41]))
     """
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
     options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
-    slope, intercept, in_the_large = estimate_all([cox_metric(clip)], answers, options)
+    metric = cox_metric(clip, interval=interval)
+    slope, intercept, in_the_large = estimate_all([metric], answers, options)
     return Cox(
         slope=slope,
         intercept=intercept,
@@ -152,8 +163,18 @@ def cox(
     )
 
 
-def cox_metric(clip: float = CLIP) -> Metric:
+def cox_metric(clip: float = CLIP, *, interval: CoxInterval = "bootstrap") -> Metric:
     """Return the metric behind `cox`: slope, intercept, and intercept given a slope of one.
+
+    Parameters
+    ----------
+    clip, interval
+        As in `cox`.
+
+    Raises
+    ------
+    OptionError
+        If one of them does not exist.
 
     Examples
     --------
@@ -161,11 +182,17 @@ def cox_metric(clip: float = CLIP) -> Metric:
     ('Cox slope', 'Cox intercept', 'calibration in the large')
     """
     clip = check_fraction("clip", clip, high=0.5)
-    return Metric(
+    check_choice("interval", interval, CoxInterval)
+    plain = Metric(
         names=NAMES,
         prepare=partial(_prepared, clip=clip),
         compute=_coefficients,
         flags=partial(_flags, clip=clip),
+    )
+    if interval == "bootstrap":
+        return plain
+    return replace(
+        plain,
         analytic=partial(_likelihood, clip=clip),
         method="profile likelihood",
         robust=partial(_sandwich, clip=clip),

@@ -269,7 +269,8 @@ def _hidden_noise(share: FloatArray, size: FloatArray) -> float:
     several = size > 1.0
     unbiased = inside[several] * size[several] / (size[several] - 1.0)
     total = float(size[several].sum())
-    typical = unbiased @ size[several] / total if total else float(inside.mean())
+    rate = size @ share / max(float(size.sum()), 1e-300)
+    typical = unbiased @ size[several] / total if total else rate * (1.0 - rate)
     hidden = np.full(share.size, typical)
     hidden[several] = unbiased - inside[several]
     return float(hidden[size > 0.0].sum() / max(float(size.sum()), 1e-300))

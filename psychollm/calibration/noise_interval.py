@@ -12,7 +12,8 @@ makes the part :math:`\theta^p M`, with p two for squares and one for sums. A sa
 where :math:`L^*` is the noise that goes with the departure and :math:`N^*` that which remains
 without any; both are read from resamples. The interval holds every :math:`\theta^p M` under which
 the part T of the sample is neither among the largest nor among the smallest of (1). Its lower
-bound is zero where T is no larger than noise.
+bound is zero where T is no larger than noise. A sample that happens to depart by less than noise
+would exclude even zero; its upper bound is that of a sample at the 16th percentile of noise.
 
 The uncertainty o (1 - o) is largest at one half, where resamples can only lie below it; its bounds
 are those of the share o of correct answers, carried over.
@@ -24,12 +25,12 @@ import numpy as np
 from scipy.special import entr
 
 from psychollm._base.types import FloatArray
-from psychollm.calibration.error_interval import inverted
 from psychollm.estimates.bootstrap_interval import percentile_interval
 
 METHOD = "inverted bootstrap"
 
-_THETA = np.linspace(0.0, 2.5, 26)
+_GRID = np.linspace(0.0, 1.0, 26)
+_FLOOR = 0.1587  # one standard deviation below the median
 
 
 def noise_bounds(
@@ -72,12 +73,30 @@ def noise_bounds(
     known = np.isfinite(along) & np.isfinite(noise)
     if not np.isfinite(value) or known.sum() < 2:
         return np.full(2, np.nan)
+    along, noise = along[known], noise[known]
+    tails = np.array([0.5 * (1.0 - level), 0.5 * (1.0 + level)])
+    low, floor, high = np.quantile(noise, [tails[0], _FLOOR, tails[1]])
     if size <= 0.0:
-        return np.array([0.0, np.quantile(noise[known], 0.5 + 0.5 * level)])
-    scale = size * _THETA**power
-    family = scale + np.outer(along[known], _THETA) + noise[known][:, None]
-    lower, _, upper = inverted(value, scale, family, level)
-    return np.array([lower, upper])
+        return np.array([0.0, high])
+    # Far enough for parts that are small beside their noise.
+    top = max(2.5, float(((value + 4.0 * max(high, 0.0)) / size) ** (1.0 / power)))
+    theta = top * _GRID
+    family = size * theta**power + np.outer(along, theta) + noise[:, None]
+    smallest, largest = np.quantile(family, tails, axis=0)
+    ends = _crossing(theta, largest, value), _crossing(theta, smallest, max(value, floor, low))
+    return np.asarray(size * np.array(ends) ** power, dtype=np.float64)
+
+
+def _crossing(theta: FloatArray, quantile: FloatArray, value: float) -> float:
+    """Return the last theta at which a rising quantile is below the value."""
+    below = np.flatnonzero(quantile < value)
+    if not below.size:
+        return 0.0
+    i = int(below[-1])
+    if i + 1 == theta.size:
+        return float(theta[-1])
+    share = (value - quantile[i]) / (quantile[i + 1] - quantile[i])
+    return float(theta[i] + share * (theta[i + 1] - theta[i]))
 
 
 def uncertainty_bounds(

@@ -59,6 +59,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_CLEAR = 2.0  # standard errors beyond which a gap is no chance
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Overconfidence(Result):
     """Mean confidence, share correct and what lies between them, for every model.
@@ -185,16 +188,34 @@ def miscalibration_metric(
     )
 
 
-def _shared(tally: Tally, *, binning: Binning) -> Shared:
+def _shared(tally: Tally, *, binning: Binning) -> tuple[Shared, float]:
+    """Prepare the gaps of the sample, and the noise that resamples hide.
+
+    The answers of a bin of n vary by n / (n - 1) more than in it. One answer alone varies not at
+    all; if it is correct with the probability f stated, either part of its gap is f (1 - f).
+
+    Without overconfidence no bin lies above zero, but how far below is not known. Bins clearly
+    below it stay where they are; others could be at zero, and are put there.
+    """
     starts = bin_starts(tally, binning)
-    stated, share, _ = bin_means(tally, starts)
+    stated, share, size = bin_means(tally, starts)
+    several = size > 1.0
+    inflation = np.ones(size.size)
+    inflation[several] = np.sqrt(size[several] / (size[several] - 1.0))
+    alone = size * stated * (1.0 - stated) * ~several
+    hidden = float(alone.sum() / max(float(size.sum()), 1e-300))
     gap = stated - share
-    return tally.values, starts, np.stack([np.maximum(gap, 0.0), np.minimum(gap, 0.0)])
+    smooth = (size * share + 1.0) / (size + 2.0)
+    clear = np.abs(gap) > _CLEAR * np.sqrt(smooth * (1.0 - smooth) / np.maximum(size, 1.0))
+    kept = np.where(clear, gap, 0.0)
+    departures = np.stack([gap, inflation, np.minimum(kept, 0.0), np.maximum(kept, 0.0)])
+    return (tally.values, starts, departures), hidden
 
 
-def _gaps(shared: Shared, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+def _gaps(shared: tuple[Shared, float], correct: FloatArray, wrong: FloatArray) -> FloatArray:
     out = np.empty((correct.shape[0], 4))
-    signed_gaps(*shared, correct, wrong, out)
+    signed_gaps(*shared[0], correct, wrong, out)
+    out[:, 2:] += shared[1]
     return out
 
 
@@ -202,7 +223,8 @@ def _bounds(value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
     found = []
     for i in range(2):
         own, noise = float(value[i]), draws[:, 2 + i]
-        along = draws[:, i] - own - noise
+        # The noise of the sample itself is that which resamples hide.
+        along = draws[:, i] - own - (noise - value[2 + i])
         found.append(noise_bounds(own, own, along, noise, level, power=1))
     return np.array(found)
 

@@ -77,35 +77,38 @@ def calibrated_noise(
     correct: NDArray[np.float64],
     wrong: NDArray[np.float64],
     starts: NDArray[np.int64],
-    values: NDArray[np.float64],
-    sample: NDArray[np.float64],
+    groups: NDArray[np.float64],
+    cells: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
     """Fill `out` (resamples, 2): what Brier and log score fall by in fitting the answers (2).
 
-    Cell k holds the groups from ``starts[k]`` to ``starts[k + 1] - 1``. `sample` (3, groups) holds
-    the fit, n, and the part of (2) that is the same in all resamples. NaN where a resample holds
-    no answer.
+    Cell k holds the groups from ``starts[k]`` to ``starts[k + 1] - 1``. `groups` (2, groups) holds
+    the sample's fit and f; `cells` (4, cells) sums of the sample over each cell: of n, of what (2)
+    keeps of the sample, call it b, of f (n f - 2 b), and of n fit (1 - fit). NaN where a resample
+    holds no answer.
     """
-    cells, total = starts.size - 1, sample[1].sum()
-    size, hits = np.empty(cells), np.empty(cells)
-    stated, spread = np.empty(cells), np.empty(cells)
+    fit, values = groups[0], groups[1]
+    total = cells[0].sum()
+    hits, stated = np.empty(starts.size - 1), np.empty(starts.size - 1)
     for row in range(correct.shape[0]):
-        n = correct[row].sum() + wrong[row].sum()
+        n = 0.0
+        for k in range(starts.size - 1):
+            noise, lever = 0.0, 0.0
+            for g in range(starts[k], starts[k + 1]):
+                here = correct[row, g] + wrong[row, g]
+                residual = correct[row, g] - here * fit[g]
+                noise += residual
+                lever += values[g] * residual
+                n += here
+            hits[k], stated[k] = noise, lever
         if n <= 0.0:
             out[row, :] = np.nan
             continue
-        for k in range(cells):
-            size[k], hits[k], stated[k], spread[k] = 0.0, 0.0, 0.0, 0.0
-            for g in range(starts[k], starts[k + 1]):
-                fit = sample[0, g]
-                residual = correct[row, g] * (1.0 - fit) - wrong[row, g] * fit
-                calibrated = sample[2, g] + residual * total / n
-                size[k] += sample[1, g]
-                hits[k] += calibrated
-                stated[k] += values[g] * (sample[1, g] * values[g] - 2.0 * calibrated)
-                spread[k] += sample[1, g] * fit * (1.0 - fit)
-        _block_falls(size, hits, stated, spread, out[row])
+        for k in range(starts.size - 1):
+            hits[k] = cells[1, k] + hits[k] * total / n
+            stated[k] = cells[2, k] - 2.0 * stated[k] * total / n
+        _block_falls(cells[0], hits, stated, cells[3], out[row])
         out[row] /= total
 
 

@@ -33,12 +33,13 @@ def bin_sums(values, starts, correct, wrong, stated, hits, size):
     Bin k holds the groups from ``starts[k]`` to ``starts[k + 1] - 1``.
     """
     for k in range(starts.size - 1):
-        stated[k], hits[k], size[k] = 0.0, 0.0, 0.0
+        of_values, of_correct, of_all = 0.0, 0.0, 0.0
         for g in range(starts[k], starts[k + 1]):
             n = correct[g] + wrong[g]
-            stated[k] += values[g] * n
-            hits[k] += correct[g]
-            size[k] += n
+            of_values += values[g] * n
+            of_correct += correct[g]
+            of_all += n
+        stated[k], hits[k], size[k] = of_values, of_correct, of_all
 
 
 @njit
@@ -104,8 +105,9 @@ def signed_gaps(
 ) -> None:
     """Fill `out` (resamples, 4) with the two parts (3), then their noise.
 
-    Noise is each part with the gaps f_k - o_k of its sign in the sample, `departures` (2, bins),
-    taken off.
+    Noise is that of the gaps f_k - o_k of the sample, the first of `departures` (4, bins): what
+    differs from them, times the second, around the third for the first part and around the fourth
+    for the second.
     """
     bins = starts.size - 1
     stated, hits, size = np.empty(bins), np.empty(bins), np.empty(bins)
@@ -119,8 +121,9 @@ def signed_gaps(
             gap = stated[k] - hits[k]
             out[row, 0] += max(gap, 0.0) / n
             out[row, 1] += max(-gap, 0.0) / n
-            out[row, 2] += max(gap - size[k] * departures[0, k], 0.0) / n
-            out[row, 3] += max(size[k] * departures[1, k] - gap, 0.0) / n
+            noise = (gap - size[k] * departures[0, k]) * departures[1, k]
+            out[row, 2] += max(size[k] * departures[2, k] + noise, 0.0) / n
+            out[row, 3] += max(-size[k] * departures[3, k] - noise, 0.0) / n
 
 
 @njit
