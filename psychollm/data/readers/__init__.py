@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from psychollm._base.checks import check_choice
-from psychollm._base.errors import InputError, OptionError
+from psychollm._base.errors import OptionError
 from psychollm.data.confidence import Threshold
 from psychollm.data.long import Duplicates
-from psychollm.data.readers.csv_file import read_csv
+from psychollm.data.readers.formats import reader_of
 from psychollm.data.readers.layout import Columns, Layout
-from psychollm.data.readers.parquet_file import read_parquet
+from psychollm.data.readers.number_file import read_clusters, read_table
 from psychollm.data.responses import Responses
 
-_READERS = {".csv": read_csv, ".csv.gz": read_csv, ".parquet": read_parquet}
+__all__ = ["read_clusters", "read_responses", "read_table"]
 
 
 def read_responses(
@@ -78,7 +78,7 @@ def read_responses(
         msg = "codes= (what words mean) and threshold= (where to split numbers) exclude each other"
         raise OptionError(msg)
     file = Path(path)
-    reader = _READERS[_format(file)]
+    reader = reader_of(file)
     columns = Columns(
         model=model,
         question=question,
@@ -88,18 +88,3 @@ def read_responses(
     )
     table = reader(file, layout=layout, columns=columns)
     return Responses.from_table(table, codes=codes, threshold=threshold, strict=strict)
-
-
-def _format(path: Path) -> str:
-    """Return the known ending of a file that exists."""
-    ending = next((end for end in _READERS if path.name.lower().endswith(end)), None)
-    if ending is None:
-        msg = (
-            f"{path}: only {', '.join(_READERS)} are read; read it with pandas and pass the "
-            "frame to Responses.from_frame or Responses.from_long"
-        )
-        raise InputError(msg)
-    if not path.is_file():
-        msg = f"{path}: there is no such file"
-        raise InputError(msg)
-    return ending

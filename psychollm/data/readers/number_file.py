@@ -1,0 +1,190 @@
+"""Files to tables of numbers, such as stated confidences, and to the clusters of questions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import CodeError, LabelError, OptionError
+from psychollm._base.types import FloatArray
+from psychollm.data.encode import encode, numbers
+from psychollm.data.labels import listed
+from psychollm.data.long import Duplicates
+from psychollm.data.readers.formats import reader_of
+from psychollm.data.readers.layout import Columns, Layout
+from psychollm.data.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def read_table(
+    path: str | PathLike[str],
+    *,
+    layout: Layout = "auto",
+    model: str | None = None,
+    question: str | Sequence[str] | None = None,
+    value: str | None = None,
+    duplicates: Duplicates = "error",
+    codes: Mapping[Any, int] | None = None,
+    scale: float | None = None,
+) -> "pd.DataFrame":
+    """Read a table of numbers, models x questions.
+
+    Parameters
+    ----------
+    path, layout, model, question, value, duplicates
+        As in `read_responses`.
+    codes : mapping, optional
+        What each word of the file means, such as ``{"right": 1, "wrong": 0}``.
+    scale : float, optional
+        Values lie between 0 and this number, and are divided by it: 100 for percentages.
+
+    Returns
+    -------
+    DataFrame
+        Models in rows, questions in columns; empty cells and NA, NaN, None and null are NaN.
+
+    Raises
+    ------
+    InputError
+        If the file does not exist or cannot be read. Messages name file, line and column.
+    CodeError
+        If a cell holds no number, or one beyond the scale.
+    OptionError
+        If `scale` is not positive, or stands beside `codes`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> path = getfixture("tmp_path") / "a.csv"
+    >>> long = pd.DataFrame({"model": ["m"] * 3, "item": [1, 2, 3], "sure": [80, None, 30]})
+    >>> long.to_csv(path, index=False)
+    >>> read_table(path, scale=100).to_numpy()
+    array([[0.8, nan, 0.3]])
+    """
+    import pandas as pd
+
+    check_choice("layout", layout, Layout)
+    if codes is not None and scale is not None:
+        msg = "codes= (what words mean) and scale= (what numbers are out of) exclude each other"
+        raise OptionError(msg)
+    file = Path(path)
+    columns = Columns(
+        model=model,
+        question=question,
+        value=value,
+        duplicates=duplicates,
+        words=frozenset(codes or ()),
+    )
+    table = reader_of(file)(file, layout=layout, columns=columns)
+    if codes is None:
+        values = _scaled(table, str(file), scale)
+    else:
+        meanings, missing = encode(table, codes=codes, argument=str(file))
+        values = np.where(missing, np.nan, meanings.astype(np.float64))
+    return pd.DataFrame(
+        values,
+        index=pd.Index(table.models, name="model", tupleize_cols=False),
+        columns=pd.Index(table.questions, name="question", tupleize_cols=False),
+    )
+
+
+def _scaled(table: Table, argument: str, scale: float | None) -> FloatArray:
+    values = numbers(table, argument=argument)
+    if scale is None:
+        return values
+    if not np.isfinite(scale) or scale <= 0:
+        msg = f"scale={scale!r} must be a positive number, such as 100"
+        raise OptionError(msg)
+    with np.errstate(invalid="ignore"):
+        beyond = (values < 0.0) | (values > scale)
+    if beyond.any():
+        row, column = (int(place) for place in np.argwhere(beyond)[0])
+        msg = (
+            f"{table.place(row, column)} holds {values[row, column]:g}, which is not between 0 "
+            f"and scale={scale:g}"
+        )
+        raise CodeError(msg)
+    return np.asarray(values / scale, dtype=np.float64)
+
+
+def read_clusters(
+    path: str | PathLike[str],
+    *,
+    column: str | None = None,
+    model: str | None = None,
+    question: str | Sequence[str] | None = None,
+) -> "pd.Series[Any]":
+    """Read what each question belongs to.
+
+    Parameters
+    ----------
+    path : path
+        A long file of answers, or a list with a line per question: its label, then its cluster.
+    column : str, optional
+        The column of a long file that holds the cluster; without it, the file is a list.
+    model, question : optional
+        Columns of a long file, as in `read_responses`.
+
+    Returns
+    -------
+    Series
+        The cluster of each question, by its label.
+
+    Raises
+    ------
+    InputError
+        If the file does not exist or cannot be read.
+    LabelError
+        If a column does not exist, or a question has two clusters.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> path = getfixture("tmp_path") / "list.csv"
+    >>> pd.DataFrame({"question": ["q1", "q2"], "text": ["a", "a"]}).to_csv(path, index=False)
+    >>> read_clusters(path).to_dict()
+    {'q1': 'a', 'q2': 'a'}
+    """
+    file = Path(path)
+    reader = reader_of(file)
+    if column is None:
+        return _of_list(file, reader)
+    columns = Columns(model=model, question=question, value=column, duplicates="first")
+    return _of_answers(file, reader(file, layout="long", columns=columns))
+
+
+def _of_list(file: Path, reader: Callable[..., Table]) -> "pd.Series[Any]":
+    """Read a list: as a wide table it has a row per question, and one column."""
+    import pandas as pd
+
+    table = reader(file, layout="wide", columns=Columns())
+    if len(table.questions) != 1:
+        msg = (
+            f"{file} holds the columns {listed(table.questions)} besides its first: a list of "
+            "clusters has two columns, the question and its cluster"
+        )
+        raise LabelError(msg)
+    return pd.Series(
+        table.values[:, 0], index=pd.Index(table.models, tupleize_cols=False), name="cluster"
+    )
+
+
+def _of_answers(file: Path, table: Table) -> "pd.Series[Any]":
+    """Take the cluster that all answers to a question name."""
+    import pandas as pd
+
+    found = {}
+    for question, column in zip(table.questions, table.values.T, strict=True):
+        named = list(dict.fromkeys(value for value in column.tolist() if not pd.isna(value)))
+        if len(named) > 1:
+            msg = f"{file}: question {question!r} has the clusters {listed(named)}: one is needed"
+            raise LabelError(msg)
+        found[question] = named[0] if named else None
+    return pd.Series(
+        list(found.values()), index=pd.Index(list(found), tupleize_cols=False), name="cluster"
+    )
