@@ -2,8 +2,8 @@
 
 Each connection is an httpx client of its own that holds one socket: a pool shared by many
 requests searches its list of connections at each of them, which at 200 at once costs four times
-the work. The TLS context and the proxies of the environment are shared. Redirects are not followed, for a
-secret would travel with them.
+the work. All share one TLS context. Redirects are not followed, for a secret would travel with
+them.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from psychollm._base.optional import require
+from psychollm._base.version import __version__
 from psychollm.collect.faults import Kind
 
 LARGEST_REPLY = 64 * 2**20  # bytes; no answer is longer
@@ -47,7 +48,11 @@ class Connections:
     def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:
         self._httpx = require("httpx", extra="collect", purpose="asking models")
         self._url = self._httpx.URL(url)
-        self._headers = {"Content-Type": "application/json", **headers}
+        self._headers = {
+            "Content-Type": "application/json",
+            "User-Agent": f"psychollm/{__version__}",
+            **headers,
+        }
         self._timeout = timeout
         self._context: Any = None
         self._idle: list[Any] = []

@@ -16,7 +16,7 @@ import os
 import socket
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -196,39 +196,31 @@ class Store:
             found = db.execute(
                 "UPDATE request SET lease_owner = ?, lease_until = ? WHERE id IN ("
                 "SELECT id FROM request WHERE model = ? AND state = 'open' AND superseded = 0 "
-                "AND lease_until <= ? ORDER BY id LIMIT ?) RETURNING id, key, canonical",
+                "AND lease_until <= ? ORDER BY id LIMIT ?) RETURNING id, key, canonical, follows",
                 (self.owner, moment + LEASE_SECONDS, model, moment, n),
             ).fetchall()
-        return [self._job(row) for row in sorted(found, key=lambda row: int(row["id"]))]
+        found.sort(key=lambda row: int(row["id"]))
+        return [
+            job_of(row["id"], row["key"], row["canonical"], self._before(row["follows"]))
+            for row in found
+        ]
 
-    def _job(self, row: sqlite3.Row) -> Job:
-        form = json.loads(row["canonical"])
-        return Job(
-            id=row["id"],
-            key=row["key"],
-            model=form["model"],
-            model_id=form["model_id"],
-            messages=tuple(self.conversation(form)),
-            parameters=form["parameters"],
-        )
-
-    def conversation(self, form: Mapping[str, Any]) -> list[Mapping[str, str]]:
-        """Return all messages of a request, those it continues and their replies first."""
-        own: list[Mapping[str, str]] = form["messages"]
-        if form["follows"] is None:
-            return own
+    def _before(self, key: str | None) -> list[Mapping[str, str]]:
+        """Return the conversation that a request continues, replies included."""
+        if key is None:
+            return []
         query = (
-            "SELECT canonical, text FROM request JOIN attempt ON attempt.id = request.answer "
-            "WHERE key = ?"
+            "SELECT canonical, follows, text FROM request "
+            "JOIN attempt ON attempt.id = request.answer WHERE key = ?"
         )
-        before = next(self.rows(query, (form["follows"],)), None)
-        if before is None:
-            msg = f"{self.path}: request {form['follows']} is continued but has no reply"
+        row = next(self.rows(query, (key,)), None)
+        if row is None:
+            msg = f"{self.path}: request {key} is continued but has no reply"
             raise StoreError(msg)
-        said = {"role": "assistant", "content": before["text"]}
-        return [*self.conversation(json.loads(before["canonical"])), said, *own]
+        said = {"role": "assistant", "content": row["text"]}
+        return [*self._before(row["follows"]), *json.loads(row["canonical"])["messages"], said]
 
-    def record(self, job: Job, attempt: Attempt, *, last: bool = False) -> None:
+    def record(self, job: Job, attempt: Attempt, *, last: bool = False) -> int:
         """Keep one exchange, and what follows from it, in one transaction.
 
         Parameters
@@ -239,7 +231,13 @@ class Store:
             What happened; kind "ok" answers the request.
         last : bool
             Whether the request fails if this was no answer.
+
+        Returns
+        -------
+        int
+            How many requests that continue this one may now be asked.
         """
+        opened = 0
         values = (job.id, *(getattr(attempt, name) for name in _FIELDS))
         with self._writing() as db:
             place = db.execute(_INSERT_ATTEMPT, values).lastrowid
@@ -250,11 +248,12 @@ class Store:
                     (job.model, attempt.cost),
                 )
             if attempt.kind == "ok":
-                _answered(db, job, place)
+                opened = _answered(db, job, place)
             elif last:
                 _settle(db, job, "failed", None)
             else:
                 db.execute("UPDATE request SET reserved = 0 WHERE id = ?", (job.id,))
+        return opened
 
     # -- leases and money ----------------------------------------------------------------------
 
@@ -348,6 +347,19 @@ class Store:
             return _spent(self._db, model, reserved=False)
 
 
+def job_of(place: int, key: str, canonical: str, before: Sequence[Mapping[str, str]] = ()) -> Job:
+    """Return the job of a request from its canonical form and the conversation before it."""
+    form = json.loads(canonical)
+    return Job(
+        id=place,
+        key=key,
+        model=form["model"],
+        model_id=form["model_id"],
+        messages=(*before, *form["messages"]),
+        parameters=form["parameters"],
+    )
+
+
 def _enter(db: sqlite3.Connection, request: Request) -> bool:
     """Enter one request, and return whether it is new."""
     prompt = request.prompt
@@ -378,11 +390,11 @@ def _enter(db: sqlite3.Connection, request: Request) -> bool:
     return bool(new)
 
 
-def _answered(db: sqlite3.Connection, job: Job, attempt: int | None) -> None:
+def _answered(db: sqlite3.Connection, job: Job, attempt: int | None) -> int:
     _settle(db, job, "answered", attempt)
-    db.execute(
+    return db.execute(
         "UPDATE request SET state = 'open' WHERE follows = ? AND state = 'waiting'", (job.key,)
-    )
+    ).rowcount
 
 
 def _settle(db: sqlite3.Connection, job: Job, state: str, answer: int | None) -> None:

@@ -1,0 +1,149 @@
+"""One exchange with a server: the body that goes out, what came back, and what became of it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from psychollm.collect.connection import Connections, Exchange
+from psychollm.collect.costs import cost_of, most_cost
+from psychollm.collect.faults import (
+    MAYBE_BILLED,
+    Kind,
+    kind_of_status,
+    refused_parameter,
+    retry_after,
+)
+from psychollm.collect.roster import Endpoint, Model
+from psychollm.collect.store import Attempt, Job, Store
+from psychollm.collect.wire.protocol import Reply, UnreadableReplyError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What became of one exchange."""
+
+    kind: Kind
+    attempt: Attempt
+
+
+class Asker:
+    """Asks one endpoint, and names what comes back.
+
+    Parameters
+    ----------
+    endpoint : Endpoint
+        The server; its secret is read from the environment here.
+    models : mapping of str to Model
+        Those it is asked for.
+    store : Store
+        Where refused parameters are remembered.
+    """
+
+    def __init__(self, endpoint: Endpoint, models: Mapping[str, Model], store: Store) -> None:
+        self._wire = endpoint.wire_format
+        self._models = models
+        self._store = store
+        self._secret = endpoint.secret()
+        self._connections = Connections(
+            endpoint.url.rstrip("/") + self._wire.path,
+            headers={**endpoint.headers, **self._wire.headers(self._secret)},
+            timeout=endpoint.timeout,
+        )
+        self._dropped = {name: store.dropped(name) for name in models}
+
+    async def ask(self, job: Job) -> Asked:
+        """Send one request, and return what became of it."""
+        parameters = self._parameters(job)
+        sent = json.dumps(self._wire.body(job.model_id, job.messages, parameters))
+        exchange = await self._connections.post(sent.encode())
+        raw = self._without_secret(exchange.raw)
+        kind, detail, reply = self._judge(exchange, raw)
+        if kind is Kind.BAD_REQUEST and self._drop_refused(job, raw or b"", parameters):
+            kind = Kind.REFUSED_PARAMETER
+        attempt = Attempt(
+            wire=self._wire.name,
+            started=exchange.started,
+            seconds=exchange.seconds,
+            sent=sent,
+            kind=kind.value,
+            status=exchange.status,
+            raw=raw,
+            detail=detail,
+            retry_after=retry_after(exchange.headers, exchange.started + exchange.seconds),
+            **self._read(job, reply, kind),
+        )
+        return Asked(kind=kind, attempt=attempt)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._connections.close()
+
+    def _parameters(self, job: Job) -> dict[str, Any]:
+        """Return the parameters that the format has a place for and the model accepts."""
+        dropped = self._dropped[job.model]
+        kept: dict[str, Any] = {}
+        for name, value in job.parameters.items():
+            if name in self._wire.lacks and name not in dropped:
+                why = f"the format {self._wire.name} has no such parameter"
+                self._store.drop(job.model, name, None, why)
+                dropped[name] = None
+            sent_as = dropped.get(name, name)
+            if sent_as is not None:
+                kept[sent_as] = value
+        return kept
+
+    def _drop_refused(self, job: Job, raw: bytes, sent: Mapping[str, Any]) -> bool:
+        """Take out a parameter that a server refuses; return whether to ask again without it."""
+        dropped = self._dropped[job.model]
+        found = refused_parameter(raw, sent.keys())
+        if found is None:
+            # Others under way were refused for what the first of them has taken out.
+            return any(name in raw.decode("utf-8", "replace") for name in dropped)
+        if found[0] in dropped.values():
+            return False  # what was put in its place is refused as well
+        if found[0] not in dropped:
+            self._store.drop(job.model, *found, raw[:500].decode("utf-8", "replace"))
+            dropped[found[0]] = found[1]
+        return True
+
+    def _without_secret(self, raw: bytes | None) -> bytes | None:
+        """Blot out the secret where a server sends it back."""
+        if raw is None or not self._secret:
+            return raw
+        return raw.replace(self._secret.encode(), b"[secret]")
+
+    def _judge(
+        self, exchange: Exchange, raw: bytes | None
+    ) -> tuple[Kind, str | None, Reply | None]:
+        """Return what became of an exchange, a word on it, and the reply if there is one."""
+        if exchange.kind is not Kind.OK or exchange.status is None or raw is None:
+            return exchange.kind, exchange.detail, None
+        if not 200 <= exchange.status < 300:
+            said = raw[:500].decode("utf-8", "replace")
+            return kind_of_status(exchange.status, raw), said, None
+        try:
+            return Kind.OK, None, self._wire.read(raw)
+        except UnreadableReplyError as fault:
+            kind = fault.kind if fault.status is None else kind_of_status(fault.status, raw)
+            return kind, fault.detail, None
+
+    def _read(self, job: Job, reply: Reply | None, kind: Kind) -> dict[str, Any]:
+        """Return what an attempt keeps of a reply, and what it cost."""
+        model = self._models[job.model]
+        if reply is None:
+            return {"cost": most_cost(job, model) if kind in MAYBE_BILLED else 0.0}
+        return {
+            "text": reply.text,
+            "reasoning": reply.reasoning,
+            "finish_reason": reply.finish_reason,
+            "served_model": reply.served_model,
+            "provider": reply.provider,
+            "fingerprint": reply.fingerprint,
+            "input_tokens": reply.usage.input,
+            "output_tokens": reply.usage.output,
+            "reasoning_tokens": reply.usage.reasoning,
+            "cost": cost_of(reply.usage, job, model),
+            "yes_mass": None if reply.mass is None else reply.mass.yes,
+            "no_mass": None if reply.mass is None else reply.mass.no,
+        }

@@ -1,0 +1,195 @@
+"""Asking: from a plan to a store with its replies.
+
+Interrupted once (Ctrl-C), the client asks nothing more, lets what is under way end, and says what
+is done; interrupted twice, it gives up what is under way. The same call goes on from there.
+"""
+
+import asyncio
+import signal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.version import __version__
+from psychollm.collect.lane import Lane
+from psychollm.collect.plan import Plan
+from psychollm.collect.progress import ModelProgress
+from psychollm.collect.run_state import RunState
+from psychollm.collect.store import LEASE_SECONDS, Store
+
+Watch = Callable[[Sequence[ModelProgress]], None]
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Collection(Result):
+    """What a run has collected, and what not.
+
+    A request that failed, or was never asked, is missing in every table made of the store.
+    """
+
+    store: str
+    models: tuple[str, ...]
+    answered: tuple[int, ...]
+    failed: tuple[int, ...]
+    left: tuple[int, ...]  # neither answered nor failed
+    cost: float  # of the store in all
+    failures: Mapping[str, int]  # exchanges of this run without an answer, by kind
+    halted: Mapping[str, str]  # models that are not asked any more, and why
+    stopped: str | None  # why the run ended before all was asked
+
+    @property
+    def complete(self) -> bool:
+        """Whether every request is answered."""
+        return not any(self.failed) and not any(self.left)
+
+    def summary(self) -> str:
+        """Return what was collected, in words."""
+        rows = zip(self.models, self.answered, self.failed, self.left, strict=True)
+        lines = [
+            f"{name}: {answered} answered, {failed} failed, {left} not asked"
+            + (f" (stopped: {self.halted[name]})" if name in self.halted else "")
+            for name, answered, failed, left in rows
+        ]
+        if self.failures:
+            kinds = ", ".join(f"{n} {kind}" for kind, n in self.failures.items())
+            lines.append(f"Exchanges without an answer in this run: {kinds}.")
+        if self.cost:
+            lines.append(f"Cost so far: {self.cost:.4g}.")
+        if self.stopped:
+            lines.append(f"Stopped: {self.stopped}.")
+        if not self.complete:
+            lines.append("Run the same command again to ask for what is missing.")
+        return "\n".join(lines)
+
+
+def collect(plan: Plan, *, watch: Watch | None = None, every: float = 1.0) -> Collection:
+    """Ask all that a plan asks for and its store does not hold yet.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is asked, of whom.
+    watch : callable, optional
+        Given the progress of all models from time to time, and at the end.
+    every : float
+        Seconds between two calls of `watch`.
+
+    Raises
+    ------
+    OptionError
+        If a secret is not in the environment.
+    StoreError
+        If the store cannot be used, or can no longer be written.
+    MissingPackageError
+        If httpx is not installed.
+    """
+    with Store(plan.store) as store:
+        state = prepare(plan, store)
+        asyncio.run(_run(plan, state, watch, every))
+        return _collection(plan, state)
+
+
+def prepare(plan: Plan, store: Store) -> RunState:
+    """Enter the requests of a plan into its store, and return the state of the run."""
+    store.note("plan", plan.text)
+    store.note("psychollm", __version__)
+    store.release_dead()
+    store.enlist(plan.requests())
+    store.reopen(model.name for model in plan.models)
+    counts = store.counts()
+    progress = {
+        model.name: ModelProgress(
+            name=model.name,
+            total=sum(counts[model.name].values()),
+            before=counts[model.name].get("answered", 0),
+        )
+        for model in plan.models
+    }
+    return RunState(store, progress, budget=plan.budget, draw=np.random.default_rng().random)
+
+
+async def _run(plan: Plan, state: RunState, watch: Watch | None, every: float) -> None:
+    lanes = [
+        Lane(endpoint, [one for one in plan.models if one.endpoint == name], state)
+        for name, endpoint in plan.endpoints.items()
+        if any(one.endpoint == name for one in plan.models)
+    ]
+    beats = [asyncio.create_task(_repeat(state, state.store.renew, LEASE_SECONDS / 3))]
+    if watch is not None:
+        beats.append(
+            asyncio.create_task(_repeat(state, lambda: watch([*state.progress.values()]), every))
+        )
+    try:
+        with _interrupts(state):
+            await asyncio.gather(*(lane.run() for lane in lanes))
+    except asyncio.CancelledError:
+        if state.reason != INTERRUPTED:
+            raise
+    finally:
+        for beat in beats:
+            beat.cancel()
+    if state.error is not None:
+        raise state.error
+    if watch is not None:
+        watch([*state.progress.values()])
+
+
+async def _repeat(state: RunState, action: Callable[[], None], seconds: float) -> None:
+    """Do something from time to time; what goes wrong there ends the run."""
+    while True:
+        await asyncio.sleep(seconds)
+        try:
+            action()
+        except Exception as error:  # noqa: BLE001 -- handed to the run, which raises it
+            state.fail(error)
+            return
+
+
+@contextmanager
+def _interrupts(state: RunState) -> Iterator[None]:
+    """Make the first Ctrl-C a wish to stop, and the second an end."""
+    loop = asyncio.get_running_loop()
+    whole = asyncio.current_task()
+
+    def interrupt() -> None:
+        if state.stopping and whole is not None:
+            whole.cancel()
+        state.stop(INTERRUPTED)
+
+    def handle(number: int, frame: object) -> None:
+        loop.call_soon_threadsafe(interrupt)
+
+    try:
+        before = signal.signal(signal.SIGINT, handle)
+    except ValueError:  # not the main thread: interrupts go elsewhere
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _collection(plan: Plan, state: RunState) -> Collection:
+    counts = state.store.counts()
+    names = tuple(model.name for model in plan.models)
+    failures: dict[str, int] = {}
+    for one in state.progress.values():
+        for kind, n in one.kinds.items():
+            if kind != "ok":
+                failures[kind.value] = failures.get(kind.value, 0) + n
+    return Collection(
+        store=str(plan.store),
+        models=names,
+        answered=tuple(counts[name].get("answered", 0) for name in names),
+        failed=tuple(counts[name].get("failed", 0) for name in names),
+        left=tuple(counts[name].get("open", 0) + counts[name].get("waiting", 0) for name in names),
+        cost=state.store.spent(),
+        failures=failures,
+        halted={one.name: one.halted for one in state.progress.values() if one.halted},
+        stopped=state.reason,
+    )

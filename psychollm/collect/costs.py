@@ -1,0 +1,54 @@
+"""Tokens and money: what a request may use at most, and what an exchange did use."""
+
+from psychollm.collect.roster import Model
+from psychollm.collect.store import Job
+from psychollm.collect.wire.protocol import Usage
+
+TOKENS_PER_TURN = 16  # what chat templates put around a turn, at most
+
+
+def limit_of(job: Job) -> int | None:
+    """Return the most tokens that a reply may have, or None if nothing bounds it."""
+    given = job.parameters.get("max_tokens", job.parameters.get("max_completion_tokens"))
+    return given if isinstance(given, int) else None
+
+
+def likely_tokens(job: Job) -> int:
+    """Return roughly what a request will use, for limits per minute: four letters to a token."""
+    letters = sum(len(turn["content"]) for turn in job.messages)
+    return letters // 4 + TOKENS_PER_TURN + (limit_of(job) or 256)
+
+
+def most_tokens(job: Job) -> tuple[int, int]:
+    """Return a bound on the tokens of a request and of its reply: a token has at least one byte.
+
+    Examples
+    --------
+    >>> turn = {"role": "user", "content": "why?"}
+    >>> most_tokens(Job(id=1, key="", model="m", model_id="m", messages=(turn,),
+    ...                 parameters={"max_tokens": 5}))
+    (20, 5)
+    """
+    octets = sum(len(turn["content"].encode("utf-8", "replace")) for turn in job.messages)
+    return octets + TOKENS_PER_TURN * len(job.messages), limit_of(job) or 0
+
+
+def most_cost(job: Job, model: Model) -> float:
+    """Return a bound on the cost of one request; 0 where no price is known."""
+    return model.prices.of(*most_tokens(job)) if model.prices else 0.0
+
+
+def cost_of(usage: Usage, job: Job, model: Model) -> float:
+    """Return the cost of one exchange: as the server names it, or from its tokens.
+
+    Tokens that the server does not count are taken at their bound.
+    """
+    if usage.cost is not None:
+        return usage.cost
+    if model.prices is None:
+        return 0.0
+    most = most_tokens(job)
+    return model.prices.of(
+        most[0] if usage.input is None else usage.input,
+        most[1] if usage.output is None else usage.output,
+    )

@@ -1,0 +1,256 @@
+"""Asking the models of one endpoint: one loop that admits requests, one task for each under way.
+
+No more requests are in memory than are under way, wait for another try, or fill one window,
+however many the store holds.
+"""
+
+import asyncio
+import heapq
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from psychollm.collect.asking import Asked, Asker
+from psychollm.collect.costs import likely_tokens, most_cost
+from psychollm.collect.faults import BUSY, COUNTED, CROWDED, FINAL, Kind
+from psychollm.collect.pace import Allowance, Window, backoff
+from psychollm.collect.roster import Endpoint, Model
+from psychollm.collect.run_state import RunState
+from psychollm.collect.store import Attempt, Job
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A job with its history in this run."""
+
+    job: Job
+    tries: int = 0  # failures that count
+    busy: int = 0  # times that the server was busy or away
+    refused: int = 0  # times that a parameter was refused
+
+
+@dataclass(order=True, slots=True)
+class _Later:
+    """A pending job and when it may be tried again."""
+
+    due: float
+    number: int
+    pending: _Pending = field(compare=False)
+
+
+class Lane:
+    """All that is asked of one endpoint.
+
+    Parameters
+    ----------
+    endpoint : Endpoint
+        The server.
+    models : sequence of Model
+        Those it is asked for, in turn.
+    state : RunState
+        What all lanes of the run share.
+    """
+
+    def __init__(self, endpoint: Endpoint, models: Sequence[Model], state: RunState) -> None:
+        self._endpoint = endpoint
+        self._state = state
+        self._models = {model.name: model for model in models}
+        self._asker = Asker(endpoint, dict(self._models), state.store)
+        self._window = Window(
+            limit=endpoint.concurrency,
+            size=float(min(endpoint.start_concurrency, endpoint.concurrency)),
+        )
+        self._requests = Allowance(per_minute=endpoint.requests_per_minute)
+        self._tokens = Allowance(per_minute=endpoint.tokens_per_minute)
+        self._open = set(self._models)  # models that may have requests to claim
+        self._buffer: deque[_Pending] = deque()
+        self._later: list[_Later] = []
+        self._number = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._wake = state.new_wake()
+        self._pause_until = 0.0
+        self._answered_at = time.monotonic()
+        self._halted = False
+
+    # -- admitting -----------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Ask until nothing is left, or the run stops."""
+        try:
+            while (pending := await self._next()) is not None and await self._admit(pending):
+                self._start(pending)
+        finally:
+            await self._drain()
+
+    @property
+    def _stopped(self) -> bool:
+        return self._halted or self._state.stopping
+
+    async def _next(self) -> _Pending | None:
+        """Return what to ask next: what is due again, or the next of the store."""
+        while not self._stopped:
+            now = time.monotonic()
+            if self._later and self._later[0].due <= now:
+                return heapq.heappop(self._later).pending
+            if len(self._later) < self._endpoint.concurrency and (fresh := self._fresh()):
+                return fresh
+            if not self._tasks and not self._later:
+                return None
+            await self._wait(self._later[0].due - now if self._later else None)
+        return None
+
+    def _fresh(self) -> _Pending | None:
+        """Return a request from the store; models take turns."""
+        if not self._buffer and self._open:
+            share = max(1, int(self._window.size) // len(self._open))
+            claimed = []
+            for name in sorted(self._open):
+                jobs = self._state.store.claim(name, share)
+                if len(jobs) < share:
+                    self._open.discard(name)
+                claimed.append(jobs)
+            for turn in range(max(map(len, claimed))):
+                self._buffer += [_Pending(jobs[turn]) for jobs in claimed if turn < len(jobs)]
+        return self._buffer.popleft() if self._buffer else None
+
+    async def _admit(self, pending: _Pending) -> bool:
+        """Wait until a request may leave; return False if the run stops first."""
+        while not self._stopped and len(self._tasks) >= int(self._window.size):
+            await self._wait(None)
+        await self._hold_until(lambda: self._pause_until)
+        now = time.monotonic()
+        tokens = likely_tokens(pending.job)
+        ready = now + max(self._requests.take(1.0, now=now), self._tokens.take(tokens, now=now))
+        await self._hold_until(lambda: ready)
+        return not self._stopped and await self._afford(pending.job)
+
+    async def _hold_until(self, moment: Callable[[], float]) -> None:
+        """Wait for a moment, which may move meanwhile."""
+        while not self._stopped and (seconds := moment() - time.monotonic()) > 0:
+            await self._wait(seconds)
+
+    async def _afford(self, job: Job) -> bool:
+        """Reserve what a request may cost; wait for those under way if it would be too much."""
+        model = self._models[job.model]
+        while not self._state.reserve(job, most_cost(job, model), model.budget):
+            if not self._stopped and not self._state.under_way:
+                self._state.stop("the budget does not allow another request")
+            if self._stopped:
+                return False
+            await self._wait(0.2)  # those under way may belong to other lanes
+        return True
+
+    async def _wait(self, seconds: float | None) -> None:
+        """Wait until something happens, but no longer than some seconds."""
+        self._wake.clear()
+        if self._stopped:
+            return
+        if seconds is None:
+            await self._wake.wait()
+            return
+        try:
+            async with asyncio.timeout(max(seconds, 0.0)):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+
+    def _start(self, pending: _Pending) -> None:
+        if self._state.progress[pending.job.model].halted is not None:
+            return  # it was halted while this request waited
+        task = asyncio.create_task(self._ask(pending))
+        self._tasks.add(task)
+        self._state.under_way += 1
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._state.under_way -= 1
+        self._wake.set()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._state.fail(error)
+
+    async def _drain(self) -> None:
+        """Let what is under way end; if this is cancelled, cancel it."""
+        try:
+            while self._tasks:
+                await asyncio.wait(set(self._tasks))
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await self._asker.close()
+
+    # -- after an exchange ---------------------------------------------------------------------
+
+    async def _ask(self, pending: _Pending) -> None:
+        clock = time.monotonic()
+        asked = await self._asker.ask(pending.job)
+        kind = asked.kind
+        pending.tries += kind in COUNTED
+        pending.busy += kind in BUSY
+        pending.refused += kind is Kind.REFUSED_PARAMETER
+        failed = (
+            kind is Kind.BAD_REQUEST
+            or pending.tries >= self._endpoint.attempts
+            or pending.refused > len(pending.job.parameters) + 1
+        )
+        if self._state.store.record(pending.job, asked.attempt, last=failed):
+            self._open.add(pending.job.model)
+        self._state.tally(pending.job.model, kind, asked.attempt, failed=failed)
+        self._adapt(kind, clock)
+        if kind is Kind.OK:
+            self._count_tokens(pending.job, asked.attempt)
+        elif kind in FINAL:
+            self._halt(pending.job.model, asked)
+        elif not failed:
+            self._again(pending, asked)
+
+    def _adapt(self, kind: Kind, clock: float) -> None:
+        """Widen or narrow the window."""
+        now = time.monotonic()
+        if kind is Kind.OK:
+            self._window.grow(len(self._tasks))
+            self._answered_at = now
+        elif kind in CROWDED:
+            self._window.shrink(started=clock, now=now)
+
+    def _count_tokens(self, job: Job, attempt: Attempt) -> None:
+        """Correct the estimate that was taken from the tokens of the minute."""
+        used = (attempt.input_tokens or 0) + (attempt.output_tokens or 0)
+        if used:
+            self._tokens.give_back(likely_tokens(job) - used)
+
+    def _again(self, pending: _Pending, asked: Asked) -> None:
+        """Put a request back, to be tried later; the newest word of the server counts."""
+        now = time.monotonic()
+        wait = asked.attempt.retry_after
+        if wait is not None and asked.kind in BUSY:
+            self._pause_until = now + wait
+            if wait > self._endpoint.longest_wait:
+                self._halt_all(f"it asks to be left alone for {wait:.0f} s")
+        if asked.kind in BUSY and now - self._answered_at > self._endpoint.patience:
+            self._halt_all(f"{asked.kind.value} for {self._endpoint.patience:.0f} s on end")
+        delay = 0.0
+        if asked.kind is not Kind.REFUSED_PARAMETER:
+            count = pending.busy if asked.kind in BUSY else pending.tries
+            delay = max(wait or 0.0, backoff(count, self._state.draw))
+        self._number += 1
+        heapq.heappush(self._later, _Later(now + delay, self._number, pending))
+
+    def _halt(self, model: str, asked: Asked) -> None:
+        """Stop asking a model, or the endpoint, until somebody acts."""
+        why = f"{asked.kind.value} (status {asked.attempt.status})"
+        if asked.kind is not Kind.NOT_FOUND:
+            self._halt_all(why)
+            return
+        self._state.progress[model].halted = why
+        self._open.discard(model)
+        self._buffer = deque(one for one in self._buffer if one.job.model != model)
+        self._later = [one for one in self._later if one.pending.job.model != model]
+        heapq.heapify(self._later)
+
+    def _halt_all(self, why: str) -> None:
+        self._halted = True
+        for name in self._models:
+            if self._state.progress[name].halted is None:
+                self._state.progress[name].halted = why

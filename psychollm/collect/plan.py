@@ -1,0 +1,254 @@
+"""A plan: one TOML file that says what is asked, of whom, where, and for how much.
+
+::
+
+    prompts = ["items.jsonl"]       # one prompt a line, as `Prompt.to_dict` writes it
+    store = "run.sqlite"            # made if it does not exist; beside the plan
+    repeats = 1                     # how often each prompt is asked
+    budget = 5.0                    # stop before it is passed; in the currency of the prices
+
+    [parameters]                    # of all models; their own come on top
+    temperature = 0.0
+    max_tokens = 64
+
+    [endpoints.here]
+    url = "http://127.0.0.1:8080/v1"
+    wire = "openai-chat"            # openai-completions, anthropic
+    key = "MY_API_KEY"              # name of the environment variable that holds the secret
+    requests_per_minute = 600
+
+    [[models]]
+    name = "small, careful"         # its name in tables
+    model = "org/small"             # what the server calls it
+    endpoint = "here"
+    system = "You are careful."
+    prices = { input = 0.1, output = 0.4 }     # of a million tokens
+    [models.parameters]
+    logprobs = true
+    top_logprobs = 20
+"""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from psychollm._base.checks import check_count, check_unique
+from psychollm._base.errors import InputError, LabelError, OptionError
+from psychollm.collect.request import Request
+from psychollm.collect.roster import Endpoint, Model, Prices
+from psychollm.instruments.prompt import Prompt
+
+_TOP = {"prompts", "store", "repeats", "budget", "parameters", "endpoints", "models"}
+_ENDPOINT = {field.name for field in fields(Endpoint)} - {"name"}
+_MODEL = {field.name for field in fields(Model)}
+_PRICES = {field.name for field in fields(Prices)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is asked, of whom, where, and for how much."""
+
+    store: Path
+    prompts: tuple[Prompt, ...]
+    endpoints: Mapping[str, Endpoint]
+    models: tuple[Model, ...]
+    repeats: int = 1
+    budget: float | None = None
+    text: str = ""  # of the file
+
+    def __post_init__(self) -> None:
+        check_count("repeats", self.repeats)
+        check_unique("model", [model.name for model in self.models])
+        check_unique("prompt", [(prompt.key, prompt.repeat) for prompt in self.prompts])
+        for model in self.models:
+            if model.endpoint not in self.endpoints:
+                known = ", ".join(self.endpoints)
+                msg = f"model {model.name!r}: endpoint {model.endpoint!r} is none of {known}"
+                raise OptionError(msg)
+            _check_budget(self, model)
+
+    def requests(self) -> Iterator[Request]:
+        """Yield all requests; each comes after the one that it continues."""
+        ordered = in_order(self.prompts)
+        for model in self.models:
+            for sample in range(self.repeats):
+                keys: dict[tuple[str, int], str] = {}
+                for prompt in ordered:
+                    before = None
+                    if prompt.follows is not None:
+                        same = keys.get((prompt.follows, prompt.repeat))
+                        before = same or keys[prompt.follows, 0]
+                    request = Request.build(
+                        prompt,
+                        model=model.name,
+                        model_id=model.model,
+                        parameters=model.parameters,
+                        system=model.system,
+                        sample=sample,
+                        follows=before,
+                    )
+                    keys[prompt.key, prompt.repeat] = request.key
+                    yield request
+
+
+def _check_budget(plan: Plan, model: Model) -> None:
+    """Raise unless the cost of each request is bounded where a budget is to be kept."""
+    if plan.budget is None and model.budget is None:
+        return
+    if model.prices is None:
+        msg = f"model {model.name!r}: a budget needs prices = {{ input = ..., output = ... }}"
+        raise OptionError(msg)
+    bounded = {"max_tokens", "max_completion_tokens"} & set(model.parameters)
+    if not bounded and any(prompt.max_tokens is None for prompt in plan.prompts):
+        msg = f"model {model.name!r}: a budget needs max_tokens among its parameters"
+        raise OptionError(msg)
+
+
+def in_order(prompts: tuple[Prompt, ...]) -> list[Prompt]:
+    """Return prompts so that each comes after the one that it continues.
+
+    Raises
+    ------
+    LabelError
+        If one continues a prompt that is not there, or itself in a circle.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.prompt import Message
+    >>> turn = (Message("user", "?"),)
+    >>> first = Prompt(key="a", item="a", messages=turn, reply="text")
+    >>> second = Prompt(key="b", item="a", messages=turn, reply="text", follows="a")
+    >>> [prompt.key for prompt in in_order((second, first))]
+    ['a', 'b']
+    """
+    placed: set[tuple[str | None, int]] = set()
+    ordered: list[Prompt] = []
+    rest = list(prompts)
+    while rest:
+        later = []
+        for prompt in rest:
+            before = {(prompt.follows, prompt.repeat), (prompt.follows, 0)}
+            if prompt.follows is None or before & placed:
+                ordered.append(prompt)
+                placed.add((prompt.key, prompt.repeat))
+            else:
+                later.append(prompt)
+        if len(later) == len(rest):
+            one = later[0]
+            msg = f"prompt {one.key!r} follows {one.follows!r}, which cannot be asked before it"
+            raise LabelError(msg)
+        rest = later
+    return ordered
+
+
+def read_plan(path: Path) -> Plan:
+    """Read a plan and its prompts.
+
+    Parameters
+    ----------
+    path : Path
+        A TOML file; the files it names stand beside it.
+
+    Raises
+    ------
+    InputError
+        If a file cannot be read.
+    OptionError
+        If something is missing, unknown, or cannot be.
+    """
+    text = _text_of(path)
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        msg = f"{path} is no TOML: {error}"
+        raise InputError(msg) from error
+    _check_names(
+        str(path), table, known=_TOP, needed=frozenset({"prompts", "endpoints", "models"})
+    )
+    shared = table.get("parameters", {})
+    names = table["prompts"]
+    files = [names] if isinstance(names, str) else names
+    return Plan(
+        store=path.parent / table.get("store", path.with_suffix(".sqlite").name),
+        prompts=tuple(prompt for file in files for prompt in read_prompts(path.parent / file)),
+        endpoints={name: _endpoint(name, given) for name, given in table["endpoints"].items()},
+        models=tuple(_model(given, shared) for given in table["models"]),
+        repeats=table.get("repeats", 1),
+        budget=table.get("budget"),
+        text=text,
+    )
+
+
+def read_prompts(path: Path) -> tuple[Prompt, ...]:
+    """Read prompts from a file with one JSON object a line.
+
+    Raises
+    ------
+    InputError
+        If the file or a line of it cannot be read.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "items.jsonl"
+    >>> turns = [{"role": "user", "content": "?"}]
+    >>> line = {"key": "q1", "item": "q1", "messages": turns, "reply": "yes_no"}
+    >>> _ = path.write_text(json.dumps(line) + chr(10))
+    >>> [prompt.key for prompt in read_prompts(path)]
+    ['q1']
+    """
+    prompts = []
+    for number, line in enumerate(_text_of(path).split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            prompts.append(Prompt.from_dict(json.loads(line)))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            msg = f"{path}, line {number}: no prompt ({error})"
+            raise InputError(msg) from error
+    if not prompts:
+        msg = f"{path} holds no prompts"
+        raise InputError(msg)
+    return tuple(prompts)
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        msg = f"{path} cannot be read: {reason}"
+        raise InputError(msg) from error
+
+
+def _check_names(
+    where: str, table: Any, *, known: set[str], needed: frozenset[str] = frozenset()
+) -> None:
+    if not isinstance(table, Mapping):
+        msg = f"{where} must be a table"
+        raise OptionError(msg)
+    if missing := sorted(needed - set(table)):
+        msg = f"{where}: {', '.join(missing)} missing"
+        raise OptionError(msg)
+    if unknown := sorted(set(table) - known):
+        msg = f"{where}: {', '.join(unknown)} not known; known are {', '.join(sorted(known))}"
+        raise OptionError(msg)
+
+
+def _endpoint(name: str, table: Any) -> Endpoint:
+    _check_names(f"endpoint {name!r}", table, known=_ENDPOINT, needed=frozenset({"url"}))
+    return Endpoint(name=name, **table)
+
+
+def _model(table: Any, shared: Mapping[str, Any]) -> Model:
+    name = table.get("name", table.get("model")) if isinstance(table, Mapping) else "?"
+    where = f"model {name!r}"
+    _check_names(where, table, known=_MODEL, needed=frozenset({"model", "endpoint"}))
+    prices = table.get("prices")
+    if prices is not None:
+        _check_names(f"{where}, prices", prices, known=_PRICES)
+        prices = Prices(**prices)
+    parameters = {**shared, **table.get("parameters", {})}
+    return Model(**{**table, "name": name, "prices": prices, "parameters": parameters})

@@ -1,0 +1,88 @@
+"""What a plan would ask and cost, without asking."""
+
+from dataclasses import dataclass
+
+from psychollm._base.result import Result
+from psychollm.collect.costs import likely_tokens, limit_of, most_cost
+from psychollm.collect.plan import Plan
+from psychollm.collect.request import Request
+from psychollm.collect.store import Job, job_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Preview(Result):
+    """What a plan would ask: counts, tokens and cost by model.
+
+    Replies that prompts continue are not known: they count with the most that they can have.
+    """
+
+    models: tuple[str, ...]
+    requests: tuple[int, ...]
+    tokens: tuple[int, ...]  # roughly
+    most_cost: tuple[float, ...]  # a bound; 0 without prices
+    prompts: tuple[str, ...]  # the first few, as they will be sent
+    budget: float | None
+
+    def summary(self) -> str:
+        """Return what would be asked, in words."""
+        lines = [*self.prompts, ""]
+        for name, n, tokens, cost in zip(
+            self.models, self.requests, self.tokens, self.most_cost, strict=True
+        ):
+            price = f", at most {cost:.4g}" if cost else ""
+            lines.append(f"{name}: {n} requests, about {tokens} tokens{price}")
+        total = f"In all: {sum(self.requests)} requests, about {sum(self.tokens)} tokens"
+        if any(self.most_cost):
+            total += f", at most {sum(self.most_cost):.4g}"
+        if self.budget is not None:
+            total += f" (budget {self.budget:.4g})"
+        return "\n".join([*lines, f"{total}. Nothing was asked."])
+
+
+def preview(plan: Plan, *, show: int = 3) -> Preview:
+    """Return what a plan would ask and cost.
+
+    Parameters
+    ----------
+    plan : Plan
+        What is asked, of whom.
+    show : int
+        How many prompts of the first model are shown whole.
+    """
+    models = {model.name: model for model in plan.models}
+    counts = dict.fromkeys(models, 0)
+    tokens = dict.fromkeys(models, 0)
+    costs = dict.fromkeys(models, 0.0)
+    shown: list[str] = []
+    before: dict[str, Job] = {}  # jobs of the model at hand, for conversations that go on
+    for request in plan.requests():
+        job = _whole(request, before)
+        counts[request.model] += 1
+        tokens[request.model] += likely_tokens(job)
+        costs[request.model] += most_cost(job, models[request.model])
+        if len(shown) < show:
+            shown.append(_shown(request, job))
+    return Preview(
+        models=tuple(models),
+        requests=tuple(counts.values()),
+        tokens=tuple(tokens.values()),
+        most_cost=tuple(costs.values()),
+        prompts=tuple(shown),
+        budget=plan.budget,
+    )
+
+
+def _whole(request: Request, before: dict[str, Job]) -> Job:
+    """Return a request with the conversation before it, replies at their greatest length."""
+    job = job_of(0, request.key, request.canonical)
+    if request.follows is not None:
+        first = before[request.follows]
+        said = {"role": "assistant", "content": "[reply]" + " " * 4 * (limit_of(first) or 256)}
+        job = job_of(0, request.key, request.canonical, [*first.messages, said])
+    before[request.key] = job
+    return job
+
+
+def _shown(request: Request, job: Job) -> str:
+    turns = [f"  {turn['role']}: {turn['content'].strip()}" for turn in job.messages]
+    return "\n".join([f"{request.model}, prompt {request.prompt.key}:", *turns])

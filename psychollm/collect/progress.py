@@ -1,0 +1,61 @@
+"""How far a run is, model by model."""
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+from psychollm.collect.faults import Kind
+
+
+@dataclass(slots=True)
+class ModelProgress:
+    """How far one model is; counts of this run beside what was there before.
+
+    Examples
+    --------
+    >>> one = ModelProgress(name="m", total=10, before=4, answered=3, began=0.0)
+    >>> one.left, one.line(now=6.0)
+    (3, 'm: 7/10 answered, 0.5/s, 6 s left')
+    """
+
+    name: str
+    total: int
+    before: int = 0  # answered when the run began
+    answered: int = 0
+    failed: int = 0
+    cost: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    kinds: Counter[Kind] = field(default_factory=Counter)  # exchanges of this run
+    halted: str | None = None  # why it is not asked any more
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def left(self) -> int:
+        """Requests that are neither answered nor failed."""
+        return max(self.total - self.before - self.answered - self.failed, 0)
+
+    def rate(self, now: float) -> float:
+        """Return answers per second since the run began."""
+        return self.answered / max(now - self.began, 1e-9)
+
+    def line(self, now: float) -> str:
+        """Return one line of text."""
+        parts = [f"{self.name}: {self.before + self.answered}/{self.total} answered"]
+        if self.failed:
+            parts.append(f"{self.failed} failed")
+        rate = self.rate(now)
+        if self.left and self.halted is None and rate > 0:
+            parts += [f"{rate:.3g}/s", f"{_duration(self.left / rate)} left"]
+        if self.cost:
+            parts.append(f"cost {self.cost:.4g}")
+        if self.halted is not None:
+            parts.append(f"stopped: {self.halted}")
+        return ", ".join(parts)
+
+
+def _duration(seconds: float) -> str:
+    """Return a duration for people: ``42 s``, ``3 min``, ``2.5 h``."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
