@@ -1,5 +1,6 @@
-"""Warnings as one-line notes on standard error."""
+"""Warnings as one-line notes on standard error, and who is there to see progress."""
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,3 +29,11 @@ def as_notes(*, quiet: bool) -> Iterator[None]:
             yield
         except InterruptedWarning as stopped:
             raise KeyboardInterrupt from stopped
+
+
+def watched(*, quiet: bool) -> bool:
+    """Whether to show bars: to a person at a terminal who has tqdm, and to nobody else."""
+    from importlib.util import find_spec
+
+    at_terminal = sys.stderr is not None and sys.stderr.isatty()
+    return at_terminal and not quiet and find_spec("tqdm") is not None

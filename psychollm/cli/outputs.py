@@ -37,16 +37,7 @@ class Outputs:
         MissingPackageError
             If the report needs a package that is not installed.
         """
-        folder = settings.out
-        if folder is not None:
-            if settings.report:
-                for module in ("matplotlib", "jinja2"):
-                    require(module, extra="plot", purpose="the report (or pass --no-report)")
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                msg = f"--out {folder}: the folder cannot be made ({error.strerror})"
-                raise InputError(msg) from error
+        folder = prepared(settings.out, report=settings.report)
         return cls(folder=folder, settings=settings)
 
     def write(self, study: "SharedConfidence", tables: Tables) -> None:
@@ -81,6 +72,29 @@ class Outputs:
         if self.folder is not None:
             print(f"\nReport: {self.folder / 'report.html'}" if self.settings.report else "")
             print(f"Tables: {self.folder}")
+
+
+def prepared(folder: Path | None, *, report: bool) -> Path | None:
+    """Make the folder, and see that what the report needs is installed.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be made.
+    MissingPackageError
+        If the report needs a package that is not installed.
+    """
+    if folder is None:
+        return None
+    if report:
+        for module in ("matplotlib", "jinja2"):
+            require(module, extra="plot", purpose="the report (or pass --no-report)")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        msg = f"--out {folder}: the folder cannot be made ({error.strerror})"
+        raise InputError(msg) from error
+    return folder
 
 
 def frames(study: "SharedConfidence") -> "dict[str, pd.DataFrame]":
@@ -130,9 +144,9 @@ def results(study: "SharedConfidence", tables: Tables) -> dict[str, Any]:
         "private_signal": _fields(
             study.private_signal, ("mean", "mean_interval", "mean_p", "n_models", "adjustment")
         ),
-        "individuation_average": _records(study.individuation.average.to_frame()),
-        "between_models": _records(study.between.to_frame()),
-        "f_beta_leaders": _records(study.f_beta.leaders_frame()),
+        "individuation_average": records(study.individuation.average.to_frame()),
+        "between_models": records(study.between.to_frame()),
+        "f_beta_leaders": records(study.f_beta.leaders_frame()),
         "pairwise_calibration": _fields(
             study.pairwise,
             (
@@ -154,8 +168,8 @@ def results(study: "SharedConfidence", tables: Tables) -> dict[str, Any]:
                 "mean_gain_at_equal_rate_interval",
             ),
         ),
-        "models": _records(study.to_frame()),
-        "screen": _records(study.screen.to_frame()),
+        "models": records(study.to_frame()),
+        "screen": records(study.screen.to_frame()),
         "dropped": dict(study.dropped),
         "uncorrelated": dict(study.uncorrelated),
         "source": list(tables.source),
@@ -181,7 +195,8 @@ def _fields(result: Any, names: tuple[str, ...]) -> dict[str, Any]:
     return {name: getattr(result, name) for name in names}
 
 
-def _records(frame: "pd.DataFrame") -> list[Mapping[Any, Any]]:
+def records(frame: "pd.DataFrame") -> list[Mapping[Any, Any]]:
+    """Return a table as one mapping per row."""
     return frame.to_dict(orient="records")  # type: ignore[return-value]
 
 

@@ -52,30 +52,39 @@ def settings_of(options: argparse.Namespace) -> Settings:
         If options clash, or a value cannot be read.
     """
     known = {name: getattr(options, name) for name in Settings.__slots__}
-    known["codes"] = _codes(options.codes)
+    known["codes"] = codes_of(options.codes)
     known["threshold"] = _threshold(options.threshold)
     known["question_column"] = tuple(options.question_column or ()) or None
     known["leave_out"] = tuple(options.leave_out)
     if options.out is None and not options.json:
         known["out"] = Path(DEFAULT_FOLDER)
-    _check_tables(options)
+    if not options.example:
+        check_tables(options, "study", otherwise=", or --example")
+    elif options.confidence is not None:
+        msg = "--example brings its own tables: leave out CONFIDENCE and CORRECTNESS"
+        raise OptionError(msg)
     return Settings(**known)
 
 
-def _check_tables(options: argparse.Namespace) -> None:
-    if options.example:
-        if options.confidence is not None:
-            msg = "--example brings its own tables: leave out CONFIDENCE and CORRECTNESS"
-            raise OptionError(msg)
-        return
+def check_tables(options: argparse.Namespace, command: str, *, otherwise: str = "") -> None:
+    """See that two tables are named, or one long file and two of its columns.
+
+    Raises
+    ------
+    OptionError
+        If something is lacking.
+    """
     if options.confidence is None:
-        msg = "study needs CONFIDENCE and CORRECTNESS, or --example (see 'psychollm study --help')"
+        msg = (
+            f"{command} needs CONFIDENCE and CORRECTNESS{otherwise} "
+            f"(see 'psychollm {command} --help')"
+        )
         raise OptionError(msg)
     both = options.confidence_column is not None and options.correctness_column is not None
     if options.correctness is None and not both:
         msg = (
-            "study needs CORRECTNESS; if one long file holds both, name --confidence-column and "
-            "--correctness-column"
+            f"{command} needs CORRECTNESS; if one long file holds both, name "
+            "--confidence-column and --correctness-column"
         )
         raise OptionError(msg)
 
@@ -88,8 +97,19 @@ def _threshold(text: str | None) -> str | float | None:
         return text
 
 
-def _codes(text: str | None) -> dict[str, int] | None:
-    """Read ``yes=1,no=0``."""
+def codes_of(text: str | None) -> dict[str, int] | None:
+    """Read ``yes=1,no=0``.
+
+    Raises
+    ------
+    OptionError
+        If the text is no such list.
+
+    Examples
+    --------
+    >>> codes_of("yes=1, no=0")
+    {'yes': 1, 'no': 0}
+    """
     if text is None:
         return None
     codes = {}

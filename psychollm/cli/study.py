@@ -1,7 +1,6 @@
 """``psychollm study``: two tables in, a verdict and a report out."""
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -163,6 +162,7 @@ def run(settings: Settings) -> int:
 
 
 def _compute(settings: Settings, tables: "Tables") -> "SharedConfidence":
+    from psychollm.cli.notes import watched
     from psychollm.studies.shared_confidence import shared_confidence
 
     return shared_confidence(
@@ -176,13 +176,5 @@ def _compute(settings: Settings, tables: "Tables") -> "SharedConfidence":
         level=settings.level,
         rng=settings.seed,
         n_jobs=settings.jobs,
-        progress=_show_progress(settings),
+        progress=watched(quiet=settings.quiet),
     )
-
-
-def _show_progress(settings: Settings) -> bool:
-    """Show bars to a person at a terminal who has tqdm, and to nobody else."""
-    from importlib.util import find_spec
-
-    watched = sys.stderr is not None and sys.stderr.isatty()
-    return watched and not settings.quiet and find_spec("tqdm") is not None

@@ -10,6 +10,8 @@ _OPTIONS = (
         "split a stated confidence with --threshold",
     ),
     ("threshold=", "--threshold "),
+    ("divide by ", "pass --scale "),
+    ("scale=", "--scale "),
     ("responses.select(models=validity_screen(responses).usable)", "--drop-unusable"),
     ("responses.select(models=...)", "--leave-out MODEL"),
     ("psychollm.data.common(first, second)", "--common"),
