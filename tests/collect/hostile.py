@@ -5,6 +5,7 @@ As a program it answers at once, for ever, and prints its port: ``python hostile
 
 import asyncio
 import json
+import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -31,9 +32,7 @@ def said(text: str = "Yes", *, usage: tuple[int, int] = (5, 1), **choice: Any) -
         "model": "served",
         "provider": "here",
         "system_fingerprint": "fp",
-        "choices": [
-            {"index": 0, "finish_reason": "stop", "message": {"content": text}} | choice
-        ],
+        "choices": [{"index": 0, "finish_reason": "stop", "message": {"content": text}} | choice],
         "usage": {"prompt_tokens": usage[0], "completion_tokens": usage[1]},
     }
     return Act(body=json.dumps(reply).encode())
@@ -137,5 +136,6 @@ if __name__ == "__main__":
     with Hostile() as server:
         server.seen = type("Nothing", (list,), {"append": lambda self, item: None})()  # type: ignore[assignment]
         server.heads = server.seen  # type: ignore[assignment]
-        print(server.port, flush=True)
+        sys.stdout.write(f"{server.port}\n")
+        sys.stdout.flush()
         threading.Event().wait()
