@@ -5,6 +5,9 @@ References
 Wilson, E. B. (1927). Probable inference, the law of succession, and statistical inference.
 Journal of the American Statistical Association, 22, 209-212.
 
+Clopper, C. J., & Pearson, E. S. (1934). The use of confidence or fiducial limits illustrated in
+the case of the binomial. Biometrika, 26, 404-413. https://doi.org/10.1093/biomet/26.4.404
+
 Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of
 binomial proportions based on paired data. Journal of Educational and Behavioral Statistics,
 37(4), 479-488. https://doi.org/10.3102/1076998611411915
@@ -13,7 +16,7 @@ binomial proportions based on paired data. Journal of Educational and Behavioral
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import betaincinv, ndtri
 
 from psychollm._base.checks import check_fraction
 from psychollm._base.types import BoolArray, FloatArray
@@ -63,6 +66,36 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArray:
     lower = np.where(hits == 0, np.where(size > 0, 0.0, np.nan), centre - spread)
     upper = np.where((hits == size) & (size > 0), 1.0, centre + spread)
     return np.stack([lower, upper], axis=-1)
+
+
+def clopper_pearson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArray:
+    """Return the exact interval of a proportion, which covers too often rather than too seldom.
+
+    Parameters
+    ----------
+    successes, n : array_like (...)
+        Counts; `n` may be zero.
+    level : float
+        Least coverage.
+
+    Returns
+    -------
+    ndarray (..., 2)
+        Bounds inside [0, 1]; NaN where `n` is zero.
+
+    Examples
+    --------
+    >>> clopper_pearson([0, 11], [20, 11]).round(4)
+    array([[0.    , 0.1684],
+           [0.7151, 1.    ]])
+    """
+    hits, size = np.broadcast_arrays(np.asarray(successes, float), np.asarray(n, float))
+    tail = 0.5 - 0.5 * check_fraction("level", level)
+    # At 0 and n one bound is 0 or 1 by definition: the beta quantile does not exist there.
+    lower = np.where(hits > 0, betaincinv(np.maximum(hits, 1.0), size - hits + 1.0, tail), 0.0)
+    room = np.maximum(size - hits, 1.0)
+    upper = np.where(hits < size, betaincinv(hits + 1.0, room, 1.0 - tail), 1.0)
+    return np.where((size > 0)[..., None], np.stack([lower, upper], axis=-1), np.nan)
 
 
 def proportion_se(successes: Any, n: Any) -> FloatArray:
