@@ -235,7 +235,12 @@ class Drawn:
 
     @property
     def _one_cluster(self) -> bool:
-        return self.answers.clusters is not None and bool(self.answers.clusters.max() == 0)
+        return self._n_clusters == 1
+
+    @property
+    def _n_clusters(self) -> int | None:
+        clusters = self.answers.clusters
+        return None if clusters is None else int(clusters.max()) + 1
 
     def _one(
         self, metric: Metric, column: int, output: int, flags: tuple[Reason, ...]
@@ -252,6 +257,7 @@ class Drawn:
             jackknife=self.jackknife[:, :, column],
             interval=kind,
             clustered=self._clustered,
+            n_clusters=self._n_clusters,
         )
 
     @property

@@ -100,8 +100,9 @@ def compare_all(
         The latter is never below 2 / (n + 1): with 2,000 resamples and the 190 pairs of 20 models
         "holm" could reject nothing.
     df : float, optional
-        Degrees of freedom of the standard errors: the pair's smaller `n` minus one by default.
-        Pass the number of clusters minus one where questions come in clusters.
+        Degrees of freedom of the standard errors: by default the pair's smaller `n`, or the
+        number of clusters where the estimate holds it, minus one. They matter: with ten clusters
+        and normal tails one family of ten models in three gives a false alarm at 5 %.
     level : float, optional
         Coverage; that of the estimate by default.
 
@@ -132,8 +133,7 @@ def compare_all(
     value = np.asarray(estimate.value[i] - estimate.value[j], dtype=np.float64)
     gaps = estimate.draws[:, i] - estimate.draws[:, j]
     gaps[~np.isfinite(gaps)] = np.nan
-    smaller = np.nan_to_num(np.minimum(estimate.n[i], estimate.n[j]))
-    freedom = np.maximum(smaller - 1.0, 1.0) if df is None else np.full(value.size, float(df))
+    freedom = _freedom(estimate, i, j) if df is None else np.full(value.size, float(df))
     family = max_t(value, gaps, df=freedom, level=coverage)
     p_value = _p_values(value, family.se, gaps, freedom, tail)
     if adjust == "max_t":
@@ -164,6 +164,13 @@ def _pairs(estimate: Estimate) -> tuple[IntArray, IntArray]:
         raise ShapeError(msg)
     i, j = np.triu_indices(len(estimate.labels), 1)
     return i.astype(np.int64), j.astype(np.int64)
+
+
+def _freedom(estimate: Estimate, i: IntArray, j: IntArray) -> FloatArray:
+    units = np.nan_to_num(np.minimum(estimate.n[i], estimate.n[j]))
+    if estimate.n_clusters is not None:
+        units = np.minimum(units, float(estimate.n_clusters))
+    return np.asarray(np.maximum(units - 1.0, 1.0), dtype=np.float64)
 
 
 def _p_values(

@@ -41,6 +41,7 @@ class Estimate(Result):
     level: float
     labels: tuple[Any, ...]  # (models,)
     axis: str = "model"  # what the labels name
+    n_clusters: int | None = None  # of questions, drawn whole; None where questions were drawn
     _draws: FloatArray | None = None  # (resamples, models)
 
     @property

@@ -34,6 +34,7 @@ METHODS: dict[str, str] = {
 }
 
 _BLOCK_BYTES = 4_000_000
+_AT_ONCE = 250
 _MAX_GROUPS = 200
 
 
@@ -165,7 +166,15 @@ def bootstrap_questions(
         ]
         return np.concatenate(blocks)
 
-    draws: FloatArray = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label=label)
+    draws: FloatArray = replicate(
+        task,
+        n,
+        rng=rng,
+        n_jobs=n_jobs,
+        progress=progress,
+        label=label,
+        at_once=min(rows, _AT_ONCE),
+    )
     return draws
 
 
@@ -208,6 +217,7 @@ def bootstrap_estimate(
     jackknife: FloatArray | None = None,
     interval: Interval = "percentile",
     clustered: bool = False,
+    n_clusters: int | None = None,
     axis: str = "model",
 ) -> Estimate:
     """Return one number per model with the interval and standard error of its draws.
@@ -228,6 +238,8 @@ def bootstrap_estimate(
         How bounds are read from the draws.
     clustered : bool
         Whole clusters were drawn: said in `method`.
+    n_clusters : int, optional
+        How many clusters there are: the degrees of freedom of tests follow.
 
     Examples
     --------
@@ -258,5 +270,6 @@ def bootstrap_estimate(
         level=level,
         labels=labels,
         axis=axis,
+        n_clusters=n_clusters,
         _draws=draws,
     )

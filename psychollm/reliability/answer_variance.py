@@ -162,6 +162,7 @@ def answer_variance(
             jackknife=jackknife[:, output],
             interval="bca",
             clustered=codes is not None,
+            n_clusters=None if codes is None else int(codes.max()) + 1,
         )
         for output, name in enumerate(("between questions", "within questions"))
     ]
