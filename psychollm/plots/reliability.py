@@ -8,6 +8,7 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.types import FloatArray
 from psychollm.calibration.binned import BinnedCalibrationError
+from psychollm.calibration.calibration_error import CalibrationError
 from psychollm.calibration.corp import Corp
 from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, name_axes, open_axes
 from psychollm.plots.palette import BLUE, GREY, INK, MUTED, RULE
@@ -17,8 +18,6 @@ from psychollm.plots.small_multiples import draw_panels, panel_title
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from psychollm.calibration.calibration_error import CalibrationError
 
 # The histogram stands in a strip below the diagram, on the same scale of confidence.
 _STRIP = (-0.24, -0.05)
@@ -30,7 +29,7 @@ def plot_reliability(
     result: Reliability,
     *,
     model: Any = None,
-    error: "CalibrationError | None" = None,
+    error: CalibrationError | None = None,
     band: Band = "consistency",
     ax: "Axes | None" = None,
 ) -> "Axes":
@@ -94,7 +93,7 @@ def plot_reliability_grid(
     result: Reliability,
     *,
     models: Sequence[Any] | None = None,
-    error: "CalibrationError | None" = None,
+    error: CalibrationError | None = None,
     band: Band = "consistency",
     columns: int = 4,
     figure: "Figure | None" = None,
@@ -165,7 +164,7 @@ def _labels(result: Reliability) -> tuple[Any, ...]:
     """Return the models of a result; what holds none is refused by `diagram_of`."""
     if isinstance(result, Corp):
         return result.labels
-    return result.value.labels if hasattr(result, "value") else ("",)
+    return result.value.labels if isinstance(result, CalibrationError) else ("",)
 
 
 def _key(result: Reliability, band: Band) -> list[Any]:

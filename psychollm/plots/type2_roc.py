@@ -92,7 +92,7 @@ def _curve(result: "Type2ROC", place: int) -> tuple[FloatArray, FloatArray]:
     """Return the corners of a curve, from the criterion that nothing reaches."""
     alarms = np.concatenate([[0.0], result.criterion_false_alarms[place]])
     hits = np.concatenate([[0.0], result.criterion_hits[place]])
-    known = np.isfinite(alarms + hits).all()
+    known = alarms.size > 1 and np.isfinite(alarms + hits).all()
     return (alarms, hits) if known else (alarms[:0], hits[:0])
 
 

@@ -1,7 +1,6 @@
 """The page is one file, well formed, and says what the study says."""
 
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -11,45 +10,9 @@ from psychollm.reports import report_text, write_report
 from psychollm.reports.methods import REFERENCES
 from psychollm.reports.numbers import estimate, number, p_value
 from psychollm.studies.shared_confidence import SharedConfidence
+from tests.reports.reader import assert_names_unique_and_found, assert_self_contained, read
 
-VOID = {"meta", "link", "br", "img", "hr", "input"}
 MOST_BYTES = 2_000_000
-
-
-class Reader(HTMLParser):
-    """Collects tags, attributes and words, and checks that what opens is closed."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.open: list[str] = []
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.words.append(data)
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self.words).split())
-
-
-def read(text: str) -> Reader:
-    reader = Reader()
-    reader.feed(text)
-    assert reader.open == []
-    return reader
 
 
 @pytest.fixture(scope="module")
@@ -64,28 +27,14 @@ def awkward_page(awkward: SharedConfidence) -> str:
 
 @pytest.mark.parametrize("which", ["page", "awkward_page"])
 def test_the_page_needs_nothing_from_elsewhere(which: str, request: pytest.FixtureRequest) -> None:
-    reader = read(request.getfixturevalue(which))
-    for tag, attributes in reader.tags:
-        assert tag not in {"script", "iframe", "link", "object", "embed", "base"}
-        assert not any(name.startswith("on") for name in attributes)
-        for name in ("src", "srcset", "href", "data", "action", "poster"):
-            target = attributes.get(name)
-            inside = ("#", "https://doi.org/") if tag == "a" else ("#", "data:image/png;base64,")
-            assert target is None or target.startswith(inside)
-    style = re.findall(r"<style>(.*?)</style>", request.getfixturevalue(which), re.DOTALL)
-    assert all("@import" not in text and "url(" not in text for text in style)
+    assert_self_contained(request.getfixturevalue(which))
 
 
 @pytest.mark.parametrize("which", ["page", "awkward_page"])
 def test_names_inside_the_page_are_unique_and_found(
     which: str, request: pytest.FixtureRequest
 ) -> None:
-    text = request.getfixturevalue(which)
-    reader = read(text)
-    names = [attributes["id"] for _, attributes in reader.tags if "id" in attributes]
-    assert len(names) == len(set(names))
-    targets = set(re.findall(r'href="#([^"]+)"', text)) | set(re.findall(r"url\(#([^)]+)\)", text))
-    assert targets <= set(names)
+    assert_names_unique_and_found(request.getfixturevalue(which))
 
 
 def test_the_page_is_small(page: str) -> None:

@@ -1,0 +1,63 @@
+"""A page taken apart: tags, attributes and words, and what every page must keep to."""
+
+import re
+from html.parser import HTMLParser
+
+VOID = {"meta", "link", "br", "img", "hr", "input"}
+
+
+class Reader(HTMLParser):
+    """Collects tags, attributes and words, and checks that what opens is closed."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.words: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def read(text: str) -> Reader:
+    reader = Reader()
+    reader.feed(text)
+    assert reader.open == []
+    return reader
+
+
+def assert_self_contained(text: str) -> None:
+    """Nothing is loaded from elsewhere, nothing runs."""
+    for tag, attributes in read(text).tags:
+        assert tag not in {"script", "iframe", "link", "object", "embed", "base"}
+        assert not any(name.startswith("on") for name in attributes)
+        for name in ("src", "srcset", "href", "data", "action", "poster"):
+            target = attributes.get(name)
+            inside = ("#", "https://doi.org/") if tag == "a" else ("#", "data:image/png;base64,")
+            assert target is None or target.startswith(inside)
+    style = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
+    assert all("@import" not in rules and "url(" not in rules for rules in style)
+
+
+def assert_names_unique_and_found(text: str) -> None:
+    """Every name stands once, and every link inside the page leads to one."""
+    names = [attributes["id"] for _, attributes in read(text).tags if "id" in attributes]
+    assert len(names) == len(set(names))
+    targets = set(re.findall(r'href="#([^"]+)"', text)) | set(re.findall(r"url\(#([^)]+)\)", text))
+    assert targets <= set(names)
