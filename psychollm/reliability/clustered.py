@@ -16,7 +16,7 @@ and the variance of the mean over G clusters is
 them. :math:`V_1` ("cr1") mends that on average, :math:`V_2` ("cr2", Bell and McCaffrey) also where
 clusters differ in size: of 95 % intervals with ten clusters of very unequal size and an intraclass
 correlation of 0.3 between 85 and 91 % covered with "cr1", 92 to 93 % with "cr2"; with equal sizes
-both cover 93 to 95 %, and without clusters 24 to 86 %. Intervals take Student's t with
+both cover 93 to 94 %, and without clusters 24 to 86 %. Intervals take Student's t with
 :math:`G - 1` degrees of freedom; for "cr2", whose variance a few large clusters may dominate, with
 
 .. math:: \nu = \Big[ \sum_g h_g^2 + \sum_{g \neq k} \frac{h_g^2}{1 - h_g}

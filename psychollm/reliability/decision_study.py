@@ -69,6 +69,23 @@ class DecisionStudy(Result):
     n_runs: tuple[int, ...]  # (designs,) 1 without runs
     fixed: str
 
+    def summary(self) -> str:
+        """Return a sentence per design."""
+        return "\n".join(self._sentence(place) for place in range(len(self.n_items)))
+
+    def _sentence(self, place: int) -> str:
+        items, runs = self.n_items[place], self.n_runs[place]
+        parts = [
+            f"{symbol} {estimate.value[place]:.2f} "
+            f"[{estimate.interval[place, 0]:.2f}, {estimate.interval[place, 1]:.2f}]"
+            for symbol, estimate in (
+                ("E rho2", self.generalizability),
+                ("Phi", self.dependability),
+            )
+        ]
+        design = f"{items} items" + (f" in {runs} runs" if runs > 1 else "")
+        return f"{design}: differences between models {parts[0]}, scores {parts[1]}."
+
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per design."""
         import pandas as pd

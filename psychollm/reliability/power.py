@@ -67,7 +67,8 @@ class ComparisonPower(Result):
         answers = f" with {self.n_answers} answers to each" if self.n_answers > 1 else ""
         return (
             f"{questions}{answers} detect a difference of {self.difference:.3g} with probability "
-            f"{self.power:.2f} (two-sided test at {self.alpha:g};\nstandard error {self.se:.3g})."
+            f"{self.power:.2f} (two-sided test at {self.alpha:g}; standard "
+            f"error {self.se:.3g})."
         )
 
 

@@ -253,6 +253,7 @@ def test_fixed_items_belong_to_what_is_measured():
     more = decision_study(study, n_items=[6, 12, 24])
     assert (np.diff(more.generalizability.value) > 0).all()
     assert more.to_frame().shape == (3, 11)
+    assert more.summary().splitlines()[2].startswith("24 items in 3 runs: differences between")
 
 
 @given(st.integers(0, 10_000))
