@@ -56,6 +56,7 @@ def replicate(
     n_jobs: int | None = None,
     progress: bool = False,
     label: str = "replicates",
+    at_once: int = 1,
 ) -> AnyArray:
     """Run `task` over `n` replicates and stack what it returns.
 
@@ -74,6 +75,9 @@ def replicate(
         Show a progress bar (needs tqdm).
     label : str
         Text in front of the bar.
+    at_once : int
+        Fewest replicates handed to `task` together. A vectorised task has a cost per call that
+        hardly grows with the number of replicates: timing one says nothing about a block.
 
     Returns
     -------
@@ -86,7 +90,7 @@ def replicate(
     bar = progress_bar(show=progress, total=n, label=label)
     done: list[AnyArray] = []
     try:
-        for block in _results(task, seeds, n_jobs, workers):
+        for block in _results(task, seeds, n_jobs, workers, at_once):
             done.append(block)
             bar.update(len(block))
     except KeyboardInterrupt:
@@ -100,7 +104,9 @@ def replicate(
     return np.concatenate(done)
 
 
-def _results(task: Task, seeds: WordArray, n_jobs: int | None, workers: int) -> Iterator[AnyArray]:
+def _results(
+    task: Task, seeds: WordArray, n_jobs: int | None, workers: int, at_once: int
+) -> Iterator[AnyArray]:
     """Yield the blocks' results in order; the first replicate is timed to size the blocks."""
     start = time.perf_counter()
     yield task(seeds[:1])
@@ -113,7 +119,8 @@ def _results(task: Task, seeds: WordArray, n_jobs: int | None, workers: int) -> 
         yield task(rest[:1])
         first = max(time.perf_counter() - start, 1e-7)
         rest = rest[1:]
-    size = max(1, min(int(BLOCK_SECONDS / first), -(-len(rest) // max(workers, 1))))
+    size = max(int(BLOCK_SECONDS / first), at_once)
+    size = max(1, min(size, -(-len(rest) // max(workers, 1))))
     blocks = [rest[lo : lo + size] for lo in range(0, len(rest), size)]
     if workers == 1 and n_jobs is not None:
         yield from map(task, blocks)

@@ -33,7 +33,9 @@ Bounds = Callable[[FloatArray, FloatArray, float], FloatArray]
 # tally, values (outputs,), level -> standard errors (outputs,), bounds (outputs, 2)
 Analytic = Callable[[Tally, FloatArray, float], tuple[FloatArray, FloatArray]]
 
-_ROWS = 16  # resamples in a block: its tallies stay in the cache
+# Resamples times distinct confidences in a block: few enough that its tallies stay in the cache,
+# and enough that the calls cost little beside the work.
+_CELLS = 80_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,8 +175,9 @@ def _computed(
     """Return all columns of all metrics (resamples, models, columns), in small blocks."""
     width = sum(metric.width for metric in metrics)
     found = np.empty((counts.shape[0], len(tables), width))
-    for start in range(0, counts.shape[0], _ROWS):
-        block = slice(start, start + _ROWS)
+    rows = max(16, _CELLS // max(1, *(tally.values.size for tally in tables)))
+    for start in range(0, counts.shape[0], rows):
+        block = slice(start, start + rows)
         for row, tally in enumerate(tables):
             correct, wrong = tally.resampled(counts[block])
             columns = [
