@@ -14,8 +14,9 @@ from psychollm.collect.faults import (
     refused_parameter,
     retry_after,
 )
+from psychollm.collect.records import Attempt, Job
 from psychollm.collect.roster import Endpoint, Model
-from psychollm.collect.store import Attempt, Job, Store
+from psychollm.collect.store import Store
 from psychollm.collect.wire.protocol import Reply, UnreadableReplyError
 
 

@@ -1,7 +1,7 @@
 """Tokens and money: what a request may use at most, and what an exchange did use."""
 
+from psychollm.collect.records import Job
 from psychollm.collect.roster import Model
-from psychollm.collect.store import Job
 from psychollm.collect.wire.protocol import Usage
 
 TOKENS_PER_TURN = 16  # what chat templates put around a turn, at most

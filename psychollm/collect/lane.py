@@ -15,9 +15,9 @@ from psychollm.collect.asking import Asked, Asker
 from psychollm.collect.costs import likely_tokens, most_cost
 from psychollm.collect.faults import BUSY, COUNTED, CROWDED, FINAL, Kind
 from psychollm.collect.pace import Allowance, Window, backoff
+from psychollm.collect.records import Attempt, Job
 from psychollm.collect.roster import Endpoint, Model
 from psychollm.collect.run_state import RunState
-from psychollm.collect.store import Attempt, Job
 
 
 @dataclass(slots=True)

@@ -61,6 +61,13 @@ class Plan:
 
     def __post_init__(self) -> None:
         check_count("repeats", self.repeats)
+        for what, budget in [
+            ("", self.budget),
+            *((f"model {m.name!r}: ", m.budget) for m in self.models),
+        ]:
+            if budget is not None and not (isinstance(budget, int | float) and budget > 0):
+                msg = f"{what}budget={budget!r} must be a number above zero"
+                raise OptionError(msg)
         check_unique("model", [model.name for model in self.models])
         check_unique("prompt", [(prompt.key, prompt.repeat) for prompt in self.prompts])
         for model in self.models:

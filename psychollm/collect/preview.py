@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from psychollm._base.result import Result
 from psychollm.collect.costs import likely_tokens, limit_of, most_cost
 from psychollm.collect.plan import Plan
+from psychollm.collect.records import Job, job_of
 from psychollm.collect.request import Request
-from psychollm.collect.store import Job, job_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

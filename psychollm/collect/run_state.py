@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 
 from psychollm.collect.faults import Kind
 from psychollm.collect.progress import ModelProgress
-from psychollm.collect.store import Attempt, Job, Store
+from psychollm.collect.records import Attempt, Job
+from psychollm.collect.store import Store
 
 
 class RunState:

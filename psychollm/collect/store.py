@@ -16,9 +16,8 @@ import os
 import socket
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self
@@ -26,49 +25,11 @@ from uuid import uuid4
 
 from psychollm.collect.errors import StoreError, clear_errors
 from psychollm.collect.migrations import check_ours, migrate
+from psychollm.collect.records import Attempt, Job, job_of
 from psychollm.collect.request import Request
 
 LEASE_SECONDS = 60.0
 BLOCK = 1000  # requests entered per transaction
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
-    """A request that this process has leased, with its whole conversation."""
-
-    id: int
-    key: str
-    model: str
-    model_id: str
-    messages: tuple[Mapping[str, str], ...]
-    parameters: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
-    """One exchange with a server, as it was."""
-
-    wire: str
-    started: float  # seconds since 1970
-    seconds: float
-    sent: str
-    kind: str  # "ok" or what went wrong
-    status: int | None = None
-    raw: bytes | None = None
-    detail: str | None = None
-    retry_after: float | None = None
-    text: str | None = None
-    reasoning: str | None = None
-    finish_reason: str | None = None
-    served_model: str | None = None
-    provider: str | None = None
-    fingerprint: str | None = None
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    reasoning_tokens: int | None = None
-    cost: float = 0.0
-    yes_mass: float | None = None
-    no_mass: float | None = None
 
 
 _FIELDS = tuple(Attempt.__dataclass_fields__)
@@ -345,19 +306,6 @@ class Store:
         """Return what was spent, by one model or all."""
         with clear_errors(self.path):
             return _spent(self._db, model, reserved=False)
-
-
-def job_of(place: int, key: str, canonical: str, before: Sequence[Mapping[str, str]] = ()) -> Job:
-    """Return the job of a request from its canonical form and the conversation before it."""
-    form = json.loads(canonical)
-    return Job(
-        id=place,
-        key=key,
-        model=form["model"],
-        model_id=form["model_id"],
-        messages=(*before, *form["messages"]),
-        parameters=form["parameters"],
-    )
 
 
 def _enter(db: sqlite3.Connection, request: Request) -> bool:

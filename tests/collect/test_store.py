@@ -7,8 +7,9 @@ import pytest
 
 from psychollm.collect.errors import StoreError
 from psychollm.collect.migrations import MIGRATIONS
+from psychollm.collect.records import Attempt
 from psychollm.collect.request import Request
-from psychollm.collect.store import LEASE_SECONDS, Attempt, Store
+from psychollm.collect.store import LEASE_SECONDS, Store
 from psychollm.instruments.prompt import Message, Prompt
 from tests.collect.conftest import prompts
 
