@@ -197,7 +197,12 @@ def _clusters(
             "model": settings.model_column,
             "question": settings.question_column,
         }
-    found = read_clusters(file, **options).reindex(confidence.columns)
+    try:
+        found = read_clusters(file, **options).reindex(confidence.columns)
+    except LabelError as error:
+        what = "" if not options else " is no file, and no column of a long CONFIDENCE"
+        msg = f"--clusters {settings.clusters}{what}: {error}"
+        raise LabelError(msg) from error
     missing = found.index[found.isna()]
     if len(missing):
         msg = (

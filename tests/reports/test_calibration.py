@@ -1,0 +1,171 @@
+"""The page of a panel is one file, well formed, and says what the panel says."""
+
+import html
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import psychollm as psy
+from psychollm.calibration.metric_words import METRIC_WORDS, words_of
+from psychollm.calibration.panel import CalibrationPanel, calibration_panel
+from psychollm.calibration.panel_metrics import metric_keys
+from psychollm.calibration.panel_text import verdict
+from psychollm.reports.calibration import calibration_page, write_calibration_report
+from psychollm.reports.calibration_evidence import gather
+from psychollm.reports.calibration_methods import REFERENCES
+from psychollm.reports.numbers import estimate, number
+from psychollm.reports.page import render
+from tests.reports.reader import assert_names_unique_and_found, assert_self_contained, read
+
+
+def page_of(panel: CalibrationPanel, *, source: str = "") -> str:
+    return render(calibration_page(gather(panel, panel.curves(n_draws=30)), source=source))
+
+
+def simulated(models: int, questions: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(5)
+    said = np.round(rng.beta(4, 2, (models, questions)), 1)
+    return said, (rng.uniform(size=said.shape) < said).astype(float)
+
+
+@pytest.fixture(scope="module")
+def panel() -> CalibrationPanel:
+    said, right = simulated(5, 150)
+    said[1] = np.clip(said[1] + 0.2, 0.0, 1.0)
+    return calibration_panel(said, right, rng=0, n_bootstrap=40)
+
+
+@pytest.fixture(scope="module")
+def page(panel: CalibrationPanel) -> str:
+    return page_of(panel)
+
+
+@pytest.fixture(scope="module")
+def awkward() -> CalibrationPanel:
+    """Always and never right, constant, inverted, silent; names that are markup; clusters."""
+    said, right = simulated(6, 120)
+    right[0], right[1], said[2], said[4] = 1.0, 0.0, 0.5, np.nan
+    said[3] = 1.0 - right[3]
+    names = ["<always>", "a&b", "constant", "inverted", "silent", "plain"]
+    return calibration_panel(
+        pd.DataFrame(said, index=names),
+        pd.DataFrame(right, index=names),
+        clusters=np.arange(120) // 3,
+        rng=0,
+        n_bootstrap=40,
+    )
+
+
+@pytest.fixture(scope="module")
+def awkward_page(awkward: CalibrationPanel) -> str:
+    return page_of(awkward)
+
+
+@pytest.mark.parametrize("which", ["page", "awkward_page"])
+def test_the_page_stands_alone(which: str, request: pytest.FixtureRequest) -> None:
+    text = request.getfixturevalue(which)
+    assert_self_contained(text)
+    assert_names_unique_and_found(text)
+    assert len(text.encode()) < 2_000_000
+    assert text.count("<svg") == text.count("</svg>") == 7
+    assert [int(n) for n in re.findall(r"<b>Figure (\d+)\.</b>", text)] == list(range(1, 8))
+    assert all(text.count(f'id="ref-{key}"') == 1 for key, *_ in REFERENCES)
+    assert all(text.count(f'href="#ref-{key}"') >= 1 for key, *_ in REFERENCES)
+
+
+def test_numbers_are_those_of_the_panel(page: str, panel: CalibrationPanel) -> None:
+    words = read(page).text.replace("\xa0", " ")
+    assert verdict(panel) in words
+    for key in ("accuracy", "auroc", "overconfidence", "aurc_normalised", "f1"):
+        for value, bounds in zip(panel[key].value, panel[key].interval, strict=True):
+            assert estimate(value, bounds).replace("\xa0", " ") in words, key
+    curves = panel.curves(n_draws=30)
+    for value in curves.error.expected.value:
+        assert number(value, 3) in words
+    for reliability in curves.reliability.curves:
+        assert str(reliability.label) in words
+
+
+def test_every_metric_is_defined_in_words(page: str, panel: CalibrationPanel) -> None:
+    text = read(page).text
+    for key in panel:
+        assert key in METRIC_WORDS, f"{key} has no words in calibration/metric_words.py"
+        assert words_of(key).meaning in text
+        assert panel[key].method in text
+
+
+def test_words_name_metrics_that_exist() -> None:
+    assert set(METRIC_WORDS) == set(metric_keys())
+    headings = [words.heading for words in METRIC_WORDS.values()]
+    assert len(set(headings)) == len(headings)
+
+
+def test_labels_are_escaped(awkward_page: str) -> None:
+    assert "<always>" not in awkward_page
+    assert "&lt;always&gt;" in awkward_page
+    assert "a&b" not in awkward_page
+
+
+def test_what_is_undefined_is_said_and_never_a_number(
+    awkward_page: str, awkward: CalibrationPanel
+) -> None:
+    text = read(awkward_page).text
+    without_figures = re.sub(r"<svg.*?</svg>", "", awkward_page, flags=re.DOTALL)
+    assert "nan" not in without_figures.lower()
+    for key in awkward:
+        for flag in awkward[key].flags:
+            assert str(flag) in text
+    assert "silent" in text.partition("has no value on most metrics")[0][-40:]
+    assert "that of inverted runs against its correctness" in text
+    assert "40 clusters" in text
+
+
+def test_one_model_and_few_metrics_are_enough() -> None:
+    said, right = simulated(1, 60)
+    panel = calibration_panel(said, right, metrics=["brier", "gamma"], rng=0, n_bootstrap=20)
+    text = page_of(panel)
+    assert "There are no two models to compare." in text
+    assert_names_unique_and_found(text)
+    assert "1 model on 2 metrics." in read(text).text
+
+
+def test_chances_of_being_correct_have_no_counting_curves() -> None:
+    said, right = simulated(2, 60)
+    right[0, :5] = 0.5
+    panel = calibration_panel(said, right, metrics=["brier", "auroc"], rng=0, n_bootstrap=20)
+    text = page_of(panel)
+    assert text.count("Correctness is a chance here") == 2
+    assert 'id="roc-' not in text
+
+
+def test_the_call_runs(page: str, panel: CalibrationPanel) -> None:
+    (code,) = re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
+    compile(html.unescape(code), "report", "exec")
+    assert "n_bootstrap=40" in code
+    again = page_of(panel, source="panel = mine()")
+    assert "panel = mine()" in again
+
+
+def test_a_panel_writes_its_report_the_same_each_time(panel: CalibrationPanel, tmp_path) -> None:
+    import matplotlib as mpl
+
+    curves = panel.curves(n_draws=20)
+    first = panel.report(tmp_path / "new" / "a.html", curves=curves)
+    with mpl.rc_context({"axes.facecolor": "black", "font.size": 30}):
+        second = panel.report(tmp_path / "b.html", curves=panel.curves(n_draws=20))
+    assert first.read_text(encoding="utf-8") == second.read_text(encoding="utf-8")
+
+
+def test_other_results_have_no_such_report(tmp_path: Path) -> None:
+    with pytest.raises(psy.errors.OptionError, match="no report of a int"):
+        write_calibration_report(3, tmp_path / "page.html")  # type: ignore[arg-type]
+
+
+def test_a_place_that_cannot_be_written_is_named(panel: CalibrationPanel, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(psy.errors.InputError, match="cannot be written there"):
+        panel.report(blocked / "page.html", curves=panel.curves(n_draws=20))
