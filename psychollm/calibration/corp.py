@@ -14,7 +14,8 @@ the bin-free form of Murphy's reliability and resolution.
 The isotonic fit follows chance as well as calibration, so that MCB and DSC both come out too
 large, by an amount of the order of :math:`n^{-2/3}`: a calibrated model has MCB above zero. MCB is
 therefore tested against answers drawn with the stated probabilities at the same confidences; its
-p-value is the share of draws with an MCB at least as large, counting the sample.
+p-value is the share of draws with an MCB at least as large, counting the sample. Intervals allow
+for that noise (`noise_interval`); those of MCB and DSC may lie below the value.
 
 For the logarithmic score confidence is clipped as in `log_score`; the isotonic fit is not.
 
@@ -118,6 +119,21 @@ class Corp(Result):
         table["expected_miscalibration"] = self.expected.value
         table["p_value"] = self.p_value.value
         return pd.DataFrame(table | {"flag": [str(flag) for flag in self.discrimination.flags]})
+
+    def summary(self) -> str:
+        """Return one sentence per model."""
+        return "\n".join(self._sentence(row, label) for row, label in enumerate(self.labels))
+
+    def _sentence(self, row: int, label: Any) -> str:
+        if not self.miscalibration.defined[row]:
+            return f"{label}: undefined, {self.miscalibration.flags[row]}."
+        p_value = self.p_value.value[row]
+        return (
+            f"{label}: miscalibration {self.miscalibration.value[row]:.4f}, where a calibrated "
+            f"model would show {self.expected.value[row]:.4f} (p = {p_value:.3g}); "
+            f"discrimination {self.discrimination.value[row]:.4f} of an uncertainty of "
+            f"{self.uncertainty.value[row]:.4f}."
+        )
 
 
 def corp(

@@ -8,11 +8,13 @@ in the large*: below zero where confidence is too high on the whole. Confidence 
 [clip, 1 - clip] before its logit is taken, and the estimates of a model that says 0 or 1 depend on
 `clip`; the flag `CLIPPED` says so.
 
-Intervals are bootstrapped: where the true curve is no line in log-odds (a model that says 0 and 1,
-for one), the estimates are those of the best line, and intervals that trust (1) are too narrow, at
-worst by a factor of three. Those of the profile likelihood (``interval="profile"``) are the better
-ones for few questions on which (1) holds; with clusters or weights they are those of t with a
-sandwich, of G - 1 degrees of freedom for G clusters.
+Intervals are bootstrapped: where the true curve is no line in log-odds, as of a model that says 0
+and 1, the estimates are those of the best line, and intervals that trust (1) are too narrow, those
+of the calibration in the large of a yes/no model several times. Bootstrapped ones held the true
+value of slope and intercepts in 92 to 97 % of data sets of 200 and 1,000 questions, and in 90 to
+98 % of 50. Those of the profile likelihood (``interval="profile"``) hold it in 93 to 97 % where
+(1) is true; with clusters or weights they are those of t with a sandwich, of G - 1 degrees of
+freedom for G clusters.
 
 Where one cut through the confidences separates correct from wrong answers the likelihood has no
 maximum; then Firth's penalised estimate is given, flagged `SEPARATED`. Slope and intercept of a
@@ -20,7 +22,7 @@ constant confidence cannot be told apart, nor can they be where all answers are 
 
 The hypothesis a = 0, b = 1 is tested by twice the rise of the log likelihood against chi-squared
 of two degrees of freedom; with clusters or weights by Wald's statistic with the sandwich, against
-F of 2 and G - 1.
+F of 2 and G - 1, which rejects too often below some twenty clusters.
 
 With more than 512 distinct confidences resamples are fitted on narrow bins of logits
 (`kernels.cox`): those of resamples agree with exact ones to about seven digits; all else is exact.
@@ -100,6 +102,24 @@ class Cox(Result):
             table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
         table["p_value"] = self.calibrated.p_value
         return pd.DataFrame(table | {"flag": [str(flag) for flag in self.slope.flags]})
+
+    def summary(self) -> str:
+        """Return one sentence per model."""
+        return "\n".join(self._sentence(row, label) for row, label in enumerate(self.labels))
+
+    def _sentence(self, row: int, label: Any) -> str:
+        large, slope, test = self.in_the_large, self.slope, self.calibrated
+        if not large.defined[row]:
+            return f"{label}: undefined, {large.flags[row]}."
+        level = f"{label}: calibration in the large {_shown(large, row)}"
+        if not slope.defined[row]:
+            return f"{level}; no slope, {slope.flags[row]}."
+        return f"{level}, slope {_shown(slope, row)}; calibrated with p = {test.p_value[row]:.3g}."
+
+
+def _shown(found: Estimate, row: int) -> str:
+    low, high = found.interval[row]
+    return f"{found.value[row]:.2f} [{low:.2f}, {high:.2f}]"
 
 
 def cox(

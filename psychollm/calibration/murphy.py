@@ -14,7 +14,8 @@ within bins, so that the three parts no longer sum to it (`Murphy.within_bins`).
 Both reliability and resolution come out too large by the chance variation of o_k. Ferro and
 Fricker subtract an unbiased estimate of it; a corrected reliability may be negative, which says
 that less miscalibration was seen than chance alone would show. A bin of one answer holds no
-estimate and stays uncorrected. CORP (`corp`) avoids bins altogether.
+estimate and stays uncorrected. Plain and corrected parts estimate the same and share their
+intervals, which never reach below zero (`noise_interval`). CORP (`corp`) avoids bins altogether.
 
 References
 ----------

@@ -13,7 +13,14 @@ where :math:`L^*` is the noise that goes with the departure and :math:`N^*` that
 without any; both are read from resamples. The interval holds every :math:`\theta^p M` under which
 the part T of the sample is neither among the largest nor among the smallest of (1). Its lower
 bound is zero where T is no larger than noise. A sample that happens to depart by less than noise
-would exclude even zero; its upper bound is that of a sample at the 16th percentile of noise.
+would exclude even zero, or all but zero: its upper bound is that of a sample with average noise.
+
+Noise is estimated, and so is the way in which the population departs; 95 % intervals are therefore
+close to their name and no more. Five forecasters (eleven levels, continuous, yes/no; calibrated
+or overconfident), 300 data sets each, give coverage of 91 to 99 % at 1,000 questions, 89 to 98 %
+at 200 and 86 to 98 % at 50, where bins and blocks hold a handful of answers; of the logarithmic
+score's parts 91 to 100 % at 200 and more, and 83 to 99 % at 50. Percentiles, plain or corrected,
+hardly ever cover the zero of a calibrated model.
 
 The uncertainty o (1 - o) is largest at one half, where resamples can only lie below it; its bounds
 are those of the share o of correct answers, carried over.
@@ -30,7 +37,6 @@ from psychollm.estimates.bootstrap_interval import percentile_interval
 METHOD = "inverted bootstrap"
 
 _GRID = np.linspace(0.0, 1.0, 26)
-_FLOOR = 0.1587  # one standard deviation below the median
 
 
 def noise_bounds(
@@ -75,7 +81,7 @@ def noise_bounds(
         return np.full(2, np.nan)
     along, noise = along[known], noise[known]
     tails = np.array([0.5 * (1.0 - level), 0.5 * (1.0 + level)])
-    low, floor, high = np.quantile(noise, [tails[0], _FLOOR, tails[1]])
+    high = float(np.quantile(noise, tails[1]))
     if size <= 0.0:
         return np.array([0.0, high])
     # Far enough for parts that are small beside their noise.
@@ -83,7 +89,8 @@ def noise_bounds(
     theta = top * _GRID
     family = size * theta**power + np.outer(along, theta) + noise[:, None]
     smallest, largest = np.quantile(family, tails, axis=0)
-    ends = _crossing(theta, largest, value), _crossing(theta, smallest, max(value, floor, low))
+    at_least = max(value, float(noise.mean()))
+    ends = _crossing(theta, largest, value), _crossing(theta, smallest, at_least)
     return np.asarray(size * np.array(ends) ** power, dtype=np.float64)
 
 

@@ -8,9 +8,9 @@ With mean confidence :math:`\bar f` and share correct :math:`\bar y`, and the sa
 
 The difference may vanish while a model is overconfident where it says much and underconfident
 where it says little; the two parts show that, and their sum is the expected calibration error over
-these bins. Like it they are positive for a calibrated model, by chance: with few answers per bin
-they are read beside each other, not against zero, and their intervals, which follow the draws, lie
-too high. The difference has no such bias.
+these bins. Like it they are positive for a calibrated model, by chance, the more so the fewer
+answers a bin holds; their intervals allow for that and reach zero (`noise_interval`), and the
+values lie in the upper part of them, or above. The difference has no such bias.
 
 Its interval combines those of the two means (Zou & Donner 2008): with bounds l, u of each, r the
 correlation of confidence and correctness, and d the difference,
@@ -95,6 +95,20 @@ class Overconfidence(Result):
             table[name] = estimate.value
             table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
         return pd.DataFrame(table)
+
+    def summary(self) -> str:
+        """Return one sentence per model."""
+        return "\n".join(self._sentence(row, label) for row, label in enumerate(self.labels))
+
+    def _sentence(self, row: int, label: Any) -> str:
+        if not self.difference.defined[row]:
+            return f"{label}: undefined, {self.difference.flags[row]}."
+        low, high = self.difference.interval[row]
+        return (
+            f"{label}: states {self.mean_confidence[row]:.3f} on average and is correct in "
+            f"{self.accuracy[row]:.3f}, a difference of {self.difference.value[row]:.3f} "
+            f"[{low:.3f}, {high:.3f}]."
+        )
 
 
 def overconfidence(

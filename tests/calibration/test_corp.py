@@ -105,6 +105,20 @@ def test_discrimination_depends_on_the_order_of_confidence_alone(pair):
     np.testing.assert_array_equal(found[1:], squared[1:])
 
 
+@given(PAIRS, st.integers(0, 2**31))
+def test_noise_is_that_of_the_slow_twin(pair, seed):
+    confidence, correct = pair
+    # Not whole, lest rounding decide whether two blocks with one share are two.
+    counts = np.random.default_rng(seed).uniform(0, 3, confidence.size)
+    metric = corp_metric("brier", "log")
+    (tally,) = tallies(stated_answers(*pair))
+    shared = metric.shared(tally)
+    columns = metric.compute(shared, *tally.resampled(counts[None]))[0]
+    expected = slow.calibrated_noise(confidence, correct, counts)
+    assert columns[8] == pytest.approx(expected[0], abs=1e-12)
+    assert columns[12] - shared.hidden == pytest.approx(expected[1], abs=1e-10)
+
+
 def test_a_recalibrated_model_is_calibrated():
     rng = np.random.default_rng(0)
     confidence = rng.uniform(size=300)
@@ -258,3 +272,9 @@ def test_bad_tables_are_refused():
         corp([1.5, 0.6], [0, 1])
     with pytest.raises(ShapeError, match="correctness has"):
         corp([[0.5, 0.6]], [[0, 1, 1]])
+
+
+def test_a_sentence_per_model():
+    lines = corp([[0.4, 0.8, 0.9], [np.nan] * 3], [[1, 0, 1]] * 2, **FEW).summary().split("\n")
+    assert lines[0].startswith("0: ")
+    assert lines[-1].endswith("undefined, no question has both a confidence and a correctness.")

@@ -300,3 +300,14 @@ def test_bad_tables_are_refused():
         cox([1.5, 0.6], [0, 1])
     with pytest.raises(ShapeError, match="correctness has"):
         cox([[0.5, 0.6]], [[0, 1, 1]])
+
+
+def test_a_sentence_per_model():
+    lines = (
+        cox([[0.4, 0.8, 0.9, 0.7], [0.5] * 4, [np.nan] * 4], [[1, 0, 1, 0]] * 3, **FEW)
+        .summary()
+        .split("\n")
+    )
+    assert lines[0].startswith("0: ")
+    assert lines[-1].endswith("undefined, no question has both a confidence and a correctness.")
+    assert "no slope, the predictor is constant" in lines[1]

@@ -205,3 +205,25 @@ def test_a_resample_is_a_sample(pair, seed):
     found = metric.compute(metric.shared(tally), *drawn)[0, :3]
     np.testing.assert_allclose(found, slow.murphy(*again, bins=list(again[0]))[:3], atol=1e-13)
     assert metric.names == MURPHY.names
+
+
+@given(PAIRS, st.integers(0, 2**31))
+def test_noise_is_what_departs_from_the_sample(pair, seed):
+    confidence, correct = pair
+    counts = np.random.default_rng(seed).integers(0, 3, confidence.size)
+    assume(counts.sum() > 1)
+    (tally,) = tallies(stated_answers(*pair))
+    metric = murphy_metric("discrete")
+    columns = metric.compute(
+        metric.shared(tally), *tally.resampled(np.stack([np.ones(confidence.size), counts]))
+    )
+    again = np.repeat([confidence, correct], counts, axis=1)
+    noise = np.zeros(2)
+    for u in np.unique(again[0]):
+        before, now = correct[confidence == u].mean(), again[1][again[0] == u].mean()
+        share = np.mean(again[0] == u)
+        lift = (now - again[1].mean()) - (before - correct.mean())
+        noise += share * np.array([(now - before) ** 2, lift**2])
+    # The sample has no noise around itself: what stands there is what resamples hide.
+    np.testing.assert_allclose(columns[1, 6:8] - columns[0, 6:8], noise, atol=1e-12)
+    assert columns[1, 8] == pytest.approx(again[1].mean())

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
@@ -13,6 +13,8 @@ from psychollm.calibration.overconfidence import (
     miscalibration_metric,
     overconfidence,
 )
+from psychollm.calibration.stated import stated_answers
+from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason
 from tests.calibration.test_proper_scores import CASES, FEW, PAIRS, case
 from tests.oracles import proper_scores_slow as slow
@@ -72,6 +74,33 @@ def test_order_and_duplication_of_questions(pair, random):
         value = getattr(found, field).value
         np.testing.assert_array_equal(getattr(shuffled, field).value, value)
         np.testing.assert_allclose(getattr(twice, field).value, value, atol=1e-14)
+
+
+@given(PAIRS, st.integers(0, 2**31))
+def test_noise_is_what_departs_from_the_sample(pair, seed):
+    """Bins clearly on the other side stay there; others are moved to zero."""
+    confidence, correct = pair
+    counts = np.random.default_rng(seed).integers(0, 3, confidence.size)
+    assume(counts.sum() > 0)
+    (tally,) = tallies(stated_answers(*pair))
+    metric = miscalibration_metric("discrete")
+    drawn = tally.resampled(counts[None].astype(float))
+    found = metric.compute(metric.shared(tally), *drawn)[0, 2:]
+    expected = np.zeros(2)
+    for u in np.unique(confidence):
+        here = confidence == u
+        n, hits = here.sum(), correct[here].sum()
+        smooth = (hits + 1) / (n + 2)
+        gap = u - hits / n
+        clear = abs(gap) > 2 * np.sqrt(smooth * (1 - smooth) / n)
+        drawn_n = counts[here].sum()
+        change = drawn_n * u - counts[here] @ correct[here] - drawn_n * gap
+        change *= np.sqrt(n / (n - 1)) if n > 1 else 1.0
+        for side, sign in enumerate((1, -1)):
+            stays = drawn_n * sign * gap if clear and sign * gap < 0 else 0.0
+            expected[side] += max(stays + sign * change, 0.0) / counts.sum()
+        expected += u * (1 - u) / confidence.size if n == 1 else 0.0
+    np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
 def test_yes_and_no_are_confidences_of_one_and_zero():
@@ -161,3 +190,13 @@ def test_bad_tables_are_refused():
         overconfidence([1.5, 0.6], [0, 1])
     with pytest.raises(ShapeError, match="correctness has"):
         overconfidence([[0.5, 0.6]], [[0, 1, 1]])
+
+
+def test_a_sentence_per_model():
+    lines = (
+        overconfidence([[0.4, 0.8, 0.9], [np.nan] * 3], [[1, 0, 1]] * 2, **FEW)
+        .summary()
+        .split("\n")
+    )
+    assert lines[0].startswith("0: ")
+    assert lines[-1].endswith("undefined, no question has both a confidence and a correctness.")

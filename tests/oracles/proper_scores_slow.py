@@ -170,3 +170,32 @@ def reweighted_errors(confidence, correct, clip, *, slope=True, converged=None):
         if converged(deviance, new):
             return np.sqrt(np.diag(np.linalg.inv(information)))
         deviance = new
+
+
+def calibrated_noise(confidence, correct, counts):
+    """What Brier and log score fall by in fitting a resample's noise around confidence itself."""
+    levels, fit = isotonic(confidence, correct)
+    n = [sum(1 for f in confidence if f == u) for u in levels]
+    share = len(correct) / sum(counts)
+    noisy = []
+    for u, p, size in zip(levels, fit, n, strict=True):
+        here = [i for i, f in enumerate(confidence) if f == u]
+        drawn = sum(counts[i] * (correct[i] - p) for i in here) * share
+        noisy.append(size * u + drawn - sum(correct[i] - p for i in here))
+
+    def between(j, k):
+        return sum(noisy[j : k + 1]) / sum(n[j : k + 1])
+
+    last = len(levels)
+    new = [
+        max(min(between(j, k) for k in range(g, last)) for j in range(g + 1)) for g in range(last)
+    ]
+    brier_fall = log_fall = 0.0
+    for value in sorted(set(np.round(new, 12))):
+        block = [g for g in range(last) if abs(new[g] - value) < 1e-11]
+        fall = sum(n[g] * (levels[g] - new[g]) ** 2 for g in block)
+        fall += sum(2 * (levels[g] - new[g]) * (n[g] * new[g] - noisy[g]) for g in block)
+        spread = sum(n[g] * fit[g] * (1 - fit[g]) for g in block) / sum(n[g] for g in block)
+        brier_fall += fall
+        log_fall += fall / (2 * spread) if spread > 0 else 0.0
+    return brier_fall / len(correct), log_fall / len(correct)
