@@ -6,7 +6,7 @@ from benchmarks.simulated import LARGE
 from psychollm.calibration import calibration_panel
 from psychollm.calibration.meta_d import meta_d_from_counts
 from psychollm.calibration.panel_metrics import PANEL_METRICS
-from psychollm.calibration.selective import SELECTIVE
+from psychollm.calibration.selective_areas import SELECTIVE
 from psychollm.calibration.smooth import SMOOTH_ECE
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies

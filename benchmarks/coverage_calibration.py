@@ -15,9 +15,10 @@ from scipy.stats import beta
 from benchmarks.coverage_cases import Case, Intervals
 from psychollm.calibration import calibration_panel
 from psychollm.calibration.panel_metrics import PANEL_METRICS
+from psychollm.calibration.tally import Tally
 
-GRID = 20_000
-POPULATION = 1e9  # answers in the population whose tally gives the true values
+GRID = 2_000
+POPULATION = 2e7  # answers in the population whose tally gives the true values
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,21 @@ class Forecaster:
     def truth(self) -> dict[str, float]:
         """Return the value of every metric in the population."""
         correct = POPULATION * self.shares * self.right
-        wrong = POPULATION * self.shares - correct
+        tally = Tally(
+            values=self.values,
+            correct=correct,
+            wrong=POPULATION * self.shares - correct,
+            n=int(POPULATION),
+            question=np.empty(0, dtype=np.int64),
+            group=np.empty(0, dtype=np.int64),
+            right=np.empty(0),
+            weight=np.empty(0),
+            cluster=np.empty(0, dtype=np.int64),
+        )
         found: dict[str, float] = {}
         for keys, metric in PANEL_METRICS:
-            values = metric.compute(self.values, correct[None], wrong[None])[0]
-            found |= dict(zip(keys, values.tolist(), strict=True))
+            rows = metric.compute(metric.shared(tally), tally.correct[None], tally.wrong[None])
+            found |= dict(zip(keys, rows[0, : len(keys)].tolist(), strict=True))
         return found
 
 

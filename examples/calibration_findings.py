@@ -70,6 +70,11 @@ class Source:
     clusters: pd.Series | None = None
 
 
+def wide(long: pd.DataFrame, model: str, question: str, value: str) -> pd.DataFrame:
+    """Models x questions; an answer given twice is an error, not an average."""
+    return long.set_index([model, question], verify_integrity=True)[value].unstack()  # noqa: PD010
+
+
 def battery(data: Path) -> Source:
     """Keep or withdraw, and correctness."""
     keep = pd.read_csv(data / "cacioli_battery20_keep.csv.gz", index_col=0)
@@ -88,9 +93,8 @@ def moore_lab(data: Path) -> Source:
     """Stated confidence between 0 and 1 on five sets of questions."""
     long = pd.read_parquet(data / "moore_lab_confidence_correct_long.parquet")
     long["question"] = long["qset"].astype(str) + "/" + long["question_id"].astype(str)
-    first = long.drop_duplicates(["llm", "question"])
     tables = [
-        first.pivot(index="llm", columns="question", values=value).astype(float)
+        wide(long, "llm", "question", value).astype(float)
         for value in ("stated_confidence", "correct")
     ]
     return Source(
@@ -108,8 +112,8 @@ def gastroenterology(data: Path) -> Source:
     long = pd.read_csv(data / "gastro_confidence_correct_long.csv.gz")
     stated = long.groupby("model")["confidence"].count()
     long = long[long["model"].isin(stated.index[stated >= LEAST_STATED])]
-    confidence = long.pivot(index="model", columns="item", values="confidence") / 10
-    correct = long.pivot(index="model", columns="item", values="correct")
+    confidence = wide(long, "model", "item", "confidence") / 10
+    correct = wide(long, "model", "item", "correct")
     return Source(
         "gastroenterology",
         f"Stated confidence 0 to 10: {len(confidence)} configurations, 300 questions",

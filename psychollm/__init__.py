@@ -33,6 +33,7 @@ _NAMES = {
     "permutation_null": "psychollm.nulls.permutation",
     "one_factor_null": "psychollm.nulls.one_factor",
     "dimensionality": "psychollm.studies.dimensionality",
+    "calibration_panel": "psychollm.calibration.panel",
     "shared_confidence": "psychollm.studies.shared_confidence",
 }
 
@@ -45,6 +46,7 @@ _SUBMODULES = {
     "factor": "psychollm.factor",
     "nulls": "psychollm.nulls",
     "plots": "psychollm.plots",
+    "reliability": "psychollm.reliability",
     "reports": "psychollm.reports",
     "studies": "psychollm.studies",
 }

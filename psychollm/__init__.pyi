@@ -5,10 +5,12 @@ from psychollm import estimates as estimates
 from psychollm import factor as factor
 from psychollm import nulls as nulls
 from psychollm import plots as plots
+from psychollm import reliability as reliability
 from psychollm import reports as reports
 from psychollm import studies as studies
 from psychollm._base import errors as errors
 from psychollm._base.version import __version__ as __version__
+from psychollm.calibration.panel import calibration_panel as calibration_panel
 from psychollm.correlation.smoothing import smooth as smooth
 from psychollm.correlation.spectrum import spectrum as spectrum
 from psychollm.correlation.table import tetrachoric_table as tetrachoric_table

@@ -59,7 +59,7 @@ def meta_d(
     response : Responses, DataFrame, DataArray or array_like (models, questions)
         The answer given, 0 or 1; a vector is one model. Where only correctness is known, it is
         ``np.where(correct, stimulus, 1 - stimulus)``.
-    rating : Ratings, DataFrame, DataArray or array_like (models, questions)
+    rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
         Confidence in the answer: whole numbers from 1, or stated confidence cut by
         `rate_confidence`. Trials count where all three are known.
     n_ratings : int, optional

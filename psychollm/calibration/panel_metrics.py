@@ -14,7 +14,7 @@ from psychollm.calibration.murphy import MURPHY
 from psychollm.calibration.overconfidence import MISCALIBRATION, OVERCONFIDENCE
 from psychollm.calibration.proper_scores import BRIER, BRIER_SKILL, LOG_SCORE
 from psychollm.calibration.rank_statistics import RANKING
-from psychollm.calibration.selective import SELECTIVE
+from psychollm.calibration.selective_areas import SELECTIVE
 from psychollm.calibration.smooth import SMOOTH_ECE
 
 PANEL_METRICS: tuple[tuple[tuple[str, ...], Metric], ...] = (

@@ -24,7 +24,7 @@ Bins: TypeAlias = Literal["quantile", "width"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ratings(Result):
+class RatedConfidence(Result):
     """Stated confidence cut into ratings.
 
     Examples
@@ -90,7 +90,9 @@ class RatedTrials(Result):
         return found.reshape(*found.shape[:2], 2, 2, self.n_ratings)
 
 
-def rate_confidence(confidence: Any, *, n_ratings: int = 4, bins: Bins = "quantile") -> Ratings:
+def rate_confidence(
+    confidence: Any, *, n_ratings: int = 4, bins: Bins = "quantile"
+) -> RatedConfidence:
     """Cut each model's stated confidence into ratings.
 
     Parameters
@@ -107,7 +109,7 @@ def rate_confidence(confidence: Any, *, n_ratings: int = 4, bins: Bins = "quanti
 
     Returns
     -------
-    Ratings
+    RatedConfidence
         To be passed as `rating`.
 
     Raises
@@ -132,7 +134,7 @@ def rate_confidence(confidence: Any, *, n_ratings: int = 4, bins: Bins = "quanti
     for row, values in enumerate(stated):
         known = np.isfinite(values)
         codes[row, known] = cut(values[known], n_ratings)
-    return Ratings(
+    return RatedConfidence(
         codes=codes,
         lowest=_lowest(stated, codes, n_ratings),
         n_ratings=n_ratings,
@@ -179,7 +181,7 @@ def rated_trials(
         The right answer, 0 or 1; a vector holds for all models.
     response : Responses, DataFrame, DataArray or array_like (models, questions)
         The answer given, 0 or 1. A vector is one model.
-    rating : Ratings, DataFrame, DataArray or array_like (models, questions)
+    rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
         Confidence in the answer: whole numbers from 1, or what `rate_confidence` made.
     n_ratings : int, optional
         Length of the scale; by default the highest rating that occurs.
@@ -200,7 +202,7 @@ def rated_trials(
     """
     table = _rating_table(rating)
     codes = numbers(table, argument="rating")
-    if n_ratings is None and isinstance(rating, Ratings):
+    if n_ratings is None and isinstance(rating, RatedConfidence):
         n_ratings = rating.n_ratings
     scale = _check_ratings(codes, table, n_ratings)
     given = _like(response, table, "response")
@@ -227,7 +229,7 @@ def _rows(data: Any) -> Any:
 
 
 def _rating_table(rating: Any) -> Table:
-    if isinstance(rating, Ratings):
+    if isinstance(rating, RatedConfidence):
         return Table(rating.codes, rating.models, rating.questions)
     return as_table(_rows(rating), argument="rating")
 
@@ -308,7 +310,7 @@ def counted_tables(n_s1: Any, n_s2: Any) -> tuple[FloatArray, Labels]:
     Returns
     -------
     tables : ndarray (models, 2 classes, 2 responses, ratings)
-        Ratings in increasing order.
+        RatedConfidence in increasing order.
     labels : tuple
         The models.
 

@@ -8,6 +8,7 @@ from psychollm.data.responses import Responses, as_responses
 from psychollm.data.sampled import SampledAnswers
 from psychollm.data.screen import Screen, validity_screen
 from psychollm.data.simulate import Simulated, simulate_factor
+from psychollm.data.simulate_meta_d import SimulatedRatings, simulate_meta_d
 from psychollm.data.simulate_study import SimulatedStudy, StudyTruth, simulate_study
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "SampledAnswers",
     "Screen",
     "Simulated",
+    "SimulatedRatings",
     "SimulatedStudy",
     "StudyTruth",
     "as_responses",
@@ -25,6 +27,7 @@ __all__ = [
     "load_example",
     "read_responses",
     "simulate_factor",
+    "simulate_meta_d",
     "simulate_study",
     "validity_screen",
 ]

@@ -1,16 +1,22 @@
 """Floor 2: what an estimate is made of: value, standard error, interval, n, and its flags."""
 
 from psychollm._base.multiplicity import adjust_p_values
+from psychollm.estimates.comparisons import Comparisons, compare_all
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.max_t import MaxT, max_t
 from psychollm.estimates.proportions import paired_difference, proportion, wilson
 from psychollm.estimates.reasons import Reason
 
 __all__ = [
+    "Comparisons",
     "Difference",
     "Estimate",
+    "MaxT",
     "Reason",
     "adjust_p_values",
+    "compare_all",
+    "max_t",
     "paired_difference",
     "proportion",
     "wilson",

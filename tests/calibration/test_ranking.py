@@ -46,14 +46,20 @@ def test_reversed_scores_and_reversed_classes(data):
     scores, correct = data
     assume(0 < correct.sum() < correct.size and np.ptp(scores) > 0)
     value = auroc(scores[None], correct[None], n_bootstrap=0).value[0]
-    assert auroc(-scores[None], correct[None], n_bootstrap=0).value[0] == pytest.approx(1 - value, abs=1e-12)
-    assert auroc(scores[None], 1 - correct[None], n_bootstrap=0).value[0] == pytest.approx(1 - value, abs=1e-12)
+    assert auroc(-scores[None], correct[None], n_bootstrap=0).value[0] == pytest.approx(
+        1 - value, abs=1e-12
+    )
+    assert auroc(scores[None], 1 - correct[None], n_bootstrap=0).value[0] == pytest.approx(
+        1 - value, abs=1e-12
+    )
 
 
 @given(LEVELS)
 def test_only_the_order_of_the_scores_matters(data):
     scores, correct = data
-    first, second = (auroc(x[None], correct[None], n_bootstrap=0).value for x in (scores, np.exp(scores) + 3))
+    first, second = (
+        auroc(x[None], correct[None], n_bootstrap=0).value for x in (scores, np.exp(scores) + 3)
+    )
     np.testing.assert_array_equal(first, second)
 
 

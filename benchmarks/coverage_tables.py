@@ -1,0 +1,67 @@
+"""The tables of coverage, in Markdown."""
+
+import platform
+from pathlib import Path
+
+import numpy as np
+import scipy
+
+import psychollm
+
+LOW, HIGH = 0.93, 0.97
+Totals = dict[tuple[str, str, str, int], tuple[int, int, int]]
+
+
+def cell(datasets: int, covered: int, undefined: int) -> str:
+    """Coverage in per cent; marked where it lies outside the range by more than chance."""
+    if not datasets:
+        return "–"
+    share = covered / datasets
+    text = f"{100 * share:.1f}"
+    error = np.sqrt(LOW * (1 - LOW) / datasets)
+    if share < LOW - 2 * error or share > HIGH + 2 * error:
+        text = f"**{text}**"
+    if undefined:
+        text += f" ({undefined})"
+    return text
+
+
+def lines(totals: Totals) -> list[str]:
+    """One table per family: metrics in rows, scenarios and sizes in columns."""
+    text: list[str] = []
+    for family in sorted({key[0] for key in totals}):
+        keys = [key for key in totals if key[0] == family]
+        scenarios = list(dict.fromkeys(key[1] for key in keys))
+        metrics = list(dict.fromkeys(key[2] for key in keys))
+        sizes = sorted({key[3] for key in keys})
+        most = max(sum(totals[key][::2]) for key in keys)
+        text.append(f"## {family.capitalize()}\n")
+        text.append(
+            f"{most:,} data sets per cell; columns are n = {', '.join(map(str, sizes))}.\n"
+        )
+        for scenario in scenarios:
+            text += table(totals, family, scenario, metrics, sizes)
+    return text
+
+
+def table(
+    totals: Totals, family: str, scenario: str, metrics: list[str], sizes: list[int]
+) -> list[str]:
+    """The table of one scenario."""
+    rows = [f"### {scenario}\n", f"| quantity | {' | '.join(f'n = {n}' for n in sizes)} |"]
+    rows.append(f"| :--- | {' | '.join('---:' for _ in sizes)} |")
+    for metric in metrics:
+        found = [totals.get((family, scenario, metric, n)) for n in sizes]
+        if any(found):
+            shown = " | ".join(cell(*counts) if counts else "" for counts in found)
+            rows.append(f"| `{metric}` | {shown} |")
+    return [*rows, ""]
+
+
+def write_tables(totals: Totals, path: Path) -> None:
+    """Write all tables, with what made them."""
+    head = (
+        f"<!-- Made by benchmarks/coverage.py: psychollm {psychollm.__version__}, NumPy "
+        f"{np.__version__}, SciPy {scipy.__version__}, Python {platform.python_version()}. -->\n"
+    )
+    path.write_text("\n".join([head, *lines(totals)]), encoding="utf-8")
