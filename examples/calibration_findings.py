@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from psychollm import plots
 from psychollm.calibration import CalibrationPanel, calibration_panel
 
 SEED = 20261121
@@ -138,15 +139,19 @@ def panels(data: Path, *, jobs: int) -> Iterator[tuple[Source, CalibrationPanel]
         yield source, panel
 
 
+def by_ranking(panel: CalibrationPanel) -> np.ndarray:
+    """Models from the highest AUROC to the lowest, undefined last."""
+    return np.argsort(-np.nan_to_num(panel["auroc"].value, nan=-1.0), kind="stable")
+
+
 def lines(source: Source, panel: CalibrationPanel) -> Iterator[str]:
     """The table of one data set in Markdown, best ranking first."""
     table = panel.table(digits=2)
-    order = np.argsort(-np.nan_to_num(panel["auroc"].value, nan=-1.0), kind="stable")
     yield f"## {source.title}\n"
     yield f"{source.text} Models in order of their AUROC; 95 % intervals in brackets.\n"
     yield f"| model | questions | {' | '.join(source.columns.values())} |"
     yield f"| :--- | ---: | {' | '.join('---:' for _ in source.columns)} |"
-    for row in order:
+    for row in by_ranking(panel):
         cells = table.iloc[row][list(source.columns)]
         yield f"| {panel.models[row]} | {panel.n[row]:.0f} | {' | '.join(cells)} |"
     yield ""
@@ -167,6 +172,19 @@ def _flags(panel: CalibrationPanel) -> Iterator[str]:
         yield ""
 
 
+def draw(source: Source, panel: CalibrationPanel, folder: Path, *, jobs: int) -> None:
+    """Reliability diagrams of all models (graded confidence only), and risk over coverage."""
+    folder.mkdir(parents=True, exist_ok=True)
+    curves = panel.curves(rng=SEED, n_jobs=jobs)
+    if source.columns is GRADED:
+        order = [panel.models[row] for row in by_ranking(panel)]
+        figure = plots.plot_reliability_grid(curves.reliability, models=order, error=curves.error)
+        figure.savefig(folder / f"{source.name}_reliability.png", dpi=90)
+    if curves.risk_coverage is not None:
+        ax = plots.plot_risk_coverage(curves.risk_coverage)
+        ax.figure.savefig(folder / f"{source.name}_risk_coverage.png", dpi=110)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data", type=Path, required=True)
@@ -177,6 +195,8 @@ def main() -> None:
     text = ["<!-- Made by examples/calibration_findings.py. -->\n"]
     for source, panel in panels(options.data, jobs=options.jobs):
         text += lines(source, panel)
+        if options.pictures:
+            draw(source, panel, options.pictures, jobs=options.jobs)
     options.out.write_text("\n".join(text), encoding="utf-8")
 
 
