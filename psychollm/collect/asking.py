@@ -98,11 +98,8 @@ class Asker:
         """Take out a parameter that a server refuses; return whether to ask again without it."""
         dropped = self._dropped[job.model]
         found = refused_parameter(raw, sent.keys())
-        if found is None:
-            # Others under way were refused for what the first of them has taken out.
-            return any(name in raw.decode("utf-8", "replace") for name in dropped)
-        if found[0] in dropped.values():
-            return False  # what was put in its place is refused as well
+        if found is None or found[0] in dropped.values():
+            return False  # nothing, or what was put in the place of another
         if found[0] not in dropped:
             self._store.drop(job.model, *found, raw[:500].decode("utf-8", "replace"))
             dropped[found[0]] = found[1]

@@ -17,6 +17,7 @@ from psychollm._base.version import __version__
 from psychollm.collect.faults import Kind
 
 LARGEST_REPLY = 64 * 2**20  # bytes; no answer is longer
+LONGEST_CONNECT = 15.0  # seconds; a server that takes longer to accept is not there
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +48,11 @@ class Connections:
 
     def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:
         self._httpx = require("httpx", extra="collect", purpose="asking models")
+        self._unreachable = (
+            self._httpx.ConnectError,
+            self._httpx.ConnectTimeout,
+            self._httpx.ProxyError,
+        )
         self._url = self._httpx.URL(url)
         self._headers = {
             "Content-Type": "application/json",
@@ -54,6 +60,8 @@ class Connections:
             **headers,
         }
         self._timeout = timeout
+        self._limits = dict.fromkeys(("read", "write", "pool"), timeout)
+        self._limits["connect"] = min(timeout, LONGEST_CONNECT)
         self._context: Any = None
         self._idle: list[Any] = []
         self._all: list[Any] = []
@@ -81,10 +89,10 @@ class Connections:
         try:
             async with asyncio.timeout(self._timeout):
                 await self._exchange(client, body, received)
+        except self._unreachable as error:
+            kind, detail = Kind.UNREACHABLE, _said(error)
         except (TimeoutError, self._httpx.TimeoutException):
             kind, detail = Kind.TIMEOUT, f"no whole reply within {self._timeout:g} s"
-        except (self._httpx.ConnectError, self._httpx.ProxyError) as error:
-            kind, detail = Kind.UNREACHABLE, _said(error)
         except _TooLargeError:
             kind, detail = Kind.TOO_LARGE, f"more than {LARGEST_REPLY} bytes"
         except (self._httpx.HTTPError, self._httpx.StreamError, OSError) as error:
@@ -103,9 +111,7 @@ class Connections:
 
     async def _exchange(self, client: Any, body: bytes, received: "_Received") -> None:
         request = self._httpx.Request("POST", self._url, headers=self._headers, content=body)
-        request.extensions["timeout"] = dict.fromkeys(
-            ("connect", "read", "write", "pool"), self._timeout
-        )
+        request.extensions["timeout"] = self._limits
         response = await client.send(request, stream=True)
         try:
             received.status, received.headers = response.status_code, response.headers

@@ -62,6 +62,10 @@ _BY_STATUS = {
     503: Kind.OVERLOADED,
     529: Kind.OVERLOADED,
 }
+_LENGTHS = frozenset({"max_tokens", "max_completion_tokens"})
+_REFUSAL = re.compile(
+    r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed", re.I
+)
 _USED_UP = re.compile(rb"insufficient_quota|billing_hard_limit|credit balance is too low")
 
 
@@ -104,16 +108,22 @@ def refused_parameter(raw: bytes, sent: Collection[str]) -> tuple[str, str | Non
     text = raw.decode("utf-8", errors="replace")
     named = _named(text)
     for name in sorted(sent, key=len, reverse=True):
-        if name != named and (
-            named in sent or not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
-        ):
+        if name != named and (named is not None or not _blames(text, name)):
             continue
-        if name not in {"max_tokens", "max_completion_tokens"}:
+        if name not in _LENGTHS:
             return name, None
-        other = ({"max_tokens", "max_completion_tokens"} - {name}).pop()
+        (other,) = _LENGTHS - {name}
         if re.search(rf"(?<!\w){other}(?!\w)", text):
             return name, other
     return None
+
+
+def _blames(text: str, name: str) -> bool:
+    """Whether an error speaks of a parameter, rather than of a thing that has its name."""
+    word = re.escape(name)
+    if re.search(rf"""['"`]{word}['"`]""", text):
+        return True
+    return bool(re.search(rf"(?<!\w){word}(?!\w)", text) and _REFUSAL.search(text))
 
 
 def _named(text: str) -> str | None:

@@ -37,7 +37,7 @@ from typing import Any
 
 from psychollm._base.checks import check_count, check_unique
 from psychollm._base.errors import InputError, LabelError, OptionError
-from psychollm.collect.request import Request
+from psychollm.collect.request import Request, canonical_text
 from psychollm.collect.roster import Endpoint, Model, Prices
 from psychollm.instruments.prompt import Prompt
 
@@ -45,6 +45,17 @@ _TOP = {"prompts", "store", "repeats", "budget", "parameters", "endpoints", "mod
 _ENDPOINT = {field.name for field in fields(Endpoint)} - {"name"}
 _MODEL = {field.name for field in fields(Model)}
 _PRICES = {field.name for field in fields(Prices)}
+# Written by the wire format, or at odds with one whole reply per request.
+_RESERVED = {"model", "messages", "prompt", "system", "stream", "n"}
+# What fields must be; numbers where nothing is said.
+_KINDS: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys(("url", "wire", "key", "name", "model", "endpoint", "system"), (str,)),
+    **dict.fromkeys(("headers", "parameters", "prices", "endpoints"), (dict,)),
+    **dict.fromkeys(("prompts",), (str, list)),
+    "models": (list,),
+    "store": (str,),
+}
+_WANTED: dict[type, str] = {str: "text", dict: "a table", list: "tables, [[models]]"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +119,8 @@ def _check_budget(plan: Plan, model: Model) -> None:
     if model.prices is None:
         msg = f"model {model.name!r}: a budget needs prices = {{ input = ..., output = ... }}"
         raise OptionError(msg)
-    bounded = {"max_tokens", "max_completion_tokens"} & set(model.parameters)
+    given = [model.parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
+    bounded = any(isinstance(one, int) and one > 0 for one in given)
     if not bounded and any(prompt.max_tokens is None for prompt in plan.prompts):
         msg = f"model {model.name!r}: a budget needs max_tokens among its parameters"
         raise OptionError(msg)
@@ -177,7 +189,7 @@ def read_plan(path: Path) -> Plan:
     )
     shared = table.get("parameters", {})
     names = table["prompts"]
-    files = [names] if isinstance(names, str) else names
+    files = [names] if isinstance(names, str) else [str(name) for name in names]
     return Plan(
         store=path.parent / table.get("store", path.with_suffix(".sqlite").name),
         prompts=tuple(prompt for file in files for prompt in read_prompts(path.parent / file)),
@@ -242,6 +254,22 @@ def _check_names(
     if unknown := sorted(set(table) - known):
         msg = f"{where}: {', '.join(unknown)} not known; known are {', '.join(sorted(known))}"
         raise OptionError(msg)
+    for name, value in table.items():
+        kinds = _KINDS.get(name, (int, float))
+        if not isinstance(value, kinds) or isinstance(value, bool):
+            msg = f"{where}: {name} must be {_WANTED.get(kinds[0], 'a number')}"
+            raise OptionError(msg)
+
+
+def _check_parameters(where: str, parameters: Mapping[str, Any]) -> None:
+    if reserved := sorted(_RESERVED & set(parameters)):
+        msg = f"{where}: {', '.join(reserved)} cannot be set among the parameters"
+        raise OptionError(msg)
+    try:
+        canonical_text(parameters)
+    except (TypeError, ValueError) as error:
+        msg = f"{where}: parameters must be what JSON can hold ({error})"
+        raise OptionError(msg) from error
 
 
 def _endpoint(name: str, table: Any) -> Endpoint:
@@ -258,4 +286,5 @@ def _model(table: Any, shared: Mapping[str, Any]) -> Model:
         _check_names(f"{where}, prices", prices, known=_PRICES)
         prices = Prices(**prices)
     parameters = {**shared, **table.get("parameters", {})}
+    _check_parameters(where, parameters)
     return Model(**{**table, "name": name, "prices": prices, "parameters": parameters})

@@ -6,6 +6,7 @@ from pathlib import Path
 from psychollm.collect.client import collect
 from psychollm.collect.plan import read_plan
 
-found = collect(read_plan(Path(sys.argv[1])))
-sys.stdout.write(found.summary())
-sys.exit(0 if found.complete else 3)
+if __name__ == "__main__":
+    found = collect(read_plan(Path(sys.argv[1])))
+    sys.stdout.write(found.summary())
+    sys.exit(0 if found.complete else 3)

@@ -240,7 +240,7 @@ def test_a_request_that_is_refused_for_its_content_fails_alone(make_plan: MakePl
 def test_a_server_that_always_refuses_what_was_dropped_is_not_asked_for_ever(
     make_plan: MakePlan,
 ) -> None:
-    with Hostile(lambda body, n: Act(400, b"temperature seed")) as server:
+    with Hostile(lambda body, n: Act(400, b"temperature, seed: not supported")) as server:
         found = collect(make_plan(server.url, 2, parameters={"temperature": 0.0, "seed": 1}))
         assert len(server.seen) <= 12
     assert found.failed == (2,)

@@ -53,6 +53,16 @@ BAD = {
     "attempts": (WHOLE.replace('v1"\n', 'v1"\nattempts = 0\n'), "attempts"),
     "timeout": (WHOLE.replace('v1"\n', 'v1"\ntimeout = 0\n'), "timeout=0 must be above zero"),
     "repeats": ("repeats = 0\n" + WHOLE, "repeats=0"),
+    "a reserved parameter": (
+        WHOLE + "[models.parameters]\nstream = true\n",
+        "stream cannot be set",
+    ),
+    "a parameter of no JSON": (WHOLE + "[models.parameters]\nt = nan\n", "JSON can hold"),
+    "a date": (WHOLE + "[models.parameters]\nt = 2020-01-01\n", "JSON can hold"),
+    "a word for a number": (WHOLE.replace('v1"\n', 'v1"\ntimeout = "x"\n'), "must be a number"),
+    "a number for a word": (WHOLE + "system = 1\n", "system must be text"),
+    "models as a word": ('models = "m"\n' + WHOLE.split("[[")[0], "must be"),
+    "a table for models": (WHOLE.replace("[[models]]", "[models]"), "must be"),
     "prices of what": (WHOLE + "prices = { cat = 1 }\n", "cat not known"),
 }
 

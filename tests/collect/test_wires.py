@@ -1,0 +1,169 @@
+"""Wire formats: replies as servers send them, and anything else that may come."""
+
+import json
+import math
+from pathlib import Path
+
+import hypothesis
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+
+from psychollm.collect.wire import WIRES
+from psychollm.collect.wire.protocol import UnreadableReplyError, Wire, yes_no_mass
+
+CHAT, PLAIN, MESSAGES = (
+    WIRES[name] for name in ("openai-chat", "openai-completions", "anthropic")
+)
+TALK = (
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Hm?"},
+    {"role": "assistant", "content": "Hm."},
+    {"role": "user", "content": "So?"},
+)
+PARAMETERS = {"temperature": 0.5, "max_tokens": 9, "stop": "X", "logprobs": True}
+
+
+def test_bodies() -> None:
+    chat = CHAT.body("m", TALK, PARAMETERS)
+    assert chat == {"model": "m", "messages": list(TALK), **PARAMETERS}
+    plain = PLAIN.body("m", TALK, PARAMETERS)
+    assert plain["prompt"] == "Be brief.\n\nHm?\n\nHm.\n\nSo?"
+    assert plain["logprobs"] == 5
+    messages = MESSAGES.body("m", TALK, PARAMETERS | {"max_tokens": 3})
+    assert messages["system"] == "Be brief."
+    assert messages["messages"] == list(TALK[1:])
+    assert (messages["max_tokens"], messages["stop_sequences"]) == (3, ["X"])
+    assert MESSAGES.body("m", TALK, {})["max_tokens"] > 0
+
+
+def test_headers() -> None:
+    assert CHAT.headers("s") == {"Authorization": "Bearer s"}
+    assert CHAT.headers(None) == {}
+    assert MESSAGES.headers("s")["x-api-key"] == "s"
+
+
+def test_chat_reply_with_everything() -> None:
+    found = CHAT.read(
+        json.dumps(
+            {
+                "model": "served",
+                "choices": [
+                    {
+                        "finish_reason": "length",
+                        "message": {"content": "No", "reasoning_content": "Well,"},
+                    }
+                ],
+                "usage": {
+                    "prompt_tokens": 3,
+                    "completion_tokens": 2,
+                    "completion_tokens_details": {"reasoning_tokens": 1},
+                    "cost": 0.5,
+                },
+            }
+        ).encode()
+    )
+    assert (found.text, found.reasoning, found.finish_reason) == ("No", "Well,", "length")
+    assert (found.usage.input, found.usage.output, found.usage.reasoning) == (3, 2, 1)
+    assert found.usage.cost == 0.5
+    assert found.mass is None
+
+
+def test_chat_replies_without_text() -> None:
+    for content, text in ((None, ""), ("", "")):
+        reply = {"choices": [{"message": {"content": content}}]}
+        assert CHAT.read(json.dumps(reply).encode()).text == text
+    refusal = {"choices": [{"message": {"content": None, "refusal": "I will not."}}]}
+    assert CHAT.read(json.dumps(refusal).encode()).text == "I will not."
+
+
+def test_completion_reply() -> None:
+    top = [{"Yes": math.log(0.5), " no": math.log(0.125)}]
+    reply = {"choices": [{"text": "Yes", "logprobs": {"top_logprobs": top}}]}
+    found = PLAIN.read(json.dumps(reply).encode())
+    assert found.text == "Yes"
+    assert found.mass is not None
+    assert found.mass.p_yes == pytest.approx(0.8)
+
+
+def test_message_reply() -> None:
+    blocks = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "A"}]
+    usage = {"input_tokens": 3, "cache_read_input_tokens": 4, "output_tokens": 2}
+    reply = {"content": blocks, "stop_reason": "end_turn", "usage": usage, "model": "x"}
+    found = MESSAGES.read(json.dumps(reply).encode())
+    assert (found.text, found.reasoning, found.finish_reason) == ("A", "Hm.", "stop")
+    assert (found.usage.input, found.usage.output) == (7, 2)
+
+
+def test_mass_of_all_forms_of_the_word() -> None:
+    listed = [("Yes", -1.0), (" YES", -2.0), ("\u2581yes", -3.0), ("\u0120Yes.", -4.0)]
+    found = yes_no_mass([*listed, ("yesterday", -0.1), ("No", None), (None, -1.0), ("not", 0.0)])
+    assert found is not None
+    assert found.yes == pytest.approx(sum(math.exp(-k) for k in (1, 2, 3, 4)))
+    assert found.no == 0.0
+    assert yes_no_mass([]) is None
+    assert math.isnan(yes_no_mass([("The", -0.1)]).p_yes)  # type: ignore[union-attr]
+
+
+def test_replies_of_a_real_model(shared: Path) -> None:
+    """Reference: over 60 questions, "yes" and "no" caught .23 of the first token on average."""
+    path = shared / "samples" / "smollm2_squad" / "raw_responses.jsonl"
+    captured = []
+    for line in path.read_text().splitlines():
+        row = json.loads(line)
+        found = CHAT.read(json.dumps(row["response"]).encode())
+        choice = row["response"]["choices"][0]
+        assert found.text == choice["message"]["content"]
+        assert found.finish_reason == choice["finish_reason"]
+        assert found.usage.output == row["response"]["usage"]["completion_tokens"]
+        if row["kind"] == "confidence":
+            assert found.mass is not None
+            captured.append(found.mass.captured)
+    assert len(captured) == 60
+    assert np.mean(captured) == pytest.approx(0.23, abs=0.01)
+
+
+NAMES = (
+    *("choices", "message", "content", "text", "logprobs", "top_logprobs", "token", "logprob"),
+    *("usage", "error", "code", "prompt_tokens", "cost", "completion_tokens_details", "type"),
+    *("finish_reason", "model"),
+)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(NAMES),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@pytest.mark.parametrize("name", WIRES)
+@hypothesis.given(reply=JSON)
+@hypothesis.settings(max_examples=50)
+def test_any_json_is_a_reply_or_named(name: str, reply: object) -> None:
+    _read_or_named(WIRES[name], json.dumps(reply).encode())
+    _read_or_named(WIRES[name], json.dumps({"choices": [reply], "content": [reply]}).encode())
+    whole = {"choices": [{"message": {"content": "Yes"}, "text": "Yes", "logprobs": reply}]}
+    _read_or_named(WIRES[name], json.dumps(whole | {"usage": reply, "model": reply}).encode())
+
+
+@pytest.mark.parametrize("name", WIRES)
+@hypothesis.given(raw=st.binary(max_size=60))
+@hypothesis.settings(max_examples=30)
+def test_any_bytes_are_a_reply_or_named(name: str, raw: bytes) -> None:
+    _read_or_named(WIRES[name], raw)
+
+
+def _read_or_named(wire: Wire, raw: bytes) -> None:
+    try:
+        found = wire.read(raw)
+    except UnreadableReplyError:
+        return
+    assert isinstance(found.text, str)
+    found.text.encode()
+    assert found.mass is None or found.mass.yes >= 0
