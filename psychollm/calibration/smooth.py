@@ -185,13 +185,17 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
     expected = _expected_bandwidth(tally, n)
     grid = smoothing_grid(tally.values, expected if sigma is None else sigma)
     value = float(grid.errors(grid.sums(correct, wrong), sigma, expected)[0])
-    if sigma is None and 0.0 < value < expected:
-        grid = smoothing_grid(tally.values, value)
+    squares = tally.correct * (1.0 - tally.values) ** 2 + tally.wrong * tally.values**2
+    noise = float(np.sqrt(squares.sum())) / n
+    # Confidences of 0 and 1 leave calibrated answers no error at all. Where the error is large
+    # beside its noise, no resample needs bandwidths far below it.
+    needed = value if value < expected else max(expected, (value - 8.0 * noise) / 16.0)
+    if sigma is None and value > 0.0 and needed != expected:
+        grid = smoothing_grid(tally.values, needed)
         value = float(grid.errors(grid.sums(correct, wrong), None, value)[0])
     value = value if np.isfinite(value) else 0.0
     bandwidth = sigma or max(value, grid.finest)
     own = grid.curves(grid.sums(correct, wrong), bandwidth)[0]
-    squares = tally.correct * (1.0 - tally.values) ** 2 + tally.wrong * tally.values**2
     return _Shared(
         grid=grid,
         sigma=sigma,
@@ -200,7 +204,7 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
         own=own,
         # A sample without any gap has no direction: a gap that is the same everywhere stands in.
         shape=own / value if value > 0.0 else np.ones_like(own),
-        scale=scales(value, float(np.sqrt(squares.sum())) / n),
+        scale=scales(value, noise),
         short=short(tally),
         curve=curve,
     )
