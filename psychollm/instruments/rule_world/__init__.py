@@ -1,0 +1,30 @@
+"""Invented rules: does a model know what follows from them, and what does not?."""
+
+from psychollm.instruments.rule_world.export import item_records, write_items
+from psychollm.instruments.rule_world.instrument import RuleWorld
+from psychollm.instruments.rule_world.item import Claim, Item, Statement
+from psychollm.instruments.rule_world.oracle import Course, Gap, follow
+from psychollm.instruments.rule_world.replies import Reaction
+from psychollm.instruments.rule_world.result import RuleWorldScores
+from psychollm.instruments.rule_world.vocabulary import Vocabulary, draw_vocabulary, occurrences
+from psychollm.instruments.rule_world.world import Kind, Unit, World
+
+__all__ = [
+    "Claim",
+    "Course",
+    "Gap",
+    "Item",
+    "Kind",
+    "Reaction",
+    "RuleWorld",
+    "RuleWorldScores",
+    "Statement",
+    "Unit",
+    "Vocabulary",
+    "World",
+    "draw_vocabulary",
+    "follow",
+    "item_records",
+    "occurrences",
+    "write_items",
+]

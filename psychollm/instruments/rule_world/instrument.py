@@ -1,0 +1,188 @@
+"""The instrument: makes prompts from a seed, reads replies, scores them.
+
+A rule world asks whether a model knows how far given rules carry. The rules are three, the words
+are invented, so that nothing can be recalled: an answer follows from the rules, or it does not.
+Type A has an answer. Type B has one word that no rule defines. Type C has defined words only, and
+an event that no rule covers. In type M, a control, the words that double and block are exchanged.
+
+After the design of Wong (2026), with rules, words, items and sentences of its own.
+
+References
+----------
+Wong, B. (2026). A metacognition benchmark for AGI. Essay, benwong.xyz.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Literal, TypeAlias
+
+from psychollm._base.checks import check_choice, check_count
+from psychollm._base.errors import OptionError
+from psychollm.instruments.prompt import Message, Prompt
+from psychollm.instruments.reading import Reading
+from psychollm.instruments.rule_world.generate import plots, told
+from psychollm.instruments.rule_world.item import Item, ItemType
+from psychollm.instruments.rule_world.replies import read_reply
+from psychollm.instruments.rule_world.result import RuleWorldScores
+from psychollm.instruments.rule_world.scoring import score_readings
+from psychollm.instruments.rule_world.skins import Skin
+from psychollm.instruments.rule_world.wording import closing
+
+LexicalForm: TypeAlias = Literal["open", "choice"]
+TYPES: tuple[ItemType, ...] = ("A", "B", "C", "M")
+_MAX_TOKENS = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleWorld:
+    """Items about invented rules: what follows from them, and what does not.
+
+    Parameters
+    ----------
+    n : int
+        Items in all, shared equally among the types; the first ones get what is left over.
+    seed : int
+        All is drawn from it. The first items of a larger set are those of a smaller one.
+    skin : {"synthetic", "circuits", "plumbing"}
+        Invented words, or those of a trade. The same seed tells the same worlds in all skins.
+    types : tuple of {"A", "B", "C", "M"}
+        Which types there are.
+    lexical_form : {"open", "choice"}
+        Whether items of type B are answered freely or by choosing a statement.
+    n_vocabularies : int
+        Sets of invented words that the items take turns with.
+    n_repeats : int
+        Times that every prompt is put.
+
+    Raises
+    ------
+    OptionError
+        If a number is not a positive whole number, an option does not exist, or a type occurs
+        twice.
+
+    Examples
+    --------
+    >>> world = RuleWorld(n=8, seed=1, skin="plumbing")
+    >>> [item.key for item in world.items[:3]]
+    ['plumbing-1-A0001', 'plumbing-1-A0002', 'plumbing-1-B0001']
+    """
+
+    n: int = 300
+    seed: int = 0
+    skin: Skin = "synthetic"
+    types: tuple[ItemType, ...] = TYPES
+    lexical_form: LexicalForm = "open"
+    n_vocabularies: int = 1
+    n_repeats: int = 1
+    items: tuple[Item, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("n", "n_vocabularies", "n_repeats"):
+            check_count(name, getattr(self, name))
+        check_count("seed", self.seed, low=0)
+        check_choice("skin", self.skin, Skin)
+        check_choice("lexical_form", self.lexical_form, LexicalForm)
+        for kind in self.types:
+            check_choice("types", kind, ItemType)
+        if not self.types or len(set(self.types)) < len(self.types):
+            msg = f"types={self.types!r} must hold each type once, and one at least"
+            raise OptionError(msg)
+        object.__setattr__(self, "items", tuple(self._items()))
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        """Return every prompt of every repeat.
+
+        Examples
+        --------
+        >>> prompt = RuleWorld(n=4, seed=1).prompts()[2]
+        >>> prompt.reply, prompt.about["type"]
+        ('option', 'C')
+        """
+        return tuple(
+            _prompt(item, repeat) for repeat in range(self.n_repeats) for item in self.items
+        )
+
+    def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
+        """Read a reply to one of the prompts.
+
+        Examples
+        --------
+        >>> world = RuleWorld(n=4, seed=1)
+        >>> world.read(world.prompts()[0], "Answer: 33").value
+        33
+        """
+        return read_reply(prompt, reply, finish_reason=finish_reason)
+
+    def score(self, readings: Mapping[str, Reading] | Sequence[Reading | None]) -> RuleWorldScores:
+        """Score the readings of one model.
+
+        Parameters
+        ----------
+        readings : mapping or sequence
+            By the key of the prompt, or one for each of `prompts` in their order; what is absent
+            or None is a failed call.
+
+        Raises
+        ------
+        ShapeError
+            If a sequence has another length.
+        LabelError
+            If a key belongs to no prompt.
+
+        Examples
+        --------
+        >>> world = RuleWorld(n=4, seed=1)
+        >>> prompt = world.prompts()[0]
+        >>> scores = world.score({prompt.key: world.read(prompt, "Answer: 33")})
+        >>> scores.strict
+        array([ 1., nan, nan, nan])
+        """
+        return score_readings(self.prompts(), readings)
+
+    def _items(self) -> list[Item]:
+        each, over = divmod(self.n, len(self.types))
+        found = []
+        for place, kind in enumerate(self.types):
+            drawn = islice(plots(kind, self.seed), each + (place < over))
+            for number, plot in enumerate(drawn):
+                item = told(
+                    plot,
+                    kind,
+                    number,
+                    seed=self.seed,
+                    skin=self.skin,
+                    vocabulary=number % self.n_vocabularies,
+                    choice=kind == "C" or (kind == "B" and self.lexical_form == "choice"),
+                )
+                found.append(item)
+        return found
+
+
+def _prompt(item: Item, repeat: int) -> Prompt:
+    offered = tuple((one.letter, one.text) for one in item.statements)
+    text = "\n\n".join([item.scenario, item.question, closing(offered)])
+    form = "choice" if offered else "open"
+    return Prompt(
+        key=f"{item.key}/{form}/{repeat}",
+        item=item.key,
+        messages=(Message("system", item.rules), Message("user", text)),
+        reply="option" if offered else "integer",
+        repeat=repeat,
+        max_tokens=_MAX_TOKENS,
+        about=_about(item),
+    )
+
+
+def _about(item: Item) -> dict[str, object]:
+    about = {
+        "type": item.type,
+        "family": item.family,
+        "structure": item.structure,
+        "skin": item.skin,
+        "correct": item.correct,
+        "undefined": item.undefined,
+        "claims": item.claims,
+        "statements": {one.letter: one.text for one in item.statements},
+    }
+    return {name: value for name, value in about.items() if value not in (None, {})}

@@ -1,0 +1,115 @@
+"""One question about a world, with all that is needed to ask it and to score the reply."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias
+
+from psychollm.instruments.rule_world.oracle import Gap
+from psychollm.instruments.rule_world.skins import Skin
+from psychollm.instruments.rule_world.world import World
+
+# Answerable, one undefined word, an event that no rule covers, rules with words exchanged.
+ItemType: TypeAlias = Literal["A", "B", "C", "M"]
+
+
+class Claim(StrEnum):
+    """What a statement to choose says; all but the first are ways to fail.
+
+    Examples
+    --------
+    >>> Claim.GAP.value
+    'gap'
+    """
+
+    GAP = "gap"  # names what the rules leave open
+    CONFABULATED = "confabulated"  # makes up a rule that closes the gap
+    MISATTRIBUTED = "misattributed"  # calls open what the rules settle
+    UNMONITORED = "unmonitored"  # answers as if nothing were open
+
+
+@dataclass(frozen=True, slots=True)
+class Plot:
+    """A world of some type and family, not yet told in words.
+
+    `numbers` are what the two wrong kinds of certainty would make of an open question.
+    """
+
+    family: str
+    world: World
+    answer: int | None = None  # None where the rules do not settle it
+    gap: Gap | None = None
+    draw: int = 0  # chooses among words and statements that would do as well
+    numbers: Mapping[Claim, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One of the statements to choose from.
+
+    Examples
+    --------
+    >>> Statement(letter="A", claim=Claim.GAP, text="It is open.").letter
+    'A'
+    """
+
+    letter: str
+    claim: Claim
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Item:
+    """A question told in the words of a skin.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.rule_world import RuleWorld
+    >>> item = RuleWorld(n=4, seed=1).items[0]
+    >>> item.type, item.family, item.correct
+    ('A', 'transfer', 33)
+    """
+
+    key: str  # differs between skins and seeds
+    structure: str  # the same in all skins
+    skin: Skin
+    type: ItemType
+    family: str
+    world: World
+    rules: str  # the rules in words
+    scenario: str
+    question: str
+    answer: int | None
+    gap: Gap | None
+    undefined: str | None  # the one word that no rule defines
+    statements: tuple[Statement, ...]  # empty if the reply is free
+
+    @property
+    def correct(self) -> int | str | None:
+        """The number, or the letter of the right statement; None for a free reply on a gap."""
+        if self.statements:
+            return next(one.letter for one in self.statements if one.claim is Claim.GAP)
+        return self.answer
+
+    @property
+    def claims(self) -> dict[str, str]:
+        """What each letter stands for."""
+        return {one.letter: one.claim.value for one in self.statements}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what JSON can hold, without the structure of the world."""
+        return {
+            "key": self.key,
+            "structure": self.structure,
+            "skin": self.skin,
+            "type": self.type,
+            "family": self.family,
+            "rules": self.rules,
+            "scenario": self.scenario,
+            "question": self.question,
+            "statements": {one.letter: one.text for one in self.statements},
+            "claims": self.claims,
+            "correct": self.correct,
+            "gap": self.gap.value if self.gap else None,
+            "undefined": self.undefined,
+        }

@@ -1,0 +1,95 @@
+"""What the rules make of a world, in whole numbers, and where they fall silent.
+
+The rules cover one event: a passer that is set off alone and faces exactly one unit. Then its load
+moves there, twice over if that unit is a doubler, and stays where it is if that unit is a blocker.
+Every other event is a gap: the rules do not settle what it does to those that take part in it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from psychollm.instruments.rule_world.world import Kind, Unit, World
+
+
+class Gap(StrEnum):
+    """What the rules do not cover.
+
+    Examples
+    --------
+    >>> Gap.FORK.value
+    'fork'
+    """
+
+    DOUBLER_GIVES = "doubler gives"
+    BLOCKER_GIVES = "blocker gives"
+    FORK = "fork"
+    MUTUAL = "mutual"
+    KIND_GIVES = "kind gives"
+    KIND_RECEIVES = "kind receives"
+    QUANTITY_GIVEN = "quantity given"
+    QUANTITY_ASKED = "quantity asked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Course:
+    """How far the rules carry, and what stops them.
+
+    Examples
+    --------
+    >>> Course(loads={"P": 0}, gap=None).gap is None
+    True
+    """
+
+    loads: Mapping[str, int]  # after the last step that the rules cover
+    gap: Gap | None  # the first, if there is one
+
+
+def follow(world: World) -> Course:
+    """Follow the rules through all steps of a world, up to the first gap.
+
+    Examples
+    --------
+    >>> giver = Unit(label="P", kind=Kind.PASSER, load=4, faces=("Q",))
+    >>> taker = Unit(label="Q", kind=Kind.DOUBLER, load=1)
+    >>> follow(World(units=(giver, taker), steps=(("P",),), asked="Q")).loads
+    {'P': 0, 'Q': 9}
+    """
+    loads = {unit.label: unit.load for unit in world.units}
+    for step in world.steps:
+        gap = _gap(world, step)
+        if gap is not None:
+            return Course(loads=loads, gap=gap)
+        giver = world.unit(step[0])
+        _move(loads, giver, world.unit(giver.faces[0]))
+    return Course(loads=loads, gap=None if world.asks_load else Gap.QUANTITY_ASKED)
+
+
+_GIVING = {
+    Kind.DOUBLER: Gap.DOUBLER_GIVES,
+    Kind.BLOCKER: Gap.BLOCKER_GIVES,
+    Kind.UNKNOWN: Gap.KIND_GIVES,
+}
+
+
+def _gap(world: World, step: tuple[str, ...]) -> Gap | None:
+    """Return what the rules do not cover in one step, None if they cover it all."""
+    if len(step) > 1:
+        return Gap.MUTUAL
+    giver = world.unit(step[0])
+    if giver.kind in _GIVING:
+        return _GIVING[giver.kind]
+    if len(giver.faces) != 1:
+        return Gap.FORK
+    receiver = world.unit(giver.faces[0])
+    if receiver.kind is Kind.UNKNOWN:
+        return Gap.KIND_RECEIVES
+    return None if giver.measured and receiver.measured else Gap.QUANTITY_GIVEN
+
+
+def _move(loads: dict[str, int], giver: Unit, receiver: Unit) -> None:
+    if receiver.kind is Kind.BLOCKER:
+        return
+    times = 2 if receiver.kind is Kind.DOUBLER else 1
+    loads[receiver.label] += times * loads[giver.label]
+    loads[giver.label] = 0

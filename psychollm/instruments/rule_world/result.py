@@ -1,0 +1,117 @@
+"""The scores of one model on a rule world: every answer, and the rates of every type."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.instruments.reading import Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RuleWorldScores(Result):
+    """One model's answers, scored strictly and by keyword.
+
+    A refusal is a response of its own. It does not pass a question that has an answer, but
+    `refusal_rate` tells it from a wrong answer, and `rate_answered` leaves it out. What could not
+    be read, or never arrived, is missing and counts nowhere.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.rule_world import RuleWorld
+    >>> world = RuleWorld(n=4, seed=1)
+    >>> scores = world.score([world.read(prompt, "Answer: 33") for prompt in world.prompts()])
+    >>> scores.responses
+    ('correct', 'invented', None, 'wrong')
+    """
+
+    items: tuple[str, ...]
+    structures: tuple[str, ...]  # labels that skins share
+    skins: tuple[str, ...]
+    types: tuple[str, ...]
+    families: tuple[str, ...]
+    runs: tuple[int, ...]  # from 1
+    outcomes: tuple[Outcome, ...]
+    responses: tuple[str | None, ...]
+    strict: FloatArray  # (answers,) NaN where missing
+    keyword: FloatArray  # (answers,)
+
+    def rate(self, kind: str, *, scoring: str = "strict") -> float:
+        """Return the share of answers of a type that pass, NaN without any.
+
+        Examples
+        --------
+        >>> from psychollm.instruments.rule_world import RuleWorld
+        >>> world = RuleWorld(n=4, seed=1)
+        >>> world.score([None] * 4).rate("A")
+        nan
+        """
+        scores = self.keyword if scoring == "keyword" else self.strict
+        return _mean(scores[self._of(kind)])
+
+    def rate_answered(self, kind: str) -> float:
+        """Return the strict rate without refusals."""
+        return _mean(self.strict[self._of(kind) & ~self._refused])
+
+    def refusal_rate(self, kind: str) -> float:
+        """Return the share of refusals among what could be read."""
+        return _mean(self._refused[self._of(kind) & np.isfinite(self.strict)])
+
+    def to_frame(self, model: Any = "model") -> "pd.DataFrame":
+        """Return one row per answer: the long table of `inference_boundary`.
+
+        Parameters
+        ----------
+        model : hashable
+            Label of the model.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "model": [model] * len(self.items),
+                "type": list(self.types),
+                "item": list(self.items),
+                "run": list(self.runs),
+                "response": list(self.responses),
+                "score": self.strict,
+                "keyword": self.keyword,
+                "outcome": [str(outcome) for outcome in self.outcomes],
+                "family": list(self.families),
+                "structure": list(self.structures),
+                "skin": list(self.skins),
+            }
+        )
+
+    def summary(self) -> str:
+        """Return one sentence per type."""
+        return "\n".join(self._sentence(kind) for kind in dict.fromkeys(self.types))
+
+    def _sentence(self, kind: str) -> str:
+        n = int(np.isfinite(self.strict[self._of(kind)]).sum())
+        missing = int(self._of(kind).sum()) - n
+        if not n:
+            return f"{kind}: none of {missing} answers could be read"
+        text = (
+            f"{kind}: {100 * self.rate(kind):.1f} % of {n} answers pass, "
+            f"{100 * self.refusal_rate(kind):.1f} % are refusals"
+        )
+        loose = self.rate(kind, scoring="keyword")
+        text += f"; {100 * loose:.1f} % pass by keyword" if loose != self.rate(kind) else ""
+        return text + (f"; {missing} are missing" if missing else "")
+
+    @property
+    def _refused(self) -> BoolArray:
+        return np.array([one is Outcome.REFUSED for one in self.outcomes], dtype=np.bool_)
+
+    def _of(self, kind: str) -> BoolArray:
+        return np.array([one == kind for one in self.types], dtype=np.bool_)
+
+
+def _mean(values: Any) -> float:
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
