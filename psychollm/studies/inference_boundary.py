@@ -87,7 +87,8 @@ class InferenceBoundary(Result):
 
     profiles: Mapping[Hashable, BoundaryProfile]  # by type
     certainty_inversion: Estimate  # rate on open events minus rate on answerable questions
-    stage_one: Estimate | None  # mean rate on answerable questions and undefined words
+    confabulation: Estimate | None  # rate on answerable questions minus rate on undefined words
+    stage_one: Estimate | None  # mean rate on both
     refusal_rate: Estimate  # share of answerable questions that are refused
     refusal_minus_commitment: Estimate | None  # that, minus committed answers on open events
     thinking: tuple[ThinkingContrast, ...]
@@ -181,11 +182,12 @@ def inference_boundary(
         for kind, part in answers.groupby("type", sort=False)
     }
     contrasts = _Contrasts(answers, resampling)
-    first_stage = {answerable: 0.5, lexical: 0.5}
+    both = lexical in profiles
     return InferenceBoundary(
         profiles=profiles,
         certainty_inversion=contrasts.scores({interaction: 1.0, answerable: -1.0}),
-        stage_one=contrasts.scores(first_stage) if lexical in profiles else None,
+        confabulation=contrasts.scores({answerable: 1.0, lexical: -1.0}) if both else None,
+        stage_one=contrasts.scores({answerable: 0.5, lexical: 0.5}) if both else None,
         refusal_rate=contrasts.shares({answerable: [refusal]}, {answerable: 1.0}),
         refusal_minus_commitment=_hedging(
             contrasts, answerable, interaction, refusal=[refusal], commits=list(commits)

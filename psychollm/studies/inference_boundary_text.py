@@ -18,6 +18,9 @@ def summary(study: InferenceBoundary) -> str:
     lines += [f"{kind}: {_rates(study, kind)}" for kind in study.profiles]
     lines += ["", f"Certainty ({study.certainty_inversion.name}):"]
     lines += _each(study.certainty_inversion)
+    if study.confabulation is not None:
+        lines += ["", f"Making up words' meanings ({study.confabulation.name}):"]
+        lines += _each(study.confabulation)
     lines += ["", f"Refusals of questions that have an answer ({study.answerable}):"]
     lines += _each(study.refusal_rate)
     if study.thinking:

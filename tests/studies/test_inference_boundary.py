@@ -108,6 +108,14 @@ def test_what_r_makes_of_the_open_events(case) -> None:
             assert value == pytest.approx(wanted[key], abs=1e-6), (model, key)
 
 
+def test_confabulation_is_the_gap_between_answers_and_undefined_words(case) -> None:
+    frame, _, study = case
+    rates = frame.pivot_table(index="model", columns="type", values="score")
+    found = dict(zip(study.labels, study.confabulation.value, strict=True))
+    assert found == pytest.approx((rates["A"] - rates["B"]).to_dict())
+    assert "Making up words' meanings (A - B):" in study.summary()
+
+
 def test_failures_are_shares_of_failures(case) -> None:
     frame, _, study = case
     failures = study.profiles["C"].failures

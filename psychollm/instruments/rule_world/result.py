@@ -1,16 +1,20 @@
 """The scores of one model on a rule world: every answer, and the rates of every type."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.checks import check_choice
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.instruments.reading import Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+Scoring: TypeAlias = Literal["strict", "keyword"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,8 +45,20 @@ class RuleWorldScores(Result):
     strict: FloatArray  # (answers,) NaN where missing
     keyword: FloatArray  # (answers,)
 
-    def rate(self, kind: str, *, scoring: str = "strict") -> float:
+    def rate(self, kind: str, *, scoring: Scoring = "strict") -> float:
         """Return the share of answers of a type that pass, NaN without any.
+
+        Parameters
+        ----------
+        kind : {"A", "B", "C", "M"}
+            The type.
+        scoring : {"strict", "keyword"}
+            By keyword any word of doubt passes an undefined word.
+
+        Raises
+        ------
+        OptionError
+            If the scoring does not exist.
 
         Examples
         --------
@@ -51,6 +67,7 @@ class RuleWorldScores(Result):
         >>> world.score([None] * 4).rate("A")
         nan
         """
+        check_choice("scoring", scoring, Scoring)
         scores = self.keyword if scoring == "keyword" else self.strict
         return _mean(scores[self._of(kind)])
 
