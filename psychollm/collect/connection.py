@@ -1,9 +1,9 @@
 """Sending one body and receiving one reply, through httpx, with failures named.
 
-Each connection is an httpx client of its own that holds one socket: a pool shared by many
+Each connection is an httpx transport of its own that holds one socket: a pool shared by many
 requests searches its list of connections at each of them, which at 200 at once costs four times
-the work. All share one TLS context. Redirects are not followed, for a secret would travel with
-them.
+the work. All share one TLS context, and the proxy that the environment names. Redirects are not
+followed, for a secret would travel with them.
 """
 
 import asyncio
@@ -11,6 +11,8 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from psychollm._base.optional import require
 from psychollm._base.version import __version__
@@ -56,6 +58,7 @@ class Connections:
         self._url = self._httpx.URL(url)
         self._headers = {
             "Content-Type": "application/json",
+            "Accept-Encoding": "identity",
             "User-Agent": f"psychollm/{__version__}",
             **headers,
         }
@@ -71,11 +74,10 @@ class Connections:
             return self._idle.pop()
         if self._context is None:
             self._context = self._httpx.create_ssl_context()
-        client = self._httpx.AsyncClient(
+        client = self._httpx.AsyncHTTPTransport(
             verify=self._context,
-            timeout=self._timeout,
             limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1),
-            follow_redirects=False,
+            proxy=proxy_for(str(self._url)),
         )
         self._all.append(client)
         return client
@@ -112,7 +114,7 @@ class Connections:
     async def _exchange(self, client: Any, body: bytes, received: "_Received") -> None:
         request = self._httpx.Request("POST", self._url, headers=self._headers, content=body)
         request.extensions["timeout"] = self._limits
-        response = await client.send(request, stream=True)
+        response = await client.handle_async_request(request)
         try:
             received.status, received.headers = response.status_code, response.headers
             size = 0
@@ -128,6 +130,22 @@ class Connections:
         """Close all."""
         for client in self._all:
             await client.aclose()
+
+
+def proxy_for(url: str) -> str | None:
+    """Return the proxy that the environment names for an address, or None.
+
+    Examples
+    --------
+    >>> proxy_for("http://127.0.0.1:8080/v1") is None
+    True
+    """
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host in {"localhost", "127.0.0.1", "::1"} or proxy_bypass(host):
+        return None
+    found = getproxies()
+    return found.get(parts.scheme) or found.get("all")
 
 
 class _Received:
