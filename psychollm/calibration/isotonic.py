@@ -51,8 +51,8 @@ class ReliabilityCurve(Result):
 
     Examples
     --------
-    >>> from psychollm.calibration import corp
-    >>> curve = corp.corp([0.9, 0.9, 0.6, 0.3], [1, 1, 0, 1], n_bands=50, rng=0).curves[0]
+    >>> from psychollm.calibration.corp import corp
+    >>> curve = corp([0.9, 0.9, 0.6, 0.3], [1, 1, 0, 1], n_bands=50, rng=0).curves[0]
     >>> curve.confidence, curve.recalibrated
     (array([0.3, 0.6, 0.9]), array([0.5, 0.5, 1. ]))
     """
