@@ -91,7 +91,8 @@ def run(path: Path, cases: list[Case], *, datasets: int, jobs: int) -> None:
                     writer.writerows(run_batch(case, n, batch, jobs=jobs))
                     file.flush()
                     seconds = time.perf_counter() - start
-                    print(f"{case.family}/{case.scenario} n={n} batch {batch}: {seconds:.1f} s")
+                    done_now = f"{case.family}/{case.scenario} n={n} batch {batch}"
+                    print(f"{done_now}: {seconds:.1f} s", flush=True)
 
 
 def totals(path: Path) -> dict[tuple[str, str, str, int], tuple[int, int, int]]:

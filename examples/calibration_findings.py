@@ -73,7 +73,7 @@ class Source:
 
 def wide(long: pd.DataFrame, model: str, question: str, value: str) -> pd.DataFrame:
     """Models x questions; an answer given twice is an error, not an average."""
-    return long.set_index([model, question], verify_integrity=True)[value].unstack()  # noqa: PD010
+    return long.set_index([model, question])[value].unstack()  # noqa: PD010
 
 
 def battery(data: Path) -> Source:

@@ -187,9 +187,9 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
     value = float(grid.errors(grid.sums(correct, wrong), sigma, expected)[0])
     squares = tally.correct * (1.0 - tally.values) ** 2 + tally.wrong * tally.values**2
     noise = float(np.sqrt(squares.sum())) / n
-    # Confidences of 0 and 1 leave calibrated answers no error at all. Where the error is large
-    # beside its noise, no resample needs bandwidths far below it.
-    needed = value if value < expected else max(expected, (value - 8.0 * noise) / 16.0)
+    # Confidences of 0 and 1 leave calibrated answers no error at all, but no resample needs a
+    # bandwidth far below its own error.
+    needed = value if value < expected else max(expected, value / 64.0)
     if sigma is None and value > 0.0 and needed != expected:
         grid = smoothing_grid(tally.values, needed)
         value = float(grid.errors(grid.sums(correct, wrong), None, value)[0])
