@@ -16,6 +16,7 @@ from psychollm.calibration.hierarchical_meta_d import (
 )
 from psychollm.calibration.hierarchical_meta_d_result import HierarchicalMetaD
 from psychollm.calibration.individuation import Individuation, individuation
+from psychollm.calibration.isotonic import RecalibrationCurve
 from psychollm.calibration.meta_d import meta_d, meta_d_from_counts
 from psychollm.calibration.meta_d_result import MetaD
 from psychollm.calibration.meta_information import ConfidenceInformation, confidence_information
@@ -73,6 +74,7 @@ __all__ = [
     "Overconfidence",
     "PairwiseCalibration",
     "RatedConfidence",
+    "RecalibrationCurve",
     "ReliabilityBins",
     "ReliabilityCurve",
     "RiskCoverage",

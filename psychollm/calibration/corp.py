@@ -37,7 +37,7 @@ from psychollm._base.checks import check_choice, check_count, check_fraction, ch
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.isotonic import (
-    ReliabilityCurve,
+    RecalibrationCurve,
     recalibrated_shares,
     reliability_curve,
 )
@@ -94,10 +94,10 @@ class Corp(Result):
     uncertainty: Estimate  # UNC
     expected: Estimate  # mean MCB if the model were calibrated, and the range of its values
     p_value: Estimate  # of calibration: share of calibrated data sets with an MCB as large
-    curves: tuple[ReliabilityCurve, ...]  # one per model
+    curves: tuple[RecalibrationCurve, ...]  # one per model
     labels: tuple[Any, ...]  # (models,)
 
-    def curve(self, label: Any) -> ReliabilityCurve:
+    def curve(self, label: Any) -> RecalibrationCurve:
         """Return the curve of one model.
 
         Raises

@@ -46,7 +46,7 @@ _ROWS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ReliabilityCurve(Result):
+class RecalibrationCurve(Result):
     """What comes true at each stated confidence of one model: a reliability diagram as numbers.
 
     Examples
@@ -163,7 +163,7 @@ def simulated(
     return draws
 
 
-def reliability_curve(tally: Tally, label: Any, resampling: Resampling) -> ReliabilityCurve:
+def reliability_curve(tally: Tally, label: Any, resampling: Resampling) -> RecalibrationCurve:
     """Return the recalibrated curve of one model with its bands.
 
     Examples
@@ -177,7 +177,7 @@ def reliability_curve(tally: Tally, label: Any, resampling: Resampling) -> Relia
     fitted = recalibrated_shares(tally)
     size = tally.correct + tally.wrong
     observed = np.where(size > 0.0, tally.correct / np.where(size > 0.0, size, 1.0), np.nan)
-    return ReliabilityCurve(
+    return RecalibrationCurve(
         label=label,
         confidence=tally.values,
         observed=observed,
