@@ -17,6 +17,7 @@ from psychollm.calibration import calibration_panel
 from psychollm.calibration.panel_metrics import PANEL_METRICS
 from psychollm.calibration.tally import Tally
 
+RESAMPLES = 1_000
 GRID = 2_000
 POPULATION = 2e7  # answers in the population whose tally gives the true values
 
@@ -91,7 +92,7 @@ def panel_intervals(
 ) -> Intervals:
     """Return the intervals of the whole panel; data sets stand in for models."""
     confidence, correct = forecaster.draw(n, count, rng)
-    panel = calibration_panel(confidence, correct, rng=rng, n_jobs=jobs)
+    panel = calibration_panel(confidence, correct, n_bootstrap=RESAMPLES, rng=rng, n_jobs=jobs)
     truth = forecaster.truth()
     return {key: (panel[key].interval, truth[key]) for key in panel}
 

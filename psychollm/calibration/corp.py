@@ -39,7 +39,7 @@ from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.isotonic import (
     RecalibrationCurve,
     recalibrated_shares,
-    reliability_curve,
+    recalibration_curve,
 )
 from psychollm.calibration.metric import Metric, estimate_all
 from psychollm.calibration.noise_interval import METHOD, noise_bounds, uncertainty_bounds
@@ -208,7 +208,7 @@ def corp(
         expected=expected,
         p_value=p_value,
         curves=tuple(
-            reliability_curve(tally, label, bands)
+            recalibration_curve(tally, label, bands)
             for tally, label in zip(tallies(answers), answers.models, strict=True)
         ),
         labels=answers.models,

@@ -163,7 +163,7 @@ def simulated(
     return draws
 
 
-def reliability_curve(tally: Tally, label: Any, resampling: Resampling) -> RecalibrationCurve:
+def recalibration_curve(tally: Tally, label: Any, resampling: Resampling) -> RecalibrationCurve:
     """Return the recalibrated curve of one model with its bands.
 
     Examples
@@ -171,7 +171,7 @@ def reliability_curve(tally: Tally, label: Any, resampling: Resampling) -> Recal
     >>> from psychollm.calibration.stated import stated_answers
     >>> from psychollm.calibration.tally import tallies
     >>> tally = tallies(stated_answers([0.9, 0.6, 0.3], [1, 0, 1]))[0]
-    >>> reliability_curve(tally, "m", Resampling(n=20, rng=0)).observed
+    >>> recalibration_curve(tally, "m", Resampling(n=20, rng=0)).observed
     array([1., 0., 1.])
     """
     fitted = recalibrated_shares(tally)
