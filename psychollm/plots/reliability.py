@@ -13,7 +13,7 @@ from psychollm.calibration.corp import Corp
 from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, name_axes, open_axes
 from psychollm.plots.palette import BLUE, GREY, INK, MUTED, RULE
 from psychollm.plots.reliability_diagram import Band, Diagram, Reliability, diagram_of
-from psychollm.plots.small_multiples import draw_panels, panel_title
+from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title, say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,8 +156,7 @@ def reliability_grid_size(k: int, *, columns: int = 4) -> tuple[float, float]:
     >>> reliability_grid_size(5)
     (8.6, 6.0)
     """
-    rows = -(-k // columns)
-    return round(columns * _PANEL[0], 2), round(rows * _PANEL[1] + 0.5, 2)
+    return grid_size(k, columns, _PANEL, above=0.5)
 
 
 def _labels(result: Reliability) -> tuple[Any, ...]:
@@ -195,7 +194,7 @@ def _draw(ax: "Axes", diagram: Diagram, band: Band) -> None:
     ax.set_yticks(ticks, ["0", "", ".5", "", "1"])
     ax.axhline(0.0, color=RULE, lw=0.8, zorder=1)
     if diagram.reason:
-        _say(ax, diagram.reason)
+        say(ax, diagram.reason, (0.5, 0.5))
         return
     ax.plot(
         [0, 1],
@@ -212,13 +211,6 @@ def _draw(ax: "Axes", diagram: Diagram, band: Band) -> None:
         _band(ax, diagram.confidence, BLUE, 0.25, f"confidence {diagram.label}")
     _curve(ax, diagram)
     _histogram(ax, diagram)
-
-
-def _say(ax: "Axes", reason: str) -> None:
-    """Write why there is nothing to draw, in lines that fit the panel."""
-    from textwrap import fill
-
-    ax.text(0.5, 0.5, fill(reason, 24), ha="center", va="center", fontsize=TEXT_SIZE, color=MUTED)
 
 
 def _band(ax: "Axes", band: FloatArray, colour: str, alpha: float, name: str) -> None:

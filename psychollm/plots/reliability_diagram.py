@@ -83,11 +83,7 @@ def _of_corp(result: Corp, label: Any, error: CalibrationError | None) -> Diagra
     x = curve.confidence[kept, None]
     few = curve.confidence.size <= _MOST_SPIKES
     observed = np.column_stack([curve.confidence, curve.observed, curve.n])
-    parts = [
-        f"MCB {_number(result.miscalibration, place)} ({_p_text(result.p_value.value[place])})"
-    ]
-    parts.append(f"DSC {_number(result.discrimination, place)}")
-    lines = [" · ".join(parts)]
+    lines = [_parts_line(result, place)]
     if error is not None:
         lines.append(_error_line(error, error.value.place(label)))
     return Diagram(
@@ -163,7 +159,18 @@ def _wide(lower: FloatArray, upper: FloatArray, n: FloatArray) -> FloatArray:
     return np.column_stack([lower - half, upper + half, n])
 
 
+def _parts_line(result: Corp, place: int) -> str:
+    if not result.miscalibration.defined[place]:
+        return "MCB and DSC undefined"
+    return (
+        f"MCB {_number(result.miscalibration, place)} ({_p_text(result.p_value.value[place])})"
+        f" · DSC {_number(result.discrimination, place)}"
+    )
+
+
 def _error_line(error: CalibrationError, place: int) -> str:
+    if not error.value.defined[place]:
+        return f"{error.value.name} undefined"
     return (
         f"{error.value.name} {_number(error.value, place)}, "
         f"{_number(error.expected, place)} if calibrated ({_p_text(error.p_value.value[place])})"

@@ -11,7 +11,7 @@ from psychollm.plots.canvas import legend, name_axes, open_axes
 from psychollm.plots.emphasis import emphasised
 from psychollm.plots.end_labels import name_ends
 from psychollm.plots.palette import BLUE, INK, MUTED, QUIET
-from psychollm.plots.small_multiples import draw_panels, panel_title
+from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title, say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,7 +69,7 @@ def plot_risk_coverage(
     drawn = _places(result, models)
     names = [result.labels[place] for place in drawn]
     colours = emphasised(names, result.aurc.value[drawn], highlight)
-    few = drawn.size <= _MOST_BANDS
+    few, risk = drawn.size <= _MOST_BANDS, answered(result)
     with_baselines = list(colours) if few else list(colours)[:1]
     for row, place in enumerate(drawn.tolist()):
         colour = colours.get(row)
@@ -80,7 +80,7 @@ def plot_risk_coverage(
         look: dict[str, Any] = {"color": colour or QUIET, "lw": 1.7 if colour else 0.7}
         look |= {"zorder": 4 if colour else 2, "alpha": 1.0 if colour else 0.55}
         name = f"curve {result.labels[place]}"
-        ax.plot(result.coverages, result.risk[place], gid=name, **look)
+        ax.plot(result.coverages, risk[place], gid=name, **look)
     ax.set_xlim(0.0, 1.0)
     ax.set_ylim(0.0, _top(result, drawn))
     name_axes(
@@ -129,25 +129,24 @@ def plot_risk_coverage_grid(
     >>> len(plot_risk_coverage_grid(found, figure=Figure()).axes)
     2
     """
-    drawn = _places(result, models)
+    drawn, risk = _places(result, models), answered(result)
     top = _top(result, drawn)
 
     def draw(ax: "Axes", row: int) -> None:
         place = int(drawn[row])
-        _baselines(ax, result, place, INK)
-        _band(ax, result, place, BLUE)
-        ax.plot(
-            result.coverages,
-            result.risk[place],
-            color=BLUE,
-            lw=1.6,
-            gid=f"curve {result.labels[place]}",
-            zorder=4,
-        )
+        if np.isfinite(result.error_rate[place]):
+            _baselines(ax, result, place, INK)
+            _band(ax, result, place, BLUE)
+        name = f"curve {result.labels[place]}"
+        ax.plot(result.coverages, risk[place], color=BLUE, lw=1.6, gid=name, zorder=4)
         ax.set_xlim(0.0, 1.0)
         ax.set_ylim(0.0, top)
         ax.set_xticks([0.0, 0.5, 1.0], ["0", ".5", "1"])
         panel_title(ax, result.labels[place], [_area(result, place)])
+        if result.flags[place]:
+            # Away from the curve, which is high or low.
+            high = result.error_rate[place] > 0.5 * top
+            say(ax, str(result.flags[place]), (0.5, (0.25 if high else 0.75) * top))
 
     return draw_panels(
         draw,
@@ -159,6 +158,21 @@ def plot_risk_coverage_grid(
     )
 
 
+def answered(result: "RiskCoverage") -> FloatArray:
+    """Return the risks (models, points); a model without answers has none.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.risk_coverage import risk_coverage
+    >>> found = risk_coverage([[0.9, 0.1], [None, None]], [[1, 0], [1, 0]], coverages=[0.5, 1],
+    ...                       n_bootstrap=20, rng=0)
+    >>> answered(found)
+    array([[0. , 0.5],
+           [nan, nan]])
+    """
+    return np.where(np.isfinite(result.error_rate)[:, None], result.risk, np.nan)
+
+
 def risk_coverage_grid_size(k: int, *, columns: int = 4) -> tuple[float, float]:
     """Return width and height in inches of a grid of k panels.
 
@@ -167,8 +181,7 @@ def risk_coverage_grid_size(k: int, *, columns: int = 4) -> tuple[float, float]:
     >>> risk_coverage_grid_size(5)
     (8.6, 4.3)
     """
-    rows = -(-k // columns)
-    return round(columns * _PANEL[0], 2), round(rows * _PANEL[1] + 0.3, 2)
+    return grid_size(k, columns, _PANEL, above=0.3)
 
 
 def _places(result: "RiskCoverage", models: Sequence[Any] | None) -> IntArray:
@@ -180,16 +193,17 @@ def _places(result: "RiskCoverage", models: Sequence[Any] | None) -> IntArray:
 def _area(result: "RiskCoverage", place: int) -> str:
     value = float(result.aurc.value[place])
     if not np.isfinite(value):
-        return str(result.flags[place])
+        return "AURC undefined"
     low, high = result.aurc.interval[place]
     bounds = f" [{low:.3f}, {high:.3f}]" if np.isfinite(low + high) else ""
-    reason = f" ({result.flags[place]})" if result.flags[place] else ""
-    return f"AURC {value:.3f}{bounds}{reason}"
+    return f"AURC {value:.3f}{bounds}"
 
 
 def _top(result: "RiskCoverage", drawn: IntArray) -> float:
     """Return a height with room for the curves, but for the noise of very few answers."""
-    settled = result.risk[np.ix_(drawn, result.coverages >= min(_SETTLED, result.coverages[-1]))]
+    settled = answered(result)[
+        np.ix_(drawn, result.coverages >= min(_SETTLED, result.coverages[-1]))
+    ]
     known: FloatArray = settled[np.isfinite(settled)]
     return min(1.02, max(0.05, 1.12 * float(known.max()))) if known.size else 1.02
 

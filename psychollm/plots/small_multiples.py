@@ -1,6 +1,7 @@
 """The same plot for every model, side by side on common scales."""
 
 from collections.abc import Callable, Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.checks import check_count
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_LEGEND = 3.8  # inches that a legend takes
+_LINE = 22  # letters of a reason in a line
 _ROOM = 0.07  # inches above and below each panel
 _LONGEST = 28  # letters of a name that fit above a panel
 
@@ -59,11 +62,11 @@ def draw_panels(
     >>> len(made.axes)
     5
     """
-    columns = check_count("columns", columns)
+    columns = min(check_count("columns", columns), n)
     rows = -(-n // columns)
     if figure is None:
         pyplot: Any = require("matplotlib.pyplot", extra="plot", purpose="a plot")
-        size = (panel[0] * columns, panel[1] * rows + 0.3)
+        size = grid_size(n, columns, panel, above=0.3 + 0.2 * bool(key))
         figure = pyplot.figure(figsize=size, layout="constrained")
     grid = figure.subplots(rows, columns, squeeze=False)
     for place, ax in enumerate(grid.flat):
@@ -90,6 +93,21 @@ def draw_panels(
             handlelength=1.8,
         )
     return figure
+
+
+def grid_size(
+    n: int, columns: int, panel: tuple[float, float], *, above: float
+) -> tuple[float, float]:
+    """Return width and height in inches of `n` panels with room for what stands around them.
+
+    Examples
+    --------
+    >>> grid_size(5, 4, (2.0, 2.0), above=0.5), grid_size(1, 4, (2.0, 2.0), above=0.5)
+    ((8.0, 4.5), (3.8, 2.5))
+    """
+    columns = min(columns, n)
+    width = max(columns * panel[0], _LEGEND)
+    return round(width, 2), round(-(-n // columns) * panel[1] + above, 2)
 
 
 def panel_title(ax: "Axes", name: Any, lines: Sequence[str] = ()) -> None:
@@ -125,3 +143,27 @@ def _above(ax: "Axes", text: str, points: float, size: float, colour: str, weigh
         va="bottom",
         annotation_clip=False,
     )
+
+
+def say(ax: "Axes", reason: str, at: tuple[float, float]) -> None:
+    """Write a reason into a panel, in lines that fit it.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = Figure().subplots()
+    >>> say(ax, "no question has both a confidence and a correctness", (0.5, 0.5))
+    >>> len(ax.texts[0].get_text().splitlines())
+    3
+    """
+    text = ax.text(
+        *at,
+        fill(reason, _LINE),
+        ha="center",
+        va="center",
+        fontsize=TEXT_SIZE - 0.5,
+        color=MUTED,
+        bbox={"facecolor": "white", "alpha": 0.8, "lw": 0, "pad": 1.5},
+        zorder=6,
+    )
+    text.set_in_layout(False)

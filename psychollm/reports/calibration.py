@@ -11,7 +11,7 @@ from psychollm.reports import calibration_judgement as judgement
 from psychollm.reports import calibration_sections as sections
 from psychollm.reports.calibration_evidence import Evidence, gather
 from psychollm.reports.calibration_methods import REFERENCES, code, definitions, methods
-from psychollm.reports.numbers import count, estimate, percent
+from psychollm.reports.numbers import count, estimate, interval, number, percent
 from psychollm.reports.page import Fact, Page, render, write_text
 from psychollm.reports.references import listed
 from psychollm.reports.shared_confidence import named_versions
@@ -79,7 +79,8 @@ def calibration_page(evidence: Evidence, *, source: str = "") -> Page:
     return Page(
         title="Calibration: can what the models say of their answers be believed?",
         subtitle=(
-            f"{models(len(panel.models))}, {count(len(answers.questions))} questions, "
+            f"{models(len(panel.models)).capitalize()}, {count(len(answers.questions))} "
+            "questions, "
             f"{percent(panel.level)} intervals from {count(panel.n_bootstrap)} resamples{clusters}"
         ),
         verdict=verdict(panel),
@@ -90,7 +91,7 @@ def calibration_page(evidence: Evidence, *, source: str = "") -> Page:
             sections.reliability(evidence),
             sections.ranking(evidence),
             sections.selection(evidence),
-            judgement.comparisons(evidence),
+            *([judgement.comparisons(evidence)] if evidence.comparisons else []),
             judgement.flags(evidence),
             sections.definitions_of(definitions(panel)),
         ),
@@ -103,6 +104,7 @@ def calibration_page(evidence: Evidence, *, source: str = "") -> Page:
 
 def _facts(evidence: Evidence) -> tuple[Fact, ...]:
     panel, error = evidence.panel, evidence.curves.error
+    rejected = int(evidence.miscalibrated.sum())
     facts = [
         Fact(name=name, value=span(panel[key].value), detail=detail)
         for key, name, detail in (
@@ -121,8 +123,8 @@ def _facts(evidence: Evidence) -> tuple[Fact, ...]:
         Fact(
             name="Calibration error",
             value=span(error.value.value, digits=3),
-            detail=f"{span(error.expected.value, digits=3)} if calibrated; rejected for "
-            f"{int(evidence.miscalibrated.sum())} of {len(panel.models)}",
+            detail=f"{span(error.expected.value, digits=3)} if calibrated"
+            + (f"; rejected for {rejected} of {len(panel.models)}" * (len(panel.models) > 1)),
         )
     )
     if "brier" in panel.estimates and panel["brier"].defined.any():
@@ -134,6 +136,9 @@ def _best(evidence: Evidence) -> Fact:
     score = evidence.panel["brier"]
     best = int(np.nanargmin(score.value))
     value = estimate(float(score.value[best]), score.interval[best], 3)
+    if len(score.labels) == 1:
+        bounds = interval(score.interval[0], 3)
+        return Fact(name="Brier score", value=number(float(score.value[0]), 3), detail=bounds)
     return Fact(name="Lowest Brier score", value=str(score.labels[best]), detail=value)
 
 

@@ -66,14 +66,12 @@ def gather(panel: "CalibrationPanel", curves: "PanelCurves | None") -> Evidence:
     if not hasattr(panel, "curves"):
         msg = f"there is no report of a {type(panel).__name__}: pass what calibration_panel gives"
         raise OptionError(msg)
-    clusters = panel.answers.clusters
-    df = None if clusters is None else max(float(clusters.max()), 1.0)
     compared = [key for key in COMPARED if key in panel.estimates] or list(panel)[:1]
     return Evidence(
         panel=panel,
         curves=panel.curves() if curves is None else curves,
         comparisons={
-            key: compare_all(panel[key], adjust="max_t", df=df)
+            key: compare_all(panel[key], adjust="max_t")
             for key in compared
             if len(panel.models) > 1 and panel[key].defined.sum() > 1
         },

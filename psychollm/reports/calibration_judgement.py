@@ -26,8 +26,7 @@ def comparisons(evidence: "Evidence") -> Section:
     return Section(
         title="Which models differ?",
         key="comparisons",
-        paragraphs=tuple(_told(evidence, key) for key in found)
-        or ("There are no two models to compare.",),
+        paragraphs=tuple(_told(evidence, key) for key in found),
         figures=tuple(_matrix(evidence, key) for key in found),
         folded=tuple(_pairs(evidence, key) for key in found),
     )

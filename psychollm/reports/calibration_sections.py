@@ -9,8 +9,13 @@ import numpy as np
 from psychollm._base.types import BoolArray
 from psychollm.calibration.metric_words import words_of
 from psychollm.plots.calibration_panel import MAIN, panel_size, plot_calibration_panel
-from psychollm.plots.reliability import plot_reliability_grid, reliability_grid_size
+from psychollm.plots.reliability import (
+    plot_reliability,
+    plot_reliability_grid,
+    reliability_grid_size,
+)
 from psychollm.plots.risk_coverage import (
+    answered,
     plot_risk_coverage,
     plot_risk_coverage_grid,
     risk_coverage_grid_size,
@@ -31,6 +36,7 @@ from psychollm.reports.words import names, sentence, span
 
 if TYPE_CHECKING:
     from psychollm.calibration.risk_coverage import RiskCoverage
+    from psychollm.calibration.type2_roc import Type2ROC
     from psychollm.reports.calibration_evidence import Evidence
 
 OVERVIEW = ("accuracy", "overconfidence", "auroc", "brier", "ece", "aurc_normalised")
@@ -117,33 +123,51 @@ def _folded(evidence: "Evidence", keys: Sequence[str], caption: str) -> tuple[Ta
 
 def reliability(evidence: "Evidence") -> Section:
     """Return whether what is stated comes true."""
+    return Section(
+        title="Does what is stated come true?",
+        key="calibration",
+        paragraphs=(_rejected(evidence),),
+        figures=(_diagrams(evidence),),
+        tables=(_errors(evidence),),
+        folded=(_bins(evidence),),
+    )
+
+
+def _diagrams(evidence: "Evidence") -> Figure:
     curves, k = evidence.curves, len(evidence.labels)
-    figure = draw_on_figure(
-        lambda empty: plot_reliability_grid(curves.reliability, error=curves.error, figure=empty),
-        size=reliability_grid_size(k),
-        caption="Share correct over stated confidence. On the diagonal a model is calibrated; "
+    words = {
+        "caption": "Share correct over stated confidence. On the diagonal a model is calibrated; "
         "below it claims more than comes true. The line is the recalibrated curve; the grey band "
         "is where it would run, by chance, if the model were calibrated; rings are shares as "
         "observed, as large as the number of answers. Below: how often each confidence was "
         "stated.",
-        title="Reliability diagrams of all models",
-        key="reliability",
+        "title": "Reliability diagrams of all models",
+        "key": "reliability",
+    }
+    if k == 1:
+        return draw_figure(
+            lambda ax: plot_reliability(curves.reliability, error=curves.error, ax=ax),
+            size=(3.9, 5.0),
+            **words,
+        )
+    return draw_on_figure(
+        lambda empty: plot_reliability_grid(curves.reliability, error=curves.error, figure=empty),
+        size=reliability_grid_size(k),
+        **words,
     )
-    found, k = evidence.miscalibrated, len(evidence.labels)
-    who = (
-        f" ({names(evidence.labels, ~found)} may be calibrated)" if 0 < (~found).sum() < k else ""
-    )
-    return Section(
-        title="Does what is stated come true?",
-        key="calibration",
-        paragraphs=(
-            f"Calibration is rejected for {_part(found)}{who}. The errors run "
-            f"from {span(curves.error.value.value, digits=3)}; calibrated models with the same "
-            f"confidences would show {span(curves.error.expected.value, digits=3)}.",
-        ),
-        figures=(figure,),
-        tables=(_errors(evidence),),
-        folded=(_bins(evidence),),
+
+
+def _rejected(evidence: "Evidence") -> str:
+    error, found = evidence.curves.error, evidence.miscalibrated
+    kept = ~found & np.isfinite(evidence.calibration_p)
+    who = f" ({names(evidence.labels, kept)} may be calibrated)" if kept.any() else ""
+    if found.size == 1:
+        told = f"Calibration is {'' if found[0] else 'not '}rejected"
+    else:
+        told = f"Calibration is rejected for {_part(found)}{who}"
+    return (
+        f"{told}. The calibration error is {span(error.value.value, digits=3)}; calibrated models "
+        f"with the same confidences would show {span(error.expected.value, digits=3)}."
     )
 
 
@@ -191,15 +215,7 @@ def ranking(evidence: "Evidence") -> Section:
     figures: tuple[Figure, ...] = ()
     paragraphs = [_undrawn()] if roc is None else []
     if roc is not None:
-        low, high = roc.auroc.interval.T
-        with np.errstate(invalid="ignore"):
-            above, below = low > 0.5, high < 0.5
-        against = f" In {names(evidence.labels, below)} it runs against it."
-        paragraphs.append(
-            f"In {_part(above)} confidence goes with correctness beyond chance; areas run from "
-            f"{span(roc.auroc.value)}."
-            + (against if below.any() else "")
-        )
+        paragraphs.append(_told_apart(roc))
         figures = (
             draw_figure(
                 lambda ax: plot_type2_roc(roc, ax=ax),
@@ -220,6 +236,18 @@ def ranking(evidence: "Evidence") -> Section:
         tables=(_metrics(evidence, held, "How well confidence ranks answers"),) if held else (),
         folded=_folded(evidence, YES_NO, "As a yes or no: confidence above one half"),
     )
+
+
+def _told_apart(roc: "Type2ROC") -> str:
+    low, high = roc.auroc.interval.T
+    with np.errstate(invalid="ignore"):
+        above, below = low > 0.5, high < 0.5
+    area = f"(AUROC {span(roc.auroc.value)})"
+    if above.size == 1:
+        way = "goes with" if above[0] else "runs against" if below[0] else "does not go with"
+        return f"Confidence {way} correctness beyond chance {area}."
+    against = f" In {names(roc.labels, below)} it runs against it." if below.any() else ""
+    return f"In {_part(above)} confidence goes with correctness beyond chance {area}.{against}"
 
 
 def selection(evidence: "Evidence") -> Section:
@@ -264,8 +292,8 @@ def selection(evidence: "Evidence") -> Section:
 def _gain(curve: "RiskCoverage") -> str:
     half = _at(curve, 0.5)
     return (
-        f"Answering everything, models are wrong in {span(curve.error_rate)} of their answers; "
-        f"answering the more confident half, in {span(curve.risk[:, half])}."
+        f"Answering everything, the error rate is {span(curve.error_rate)}; answering the more "
+        f"confident half, {span(answered(curve)[:, half])}."
     )
 
 
@@ -281,7 +309,7 @@ def _risks(curve: "RiskCoverage") -> Table:
         columns.append(
             interval_column(
                 f"risk at {number(curve.coverages[at])}",
-                curve.risk[:, at],
+                answered(curve)[:, at],
                 curve.interval[:, at],
                 reasons=reasons,
             )
@@ -293,8 +321,6 @@ def _risks(curve: "RiskCoverage") -> Table:
 def _part(which: BoolArray) -> str:
     """Return how many of all models."""
     count, n = int(which.sum()), which.size
-    if n == 1:
-        return "the model" if count else "no model"
     return f"all {n} models" if count == n else f"{count or 'none'} of {n} models"
 
 

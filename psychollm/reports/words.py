@@ -34,14 +34,15 @@ def span(values: Any, *, digits: int = 2) -> str:
 
     Examples
     --------
-    >>> span([0.25, float("nan"), 0.5])
-    '0.25 to 0.50'
+    >>> span([0.25, float("nan"), 0.5]), span([0.25])
+    ('0.25 to 0.50', '0.25')
     """
     array = np.asarray(values, dtype=np.float64)
     known = array[np.isfinite(array)]
     if not known.size:
         return ABSENT
-    return f"{number(float(known.min()), digits)} to {number(float(known.max()), digits)}"
+    low, high = (number(float(end), digits) for end in (known.min(), known.max()))
+    return low if low == high else f"{low} to {high}"
 
 
 def names(labels: Sequence[Any], which: Iterable[Any], *, most: int = 6) -> str:
