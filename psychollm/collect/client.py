@@ -29,6 +29,15 @@ class Collection(Result):
     """What a run has collected, and what not.
 
     A request that failed, or was never asked, is missing in every table made of the store.
+
+    Examples
+    --------
+    >>> found = Collection(store="run.sqlite", models=("m",), answered=(4,), failed=(1,),
+    ...                    left=(0,), cost=0.0, failures={"timeout": 6}, halted={}, stopped=None)
+    >>> print(found.summary())
+    m: 4 answered, 1 failed, 0 not asked
+    Exchanges without an answer in this run: 6 timeout.
+    Run the same command again to ask for what is missing.
     """
 
     store: str
@@ -86,6 +95,13 @@ def collect(plan: Plan, *, watch: Watch | None = None, every: float = 1.0) -> Co
         If the store cannot be used, or can no longer be written.
     MissingPackageError
         If httpx is not installed.
+
+    Examples
+    --------
+    >>> from psychollm.collect.plan import read_plan
+    >>> found = collect(read_plan("plan.toml"))  # doctest: +SKIP
+    >>> print(found.summary())  # doctest: +SKIP
+    small, careful: 400 answered, 0 failed, 0 not asked
     """
     with Store(plan.store) as store:
         state = prepare(plan, store)

@@ -24,7 +24,14 @@ LONGEST_CONNECT = 15.0  # seconds; a server that takes longer to accept is not t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """What came back, whole or not."""
+    """What came back, whole or not.
+
+    Examples
+    --------
+    >>> Exchange(started=0.0, seconds=9.0, status=None, headers={}, raw=None,
+    ...          kind=Kind.TIMEOUT).kind
+    <Kind.TIMEOUT: 'timeout'>
+    """
 
     started: float  # seconds since 1970
     seconds: float
@@ -46,6 +53,14 @@ class Connections:
         Sent with each.
     timeout : float
         Seconds for one whole exchange.
+
+    Examples
+    --------
+    >>> async def ask():
+    ...     nobody = Connections("http://127.0.0.1:9/v1", headers={}, timeout=1.0)
+    ...     return (await nobody.post(b"{}")).kind
+    >>> asyncio.run(ask())
+    <Kind.UNREACHABLE: 'unreachable'>
     """
 
     def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:

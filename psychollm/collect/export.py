@@ -150,6 +150,13 @@ def every_eval_ever(
     References
     ----------
     EvalEval Coalition. Every Eval Ever, schema 0.3.0.
+
+    Examples
+    --------
+    >>> folder = getfixture("tmp_path")
+    >>> with Store(folder / "run.sqlite") as store:
+    ...     every_eval_ever(store, folder, name="quiz", grades={})
+    ()
     """
     records: dict[str, list[str]] = {}
     for row in store.rows(_REPLIES):

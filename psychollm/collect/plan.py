@@ -60,7 +60,18 @@ _WANTED: dict[type, str] = {str: "text", dict: "a table", list: "tables, [[model
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """What is asked, of whom, where, and for how much."""
+    """What is asked, of whom, where, and for how much.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.prompt import Message
+    >>> prompt = Prompt(key="q1", item="q1", messages=(Message("user", "?"),), reply="yes_no")
+    >>> here = Endpoint(name="here", url="http://127.0.0.1:8080/v1")
+    >>> plan = Plan(store=Path("run.sqlite"), prompts=(prompt,), endpoints={"here": here},
+    ...             models=(Model(name="m", endpoint="here", model="m"),), repeats=2)
+    >>> len(list(plan.requests()))
+    2
+    """
 
     store: Path
     prompts: tuple[Prompt, ...]
@@ -177,6 +188,14 @@ def read_plan(path: Path) -> Plan:
         If a file cannot be read.
     OptionError
         If something is missing, unknown, or cannot be.
+
+    Examples
+    --------
+    >>> folder = getfixture("tmp_path")
+    >>> _ = (folder / "plan.toml").write_text("prompts = []")
+    >>> read_plan(folder / "plan.toml")
+    Traceback (most recent call last):
+    psychollm._base.errors.OptionError: ...plan.toml: endpoints, models missing
     """
     text = _text_of(path)
     try:

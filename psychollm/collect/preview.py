@@ -48,6 +48,16 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
         What is asked, of whom.
     show : int
         How many prompts of the first model are shown whole.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from psychollm.collect.roster import Endpoint, Model
+    >>> here = Endpoint(name="here", url="http://127.0.0.1:8080/v1")
+    >>> plan = Plan(store=Path("run.sqlite"), prompts=(), endpoints={"here": here},
+    ...             models=(Model(name="m", endpoint="here", model="m"),))
+    >>> print(preview(plan).summary().split(". ")[-1])
+    Nothing was asked.
     """
     models = {model.name: model for model in plan.models}
     counts = dict.fromkeys(models, 0)

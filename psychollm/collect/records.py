@@ -8,7 +8,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A request that this process has leased, with its whole conversation."""
+    """A request that this process has leased, with its whole conversation.
+
+    Examples
+    --------
+    >>> job_of(1, "k", '{"model": "m", "model_id": "m", "messages": [], "parameters": {}}').model
+    'm'
+    """
 
     id: int
     key: str
@@ -20,7 +26,13 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One exchange with a server, as it was."""
+    """One exchange with a server, as it was.
+
+    Examples
+    --------
+    >>> Attempt(wire="openai-chat", started=0.0, seconds=1.0, sent="{}", kind="ok").cost
+    0.0
+    """
 
     wire: str
     started: float  # seconds since 1970
@@ -46,7 +58,14 @@ class Attempt:
 
 
 def job_of(place: int, key: str, canonical: str, before: Sequence[Mapping[str, str]] = ()) -> Job:
-    """Return the job of a request from its canonical form and the conversation before it."""
+    """Return the job of a request from its canonical form and the conversation before it.
+
+    Examples
+    --------
+    >>> form = '{"model": "m", "model_id": "m", "messages": [{"role": "user"}], "parameters": {}}'
+    >>> len(job_of(1, "k", form, [{"role": "user"}, {"role": "assistant"}]).messages)
+    3
+    """
     form = json.loads(canonical)
     return Job(
         id=place,

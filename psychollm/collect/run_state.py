@@ -22,6 +22,14 @@ class RunState:
         The most that the whole run may cost.
     draw : callable
         Returns a number from 0 to 1, for the jitter of delays.
+
+    Examples
+    --------
+    >>> with Store(getfixture("tmp_path") / "run.sqlite") as store:
+    ...     state = RunState(store, {}, budget=None, draw=lambda: 0.5)
+    ...     state.stop("enough")
+    >>> state.stopping, state.reason
+    (True, 'enough')
     """
 
     def __init__(

@@ -1,5 +1,6 @@
 """Plans for servers of our own."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,18 @@ def prompts(n: int) -> tuple[Prompt, ...]:
         )
         for i in range(n)
     )
+
+
+def write_plan(folder: Path, url: str, n: int, *, extra: str = "") -> Path:
+    lines = [json.dumps(prompt.to_dict()) for prompt in prompts(n)]
+    (folder / "items.jsonl").write_text("\n".join(lines))
+    plan = folder / "plan.toml"
+    plan.write_text(
+        f'prompts = "items.jsonl"\nstore = "run.sqlite"\n'
+        f'[endpoints.here]\nurl = "{url}"\n{extra}\n'
+        '[[models]]\nname = "m"\nmodel = "org/m"\nendpoint = "here"\n'
+    )
+    return plan
 
 
 @pytest.fixture(autouse=True)

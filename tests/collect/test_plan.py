@@ -8,8 +8,8 @@ from psychollm._base.errors import PsychollmError
 from psychollm.cli import main
 from psychollm.collect.plan import read_plan
 from psychollm.collect.store import Store
+from tests.collect.conftest import write_plan
 from tests.collect.hostile import Act, Hostile, said
-from tests.collect.test_processes import write_plan
 
 ENDPOINT = '[endpoints.a]\nurl = "http://127.0.0.1:9/v1"\n'
 MODEL = '[[models]]\nmodel = "org/m"\nendpoint = "a"\n'

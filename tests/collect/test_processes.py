@@ -1,8 +1,6 @@
 """Collectors as processes: killed, interrupted, and two at once."""
 
-import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -15,24 +13,14 @@ import numpy as np
 import pytest
 
 from psychollm.collect.store import Store
-from tests.collect.conftest import prompts
+from tests.collect.conftest import write_plan
 from tests.collect.hostile import Act, Hostile, said
+
+resource = pytest.importorskip("resource")  # of POSIX
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
-
-
-def write_plan(folder: Path, url: str, n: int, *, extra: str = "") -> Path:
-    lines = [json.dumps(prompt.to_dict()) for prompt in prompts(n)]
-    (folder / "items.jsonl").write_text("\n".join(lines))
-    plan = folder / "plan.toml"
-    plan.write_text(
-        f'prompts = "items.jsonl"\nstore = "run.sqlite"\n'
-        f'[endpoints.here]\nurl = "{url}"\n{extra}\n'
-        '[[models]]\nname = "m"\nmodel = "org/m"\nendpoint = "here"\n'
-    )
-    return plan
 
 
 def start(plan: Path) -> "subprocess.Popen[str]":
