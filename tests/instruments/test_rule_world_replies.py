@@ -35,6 +35,8 @@ def read(kind: str, reply: str, **options) -> Reading:
         ("Answer: nothing", 0),
         ("Answer: no water", 0),
         ("33", 33),
+        ("The answer is: 33.", 33),
+        ("So the final answer is **33**.", 33),
     ],
 )
 def test_numbers(reply, value) -> None:
@@ -70,7 +72,10 @@ def test_an_end_that_was_cut_off() -> None:
     cut = {"finish_reason": "length"}
     assert read("A", "Answer: 3", **cut).outcome is Outcome.TRUNCATED
     assert read("B", "Answer: the", **cut).outcome is Outcome.TRUNCATED
+    assert read("A", "The answer is 33.\n\nThe rules of", **cut).value == 33
     assert read("B", "Answer: 3", **cut).value == "invented"
+    assert read("B", "The answer is 16.\n\nThe rules of", **cut).value == "invented"
+    assert read("C", "Answer: B\n\nThe rules of", **cut).value == "B"
     assert read("B", f"Answer: {WORD} is", **cut).value == "named"
 
 

@@ -5,6 +5,7 @@ says, whatever was considered before. Where it has none, the whole reply is read
 """
 
 import re
+from dataclasses import dataclass
 from enum import StrEnum
 
 from psychollm.instruments.prompt import Prompt
@@ -29,8 +30,11 @@ class Reaction(StrEnum):
     INVENTED = "invented"  # gives a number
 
 
-_UNFINISHED = {Reaction.DECLINED, Reaction.ASTRAY}
-_MARK = re.compile(r"(?im)^[\W_]*(?:final\s+)?answer[\s*_]*[:：][\s*_]*(.*)$")
+_SAID = {Reaction.FLAGGED, Reaction.NAMED, Reaction.HEDGED, Reaction.INVENTED}
+_MARK = re.compile(
+    r"(?im)^[\W_]*(?:(?:so|thus|hence|therefore),?\s+)?(?:(?:the|my)\s+)?(?:final\s+)?answer"
+    r"[\s*_]*(?:[:：]|is\b[\s*_]*[:：]?)[\s*_]*(.*)$"
+)
 # Words of doubt: what the keyword rule passes, wherever they stand.
 _DOUBT = re.compile(
     r"(?i)\b(?:can\s?not|can['’]t|unable|impossible|undefined|not defined|not settled|"
@@ -75,59 +79,70 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
     >>> read_reply(prompts[0], "Answer: the rules do not say.").outcome.value
     'refused'
     """
+    cut = finish_reason == "length"
     if not reply.strip():
-        cut = finish_reason == "length"
         return Reading(outcome=Outcome.TRUNCATED if cut else Outcome.EMPTY)
-    end = _end(reply)
-    if end is None and finish_reason == "length":
-        return Reading(outcome=Outcome.TRUNCATED)
+    end, complete = _end(reply)
+    last = _Last(reply=reply, end=end, cut=cut and not complete)
     if "claims" in prompt.about:
-        return _letter(prompt, reply, end, finish_reason)
+        return _letter(prompt, last)
     if prompt.about["type"] != "B":
-        return _integer(reply, end, finish_reason)
-    found = _reaction(prompt, reply, end)
+        return _integer(last)
+    found = _reaction(prompt, last)
     # A number or the word is said already; what else was to come is not known.
-    if finish_reason == "length" and found.value in _UNFINISHED:
+    if last.cut and (end is None or found.value not in _SAID):
         return Reading(outcome=Outcome.TRUNCATED)
     return found
 
 
-def _end(reply: str) -> str | None:
-    """Return what the last line with the mark says, None without one."""
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """A reply, and what its last line with the mark says."""
+
+    reply: str
+    end: str | None
+    cut: bool  # whether more was to come of what is read
+
+    @property
+    def text(self) -> str:
+        """What is read: the end where there is one."""
+        return self.reply if self.end is None else self.end
+
+    @property
+    def finish_reason(self) -> str | None:
+        """The reason to finish, as readers of plain replies take it."""
+        return "length" if self.cut else None
+
+
+def _end(reply: str) -> tuple[str | None, bool]:
+    """Return what the last line with the mark says, None without one; and if lines follow it."""
     marks = list(_MARK.finditer(reply))
     if not marks:
-        return None
+        return None, False
     said = marks[-1].group(1).strip(" \t*_`")
-    if not said:
-        said = reply[marks[-1].end() :].strip().partition("\n")[0].strip(" \t*_`")
-    return said or None
+    return said or None, bool(reply[marks[-1].end() :].strip())
 
 
-def _integer(reply: str, end: str | None, finish_reason: str | None) -> Reading:
-    if end is not None and _NOTHING.match(end):
-        return Reading(outcome=Outcome.ANSWERED, value=0, said=end)
-    said = _REFERENCE.sub("", reply if end is None else end)
-    found = read_integer(said, finish_reason=finish_reason)
-    if end is None and found.answered and _DOUBT.search(reply):
+def _integer(last: _Last) -> Reading:
+    if last.end is not None and _NOTHING.match(last.end):
+        return Reading(outcome=Outcome.ANSWERED, value=0, said=last.end)
+    found = read_integer(_REFERENCE.sub("", last.text), finish_reason=last.finish_reason)
+    doubt = _DOUBT.search(last.reply)
+    if last.end is None and found.answered and doubt:
         return Reading(outcome=Outcome.AMBIGUOUS, said=found.said)
-    if found.outcome is not Outcome.UNREADABLE:
+    if found.outcome is not Outcome.UNREADABLE or last.cut:
         return found
     # The prompt asks for the word or event that leaves it open, where no number is given.
-    doubt = _DOUBT.search(reply)
-    reason = end or (doubt.group() if doubt else "")
+    reason = last.end or (doubt.group() if doubt else "")
     return Reading(outcome=Outcome.REFUSED, said=reason) if reason else found
 
 
-def _letter(prompt: Prompt, reply: str, end: str | None, finish_reason: str | None) -> Reading:
-    offered = prompt.about["statements"]
-    found = read_option(reply if end is None else end, offered, finish_reason=finish_reason)
-    doubt = _DOUBT.search(reply)
-    if found.outcome is Outcome.UNREADABLE and doubt:
-        return Reading(outcome=Outcome.REFUSED, said=doubt.group())
-    return found
+def _letter(prompt: Prompt, last: _Last) -> Reading:
+    return read_option(last.text, prompt.about["statements"], finish_reason=last.finish_reason)
 
 
-def _reaction(prompt: Prompt, reply: str, end: str | None) -> Reading:
+def _reaction(prompt: Prompt, last: _Last) -> Reading:
+    reply, end = last.reply, last.end
     word = re.compile(rf"(?i)\b{re.escape(str(prompt.about['undefined']))}s?\b")
     doubt = _DOUBT.search(reply)
     named = _names(word, reply, end)
