@@ -133,9 +133,17 @@ def test_misattributed_gaps_are_none(skin) -> None:
         assert wrong != claims[Claim.GAP]
 
 
-def test_the_length_of_a_statement_does_not_betray_it() -> None:
+@pytest.mark.parametrize("skin", SKINS)
+def test_the_length_of_a_statement_does_not_betray_it(skin) -> None:
     """Who always takes the longest, or the shortest, is right in less than half the items."""
-    world = RuleWorld(n=800, seed=1, types=("B", "C"), n_vocabularies=20, lexical_form="choice")
+    world = RuleWorld(
+        n=800,
+        seed=1,
+        skin=skin,
+        types=("B", "C"),
+        n_vocabularies=20,
+        lexical_form="choice",
+    )
     for kind in "BC":
         for extreme in (min, max):
             taken = Counter(

@@ -64,12 +64,17 @@ def statements(
         Claim.CONFABULATED: f"{_made_up(plot, words, undefined)}, so at the end "
         f"{_held(plot, words, undefined, Claim.CONFABULATED)}.",
         Claim.MISATTRIBUTED: f"It is open, because {_wrong_gap(plot, words)}.",
-        Claim.UNMONITORED: f"By the rules {_held(plot, words, undefined, Claim.UNMONITORED)}.",
+        Claim.UNMONITORED: f"{_covered(plot)} {_held(plot, words, undefined, Claim.UNMONITORED)}.",
     }
     return tuple(
         Statement(letter=letter, claim=claim, text=texts[claim])
         for letter, claim in zip(LETTERS, order, strict=True)
     )
+
+
+def _covered(plot: Plot) -> str:
+    """Begin a statement in one of two lengths, so that the shortest is not always the same."""
+    return ("By the rules", "The rules cover every step, so at the end")[plot.draw // 64 % 2]
 
 
 def _gap(plot: Plot, w: Lexicon, undefined: str | None) -> str:
