@@ -302,7 +302,7 @@ class Drawn:
         se, bounds = np.full(defined.shape, np.nan), np.full((*defined.shape, 2), np.nan)
         for row in np.flatnonzero(defined.any(axis=1)):
             own = self.value[row, columns][: len(metric.names)]
-            se[row], bounds[row] = formula(self.tables[row], own, self.level)
+            se[row], bounds[row] = formula(self.tables[int(row)], own, self.level)
         return np.where(defined, se, np.nan), np.where(defined[..., None], bounds, np.nan)
 
 
