@@ -51,10 +51,8 @@ def read_stated(settings: CalibrateSettings) -> StatedTables:
         read_table(file, **options) for file, options in zip(files, (first, second), strict=True)
     )
     _check_correctness(correctness)
-    used = "read_table" if settings.clusters is None else "read_clusters, read_table"
-    code = [f"from psychollm.data.readers import {used}\n"]
-    code += [
-        f"{name} = {_call('read_table', file, options)}"
+    code = [
+        f"{name} = psy.data.readers.{_call('read_table', file, options)}"
         for name, file, options in zip(
             ("confidence", "correctness"), files, (first, second), strict=True
         )
@@ -211,4 +209,4 @@ def _clusters(
         )
         raise LabelError(msg)
     call = _call("read_clusters", file, options)
-    return found, f"clusters = {call}.reindex(confidence.columns)"
+    return found, f"clusters = psy.data.readers.{call}.reindex(confidence.columns)"

@@ -110,6 +110,6 @@ def source_code(tables: StatedTables, settings: CalibrateSettings) -> str:
         options = {"metrics": list(settings.metrics), **options}
     if tables.clusters is not None:
         inputs.append("clusters=clusters")
-    call = call_text("calibration_panel", tuple(inputs), options)
+    call = call_text("psy.calibration_panel", tuple(inputs), options)
     call = call.replace("(", "(\n    ", 1).removesuffix(")") + ",\n)"
     return f"{tables.code}\npanel = {call}"

@@ -278,4 +278,6 @@ def _histogram(ax: "Axes", diagram: Diagram) -> None:
         color=MUTED,
         ha="left",
         va="top",
+        bbox={"facecolor": "white", "alpha": 0.75, "lw": 0, "pad": 0.8},
+        zorder=3,
     )

@@ -184,18 +184,15 @@ def code(panel: "CalibrationPanel", source: str) -> str:
     >>> from psychollm.calibration.panel import calibration_panel
     >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["auroc"], rng=0)
     >>> print(code(panel, ""))
-    from psychollm.calibration.panel import calibration_panel
+    import psychollm as psy
     <BLANKLINE>
     # confidence and correctness: the two tables, models x questions
-    panel = calibration_panel(confidence, correctness, n_bootstrap=2000, level=0.95)
+    panel = psy.calibration_panel(confidence, correctness, n_bootstrap=2000, level=0.95)
     panel.report("report.html")
     """
     given = source or (
         "# confidence and correctness: the two tables, models x questions\n"
-        f"panel = calibration_panel(confidence, correctness, n_bootstrap={panel.n_bootstrap}, "
-        f"level={panel.level:g})"
+        "panel = psy.calibration_panel("
+        f"confidence, correctness, n_bootstrap={panel.n_bootstrap}, level={panel.level:g})"
     )
-    return (
-        "from psychollm.calibration.panel import calibration_panel\n\n"
-        f'{given}\npanel.report("report.html")'
-    )
+    return f'import psychollm as psy\n\n{given}\npanel.report("report.html")'

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import psychollm as psy
 from psychollm.calibration.panel import calibration_panel
 from psychollm.calibration.panel_metrics import metric_keys
 from psychollm.cli import UNUSABLE
@@ -141,7 +142,7 @@ def test_the_call_repeats_the_panel(call, long) -> None:
     result = json.loads(found.stdout)
     assert result["n_models"] == 2
     assert result["left_out"] == "Left out: m2 (as asked)."
-    space: dict = {"calibration_panel": calibration_panel}
+    space: dict = {"psy": psy}
     exec(result["call"], space)  # noqa: S102
     frame = space["panel"].to_frame()
     assert np.allclose(frame["upper"], [row["upper"] for row in result["metrics"]])
