@@ -33,6 +33,11 @@ class Plot:
     """A world of some type and family, not yet told in words.
 
     `numbers` are what the two wrong kinds of certainty would make of an open question.
+
+    Examples
+    --------
+    >>> Plot("transfer", World(units=(), steps=(), asked="P"), answer=4).gap is None
+    True
     """
 
     family: str
