@@ -115,8 +115,11 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 def check_ours(connection: sqlite3.Connection, path: Path) -> None:
     """Raise unless the file is empty or a store that this version can read."""
-    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    # Both of one moment: another process may be making the store.
+    connection.execute("BEGIN")
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    connection.execute("COMMIT")
     if application != APPLICATION and tables:
         msg = f"{path} is a database, but no store of psychollm: name another file"
         raise StoreError(msg)

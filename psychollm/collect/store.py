@@ -65,6 +65,7 @@ class Store:
 
     def __init__(self, path: Path, *, busy_seconds: float = 30.0, create: bool = True) -> None:
         self.path = path
+        self._busy_seconds = busy_seconds
         self.owner = f"{socket.gethostname()}:{os.getpid()}:{uuid4().hex}"
         if not create and not path.is_file():
             msg = f"{path} does not exist: name the store of a run"
@@ -80,7 +81,7 @@ class Store:
     def _open(self) -> None:
         # Before anything is written: the file may be another program's.
         check_ours(self._db, self.path)
-        self._db.execute("PRAGMA journal_mode = WAL")
+        _keep_log(self._db, self._busy_seconds)
         self._db.execute("PRAGMA synchronous = NORMAL")
         migrate(self._db, self.path)
         self._db.row_factory = sqlite3.Row
@@ -236,10 +237,8 @@ class Store:
         What they had reserved of a budget counts as spent, for their requests may have been
         served.
         """
-        owners = [
-            row[0] for row in self.rows("SELECT DISTINCT lease_owner FROM request "
-                                        "WHERE lease_owner IS NOT NULL")
-        ]  # fmt: skip
+        query = "SELECT DISTINCT lease_owner FROM request WHERE lease_owner IS NOT NULL"
+        owners = [row[0] for row in self.rows(query)]
         return sum(self._free(owner, charge=True) for owner in owners if _is_dead(owner))
 
     def _free(self, owner: str, *, charge: bool) -> int:
@@ -306,6 +305,21 @@ class Store:
         """Return what was spent, by one model or all."""
         with clear_errors(self.path):
             return _spent(self._db, model, reserved=False)
+
+
+def _keep_log(db: sqlite3.Connection, busy_seconds: float) -> None:
+    """Turn to a write-ahead log; SQLite itself does not wait for others here."""
+    until = time.monotonic() + busy_seconds
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorname.startswith("SQLITE_BUSY")
+            if not busy or time.monotonic() > until:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 def _enter(db: sqlite3.Connection, request: Request) -> bool:

@@ -1,6 +1,8 @@
 """The store: whole, shared, resumed, and clear about what ails it."""
 
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -210,3 +212,18 @@ def test_a_step_of_migration_keeps_the_rows(
     monkeypatch.setattr("psychollm.collect.migrations.MIGRATIONS", more)
     with Store(tmp_path / "run.sqlite") as store:
         assert [row[0] for row in store.rows("SELECT remark FROM request")] == [None] * 3
+
+
+def test_many_open_a_new_store_at_once(tmp_path: Path) -> None:
+    def take_part(number: int) -> None:
+        start.wait()
+        with Store(path) as store:
+            store.note(str(number), "there")
+
+    for turn in range(5):
+        path = tmp_path / f"{turn}.sqlite"
+        start = threading.Barrier(4)
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(take_part, range(4)))
+        with Store(path) as store:
+            assert len(list(store.rows("SELECT 1 FROM about"))) == 4
