@@ -44,6 +44,7 @@ _SUBMODULES = {
     "errors": "psychollm._base.errors",
     "estimates": "psychollm.estimates",
     "factor": "psychollm.factor",
+    "instruments": "psychollm.instruments",
     "nulls": "psychollm.nulls",
     "plots": "psychollm.plots",
     "reliability": "psychollm.reliability",

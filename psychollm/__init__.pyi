@@ -3,6 +3,7 @@ from psychollm import correlation as correlation
 from psychollm import data as data
 from psychollm import estimates as estimates
 from psychollm import factor as factor
+from psychollm import instruments as instruments
 from psychollm import nulls as nulls
 from psychollm import plots as plots
 from psychollm import reliability as reliability

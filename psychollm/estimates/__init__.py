@@ -5,7 +5,7 @@ from psychollm.estimates.comparisons import Comparisons, compare_all
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.max_t import MaxT, max_t
-from psychollm.estimates.proportions import paired_difference, proportion, wilson
+from psychollm.estimates.proportions import clopper_pearson, paired_difference, proportion, wilson
 from psychollm.estimates.reasons import Reason
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "MaxT",
     "Reason",
     "adjust_p_values",
+    "clopper_pearson",
     "compare_all",
     "max_t",
     "paired_difference",

@@ -2,5 +2,14 @@
 
 from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.reading import Outcome, Reading
+from psychollm.instruments.rule_world import RuleWorld, RuleWorldScores, write_items
 
-__all__ = ["Message", "Outcome", "Prompt", "Reading"]
+__all__ = [
+    "Message",
+    "Outcome",
+    "Prompt",
+    "Reading",
+    "RuleWorld",
+    "RuleWorldScores",
+    "write_items",
+]
