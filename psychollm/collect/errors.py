@@ -11,7 +11,7 @@ _REMEDIES = {
     "SQLITE_BUSY": "is locked by another process: wait until it is done, or end it",
     "SQLITE_LOCKED": "is locked by another process: wait until it is done, or end it",
     "SQLITE_FULL": "cannot grow, its disk is full: free some space and run the same command "
-    "again; all replies received so far are kept",
+    "again; all replies kept so far stay",
     "SQLITE_IOERR": "cannot be written or read (disk error): all replies committed so far are "
     "kept; see to the disk and run the same command again",
     "SQLITE_READONLY": "may not be written: change its permissions, or copy it",
