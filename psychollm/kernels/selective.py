@@ -93,9 +93,12 @@ def risks_at_coverages(
     NaN where a resample holds no answer.
     """
     for row in range(correct.shape[0]):
+        out[row, :] = np.nan
         total = 0.0
         for g in range(correct.shape[1]):
             total += correct[row, g] + wrong[row, g]
+        if total <= 0.0:
+            continue
         point, given, errors = 0, 0.0, 0.0
         for g in range(correct.shape[1] - 1, -1, -1):
             w = wrong[row, g]

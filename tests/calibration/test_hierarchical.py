@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import ConvergenceWarning, MissingPackageError, OptionError
-from psychollm.calibration import hierarchical_meta_d as module
 from psychollm.calibration import hierarchical_meta_d_nuts as nuts
 from psychollm.calibration.hierarchical_meta_d import (
+    _judged,
     hierarchical_meta_d,
     hierarchical_meta_d_from_counts,
 )
@@ -224,9 +224,9 @@ def test_scaled_criterion_and_counts():
 def test_chains_are_judged():
     draws = np.random.default_rng(0).normal(size=(4, 500))
     agreed = nuts.Chains(draws, draws, draws[..., None], draws[..., None], divergences=0)
-    assert module._judged(agreed, 1).converged
+    assert _judged(agreed, 1).converged
     apart = draws + np.arange(4)[:, None]
-    ended = module._judged(nuts.Chains(apart, draws, draws, draws, divergences=99), 1)
+    ended = _judged(nuts.Chains(apart, draws, draws, draws, divergences=99), 1)
     assert not ended.converged
     assert "R-hat" in ended.reason
     assert "99 divergences" in ended.reason

@@ -382,3 +382,10 @@ def test_interval_coverage():
     for value, each in zip(truth, found, strict=True):
         low, high = each.interval.T
         assert 0.89 < np.mean((low <= value) & (value <= high)) < 0.985, each.name
+
+
+def test_a_model_without_answers_has_no_risk_at_any_coverage():
+    confidence = np.array([[0.9, 0.4, 0.7], [np.nan] * 3])
+    found = risk_coverage(confidence, np.array([[1, 0, 1], [1, 0, 1]]), n_bootstrap=20, rng=0)
+    assert np.isfinite(found.risk[0]).all()
+    assert np.isnan(found.risk[1]).all()
