@@ -1,0 +1,170 @@
+"""What a reply itself names as its answer.
+
+Rank 0 is the form's own name for what was asked ("confidence:"), where other answers may stand in
+the same reply; rank 1 sets the result apart for good (a box, an answer tag, a field of JSON, "final
+answer:", "correction:"); rank 2 names an answer ("answer:", "the answer is").
+"""
+
+import re
+from functools import lru_cache
+from typing import NamedTuple
+
+from psychollm.instruments.readers.plain_text import CLOSE, OPEN
+from psychollm.instruments.readers.sentences import WORD, sentences
+
+_FINAL = (
+    "final answer|final_answer|final response|final verdict|final decision|final rating|final|"
+    "correction|endgültige antwort|finale antwort|réponse finale|respuesta final|risposta finale|"
+    "resposta final|eindantwoord|definitief antwoord|ostateczna odpowiedź|окончательный ответ|"
+    "итоговый ответ|nihai cevap|son cevap|الإجابة النهائية|अंतिम उत्तर"
+)
+# Written without spaces, so that no border shows where the name ends.
+_FINAL_UNSPACED = "最终答案|最終答案|最後の答え|最終的な答え|最終回答|최종 답변|최종 답"
+_NAMED = (
+    "answer|answers|ans|ans.|correct|conclusion|verdict|result|response|choice|decision|prediction|"
+    "solution|output|total|count|correct option|correct choice|right choice|best option|"
+    "selected option|option selected|selection|reply|judgment|judgement|"
+    "antwort|lösung|ergebnis|réponse|résultat|respuesta|resultado|risposta|risultato|resposta|"
+    "antwoord|uitkomst|odpowiedź|wynik|ответ|результат|cevap|yanıt|sonuç|الإجابة|الجواب|"
+    "الإجابة الصحيحة|उत्तर|जवाब|सही उत्तर"
+)
+_NAMED_UNSPACED = "正确答案|答案|回答|答え|正解|答|정답|답변|대답|답"
+_COPULA = (
+    r"(?:[:=]|–|-(?=\s)|=>|->|→|(?:is|would be|must be|should be|will be|was|are|ist|lautet|est|es"
+    r"|è|é|jest|brzmi|to|это|هو|هي|है|是|は|은|는|이|가)(?![\w'])\s?:?|是|は|은 |는 )"
+)
+_FIELD = re.compile(
+    r"[\"'](?P<name>[A-Za-z_ -]{1,40})[\"']\s?:\s?"
+    r"(?P<said>\"[^\"\n]{0,4000}(?:\"|$|\n)|'[^'\n]{0,4000}(?:'|$|\n)|\[[^\]\n]{0,400}\]"
+    r"|[^,}\n]{0,400})"
+)
+_FIELD_NAME = re.compile(
+    r"(?i)(?:.*_)?(?:answer|final|response|result|choice|option|letter|prediction|decision|verdict"
+    r"|value|output|conclusion)(?:_.*)?"
+)
+_ONE_FIELD = re.compile(r"[^{}\[\]\w]*\{\s*[\"'][^\"'\n]{1,60}[\"']\s?:[^,]{1,400}\}[^{}\w]*")
+_LONGEST = 400
+_DIALOGUE = re.compile(r"(?im)^a\s?:[ \t]*(?=\S)")
+_QUESTION_LINE = re.compile(r"(?im)^q\s?:")
+_CONCLUDES = re.compile(
+    r"(?i)(?:^|[,;:–]\s*)(?:and\s+)?(?:so|therefore|thus|hence|consequently|accordingly|overall"
+    r"|in conclusion|in summary|in total|altogether|finally|also|deshalb|daher|donc|por lo tanto"
+    r"|por tanto|quindi|dunque|portanto|logo|dus|zatem|więc|следовательно|значит|dolayısıyla|因此|所以"
+    r"|したがって|따라서|그러므로|إذن|لذلك|इसलिए)(?![\w'])(?!\s+(?:is|are|does|do|did|many|much|that|far)\b)"
+    r"[,:]?\s*"
+)
+
+
+class Marked(NamedTuple):
+    """What a marker names.
+
+    Examples
+    --------
+    >>> marked("Answer: yes")[0].text
+    'yes'
+    """
+
+    text: str
+    rank: int
+
+
+@lru_cache(maxsize=64)
+def _names(labels: tuple[str, ...]) -> re.Pattern[str]:
+    own = [re.escape(label) for label in sorted(labels, key=len, reverse=True)]
+    spaced = "|".join(label for label in own if label.isascii() or label[0] < "\u3000")
+    unspaced = "|".join(label for label in own if label[0] >= "\u3000")
+    never = "(?!)"  # where there is no such label
+    names = (
+        rf"(?<![{WORD}'-])(?:(?P<final>{_FINAL})|(?P<own>{spaced or never})|(?P<named>{_NAMED}))"
+        rf"(?![{WORD}'-])|(?P<final_>{_FINAL_UNSPACED})|(?P<own_>{unspaced or never})"
+        rf"|(?P<named_>{_NAMED_UNSPACED})"
+    )
+    return re.compile(
+        rf"(?i)(?:{names})[\"']?"
+        rf"(?:\s?\([^()\n]{{0,40}}\)|\s?\[[^\[\]\n]{{0,40}}\])?"
+        rf"(?:\s(?:to|of|for|auf|à|a|alla|op|na|на)\s[^.:\n?!]{{1,80}}?)?"
+        rf"\s?(?:{_COPULA}|\n)\s*"
+    )
+
+
+def marked(
+    text: str, labels: tuple[str, ...] = (), *, lead: bool = False, letters: bool = False
+) -> list[Marked]:
+    """Return what a reply names as its answer, in its order.
+
+    Parameters
+    ----------
+    text : str
+        From `plain`.
+    labels : tuple of str
+        What else names an answer of the form that was asked for.
+    lead : bool
+        Whether these labels outrank the general ones.
+    letters : bool
+        Whether "A:" may be an option, so that it names an answer after "Q:" only.
+
+    Examples
+    --------
+    >>> marked("Rating: 3", ("rating",))
+    [Marked(text='3', rank=2)]
+    """
+    found = [(span.start(), Marked(span[1], 1)) for span in _set_apart(text)]
+    found += _fields(text, labels, lead=lead)
+    # Within fields of JSON, names of answers belong to somebody's reasoning.
+    words = _FIELD.sub(lambda field: " " * len(field.group()), text) if '"' in text else text
+    found += _named(words, labels, lead=lead)
+    asked = not letters or _QUESTION_LINE.search(text) is not None
+    for turn in _DIALOGUE.finditer(words):
+        said = _line(words, turn.end())
+        if asked or re.fullmatch(r"\W*\w\W*", said):
+            found.append((turn.end(), Marked(said, 2)))
+    return [mark for _, mark in sorted(found)]
+
+
+def _set_apart(text: str) -> list[re.Match[str]]:
+    return list(re.finditer(f"{OPEN}([^{OPEN}{CLOSE}]*)(?:{CLOSE}|$)", text))
+
+
+def _fields(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int, Marked]]:
+    """Return the fields of JSON, or of what looks like it, that hold an answer."""
+    alone = _ONE_FIELD.fullmatch(text) is not None
+    found = []
+    for field in _FIELD.finditer(text):
+        name = field["name"].strip().lower()
+        own = name in labels
+        said = field["said"].strip().strip("\"'")
+        if said not in {"null", "None"} and (own or alone or _FIELD_NAME.fullmatch(name)):
+            found.append((field.start(), Marked(said, 0 if own and lead else 1)))
+    return found
+
+
+def _named(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int, Marked]]:
+    found = []
+    for name in _names(labels).finditer(text):
+        said = _line(text, name.end())
+        own, final = name["own"] or name["own_"], name["final"] or name["final_"]
+        rank = 1 if final else 0 if own and lead else 2
+        if said:
+            found.append((name.start(), Marked(said, rank)))
+    return found
+
+
+def _line(text: str, start: int) -> str:
+    """Return the rest of a line, as far as an answer may go."""
+    return text[start : start + _LONGEST].partition("\n")[0].strip(f" \t{OPEN}{CLOSE}")
+
+
+def conclusion(text: str) -> str | None:
+    """Return what the last sentence concludes, None if it does not say that it does.
+
+    Examples
+    --------
+    >>> conclusion("It is well known. So yes.")
+    'yes.'
+    """
+    spans = sentences(text)
+    if not spans or spans[-1].asks:
+        return None
+    last = text[spans[-1].start : spans[-1].end]
+    words = list(_CONCLUDES.finditer(last))
+    return last[words[-1].end() :] or None if words else None

@@ -1,0 +1,53 @@
+"""A number of any kind."""
+
+from typing import Literal
+
+from psychollm._base.checks import check_choice
+from psychollm.instruments.readers.numerals import Numeral
+from psychollm.instruments.readers.numeric_form import NumericForm
+from psychollm.instruments.readers.verdict import Value, read
+from psychollm.instruments.reading import Reading
+
+DecimalMark = Literal[".", ","]
+
+
+def read_number(
+    reply: str, *, decimal_mark: DecimalMark = ".", finish_reason: str | None = None
+) -> Reading:
+    """Read a number: whole, decimal, a fraction, or a percentage, which stays as written (80 for 80 %).
+
+    Parameters
+    ----------
+    reply : str
+        Whatever came back.
+    decimal_mark : {".", ","}
+        How to read one mark before three digits: "1,234" is 1234 with ".", and 1.234 with ",".
+        Marks before any other number of digits are decimal marks either way.
+    finish_reason : str, optional
+        "length" if the reply was cut off.
+
+    Examples
+    --------
+    >>> read_number("about 3.14").value, read_number("3/4").value
+    (3.14, 0.75)
+    >>> read_number("1.234", decimal_mark=",").value
+    1234
+    """
+    check_choice("decimal_mark", decimal_mark, DecimalMark)
+    return read(reply, _Number(decimal_mark), finish_reason)
+
+
+class _Number(NumericForm):
+    labels = ("sum", "number", "amount", "value")
+
+    def __init__(self, decimal_mark: DecimalMark) -> None:
+        self._comma = decimal_mark == ","
+
+    def value(self, one: Numeral) -> Value | None:
+        if one.out_of is not None:
+            return one.value / one.out_of if one.out_of else None
+        if self._comma and one.doubtful:
+            return int(one.written.replace(".", ""))
+        if self._comma and one.written.count(",") == 1 and "." not in one.written:
+            return float(one.written.replace(",", ".")) * (-1 if one.value < 0 else 1)
+        return one.value

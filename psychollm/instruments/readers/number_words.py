@@ -1,0 +1,184 @@
+"""Numbers in words: English of any length, other languages as far as replies use them."""
+
+import re
+from functools import lru_cache
+
+_ENGLISH_UNITS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+_ENGLISH_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_ENGLISH: dict[str, int] = {
+    **{word: value for value, word in enumerate(_ENGLISH_UNITS)},
+    **{word: 10 * value for value, word in enumerate(_ENGLISH_TENS, start=2)},
+}
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "dozen": 12}
+_ANY = "|".join(sorted((*_ENGLISH, *_SCALES), key=len, reverse=True))
+_PHRASE = re.compile(
+    rf"(?i)(?<![\w'-])(?:(?P<sign>minus|negative)\s+)?(?P<article>an?\s+(?=hundred|thousand|million|dozen))?"
+    rf"(?:{_ANY})(?:(?:\s|-|\sand\s|,\s)(?:{_ANY}))*(?![\w'])(?!-point)"
+)
+
+# From nought upwards; then tens from twenty (or from ten, where the list above ends at ten).
+_LISTS = """
+null_ eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn | zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert
+zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept dix-huit dix-neuf | vingt trente quarante cinquante soixante soixante-dix quatre-vingts quatre-vingt-dix cent
+cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete dieciocho diecinueve | veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa cien
+zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici diciassette diciotto diciannove | venti trenta quaranta cinquanta sessanta settanta ottanta novanta cento
+zero um dois três quatro cinco seis sete oito nove dez onze doze treze catorze quinze dezesseis dezessete dezoito dezenove | vinte trinta quarenta cinquenta sessenta setenta oitenta noventa cem
+nul een twee drie vier vijf zes zeven acht negen tien elf twaalf dertien veertien vijftien zestien zeventien achttien negentien | twintig dertig veertig vijftig zestig zeventig tachtig negentig honderd
+zero jeden dwa trzy cztery pięć sześć siedem osiem dziewięć dziesięć jedenaście dwanaście trzynaście czternaście piętnaście szesnaście siedemnaście osiemnaście dziewiętnaście | dwadzieścia trzydzieści czterdzieści pięćdziesiąt sześćdziesiąt siedemdziesiąt osiemdziesiąt dziewięćdziesiąt sto
+ноль один два три четыре пять шесть семь восемь девять десять одиннадцать двенадцать тринадцать четырнадцать пятнадцать шестнадцать семнадцать восемнадцать девятнадцать | двадцать тридцать сорок пятьдесят шестьдесят семьдесят восемьдесят девяносто сто
+sıfır bir iki üç dört beş altı yedi sekiz dokuz on on_bir on_iki on_üç on_dört on_beş on_altı on_yedi on_sekiz on_dokuz | yirmi otuz kırk elli altmış yetmiş seksen doksan yüz
+영 하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉 열 열하나 열둘 열셋 열넷 열다섯 열여섯 열일곱 열여덟 열아홉 | 스물 서른 마흔 쉰 예순 일흔 여든 아흔 백
+صفر واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة أحد_عشر اثنا_عشر ثلاثة_عشر أربعة_عشر خمسة_عشر ستة_عشر سبعة_عشر ثمانية_عشر تسعة_عشر | عشرون ثلاثون أربعون خمسون ستون سبعون ثمانون تسعون مائة
+शून्य एक दो तीन चार पाँच छह सात आठ नौ दस ग्यारह बारह तेरह चौदह पंद्रह सोलह सत्रह अठारह उन्नीस | बीस तीस चालीस पचास साठ सत्तर अस्सी नब्बे सौ
+"""
+_VARIANTS = {
+    "पांच": 5,
+    "dois": 2,
+    "duas": 2,
+    "zwo": 2,
+    "нуль": 0,
+    "dreissig": 30,
+    "اثنين": 2,
+    "두": 2,
+}
+_LARGEST = 10**15  # no one counts further in words
+_LINKS = frozenset(["und", "en", "y", "e", "et", "i", "и", "ve"])
+_EAST_DIGITS = {
+    **{one: value for value, one in enumerate("零一二三四五六七八九")},
+    **{one: value for value, one in enumerate("영일이삼사오육칠팔구")},
+    "〇": 0,
+    "两": 2,
+    "兩": 2,
+}
+_EAST_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "萬": 10**4}
+_EAST_SCALES |= {"십": 10, "백": 100, "천": 1000, "만": 10**4}
+_ROMAN = {"ii": 2, "iii": 3, "iv": 4, "vi": 6, "vii": 7, "viii": 8, "ix": 9}
+
+
+@lru_cache(maxsize=1)
+def _foreign() -> dict[str, int]:
+    table: dict[str, int] = {}
+    for line in _LISTS.strip().splitlines():
+        low, tens = line.split(" | ")
+        table |= {word.replace("_", " "): n for n, word in enumerate(low.split())}
+        table |= {word: 10 * n for n, word in enumerate(tens.split(), start=2)}
+    return {**table, **_VARIANTS}
+
+
+def english_numbers(text: str) -> list[tuple[int, int, int]]:
+    """Return the numbers that stand in English words: value, start and end.
+
+    "One" by itself is more often a pronoun, so it counts only after "exactly", "only" or "just".
+
+    Examples
+    --------
+    >>> english_numbers("She has twenty-one coins and a hundred nails.")
+    [(21, 8, 18), (100, 29, 38)]
+    """
+    found = []
+    for phrase in _PHRASE.finditer(text):
+        words = re.findall(r"[a-z]+", phrase.group().lower())
+        alone = words == ["one"]
+        before = text[max(phrase.start() - 10, 0) : phrase.start()].lower()
+        if alone and not re.search(r"(?:exactly|only|just)\s$", before):
+            continue
+        for value in _compose(words):
+            if value > _LARGEST:
+                continue
+            found.append((-value if phrase["sign"] else value, *phrase.span()))
+    return found
+
+
+def _compose(words: list[str]) -> list[int]:
+    """Return the numbers that words form: "two hundred and five" is one, "two and five" are two."""
+    numbers: list[int] = []
+    total, current, room = 0, 0, 0  # a word below `room` belongs to the same number
+    for word in words:
+        if word in _SCALES:
+            room = _SCALES[word]
+            current = max(current, 1) * room
+            if room >= 1000:
+                total, current = total + current, 0
+        elif word in _ENGLISH:
+            value = _ENGLISH[word]
+            if value >= room > 0:
+                numbers.append(total + current)
+                total, current = 0, 0
+            current += value
+            room = 10 if value >= 20 else 1
+    return [*numbers, total + current]
+
+
+def number_in_words(text: str) -> int | None:
+    """Return the number that a text is, if it is nothing else; in any of fifteen languages.
+
+    Examples
+    --------
+    >>> number_in_words("einundzwanzig"), number_in_words("二十五"), number_in_words("a house")
+    (21, 25, None)
+    """
+    text = " ".join(text.lower().split())
+    if not text or len(text) > 60:
+        return None
+    if text == "one":
+        return 1
+    english = english_numbers(text)
+    if len(english) == 1 and english[0][1:] == (0, len(text)):
+        return english[0][0]
+    for found in (_foreign().get(text), _ROMAN.get(text), _sum(text), _eastern(text)):
+        if found is not None:
+            return found
+    return None
+
+
+def _sum(text: str) -> int | None:
+    """Return tens and units said one after the other, or joined as in German and Dutch."""
+    table = _foreign()
+    joined = re.fullmatch(r"(\w{2,9}?)(?:und|en|ën)(\w{5,9})", text)
+    if joined:
+        unit, ten = table.get({"ein": "eins"}.get(joined[1], joined[1])), table.get(joined[2])
+        return unit + ten if unit is not None and ten is not None and unit < 10 <= ten else None
+    parts = [table.get(word) for word in re.split(r"[\s-]+", text) if word not in _LINKS]
+    known = [part for part in parts if part is not None]
+    if len(known) != 2 or len(parts) != 2:
+        return None
+    ten, unit = known
+    return ten + unit if ten % 10 == 0 and 0 < unit < 10 <= ten < 100 else None
+
+
+def _eastern(text: str) -> int | None:
+    """Return a number in Chinese characters or Sino-Korean syllables."""
+    total, section, digit = 0, 0, -1
+    for one in text:
+        if one in _EAST_DIGITS and digit < 1:
+            digit = _EAST_DIGITS[one]
+        elif one in _EAST_SCALES:
+            scale = _EAST_SCALES[one]
+            counted = digit if digit >= 0 else 0 if scale == 10**4 else 1
+            section, digit = section + (counted if scale == 10**4 else counted * scale), -1
+            if scale == 10**4:
+                total, section = total + max(section, 1) * scale, 0
+        else:
+            return None
+    return total + section + max(digit, 0)

@@ -1,0 +1,265 @@
+"""Numbers in a text: where they stand, and in what manner.
+
+Digits that are no number of their own are passed over: times and ratios, dates, versions,
+ordinals, parts of names ("GPT-4"), the numbers of rules, steps and questions.
+
+Where a text holds an equation, its result is said and the terms that lead to it are not.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from psychollm.instruments.readers.number_words import english_numbers, number_in_words
+from psychollm.instruments.readers.sentences import Sentence, denied, sentences
+from psychollm.instruments.readers.verdict import Mode
+
+_LABEL = (
+    "rules?|steps?|questions?|statements?|items?|cases?|sections?|chapters?|figures?|equations?"
+    "|lines?|examples?|exercises?|problems?|tasks?|regel|schritt|frage|règle|étape|regla|paso|no"
+)
+_TOKEN = re.compile(
+    rf"""(?ix)
+    (?P<skip>
+        (?<![^\W\d_])(?:{_LABEL})\.?\s?\#?[0-9]+(?![\w])
+      | (?<!\w)[^\W\d_]\w{{0,30}}-[0-9]+(?:\.[0-9]+)*\b | (?<![A-Za-z_])[A-Za-z_]{{1,30}}[0-9]\w*
+      | [0-9]+(?::[0-9]+)+ | [0-9]+(?:-[0-9]+){{2,}} | [0-9]+(?:/[0-9]+){{2,}}
+      | [0-9]+(?:st|nd|rd|th)\b | [0-9]+-(?:point|step|scale)\w*
+      | (?![0-9]{{1,3}}(?:\.[0-9]{{3}})+(?![0-9.]))[0-9]+(?:\.[0-9]+){{2,}}
+    )
+  | (?P<grouped>
+        [1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+(?:\.[0-9]+)?(?![0-9])
+      | [0-9]{{1,3}}(?:\.[0-9]{{3}}){{2,}}(?:,[0-9]+)?(?![0-9])
+      | [0-9]{{1,3}}(?:\.[0-9]{{3}})+,[0-9]+(?![0-9])
+      | [0-9]{{1,3}}(?:(?P<gap>[ '_])[0-9]{{3}})(?:(?P=gap)[0-9]{{3}})*(?:[.,][0-9]+)?(?![0-9])
+    )
+  | (?P<power>[0-9]+(?:\.[0-9]+)?e[-+]?[0-9]{{1,3}}(?![\w]))
+  | (?P<decimal>[0-9]+[.,][0-9]+|(?<![\w.])\.[0-9]+)
+  | (?P<whole>[0-9]+)
+    """
+)
+PERCENT = (
+    r"\s?(?:%|percent|per cent|pct|prozent|pour ?cent|por ciento|per ?cento|por cento|procent\w*"
+    r"|процент\w*|パーセント|퍼센트|بالمئة|بالمائة|प्रतिशत)"
+)
+_PERCENT = re.compile(PERCENT, re.IGNORECASE)
+_BOUND_BEFORE = re.compile(
+    r"(?i)(?:\b(?:at least|at most|more than|less than|fewer than|greater than|higher than|lower than"
+    r"|over|under|above|below|up to|no more than|no less than|no fewer than|minimum|maximum"
+    r"|mindestens|höchstens|mehr als|weniger als|plus de|moins de|au moins|más de|menos de"
+    r"|almeno|più di|meno di|mais de|minstens|meer dan|minder dan)\s*|(?<![-=])[<>≥≤]=?\s*)$"
+)
+_BOUND_AFTER = re.compile(
+    r"(?i)\s?(?:\+(?!\s?[0-9/])|(?:or|and) (?:more|less|fewer|higher|lower|above|below|up|greater)\b)"
+)
+_REACH = 24
+_MAX_DIGITS = 18
+
+
+@dataclass(frozen=True, slots=True)
+class Numeral:
+    """One number of a text.
+
+    Examples
+    --------
+    >>> [(one.value, one.mode.value) for one in numerals("Not 5 but at least 6.")]
+    [(5, 'denied'), (6, 'left open')]
+    """
+
+    value: float  # int where it is written as one
+    start: int
+    end: int
+    mode: Mode = Mode.SAID
+    written: str = ""
+    percent: bool = False
+    out_of: float | None = None  # the denominator, where there is one
+    doubtful: bool = False  # "1.234": thousands or a decimal
+    heads: bool = False
+
+
+def numerals(text: str, *, equations: bool = True, shares: bool = False) -> list[Numeral]:
+    """Return the numbers of a text in their order.
+
+    Parameters
+    ----------
+    text : str
+        From `plain`.
+    equations : bool
+        Whether "=" leads to a result, rather than to the meaning of a code.
+    shares : bool
+        Whether "3 of 4" is one number with its denominator, as "3/4" always is.
+
+    Examples
+    --------
+    >>> [one.value for one in numerals("By rule 2: 10 - 4 = 6.")]
+    [6]
+    """
+    found: list[Numeral] = []
+    operands: set[float] = set()
+    results: list[Numeral] = []
+    for sentence in sentences(text):
+        ones = [
+            _in_manner(text, one, sentence)
+            for one in _fractions(text, _plain(text, sentence), shares=shares)
+        ]
+        if equations and "=" in text[sentence.start : sentence.end]:
+            ones, terms, ends = _solved(text, ones)
+            operands |= terms
+            results += ends
+        found += ones
+    if not results:
+        return found
+    kept = {id(one) for one in results}
+    return [one for one in found if id(one) in kept or one.value not in operands]
+
+
+def _plain(text: str, sentence: Sentence) -> list[Numeral]:
+    """Return the numbers of a sentence, in digits and in English words."""
+    found = [
+        one
+        for token in _TOKEN.finditer(text, sentence.start, sentence.end)
+        if not token["skip"] and (one := _numeral(text, token)) is not None
+    ]
+    words = english_numbers(text[sentence.start : sentence.end])
+    found += [
+        Numeral(value, sentence.start + start, sentence.start + end) for value, start, end in words
+    ]
+    return sorted(found, key=lambda one: one.start)
+
+
+def _numeral(text: str, token: re.Match[str]) -> Numeral | None:
+    written = token.group()
+    before = text[token.start() - 1] if token.start() else " "
+    after = text[token.end() : token.end() + 2]
+    dots = before == "." and not text.endswith("..", 0, token.start())
+    if (before.isalpha() and before.isascii()) or dots:
+        return None
+    if len(written) > _MAX_DIGITS or re.match(r"[.,][0-9]", after[:2]):
+        return None
+    start = token.start()
+    if before in "-+" and not (
+        start > 1 and (text[start - 2].isalnum() or text[start - 2] in ")%")
+    ):
+        start -= 1
+    value = _value(token)
+    if math.isinf(value):
+        return None
+    if start < token.start() and before == "-" and not _is_operator(text, start):
+        value = -value
+    doubtful = re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", written) is not None
+    percent = _PERCENT.match(text, token.end())
+    end = percent.end() if percent else token.end()
+    return Numeral(
+        value, start, end, written=written, percent=percent is not None, doubtful=doubtful
+    )
+
+
+def _is_operator(text: str, start: int) -> bool:
+    """Tell whether a minus stands after a number and a space: "10 -4"."""
+    return re.search(r"[0-9)]\s$", text[max(start - 3, 0) : start]) is not None
+
+
+def _value(token: re.Match[str]) -> float:
+    written = token.group()
+    if token["grouped"]:
+        points, commas = written.count("."), written.count(",")
+        fraction = (
+            "." if commas and (points == 1) and written.rfind(".") > written.rfind(",") else ""
+        )
+        if not fraction and commas == 1 and (points or token["gap"]):
+            fraction = ","
+        if not fraction and token["gap"] and points == 1:
+            fraction = "."
+        whole, _, rest = written.partition(fraction) if fraction else (written, "", "")
+        digits = int(re.sub(r"\D", "", whole))
+        return float(f"{digits}.{rest}") if rest.strip("0") else digits
+    if token["whole"]:
+        return int(written)
+    value = float(written.replace(",", "."))
+    return int(value) if value.is_integer() and abs(value) < 10**15 else value
+
+
+def _fractions(text: str, ones: list[Numeral], *, shares: bool) -> list[Numeral]:
+    """Join numerator and denominator: "8/10", "8 out of 10", "3 of 4"."""
+    joined: list[Numeral] = []
+    for one in ones:
+        last = joined[-1] if joined else None
+        if last is not None and last.out_of is None and not last.percent:
+            between = text[last.end : one.start]
+            if between.strip() == "/" or (shares and _OUT_OF.fullmatch(between)):
+                joined[-1] = replace(last, end=one.end, out_of=one.value, percent=one.percent)
+                continue
+        joined.append(one)
+    return joined
+
+
+_OUT_OF = re.compile(
+    r"(?i)\]?\s?(?:\(?out of|of|in|von|sur|de|su|van|z|из|üzerinden)\s?(?:the\s|an?\s|\[)?"
+)
+
+
+def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
+    heads = not text[sentence.start : one.start].strip(" \"'([{$€£~≈=")
+    if sentence.asks:
+        mode = Mode.RAISED
+    elif denied(text, one.start):
+        mode = Mode.DENIED
+    elif _BOUND_BEFORE.search(text[max(one.start - _REACH, 0) : one.start]) or _BOUND_AFTER.match(
+        text, one.end
+    ):
+        mode = Mode.OPEN
+    else:
+        mode = Mode.SAID
+    return replace(one, mode=mode, heads=heads)
+
+
+_SIDES = re.compile(r"[,;:\n]\s|\bso\b|\bhence\b|\btherefore\b")
+
+
+def _solved(text: str, ones: list[Numeral]) -> tuple[list[Numeral], set[float], list[Numeral]]:
+    """Keep of each equation what follows its last sign of equality."""
+    kept: list[Numeral] = []
+    terms: set[float] = set()
+    results: list[Numeral] = []
+    for clause in _clauses(text, ones):
+        signs = [text.find("=", clause[0].start, clause[-1].start)]
+        while signs[-1] >= 0:
+            signs.append(text.find("=", signs[-1] + 1, clause[-1].start))
+        sign = signs[-2] if len(signs) > 1 else _sign_before(text, clause[0])
+        after = [one for one in clause if one.start > sign]
+        if sign < 0:
+            kept += clause
+            continue
+        terms |= {one.value for one in clause if one.start < sign}
+        kept += after
+        results += after
+    return kept, terms, results
+
+
+def _sign_before(text: str, one: Numeral) -> int:
+    """Return where "x =" stands before a number, -1 if it does not."""
+    before = text[max(one.start - 6, 0) : one.start]
+    return one.start - 1 if re.search(r"=\s*$", before) else -1
+
+
+def _clauses(text: str, ones: list[Numeral]) -> Iterator[list[Numeral]]:
+    clause: list[Numeral] = []
+    for one in ones:
+        if clause and _SIDES.search(text[clause[-1].end : one.start]):
+            yield clause
+            clause = []
+        clause.append(one)
+    if clause:
+        yield clause
+
+
+def number_alone(text: str) -> int | None:
+    """Return the number in words that a text is, without marks around it.
+
+    Examples
+    --------
+    >>> number_alone("(fünf)")
+    5
+    """
+    return number_in_words(text.strip(" \t\"'()[]{}.,;:!*"))

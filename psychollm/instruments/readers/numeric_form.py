@@ -1,0 +1,84 @@
+"""What the forms share whose answer is a number."""
+
+import re
+from collections.abc import Sequence
+
+from psychollm.instruments.readers.numerals import Numeral, number_alone, numerals
+from psychollm.instruments.readers.sentences import WORD, sentences
+from psychollm.instruments.readers.verdict import Form, Mention, Mode, Value
+
+_EDGES = " \t\n\"'()[]{}$€£¥~≈=*.,;:!–"
+_UNIT_WORDS = 3  # "5 coins", "5 of them", "7 kg in all"
+_TAIL = re.compile(rf"[{WORD}°'%/]+")
+_REASON = re.compile(
+    r"(?i)[ \t]*(?:[^\W\d]+[ \t]*){0,2}(?:[,;:–-][ \t]*)?(?:\((?![\w-]{1,12}\))|because\b|since\b|as\b|weil\b|da\b"
+    r"|parce que\b|car\b|porque\b|perché\b|omdat\b|bo\b|потому\b|çünkü\b|因为|なぜなら)"
+)
+_JOINS = re.compile(r"(?i)\s*\(?(?:or|and|to|oder|ou|o|of|lub|или|veya|或|또는|أو|या|maybe)\b")
+
+
+class NumericForm(Form):
+    """A number, said in digits or in words."""
+
+    runs_on = True
+    opening_decides = True
+    equations = True
+    shares = False
+
+    def value(self, one: Numeral) -> Value | None:
+        """Return what a number means here, None if it is off the scale or of another kind."""
+        raise NotImplementedError
+
+    def unclear(self, one: Numeral) -> bool:
+        """Tell whether a number may be read in two ways."""
+        return False
+
+    def found(self, text: str) -> list[Numeral]:
+        """Return the numbers of a text that may be meant."""
+        return numerals(text, equations=self.equations, shares=self.shares)
+
+    def mentions(self, text: str) -> Sequence[Mention]:
+        """Return what the text says of the number, in order."""
+        mentions = []
+        for one in self.found(text):
+            value = self.value(one)
+            if value is not None:
+                mode = Mode.OPEN if self.unclear(one) and one.mode is Mode.SAID else one.mode
+                mentions.append(Mention(value, one.start, one.end, mode, one.heads))
+        return mentions
+
+    def whole(self, text: str) -> frozenset[Value]:
+        """Return the values that the text as a whole gives."""
+        alone = number_alone(text)
+        if alone is not None:
+            return self._of_word(alone, text)
+        ones = self.found(text)
+        if not ones or any(one.mode is not Mode.SAID for one in ones):
+            return frozenset()
+        if text[: ones[0].start].strip(_EDGES) or any(self.unclear(one) for one in ones):
+            return frozenset()
+        values = self._values(ones)
+        words = len(_TAIL.findall(text[ones[0].end :])) - (len(ones) - 1)
+        return values if len(values) == 1 and words <= _UNIT_WORDS else frozenset()
+
+    def opening(self, text: str) -> frozenset[Value]:
+        """Return the values that its first sentence begins with."""
+        spans = sentences(text)
+        first = text[: spans[0].end] if spans else text
+        ones = self.found(first)
+        if not ones or not ones[0].heads or ones[0].mode is not Mode.SAID:
+            return frozenset()
+        if self.unclear(ones[0]) or not _REASON.match(first, ones[0].end):
+            return frozenset()
+        if _JOINS.match(first, ones[0].end):
+            return frozenset()
+        return self._values(ones[:1])
+
+    def _values(self, ones: Sequence[Numeral]) -> frozenset[Value]:
+        values = [self.value(one) for one in ones]
+        if None in values:
+            return frozenset()
+        return frozenset(value for value in values if value is not None)
+
+    def _of_word(self, number: int, text: str) -> frozenset[Value]:
+        return self._values([Numeral(number, 0, len(text))])

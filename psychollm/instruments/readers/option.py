@@ -1,0 +1,221 @@
+"""One of several options, by its letter or by its text.
+
+Letters outweigh texts: a reply that names one letter and then discusses the other texts has chosen.
+A letter followed at once by the text of another option is ambiguous. A letter that is also a word
+("a" city, "I") counts only where it stands as a label: in brackets, before a full stop or colon,
+after "option", before "is correct", or beside another letter.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+
+from psychollm._base.errors import InputError
+from psychollm.instruments.readers.sentences import WORD, Sentence, denied, sentences
+from psychollm.instruments.readers.verdict import Form, Mention, Mode, Value, read
+from psychollm.instruments.reading import Reading
+
+_EDGES = " \t\n\"'()[]{}<>.,;:!–-*`"
+_CALLED = (
+    r"(?:options?|choices?|letter|answer|antwort|réponse|opción|opcion|opção|opzione|optie|opcja"
+    r"|alternativa|вариант|ответ|seçenek|cevap|respuesta|risposta|resposta|antwoord|odpowiedź|उत्तर"
+    r"|选项|选择|选|選択肢|選|선택지|الخيار|विकल्प)"
+)
+_PICKS = re.compile(
+    rf"(?i)(?:{_CALLED}|choose|chose|pick|select|go with|going with|is|it's|be|say|guess|probably|likely"
+    r"|maybe|definitely|clearly|not|so|think|but|or|and|with|oder|ou|o|und|et|y|e)\s?[\"'(\[]?$"
+)
+_LABELS = re.compile(
+    r"[)\].:,;\"']|\s?$|\s+(?:is|was|seems|looks|would|could|must|can|or|and|oder|ou|o|und|et|y|e|but"
+    r"|because|since|as|rather)\b|\s?[/>–]|-[A-Z](?![\w])|\s-\s|\n|です|입니다|或|は|은"
+)
+_WORD_LETTERS = frozenset("AEIOUY")
+_DENIED_AFTER = re.compile(
+    r"(?i)\W{0,3}(?:[^\W\d]\w*\W{1,3}){0,2}?(?:is|are|was|can be|would be|isn't|seems|looks)\s?(?:not|n't|also)?\s?"
+    r"(?:wrong|incorrect|false|out|eliminated|ruled out|excluded|implausible|impossible|not)\b|\W{0,3}isn't\b"
+)
+_JOINED = re.compile(r"\s*(?:,|/|&|or\b|and\b|oder\b|ou\b)\s*")
+_CUT = re.compile(r"(?i)(?:rule[sd]?|ruling|eliminat\w+|exclud\w+)\s(?:out\s)?[\"'(]?$")
+_REASON = re.compile(r"\s?(?:$|[).\],;:–\n]|-\s|\(|\s(?:because|since|as|weil|parce|porque)\b)")
+
+
+def read_option(
+    reply: str,
+    options: Sequence[str] | Mapping[str, str] = "ABCD",
+    *,
+    finish_reason: str | None = None,
+) -> Reading:
+    """Read which option a reply chooses.
+
+    Parameters
+    ----------
+    reply : str
+        Whatever came back.
+    options : sequence of str, or mapping of str to str
+        The letters, or each letter with its text; a reply that gives the text of one option chooses it.
+    finish_reason : str, optional
+        "length" if the reply was cut off.
+
+    Raises
+    ------
+    InputError
+        If there are no two options.
+
+    Examples
+    --------
+    >>> read_option("The answer is (B).").value
+    'B'
+    >>> read_option("It is Rome.", {"A": "Paris", "B": "Rome"}).value
+    'B'
+    >>> read_option("A or B").outcome.value
+    'ambiguous'
+    """
+    texts = dict(options) if isinstance(options, Mapping) else dict.fromkeys(options, "")
+    if len(texts) < 2 or not all(key.strip() for key in texts):
+        msg = f"options {list(texts)} are fewer than two letters: name at least two"
+        raise InputError(msg)
+    return read(reply, _Option(_patterns(tuple(texts.items()))), finish_reason)
+
+
+class _Patterns:
+    """What to look for, made once per set of options."""
+
+    def __init__(self, items: tuple[tuple[str, str], ...]) -> None:
+        self.keys = {key.lower(): key for key, _ in items}
+        self.texts = {_norm(text): key for key, text in items if text.strip()}
+        letters = "|".join(re.escape(key) for key, _ in items)
+        self.letter = re.compile(
+            rf"(?<![A-Za-z0-9_'])(?<![A-Za-z0-9]{{2}}-)(?<![Nn]/)(?:{letters})(?![A-Za-z0-9_+$']|-[A-Za-z]{{2}})"
+        )
+        texts = sorted((text.strip() for _, text in items if text.strip()), key=len, reverse=True)
+        bodies = [r"\s+".join(re.escape(word) for word in text.split()) for text in texts]
+        self.text = (
+            re.compile(rf"(?i)(?<![{WORD}])(?:{'|'.join(bodies)})(?![{WORD}])") if bodies else None
+        )
+        self.start = re.compile(
+            rf"(?i)\s*(?:{_CALLED}\s?)?[\"'(\[{{<]*(?P<key>{letters})(?![A-Za-z0-9_+$']|-[A-Za-z])(?P<close>[\"')\]}}>]*)"
+        )
+
+
+@lru_cache(maxsize=64)
+def _patterns(items: tuple[tuple[str, str], ...]) -> _Patterns:
+    return _Patterns(items)
+
+
+def _norm(text: str) -> str:
+    return " ".join(text.lower().strip(_EDGES).split())
+
+
+# Cyrillic letters that look like Latin ones and stand for the same option in either alphabet.
+_LOOKALIKES = str.maketrans("АСас", "ACac")
+
+
+class _Option(Form):
+    labels = ("choice", "option", "selected option", "letter")
+    letters = True
+
+    def __init__(self, patterns: _Patterns) -> None:
+        self._of = patterns
+
+    def prepared(self, text: str) -> str:
+        """Write a single Cyrillic letter as the Latin one that it looks like."""
+        return text.translate(_LOOKALIKES) if len(text.strip(_EDGES)) == 1 else text
+
+    def whole(self, text: str) -> frozenset[Value]:
+        if "?" in text:
+            return frozenset()
+        words = _norm(text)
+        if words in self._of.keys:
+            return frozenset({self._of.keys[words]})
+        if words in self._of.texts:
+            return frozenset({self._of.texts[words]})
+        start = self._of.start.match(text)
+        if start is None:
+            return self._text_then_letter(text)
+        key = self._of.keys[start["key"].lower()]
+        rest = _norm(text[start.end() :])
+        if not rest or self._of.texts.get(rest) == key:
+            return frozenset({key})
+        if rest in self._of.texts:
+            return frozenset({key, self._of.texts[rest]})
+        if rest in self._of.keys:
+            return frozenset({key, self._of.keys[rest]})
+        return frozenset()
+
+    def _text_then_letter(self, text: str) -> frozenset[Value]:
+        if self._of.text is None or (named := self._of.text.match(text.lstrip(_EDGES))) is None:
+            return frozenset()
+        rest = _norm(text.lstrip(_EDGES)[named.end() :])
+        if rest in self._of.keys:
+            return frozenset({self._of.texts[_norm(named.group())], self._of.keys[rest]})
+        return frozenset()
+
+    def opening(self, text: str) -> frozenset[Value]:
+        start = self._of.start.match(text)
+        if start is None or not (start["close"] or _REASON.match(text, start.end())):
+            return frozenset()
+        closed = start["close"] or text[start.end() : start.end() + 1] in {".", ")", ":"}
+        if start["key"] not in self._of.keys.values() and not closed:
+            return frozenset()
+        values = {self._of.keys[start["key"].lower()]}
+        beside = self._beside(text, start.end())
+        joined = _JOINED.match(text, start.end())
+        if joined and (second := self._of.letter.match(text, joined.end())):
+            values.add(self._of.keys[second.group().lower()])
+        return frozenset(values | beside)
+
+    def _beside(self, text: str, end: int) -> set[str]:
+        """Return the option whose text follows a letter at once."""
+        named = self._of.text and self._of.text.match(text, _past(text, end))
+        return {self._of.texts[_norm(named.group())]} if named else set()
+
+    def mentions(self, text: str) -> list[Mention]:
+        found: list[Mention] = []
+        for sentence in sentences(text):
+            found += self._letters(text, sentence)
+        if any(one.mode in {Mode.SAID, Mode.OPEN} for one in found) or self._of.text is None:
+            return found
+        for sentence in sentences(text):
+            for one in self._of.text.finditer(text, sentence.start, sentence.end):
+                key = self._of.texts[_norm(one.group())]
+                found.append(Mention(key, *one.span(), _mode(text, sentence, one)))
+        return found
+
+    def _letters(self, text: str, sentence: Sentence) -> list[Mention]:
+        found = []
+        for one in self._of.letter.finditer(text, sentence.start, sentence.end):
+            key = one.group()
+            if key in _WORD_LETTERS and not _labels(text, one):
+                continue
+            mode = _mode(text, sentence, one)
+            found.append(Mention(key, *one.span(), mode))
+            found += [Mention(other, *one.span(), mode) for other in self._beside(text, one.end())]
+        return found
+
+
+def _past(text: str, end: int) -> int:
+    """Return where words begin again after a label."""
+    while end < len(text) and text[end] in " \t\"')].:,–-(":
+        end += 1
+    return end
+
+
+def _labels(text: str, one: re.Match[str]) -> bool:
+    """Tell whether a letter that is also a word stands as a label."""
+    if _LABELS.match(text, one.end()):
+        return True
+    before = text[max(one.start() - 14, 0) : one.start()]
+    if re.search(r"[(\[\"]$", before):
+        return True
+    beside = re.match(r"\s[A-Z](?![\w'])", text[one.end() : one.end() + 4])
+    called = re.search(rf"(?i){_CALLED}\s?$", before)
+    return beside is not None or called is not None
+
+
+def _mode(text: str, sentence: Sentence, one: re.Match[str]) -> Mode:
+    if sentence.asks:
+        return Mode.RAISED
+    if denied(text, one.start()) or _DENIED_AFTER.match(text, one.end()):
+        return Mode.DENIED
+    before = text[max(one.start() - 20, 0) : one.start()]
+    return Mode.DENIED if _CUT.search(before) else Mode.SAID

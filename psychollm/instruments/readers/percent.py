@@ -1,0 +1,115 @@
+"""A confidence: a percentage, a share, or a number on the scale that was asked for."""
+
+import re
+from typing import Literal
+
+from psychollm._base.checks import check_choice
+from psychollm.instruments.readers.number_words import number_in_words
+from psychollm.instruments.readers.numerals import PERCENT, Numeral
+from psychollm.instruments.readers.numeric_form import NumericForm
+from psychollm.instruments.readers.verdict import Mention, Mode, Value, read
+from psychollm.instruments.reading import Reading
+
+_REACH = 24
+_JOINT = r"\s?(?:-|–|to|or|and|bis|à|a|do|до|oder|ou|o|или|±|\+/-)\s?"
+_NEXT = re.compile(rf"(?i){_JOINT}[0-9.,]{{1,8}}{PERCENT}")
+_LAST = re.compile(rf"(?i)[0-9]{PERCENT}{_JOINT}$")
+
+Scale = Literal["0-100", "0-1"]
+
+_EVEN = re.compile(r"(?i)(?<![\w.])(?:50\s?[-/:]\s?50|fifty[\s-]fifty)(?![\w.])")
+_SIGN_FIRST = re.compile(
+    r"(?<![\w%])(?:%|yüzde )\s?([0-9]+(?:[.,][0-9]+)?)(?![\w%])", re.IGNORECASE
+)
+_EASTERN = re.compile("百分之([〇零一二三四五六七八九十百]{1,6})")
+_TO = r"\s?(?:to|-|–|and|bis|à|a|do|до|到|至)\s?"
+_ENDS = {
+    "0-100": re.compile(rf"(?<![\w.])[\[(]?0\s?%?{_TO}100\s?%?(?![\w.][0-9])[\])]?"),
+    "0-1": re.compile(rf"(?<![\w.])[\[(]?0(?:\.0)?{_TO}1(?:\.0)?(?![\w]|\.[0-9])[\])]?"),
+}
+
+
+def read_percent(
+    reply: str, *, scale: Scale = "0-100", finish_reason: str | None = None
+) -> Reading:
+    """Read a confidence as a proportion from 0 to 1.
+
+    "80%", "8/10" and "8 out of 10" are 0.8 on either scale. A number without a sign is on the scale
+    that was asked for: 1 is 0.01 of "0-100" and 1 of "0-1". On "0-100" a decimal up to 1 ("0.95")
+    may be a percentage or a proportion and is ambiguous; numbers off the scale are unreadable. Where
+    a reply holds percentages, numbers without a sign are not taken for confidences.
+
+    Parameters
+    ----------
+    reply : str
+        Whatever came back.
+    scale : {"0-100", "0-1"}
+        What was asked for.
+    finish_reason : str, optional
+        "length" if the reply was cut off.
+
+    Examples
+    --------
+    >>> read_percent("I am 80% sure.").value, read_percent("0.8", scale="0-1").value
+    (0.8, 0.8)
+    >>> read_percent("0.8").outcome.value, read_percent("70-80%").outcome.value
+    ('ambiguous', 'ambiguous')
+    """
+    check_choice("scale", scale, Scale)
+    return read(reply, _Percent(scale), finish_reason)
+
+
+class _Percent(NumericForm):
+    labels = (
+        "confidence", "confidence level", "confidence score", "my confidence", "probability",
+        "likelihood", "certainty", "chance", "p", "p(correct)", "p(true)", "konfidenz", "sicherheit",
+        "wahrscheinlichkeit", "confiance", "probabilité", "confianza", "probabilidad", "fiducia",
+        "probabilità", "confiança", "probabilidade", "zekerheid", "pewność", "уверенность",
+        "вероятность", "güven", "置信度", "自信度", "信心", "確信度", "확신도", "신뢰도", "الثقة",
+    )  # fmt: skip
+    labels_lead = True
+    shares = True
+
+    def __init__(self, scale: Scale) -> None:
+        self._full = 100 if scale == "0-100" else 1
+        self._ends = _ENDS[scale]
+        self._signed = False
+
+    def prepared(self, text: str) -> str:
+        """Write even odds and signs in one way; note whether there are percentages."""
+        text = _SIGN_FIRST.sub(r"\1%", _EVEN.sub("50%", text))
+        text = _EASTERN.sub(lambda said: f"{number_in_words(said[1])}%", text)
+        self._signed = any(one.percent for one in super().found(text))
+        return text
+
+    def found(self, text: str) -> list[Numeral]:
+        blank = self._ends.sub(lambda ends: " " * len(ends.group()), text)
+        ones = super().found(blank)
+        return [
+            one
+            for one in ones
+            if not self._signed or one.percent or one.out_of is not None or _beside_one(blank, one)
+        ]
+
+    def value(self, one: Numeral) -> Value | None:
+        if one.out_of is not None:
+            share = one.value / one.out_of if one.out_of else -1.0
+        else:
+            share = one.value / (100 if one.percent else self._full)
+        return round(share, 12) if 0 <= share <= 1 else None
+
+    def unclear(self, one: Numeral) -> bool:
+        decimal = not one.percent and one.out_of is None and bool(re.search(r"[.,]", one.written))
+        return self._full > 1 and decimal and 0 < one.value <= 1
+
+    def mentions(self, text: str) -> list[Mention]:
+        found = [*super().mentions(text)]
+        if not found and (ends := self._ends.search(text)):
+            return [Mention(0.0, *ends.span(), Mode.OPEN)]
+        return found
+
+
+def _beside_one(text: str, one: Numeral) -> bool:
+    """Tell whether a number is the alternative of a percentage: "70-80%", "80% or 0.9"."""
+    before = text[max(one.start - _REACH, 0) : one.start]
+    return _NEXT.match(text, one.end) is not None or _LAST.search(before) is not None

@@ -1,0 +1,207 @@
+r"""The words of a reply, without what only dresses them.
+
+In this order: thinking that a reasoning model shows, control tokens, typographic variants of
+characters, HTML, LaTeX, Markdown. What a writer sets apart as the result (`\boxed{...}`,
+`<answer>...</answer>`) is kept apart, between `OPEN` and `CLOSE`. Every step is one pass.
+"""
+
+import html
+import re
+import unicodedata
+from typing import NamedTuple
+
+# Around what is set apart as the result: code points that no text uses.
+OPEN, CLOSE = "\ue000", "\ue001"
+
+_THINKING = r"(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)"
+_THOUGHT_TAG = re.compile(rf"(?i)<(/?){_THINKING}>")
+_CONTROL = re.compile(
+    r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_turn|start_of_turn|end)>|\[/?INST\]"
+)
+_UNSEEN = re.compile(
+    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe0e\ufe0f\ufeff\xad\u20e3\ue000\ue001"
+    "\U0001f3fb-\U0001f3ff]"
+)
+_VULGAR = re.compile("([0-9]{0,9})([¼½¾⅐-⅞])")
+_VARIANTS = str.maketrans(
+    {
+        **dict.fromkeys("‘’‚‛ʼ´＇", "'"),
+        **dict.fromkeys("“”„‟«»「」『』", '"'),
+        **dict.fromkeys("−‐‑﹣", "-"),
+        **dict.fromkeys("—―", "–"),
+        "٫": ".",
+        "٬": ",",
+        "٪": "%",
+        "🅰": " A ",
+        "🅱": " B ",
+        "。": ". ",
+        "।": ". ",
+        "؟": "?",
+        "،": ",",
+        "、": ",",
+        "؛": ";",
+        "\r": "\n",
+        "\x85": "\n",
+        "\u2028": "\n",
+    }
+)
+_RESULT_TAG = re.compile(
+    r"(?i)<(/?)(?:final[_ -]?)?(?:answer|response|result|output|rating|score|confidence"
+    r"|probability|choice|option|prediction)>"
+)
+_BREAK_TAG = re.compile(r"(?i)</?(?:br|p|div|li|ul|ol|tr|h[1-6])\s?/?>")
+_TAG = re.compile(r"(?i)</?(?:b|i|u|em|strong|code|pre|span|sup|sub|td|th|table|tbody|html|body)>")
+_FENCE = re.compile(r"```[\w+-]*[ \t]*\n|```")
+_LATEX_NAME = re.compile(
+    r"\\(?:text(?:bf|it|rm|tt|sf)?|math(?:rm|bf|it|sf|tt)|operatorname|mbox|displaystyle|left"
+    r"|right|quad|qquad|,|;|!)(?![A-Za-z])"
+)
+_LATEX_FRACTION = re.compile(r"\\[dt]?frac\s?\{([^{}\n]{1,20})\}\s?\{([^{}\n]{1,20})\}")
+_LATEX_MARKS = re.compile(r"\\[()\[\]]|\$")
+_LATEX_SIGNS = {r"\%": "%", r"\times": "×", r"\cdot": "×", "{,}": ",", r"\approx": "≈"}
+_BRACES = re.compile(r"\\f?box(?:ed)?\s?\{|[{}]")
+_STRUCK = re.compile(r"~~[^~\n]{1,400}~~")
+_LINK = re.compile(r"\[([^\[\]\n]{1,200})\]\([^()\s]{1,300}\)")
+_LINE_START = re.compile(
+    r"(?m)^[ \t]*(?:(?:#{1,6}|>+|[-*+•‣◦▪–]|→|⇒|➜|➡|▶|->|=>|-->)(?:[ \t]+|(?=\ue000)))+"
+)
+_ARROW_START = re.compile(r"(?m)^[ \t]*(?:→|⇒|➜|➡|▶|->|=>|-->)[ \t]*")
+_EMPHASIS = re.compile(r"(\*+|_+|`+|~+)")
+_MARKS_ONLY = re.compile(r"[\s*_`~#>|]*")
+
+
+class Plain(NamedTuple):
+    """The words of a reply.
+
+    Examples
+    --------
+    >>> plain("**Yes**").text
+    'Yes'
+    """
+
+    text: str
+    thought: bool  # whether thinking was left out
+
+
+def plain(reply: str) -> Plain:
+    r"""Return the words of a reply without markup.
+
+    Parameters
+    ----------
+    reply : str
+        Any text.
+
+    Examples
+    --------
+    >>> plain("<think>3 or 4?</think>The answer is **4**.").text
+    'The answer is 4.'
+    >>> plain(r"So $\boxed{\text{No}}$").text == f"So {OPEN}No{CLOSE}"
+    True
+    """
+    said, thought = _without_thinking(reply)
+    said = _characters(_CONTROL.sub(" ", said))
+    if _MARKS_ONLY.fullmatch(said):
+        return Plain("", thought)
+    said = _without_markdown(_without_latex(_without_html(said)))
+    return Plain(said.strip(), thought)
+
+
+def _without_thinking(text: str) -> tuple[str, bool]:
+    """Drop what stands in think tags; what is opened and never closed reaches to the end."""
+    kept: list[str] = []
+    depth, start = 0, 0
+    thought = False
+    for tag in _THOUGHT_TAG.finditer(text):
+        thought = True
+        closing = bool(tag.group(1))
+        if closing and depth == 0:
+            kept.clear()  # the prompt itself had opened it
+        elif not closing and depth == 0:
+            kept.append(text[start : tag.start()])
+        depth = max(depth + (-1 if closing else 1), 0)
+        start = tag.end()
+    if depth == 0:
+        kept.append(text[start:])
+    return "".join(kept), thought
+
+
+def _characters(text: str) -> str:
+    """Return one form for each character: NFKC, decimal digits of any script, quotes, dashes."""
+    text = _UNSEEN.sub("", text)
+    if text.isascii():
+        return text.replace("\r", "\n")
+    text = _VULGAR.sub(_mixed_number, text.translate(_VARIANTS))
+    text = unicodedata.normalize("NFKC", text).translate(_VARIANTS)
+    if text.isascii():
+        return text
+    return "".join(
+        str(unicodedata.decimal(one, "")) or one if one > "\x7f" else one for one in text
+    )
+
+
+def _mixed_number(match: re.Match[str]) -> str:
+    return repr(round(int(match[1] or 0) + unicodedata.numeric(match[2]), 6))
+
+
+def _without_html(text: str) -> str:
+    if "<" not in text and "&" not in text:
+        return text
+    text = _RESULT_TAG.sub(lambda tag: CLOSE if tag[1] else OPEN, html.unescape(text))
+    return _TAG.sub("", _BREAK_TAG.sub("\n", text))
+
+
+def _without_latex(text: str) -> str:
+    if "\\" in text:
+        for sign, plain_sign in _LATEX_SIGNS.items():
+            text = text.replace(sign, plain_sign)
+        text = _LATEX_NAME.sub("", _LATEX_FRACTION.sub(r"\1/\2", text))
+        text = _boxes(text)
+    return _LATEX_MARKS.sub("", text.replace("{,}", ","))
+
+
+def _boxes(text: str) -> str:
+    """Put what is boxed between `OPEN` and `CLOSE`, minding nested braces."""
+    parts: list[str] = []
+    boxed: list[bool] = []
+    start = 0
+    for brace in _BRACES.finditer(text):
+        parts.append(text[start : brace.start()])
+        start = brace.end()
+        if brace.group() == "}":
+            parts.append(CLOSE if boxed and boxed.pop() else "}")
+            continue
+        boxed.append(brace.group() != "{")
+        parts.append(OPEN if boxed[-1] else "{")
+    return "".join([*parts, text[start:]])
+
+
+def _without_markdown(text: str) -> str:
+    text = _STRUCK.sub(" ", _FENCE.sub("\n", text))
+    lines = [line for line in text.rstrip().split("\n") if not _is_rule(line)]
+    if lines and lines[-1].lstrip().startswith(
+        "####"
+    ):  # the convention of arithmetic word problems
+        lines[-1] = OPEN + lines[-1].strip(" \t#") + CLOSE
+    text = _LINK.sub(r"\1", "\n".join(lines))
+    text = _EMPHASIS.sub(_unless_within_a_word, text)
+    text = _ARROW_START.sub("", _LINE_START.sub("", text))
+    return text.replace("|", "  ")
+
+
+def _is_rule(line: str) -> bool:
+    """Tell whether a line is drawn rather than written."""
+    return (line.count("---") > 0 and not line.strip("|:-+ \t")) or (
+        len(line.strip()) > 2 and not line.strip("*_= \t")
+    )
+
+
+def _unless_within_a_word(mark: re.Match[str]) -> str:
+    """Drop emphasis; keep the star of a product, the line of an identifier, and list bullets."""
+    text, run = mark.string, mark.group()
+    before = text[mark.start() - 1] if mark.start() else " "
+    after = text[mark.end()] if mark.end() < len(text) else " "
+    single = run in {"*", "_", "~"} or (before.isdigit() and after.isdigit())
+    within = before.isalnum() and after.isalnum() and single
+    apart = before.isspace() and after.isspace() and run in {"*", "_"}
+    leads = run == "~" and after.isdigit()
+    return run if within or apart or leads else ""

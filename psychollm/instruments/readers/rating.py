@@ -1,0 +1,114 @@
+"""A point of a rating scale, by its number or by its label."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from psychollm._base.errors import InputError
+from psychollm.instruments.readers.numerals import Numeral, numerals
+from psychollm.instruments.readers.numeric_form import NumericForm
+from psychollm.instruments.readers.phrases import Phrases
+from psychollm.instruments.readers.verdict import Mention, Mode, Value, read
+from psychollm.instruments.reading import Reading
+
+_TO = r"\s?(?:to|through|-|–|bis|à|a|tot|do|до|から|到|至|~)\s?"
+_STARS = re.compile(r"\s*([★⭐🌟]\s?)+(?:[☆✩]\s?)*\s*")
+
+
+def read_rating(
+    reply: str,
+    *,
+    low: int = 1,
+    high: int = 4,
+    labels: Mapping[str, int] | None = None,
+    finish_reason: str | None = None,
+) -> Reading:
+    """Read a point of a rating scale.
+
+    A label counts as its number; where both are given they have to agree. Points that the scale
+    does not have ("2.5", "5", "7/10") are unreadable.
+
+    Parameters
+    ----------
+    reply : str
+        Whatever came back.
+    low, high : int
+        Ends of the scale.
+    labels : mapping of str to int, optional
+        What its points are called.
+    finish_reason : str, optional
+        "length" if the reply was cut off.
+
+    Raises
+    ------
+    InputError
+        If the scale has no two points, or a label belongs to a point outside it.
+
+    Examples
+    --------
+    >>> read_rating("On a scale of 1 to 4, I'd say 3.").value
+    3
+    >>> read_rating("Often true", labels={"often true": 3, "never true": 1}).value
+    3
+    """
+    if low >= high:
+        msg = f"a scale from {low} to {high} has no two points: low must be below high"
+        raise InputError(msg)
+    outside = {name: point for name, point in (labels or {}).items() if not low <= point <= high}
+    if outside:
+        msg = f"labels {outside} belong to points outside the scale from {low} to {high}"
+        raise InputError(msg)
+    return read(reply, _Rating(low, high, labels or {}), finish_reason)
+
+
+class _Rating(NumericForm):
+    labels = (
+        "rating", "self-rating", "overall rating", "score", "note", "bewertung", "valoración",
+        "valutazione", "avaliação", "beoordeling", "ocena", "оценка", "puan", "评分", "評価", "평가",
+        "التقييم",
+    )  # fmt: skip
+    equations = False
+    shares = True
+
+    def __init__(self, low: int, high: int, labels: Mapping[str, int]) -> None:
+        self._low, self._high = low, high
+        self.runs_on = high > 9
+        self._phrases = Phrases(labels) if labels else None
+        ends = rf"(?<![\w.])[\[(]?{low}{_TO}{high}(?![\w]|[.,][0-9])"
+        self._scale = re.compile(
+            rf"(?i)(?:on\s)?(?:an?\s|the\s)?(?:scale\s)?(?:of\s|from\s)?{ends}[\])]?"
+        )
+
+    def prepared(self, text: str) -> str:
+        stars = _STARS.fullmatch(text)
+        return str(sum(text.count(star) for star in "★⭐🌟")) if stars else text
+
+    def value(self, one: Numeral) -> Value | None:
+        if one.percent or one.out_of not in {None, self._high} or one.value != int(one.value):
+            return None
+        return int(one.value) if self._low <= one.value <= self._high else None
+
+    def found(self, text: str) -> list[Numeral]:
+        blank = self._scale.sub(lambda ends: " " * len(ends.group()), text)
+        return [one for one in numerals(blank, equations=False, shares=True) if not one.percent]
+
+    def mentions(self, text: str) -> Sequence[Mention]:
+        found = [*super().mentions(text)]
+        if self._phrases is not None:
+            found += self._phrases.mentions(text)
+        if not found and (ends := self._scale.search(text)):
+            found = [Mention(self._low, *ends.span(), Mode.OPEN)]
+        return sorted(found, key=lambda one: one.start)
+
+    def whole(self, text: str) -> frozenset[Value]:
+        named = self._phrases.mentions(text) if self._phrases is not None else []
+        if not named:
+            return super().whole(text)
+        if any(one.mode is not Mode.SAID for one in named):
+            return frozenset()
+        numbers = [*super().mentions(text)]
+        rest = text
+        for one in sorted([*named, *numbers], key=lambda one: -one.start):
+            rest = rest[: one.start] + rest[one.end :]
+        if re.search(r"\w", rest):
+            return frozenset()
+        return frozenset(one.value for one in [*named, *numbers])

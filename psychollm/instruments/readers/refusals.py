@@ -1,0 +1,86 @@
+"""Whether a reply declines to answer: it will not, it cannot, or it does not know."""
+
+import re
+
+from psychollm.instruments.readers.sentences import WORD
+
+_VERBS = (
+    "answer|help|assist|provide|give|say|tell|determine|rate|choose|pick|select|assign|assess"
+    "|respond|comply|have|predict|compute|calculate|decide|judge|evaluate|share|do that|do this"
+    "|discuss|offer|state|estimate|express|engage|fulfill|fulfil|complete|know|continue|recall"
+)
+_ENGLISH = rf"""
+    \b(?:can(?:not|'t|\ not|t)|could(?:\ not|n't)|(?:am|'m|are)\ (?:unable|not\ able)\ to
+       |unable\ to|not\ able\ to)\ (?:really\ |possibly\ |directly\ |accurately\ )?(?:{_VERBS})\b
+       (?!\ (?:"|')?(?:yes|no)\b)
+  | \bi\ (?:won't|will\ not|refuse|decline|prefer\ not|(?:would|'d)\ prefer\ not
+       |would\ rather\ not|do(?:\ not|n't)\ (?:wish|want)\ to)\b
+  | \bi'd\ (?:rather|prefer)\ not\b
+  | \bas\ an?\ (?:ai|artificial|language|large\ language|llm|assistant|machine)\b
+       [^.!?\n]{{0,80}}?\b(?:can(?:not|'t)|do(?:\ not|n't)\ (?:have|possess|hold|experience)
+       |am\ not|'m\ not|am\ unable)\b
+  | \b(?:do\ not|don't|dont)\ know\b
+  | \b(?:have\ )?no\ idea\b | \bno\ comment\b
+  | \b(?:can(?:not|'t|\ not)|could\ not|couldn't)\ be\ (?:determined|answered|known|computed
+       |calculated|established|inferred|derived|decided|ascertained|resolved|solved)\b
+  | \bimpossible\ to\ (?:say|determine|answer|know|tell|compute|calculate|decide|judge)\b
+  | \b(?:not\ enough|insufficient|lack(?:s|ing)?(?:\ of)?|need\ more|without\ more)\s
+       (?:sufficient\ |enough\ )?(?:information|context|data|details?|evidence)\b
+  | \b(?:does\ not|doesn't)\ apply\ to\ me\b
+  | \bso\ i\ (?:cannot|can't)\s*[.!]?$
+  | ^\W*(?:unknown|unanswerable|undetermined|indeterminate|not\ applicable|n/?a|n\.a\.
+       |not\ determinable|undeterminable|undecidable)\W*$
+"""
+_OTHERS = (
+    # German, French, Spanish, Italian, Portuguese, Dutch
+    r"wei(?:ß|ss) (?:ich )?(?:es |das )?nicht",
+    r"kann (?:ich )?(?:\w{1,12} ){0,3}nicht (?:\w{1,12} )?(?:beantworten|sagen|bewerten|helfen"
+    r"|beurteilen|bestimmen|wissen)",
+    r"je (?:ne )?sais pas",
+    r"je ne (?:peux|puis) pas",
+    r"no (?:lo )?s[eé](?![\w])",
+    r"no puedo (?:responder|contestar|ayudar|decir|determinar|evaluar|proporcionar)",
+    r"no (?:es posible|se puede) (?:determinar|saber|responder)",
+    r"non (?:lo )?so(?![\w])",
+    r"non posso (?:rispondere|dirlo|aiutare|determinare|valutare)",
+    r"n[ãa]o (?:o )?sei(?![\w])",
+    r"n[ãa]o (?:posso|consigo) (?:responder|ajudar|dizer|determinar|avaliar)",
+    r"weet (?:ik )?(?:het |dat )?niet",
+    r"kan (?:ik )?(?:\w{1,12} ){0,3}niet (?:beantwoorden|zeggen|helpen|beoordelen|bepalen)",
+    # Polish, Russian, Turkish
+    r"nie wiem",
+    r"nie mogę (?:odpowiedzieć|pomóc|powiedzieć|ocenić)",
+    r"не знаю",
+    r"не могу (?:ответить|помочь|сказать|оценить|определить)",
+    r"bilmiyorum",
+    r"(?:cevap|yanıt) veremem|cevaplayamam|yanıtlayamam",
+)
+_UNSPACED = (
+    # Chinese, Japanese, Korean
+    "不知道|不清楚|无法回答|无法确定|无法判断|不能回答|无法提供|不確定|無法回答",
+    "わかりません|分かりません|知りません|お答えできません|答えられません|判断できません|回答できません",
+    "모르겠|모릅니다|몰라요|답변할 수 없|대답할 수 없|알 수 없",
+    # Arabic, Hindi
+    "لا أعرف|لا أعلم|لا أدري|لا أستطيع الإجابة|لا يمكنني الإجابة|لا يمكن تحديد",
+    "नहीं पता|पता नहीं|नहीं जानता|नहीं जानती|उत्तर नहीं दे सकत|जवाब नहीं दे सकत",
+)
+_DECLINES = re.compile(
+    rf"(?x:{_ENGLISH})|(?<![{WORD}])(?:" + "|".join(_OTHERS) + ")|" + "|".join(_UNSPACED),
+    re.IGNORECASE,
+)
+
+
+def declines(text: str) -> bool:
+    """Tell whether a text declines to answer, in any of fifteen languages.
+
+    Parameters
+    ----------
+    text : str
+        From `plain`, or any text.
+
+    Examples
+    --------
+    >>> declines("I'm sorry, but I can't help with that."), declines("I doubt it.")
+    (True, False)
+    """
+    return _DECLINES.search(text) is not None

@@ -1,0 +1,77 @@
+"""Where sentences and clauses begin and end, and what a clause denies or asks."""
+
+import re
+from typing import NamedTuple
+
+# Letters with their marks: `\\w` alone ends Hindi and Arabic words at a vowel sign.
+WORD = r"\w\u0300-\u036f\u0591-\u05c7\u064b-\u0655\u0670\u0900-\u0903\u093a-\u094f\u0e31-\u0e4e"
+
+_END = re.compile(r"[.!?]+[\"')\]}]*(?=\s|$|[\u3040-\u9fff\uac00-\ud7af])|\n+")
+_BREAK = re.compile(
+    r"[,;:.!?\n()–]|(?<![\w'])(?:but|yet|however|though|so|aber|sondern|mais|pero|sino|ma|mas"
+    r"|sondern|maar|ale|lecz|но|а|ama|fakat|يل|بل|लेकिन|बल्कि)(?![\w'])"
+)
+_NEGATION = re.compile(
+    rf"(?<![{WORD}'])(?:not|never|cannot|can't|cant|neither|nor|rather than|instead of|nicht"
+    rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|не|ليس|ليست)(?![{WORD}'])|n't(?!\w)|不是|并非"
+)
+_REACH = 60  # how far back a denial is looked for: clauses are rarely longer
+
+
+class Sentence(NamedTuple):
+    """Where a sentence stands in a text.
+
+    Examples
+    --------
+    >>> sentences("Is it 5? No.")[0].asks
+    True
+    """
+
+    start: int
+    end: int
+    asks: bool
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Return the sentences of a text; lines end them as well.
+
+    Examples
+    --------
+    >>> [(one.start, one.end) for one in sentences("Yes. It is 1.5 m.")]
+    [(0, 4), (5, 17)]
+    """
+    found: list[Sentence] = []
+    start = 0
+    for end in [*_END.finditer(text), None]:
+        stop = len(text) if end is None else end.end()
+        words = text[start:stop]
+        if words.strip():
+            lead = len(words) - len(words.lstrip())
+            asks = end is not None and "?" in end.group()
+            found.append(Sentence(start + lead, start + len(words.rstrip()), asks))
+        start = stop
+    return found
+
+
+def clause_before(text: str, position: int) -> str:
+    """Return the words of a clause that stand before a position.
+
+    Examples
+    --------
+    >>> clause_before("I am not sure, but I would say yes", 31)
+    ' I would say '
+    """
+    reach = text[max(position - _REACH, 0) : position]
+    breaks = list(_BREAK.finditer(reach))
+    return reach[breaks[-1].end() :] if breaks else reach
+
+
+def denied(text: str, position: int) -> bool:
+    """Tell whether the clause denies what stands at a position.
+
+    Examples
+    --------
+    >>> denied("It is not 5.", 10), denied("I am not sure, but 5.", 19)
+    (True, False)
+    """
+    return _NEGATION.search(clause_before(text, position).lower()) is not None

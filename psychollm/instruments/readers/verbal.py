@@ -1,0 +1,112 @@
+"""A likelihood in words.
+
+`LIKELIHOOD` maps the seven expressions that Intelligence Community Directive 203 of the United
+States (Office of the Director of National Intelligence, 2015) defines, in both of its columns, to
+the middle of the range that it gives each: 1-5 %, 5-20 %, 20-45 %, 45-55 %, 55-80 %, 80-95 %,
+95-99 %. "Impossible" and "certain" are added with their literal meaning, 0 and 1; common
+translations count as what they translate.
+
+`CONFIDENCE_LEVELS` maps five levels of confidence to equal steps. That is a convention: people and
+models differ in what they mean by them. Any other mapping can be passed.
+"""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+from psychollm._base.errors import InputError
+from psychollm.instruments.readers.phrases import Phrases
+from psychollm.instruments.readers.verbal_phrases import LIKELIHOOD_BY_LANGUAGE
+from psychollm.instruments.readers.verdict import Form, Mention, Mode, Value, read
+from psychollm.instruments.reading import Reading
+
+LIKELIHOOD: Mapping[str, float] = {
+    phrase: value
+    for language in LIKELIHOOD_BY_LANGUAGE.values()
+    for value, phrases in language.items()
+    for phrase in phrases
+}
+CONFIDENCE_LEVELS: Mapping[str, float] = {
+    "very low": 0.1, "very unconfident": 0.1, "very unsure": 0.1,
+    "low": 0.3, "not very confident": 0.3, "unconfident": 0.3, "unsure": 0.3,
+    "medium": 0.5, "moderate": 0.5, "moderately confident": 0.5, "somewhat confident": 0.5,
+    "high": 0.7, "confident": 0.7, "sure": 0.7,
+    "very high": 0.9, "very confident": 0.9, "very sure": 0.9, "highly confident": 0.9,
+}  # fmt: skip
+
+
+def read_verbal(
+    reply: str,
+    *,
+    scale: Mapping[str, float] = LIKELIHOOD,
+    finish_reason: str | None = None,
+) -> Reading:
+    """Read a likelihood in words.
+
+    The longest phrase counts ("very likely", not "likely"); a phrase that is denied, or modified by
+    a word that the scale does not hold ("quite likely"), is another phrase and is not read.
+
+    Parameters
+    ----------
+    reply : str
+        Whatever came back.
+    scale : mapping of str to float
+        Each phrase and its value.
+    finish_reason : str, optional
+        "length" if the reply was cut off.
+
+    Raises
+    ------
+    InputError
+        If the scale holds no phrases.
+
+    Examples
+    --------
+    >>> read_verbal("It is very likely.").value
+    0.875
+    >>> read_verbal("Confidence: high", scale=CONFIDENCE_LEVELS).value
+    0.7
+    """
+    if not scale or not all(phrase.strip() for phrase in scale):
+        msg = "scale must map at least one phrase, and no empty one, to a number"
+        raise InputError(msg)
+    return read(reply, _Verbal(_phrases(tuple(scale.items()))), finish_reason)
+
+
+@lru_cache(maxsize=16)
+def _phrases(items: tuple[tuple[str, float], ...]) -> Phrases:
+    return Phrases(dict(items))
+
+
+class _Verbal(Form):
+    labels = (
+        "confidence", "confidence level", "likelihood", "probability", "certainty", "assessment",
+        "wahrscheinlichkeit", "probabilité", "probabilidad", "probabilità", "probabilidade",
+        "вероятность", "置信度", "可能性",
+    )  # fmt: skip
+    labels_lead = True
+
+    def __init__(self, phrases: Phrases) -> None:
+        self._phrases = phrases
+
+    def mentions(self, text: str) -> list[Mention]:
+        return self._phrases.mentions(text)
+
+    def whole(self, text: str) -> frozenset[Value]:
+        found = self.mentions(text)
+        if any(one.mode is not Mode.SAID for one in found):
+            return frozenset()
+        rest = text
+        for one in reversed(found):
+            rest = rest[: one.start] + rest[one.end :]
+        return frozenset() if any(one.isalnum() for one in rest) else _values(found)
+
+    def opening(self, text: str) -> frozenset[Value]:
+        found = self.mentions(text)
+        if not found or text[: found[0].start].strip(" \t\n\"'(*"):
+            return frozenset()
+        after = text[found[0].end : found[0].end + 1]
+        return _values(found[:1]) if after in {"", ",", ".", ";", ":", "!", "\n"} else frozenset()
+
+
+def _values(found: list[Mention]) -> frozenset[Value]:
+    return frozenset(one.value for one in found if one.mode is Mode.SAID)

@@ -1,0 +1,237 @@
+"""How evidence is weighed, the same for every form of reply.
+
+In order, the first that speaks decides:
+
+1. what is set apart or named as the final answer (a box, an answer tag, a field of JSON, "final
+   answer:"), then what is named as the answer ("answer:", "the answer is"); two that differ and
+   have the same rank are ambiguous;
+2. the whole reply, where it is nothing but an answer;
+3. a line of its own at the start or at the end, unless another such line, or the opening words of
+   the reply, say otherwise;
+4. what the last sentence concludes ("so", "therefore"), unless the opening words say otherwise;
+5. opening words followed by a reason, for forms in which a reason names other values;
+6. the one value that the reply mentions, unopposed.
+
+What is denied ("not 5") or asked ("5?") is not said. A choice left open ("yes or no"), a bound
+("at least 5") and two different mentions are ambiguous. Nothing found: refused, if the reply
+declines to answer; else unreadable. A reply cut off by the limit on its length is read by 1, 2, the
+first line of 3, and opening words alone: what it mentions on the way need not be where it was going.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from psychollm.instruments.readers.markers import Marked, conclusion, marked
+from psychollm.instruments.readers.plain_text import CLOSE, OPEN, plain
+from psychollm.instruments.readers.refusals import declines
+from psychollm.instruments.readers.sentences import sentences
+from psychollm.instruments.reading import Outcome, Reading
+
+Value: TypeAlias = float | str
+
+
+class Mode(Enum):
+    """In what manner a value stands in a text."""
+
+    SAID = "said"
+    DENIED = "denied"
+    RAISED = "raised"  # asked, or in a form that says something else
+    OPEN = "left open"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One value within a text, and where it stands.
+
+    Examples
+    --------
+    >>> Mention(3, 10, 11).mode.value
+    'said'
+    """
+
+    value: Value
+    start: int
+    end: int
+    mode: Mode = Mode.SAID
+    heads: bool = False  # whether it opens its sentence
+
+
+class Form(ABC):
+    """What kind of answer is looked for, and how it is found in a text."""
+
+    labels: tuple[str, ...] = ()  # what else names an answer of this form
+    labels_lead: bool = False  # whether these outrank "answer"
+    letters: bool = False  # whether "A:" may be an option
+    runs_on: bool = False  # whether an answer at the end of a text cut off may go on
+    opening_decides: bool = False  # whether a reason after the opening may name other values
+    heads_oppose: bool = False  # whether a later sentence that opens with another value opposes
+
+    @abstractmethod
+    def mentions(self, text: str) -> Sequence[Mention]:
+        """Return every value in a text, in its order."""
+
+    @abstractmethod
+    def whole(self, text: str) -> frozenset[Value]:
+        """Return the values of a text that is nothing but an answer, none if it is more."""
+
+    @abstractmethod
+    def opening(self, text: str) -> frozenset[Value]:
+        """Return the values that a text opens with, none if it opens with other words."""
+
+    def prepared(self, text: str) -> str:
+        """Return a text without what could be mistaken for an answer."""
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What one piece of evidence says."""
+
+    values: frozenset[Value]
+    said: str
+    left_open: bool = False
+    declined: bool = False
+
+
+def read(reply: str, form: Form, finish_reason: str | None) -> Reading:
+    """Read a reply.
+
+    Parameters
+    ----------
+    reply : str
+        Whatever came back.
+    form : Form
+        What was asked for.
+    finish_reason : str or None
+        "length" if the reply was cut off.
+    """
+    cut = finish_reason == "length"
+    text, thought = plain(reply)
+    text = form.prepared(text)
+    if cut and form.runs_on:
+        text = text.rstrip("0123456789.,").rstrip()
+    if not text:
+        blank = Outcome.UNREADABLE if thought else Outcome.EMPTY
+        return Reading(outcome=Outcome.TRUNCATED if cut else blank)
+    found = _weigh(text, form, cut=cut)
+    if cut and found.outcome is Outcome.UNREADABLE:
+        return Reading(outcome=Outcome.TRUNCATED, said=found.said)
+    return found
+
+
+def _weigh(text: str, form: Form, *, cut: bool) -> Reading:
+    bare = text.replace(OPEN, " ").replace(CLOSE, " ")
+    for found in (
+        _from_marks(text, form),
+        _decided(form.whole(bare), bare),
+        _from_lines(bare, form, cut=cut),
+        None if cut else _from_conclusion(bare, form),
+        _from_opening(bare, form, cut=cut),
+    ):
+        if found is not None:
+            return found
+    return _from_mentions(bare, form, cut=cut)
+
+
+def _decided(values: frozenset[Value], said: str) -> Reading | None:
+    if not values:
+        return None
+    if len(values) > 1:
+        return Reading(outcome=Outcome.AMBIGUOUS, said=said.strip())
+    return Reading(outcome=Outcome.ANSWERED, value=next(iter(values)), said=said.strip())
+
+
+def _from_marks(text: str, form: Form) -> Reading | None:
+    marks = marked(text, form.labels, lead=form.labels_lead, letters=form.letters)
+    for rank in sorted({mark.rank for mark in marks}):
+        found = _from_rank([mark for mark in marks if mark.rank == rank], form)
+        if found is not None:
+            return found
+    return None
+
+
+def _from_rank(marks: Iterable[Marked], form: Form) -> Reading | None:
+    pieces = [_segment(mark.text, form) for mark in marks]
+    speaking = [piece for piece in pieces if piece.values]
+    if any(piece.left_open for piece in speaking):
+        return Reading(outcome=Outcome.AMBIGUOUS, said=speaking[-1].said)
+    if speaking:
+        values = frozenset[Value]().union(*(piece.values for piece in speaking))
+        return _decided(values, speaking[-1].said)
+    if pieces[-1].declined:
+        return Reading(outcome=Outcome.REFUSED, said=pieces[-1].said)
+    return None
+
+
+def _segment(text: str, form: Form) -> _Found:
+    """Read what was named as the answer: its opening, else the values of its first sentence."""
+    values = form.whole(text) or form.opening(text)
+    if values:
+        return _Found(values, text)
+    spans = sentences(text)
+    first = text[spans[0].start : spans[0].end] if spans else text
+    mentions = [one for one in form.mentions(first) if one.mode in {Mode.SAID, Mode.OPEN}]
+    said = frozenset(one.value for one in mentions)
+    left_open = any(one.mode is Mode.OPEN for one in mentions)
+    return _Found(said, text, left_open=left_open, declined=declines(text))
+
+
+def _from_lines(text: str, form: Form, *, cut: bool) -> Reading | None:
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    if len(lines) < 2:
+        return None
+    alone = [form.whole(line) for line in lines]
+    alone = [values if len(values) == 1 else frozenset() for values in alone]
+    first, last = alone[0], frozenset() if cut else alone[-1]
+    if not first and not last:
+        return None
+    values = frozenset[Value]().union(*alone)
+    if last and not first:
+        opening = form.opening(lines[0])
+        values |= opening if len(opening) == 1 else frozenset()
+    if first and form.heads_oppose:
+        rest = "\n".join(lines[1:])
+        values |= {one.value for one in form.mentions(rest) if one.heads and one.mode is Mode.SAID}
+    return _decided(values, lines[-1] if last else lines[0])
+
+
+def _from_conclusion(text: str, form: Form) -> Reading | None:
+    said = conclusion(text)
+    if said is None:
+        return None
+    found = _segment(said, form)
+    if len(found.values) != 1 or found.left_open:
+        return None
+    opening = form.opening(text)
+    return _decided(found.values | (opening if len(opening) == 1 else frozenset()), said)
+
+
+def _from_opening(text: str, form: Form, *, cut: bool) -> Reading | None:
+    if not (cut or form.opening_decides):
+        return None
+    values = form.opening(text)
+    if not form.opening_decides:
+        others = {one.value for one in form.mentions(text) if one.mode is Mode.SAID}
+        if others - values:
+            return None
+    return _decided(values, text) if len(values) == 1 else None
+
+
+def _from_mentions(text: str, form: Form, *, cut: bool) -> Reading:
+    mentions = form.mentions(text)
+    said = [one for one in mentions if one.mode is Mode.SAID]
+    values = {one.value for one in said}
+    asked = {one.value for one in mentions if one.mode is Mode.RAISED}
+    refused = declines(text)
+    if len(values) == 1 and not asked - values and not cut:
+        words = text[said[0].start : said[0].end]
+        return Reading(outcome=Outcome.ANSWERED, value=said[0].value, said=words)
+    if refused:
+        return Reading(outcome=Outcome.REFUSED, said=text)
+    left_open = any(one.mode is Mode.OPEN for one in mentions)
+    if not cut and (left_open or len(values | asked) > 1):
+        return Reading(outcome=Outcome.AMBIGUOUS, said=text)
+    return Reading(outcome=Outcome.UNREADABLE, said=text)
