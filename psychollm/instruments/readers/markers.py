@@ -43,7 +43,8 @@ _FIELD_NAME = re.compile(
     r"|value|output|conclusion)(?:_.*)?"
 )
 _ONE_FIELD = re.compile(r"[^{}\[\]\w]*\{\s*[\"'][^\"'\n]{1,60}[\"']\s?:[^,]{1,400}\}[^{}\w]*")
-_LONGEST = 400
+_LONGEST = 400  # characters of an answer
+_MOST = 24  # of them, the last: enough to see that they differ
 _DIALOGUE = re.compile(r"(?im)^a\s?:[ \t]*(?=\S)")
 _QUESTION_LINE = re.compile(r"(?im)^q\s?:")
 _CONCLUDES = re.compile(
@@ -118,7 +119,7 @@ def marked(
         said = _line(words, turn.end())
         if asked or re.fullmatch(r"\W*\w\W*", said):
             found.append((turn.end(), Marked(said, 2)))
-    return [mark for _, mark in sorted(found)]
+    return [mark for _, mark in sorted(found)[-_MOST:]]
 
 
 def _set_apart(text: str) -> list[re.Match[str]]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 # Letters with their marks: `\\w` alone ends Hindi and Arabic words at a vowel sign.
 WORD = r"\w\u0300-\u036f\u0591-\u05c7\u064b-\u0655\u0670\u0900-\u0903\u093a-\u094f\u0e31-\u0e4e"
 
-_END = re.compile(r"[.!?]+[\"')\]}]*(?=\s|$|[\u3040-\u9fff\uac00-\ud7af])|\n+")
+_END = re.compile(r"(?<![.!?])[.!?]+[\"')\]}]*(?=\s|$|[\u3040-\u9fff\uac00-\ud7af])|\n+")
 _BREAK = re.compile(
     r"[,;:.!?\n()–]|(?<![\w'])(?:but|yet|however|though|so|aber|sondern|mais|pero|sino|ma|mas"
     r"|sondern|maar|ale|lecz|но|а|ama|fakat|يل|بل|लेकिन|बल्कि)(?![\w'])"
