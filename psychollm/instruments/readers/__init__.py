@@ -7,6 +7,7 @@ reply says two things or none. The order in which evidence counts is the same fo
 
 from psychollm.instruments.readers.integer import read_integer
 from psychollm.instruments.readers.number import read_number
+from psychollm.instruments.readers.numbered import read_numbered
 from psychollm.instruments.readers.option import read_option
 from psychollm.instruments.readers.percent import read_percent
 from psychollm.instruments.readers.rating import read_rating
@@ -23,6 +24,7 @@ __all__ = [
     "declines",
     "read_integer",
     "read_number",
+    "read_numbered",
     "read_option",
     "read_percent",
     "read_rating",

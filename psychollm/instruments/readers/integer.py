@@ -1,8 +1,9 @@
 """A whole number, in digits or in words."""
 
+from psychollm.instruments.readers.mentions import Value
 from psychollm.instruments.readers.numerals import Numeral
 from psychollm.instruments.readers.numeric_form import NumericForm
-from psychollm.instruments.readers.verdict import Value, read
+from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 
 

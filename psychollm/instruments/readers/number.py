@@ -3,9 +3,10 @@
 from typing import Literal
 
 from psychollm._base.checks import check_choice
+from psychollm.instruments.readers.mentions import Value
 from psychollm.instruments.readers.numerals import Numeral
 from psychollm.instruments.readers.numeric_form import NumericForm
-from psychollm.instruments.readers.verdict import Value, read
+from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 
 DecimalMark = Literal[".", ","]

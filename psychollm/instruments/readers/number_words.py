@@ -3,43 +3,26 @@
 import re
 from functools import lru_cache
 
-_ENGLISH_UNITS = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-_ENGLISH_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_ENGLISH_UNITS = (
+    "zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen"
+    "|sixteen|seventeen|eighteen|nineteen"
+)
+_ENGLISH_TENS = "twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety"
 _ENGLISH: dict[str, int] = {
-    **{word: value for value, word in enumerate(_ENGLISH_UNITS)},
-    **{word: 10 * value for value, word in enumerate(_ENGLISH_TENS, start=2)},
+    **{word: value for value, word in enumerate(_ENGLISH_UNITS.split("|"))},
+    **{word: 10 * value for value, word in enumerate(_ENGLISH_TENS.split("|"), start=2)},
 }
-_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "dozen": 12}
-_ANY = "|".join(sorted((*_ENGLISH, *_SCALES), key=len, reverse=True))
+SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "dozen": 12}
+_ANY = "|".join(sorted((*_ENGLISH, *SCALES), key=len, reverse=True))
 _PHRASE = re.compile(
     rf"(?i)(?<![\w'-])(?:(?P<sign>minus|negative)\s+)?(?P<article>an?\s+(?=hundred|thousand|million|dozen))?"
     rf"(?:{_ANY})(?:(?:\s|-|\sand\s|,\s)(?:{_ANY}))*(?![\w'])(?!-point)"
 )
 
-# From nought upwards; then tens from twenty (or from ten, where the list above ends at ten).
+# From nought to nineteen, then the tens from twenty to a hundred, by language. The German word for
+# nought is left out ("-"): it is also how programs say that there is no answer.
 _LISTS = """
-null_ eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn | zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert
+- eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf dreizehn vierzehn fünfzehn sechzehn siebzehn achtzehn neunzehn | zwanzig dreißig vierzig fünfzig sechzig siebzig achtzig neunzig hundert
 zéro un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize dix-sept dix-huit dix-neuf | vingt trente quarante cinquante soixante soixante-dix quatre-vingts quatre-vingt-dix cent
 cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince dieciséis diecisiete dieciocho diecinueve | veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa cien
 zero uno due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici diciassette diciotto diciannove | venti trenta quaranta cinquanta sessanta settanta ottanta novanta cento
@@ -52,16 +35,7 @@ sıfır bir iki üç dört beş altı yedi sekiz dokuz on on_bir on_iki on_üç 
 صفر واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة عشرة أحد_عشر اثنا_عشر ثلاثة_عشر أربعة_عشر خمسة_عشر ستة_عشر سبعة_عشر ثمانية_عشر تسعة_عشر | عشرون ثلاثون أربعون خمسون ستون سبعون ثمانون تسعون مائة
 शून्य एक दो तीन चार पाँच छह सात आठ नौ दस ग्यारह बारह तेरह चौदह पंद्रह सोलह सत्रह अठारह उन्नीस | बीस तीस चालीस पचास साठ सत्तर अस्सी नब्बे सौ
 """
-_VARIANTS = {
-    "पांच": 5,
-    "dois": 2,
-    "duas": 2,
-    "zwo": 2,
-    "нуль": 0,
-    "dreissig": 30,
-    "اثنين": 2,
-    "두": 2,
-}
+_VARIANTS = {"पांच": 5, "duas": 2, "zwo": 2, "нуль": 0, "dreissig": 30, "اثنين": 2, "두": 2}
 _LARGEST = 10**15  # no one counts further in words
 _LINKS = frozenset(["und", "en", "y", "e", "et", "i", "и", "ve"])
 _EAST_DIGITS = {
@@ -115,8 +89,8 @@ def _compose(words: list[str]) -> list[int]:
     numbers: list[int] = []
     total, current, room = 0, 0, 0  # a word below `room` belongs to the same number
     for word in words:
-        if word in _SCALES:
-            room = _SCALES[word]
+        if word in SCALES:
+            room = SCALES[word]
             current = max(current, 1) * room
             if room >= 1000:
                 total, current = total + current, 0

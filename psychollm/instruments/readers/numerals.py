@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from psychollm.instruments.readers.number_words import english_numbers, number_in_words
-from psychollm.instruments.readers.sentences import Sentence, denied, sentences
-from psychollm.instruments.readers.verdict import Mode
+from psychollm.instruments.readers.mentions import Mode, manner
+from psychollm.instruments.readers.number_words import SCALES, english_numbers, number_in_words
+from psychollm.instruments.readers.sentences import Sentence, sentences
 
 _LABEL = (
     "rules?|steps?|questions?|statements?|items?|cases?|sections?|chapters?|figures?|equations?"
@@ -22,10 +22,10 @@ _LABEL = (
 _TOKEN = re.compile(
     rf"""(?ix)
     (?P<skip>
-        (?<![^\W\d_])(?:{_LABEL})\.?\s?\#?[0-9]+(?![\w])
+        (?<![^\W\d_])(?<!this\ )(?<!that\ )(?:{_LABEL})\.?\s?\#?[0-9]+(?![\w])
       | (?<!\w)[^\W\d_]\w{{0,30}}-[0-9]+(?:\.[0-9]+)*\b | (?<![A-Za-z_])[A-Za-z_]{{1,30}}[0-9]\w*
       | [0-9]+(?::[0-9]+)+ | [0-9]+(?:-[0-9]+){{2,}} | [0-9]+(?:/[0-9]+){{2,}}
-      | [0-9]+(?:st|nd|rd|th)\b | [0-9]+-(?:point|step|scale)\w*
+      | [0-9]+(?:st|nd|rd|th|s)\b | [0-9]+-(?:point|step|scale)\w*
       | (?![0-9]{{1,3}}(?:\.[0-9]{{3}})+(?![0-9.]))[0-9]+(?:\.[0-9]+){{2,}}
     )
   | (?P<grouped>
@@ -53,6 +53,7 @@ _BOUND_BEFORE = re.compile(
 _BOUND_AFTER = re.compile(
     r"(?i)\s?(?:\+(?!\s?[0-9/])|(?:or|and) (?:more|less|fewer|higher|lower|above|below|up|greater)\b)"
 )
+_COUNTS = re.compile(r"(?i)\s(?:things|reasons|possibilities|interpretations|readings)\b")
 _REACH = 24
 _MAX_DIGITS = 18
 
@@ -125,7 +126,22 @@ def _plain(text: str, sentence: Sentence) -> list[Numeral]:
     found += [
         Numeral(value, sentence.start + start, sentence.start + end) for value, start, end in words
     ]
-    return sorted(found, key=lambda one: one.start)
+    return _scaled(text, sorted(found, key=lambda one: one.start))
+
+
+def _scaled(text: str, ones: list[Numeral]) -> list[Numeral]:
+    """Join digits and the scale that follows them in words: "1.5 million"."""
+    joined: list[Numeral] = []
+    for one in ones:
+        last = joined[-1] if joined else None
+        beside = last is not None and last.written and text[last.end : one.start] == " "
+        if last is not None and beside and text[one.start : one.end].lower() in SCALES:
+            value = last.value * one.value
+            whole = int(value) if value == int(value) else value
+            joined[-1] = replace(last, value=whole, end=one.end, written="", doubtful=False)
+        else:
+            joined.append(one)
+    return joined
 
 
 def _numeral(text: str, token: re.Match[str]) -> Numeral | None:
@@ -195,22 +211,21 @@ def _fractions(text: str, ones: list[Numeral], *, shares: bool) -> list[Numeral]
 
 
 _OUT_OF = re.compile(
-    r"(?i)\]?\s?(?:\(?out of|of|in|von|sur|de|su|van|z|из|üzerinden)\s?(?:the\s|an?\s|\[)?"
+    r"(?i)\]?\s?(?:\(?out of(?: a possible)?|of|in|von|sur|de|su|van|z|из|üzerinden)\s?(?:the\s|an?\s|\[)?"
 )
 
 
 def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
     heads = not text[sentence.start : one.start].strip(" \"'([{$€£~≈=")
-    if sentence.asks:
+    mode = manner(text, sentence, one.start)
+    if mode is not Mode.SAID:
+        return replace(one, mode=mode, heads=heads)
+    if _COUNTS.match(text, one.end):
         mode = Mode.RAISED
-    elif denied(text, one.start):
-        mode = Mode.DENIED
     elif _BOUND_BEFORE.search(text[max(one.start - _REACH, 0) : one.start]) or _BOUND_AFTER.match(
         text, one.end
     ):
         mode = Mode.OPEN
-    else:
-        mode = Mode.SAID
     return replace(one, mode=mode, heads=heads)
 
 

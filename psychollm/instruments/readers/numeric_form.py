@@ -3,9 +3,10 @@
 import re
 from collections.abc import Sequence
 
+from psychollm.instruments.readers.mentions import Mention, Mode, Value
 from psychollm.instruments.readers.numerals import Numeral, number_alone, numerals
 from psychollm.instruments.readers.sentences import WORD, sentences
-from psychollm.instruments.readers.verdict import Form, Mention, Mode, Value
+from psychollm.instruments.readers.verdict import Form
 
 _EDGES = " \t\n\"'()[]{}$€£¥~≈=*.,;:!–"
 _UNIT_WORDS = 3  # "5 coins", "5 of them", "7 kg in all"
@@ -13,6 +14,9 @@ _TAIL = re.compile(rf"[{WORD}°'%/]+")
 _REASON = re.compile(
     r"(?i)[ \t]*(?:[^\W\d]+[ \t]*){0,2}(?:[,;:–-][ \t]*)?(?:\((?![\w-]{1,12}\))|because\b|since\b|as\b|weil\b|da\b"
     r"|parce que\b|car\b|porque\b|perché\b|omdat\b|bo\b|потому\b|çünkü\b|因为|なぜなら)"
+)
+_ONE = re.compile(
+    r"(?i)\W*(?:exactly\s|just\s|only\s)?one(?:\s(?!of|more|moment|second|minute|way|thing|word)\w+)?\W*"
 )
 _JOINS = re.compile(r"(?i)\s*\(?(?:or|and|to|oder|ou|o|of|lub|или|veya|或|또는|أو|या|maybe)\b")
 
@@ -50,6 +54,8 @@ class NumericForm(Form):
     def whole(self, text: str) -> frozenset[Value]:
         """Return the values that the text as a whole gives."""
         alone = number_alone(text)
+        if alone is None and _ONE.fullmatch(text):
+            alone = 1
         if alone is not None:
             return self._of_word(alone, text)
         ones = self.found(text)

@@ -11,8 +11,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from psychollm._base.errors import InputError
-from psychollm.instruments.readers.sentences import WORD, Sentence, denied, sentences
-from psychollm.instruments.readers.verdict import Form, Mention, Mode, Value, read
+from psychollm.instruments.readers.mentions import Mention, Mode, Value, manner
+from psychollm.instruments.readers.sentences import WORD, Sentence, sentences
+from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
 _EDGES = " \t\n\"'()[]{}<>.,;:!–-*`"
@@ -35,6 +36,10 @@ _DENIED_AFTER = re.compile(
     r"(?:wrong|incorrect|false|out|eliminated|ruled out|excluded|implausible|impossible|not)\b|\W{0,3}isn't\b"
 )
 _JOINED = re.compile(r"\s*(?:,|/|&|or\b|and\b|oder\b|ou\b)\s*")
+# What letters are the names of.
+_NAMED = re.compile(
+    r"(?i)\b(?:plan|vitamin|hepatitis|influenza|grade:?|class|exhibit|schedule|appendix|annex)\s$"
+)
 _CUT = re.compile(r"(?i)(?:rule[sd]?|ruling|eliminat\w+|exclud\w+)\s(?:out\s)?[\"'(]?$")
 _REASON = re.compile(r"\s?(?:$|[).\],;:–\n]|-\s|\(|\s(?:because|since|as|weil|parce|porque)\b)")
 
@@ -185,6 +190,8 @@ class _Option(Form):
         found = []
         for one in self._of.letter.finditer(text, sentence.start, sentence.end):
             key = one.group()
+            if _NAMED.search(text[max(one.start() - 12, 0) : one.start()]):
+                continue
             if key in _WORD_LETTERS and not _labels(text, one):
                 continue
             mode = _mode(text, sentence, one)
@@ -213,9 +220,8 @@ def _labels(text: str, one: re.Match[str]) -> bool:
 
 
 def _mode(text: str, sentence: Sentence, one: re.Match[str]) -> Mode:
-    if sentence.asks:
-        return Mode.RAISED
-    if denied(text, one.start()) or _DENIED_AFTER.match(text, one.end()):
-        return Mode.DENIED
+    mode = manner(text, sentence, one.start())
     before = text[max(one.start() - 20, 0) : one.start()]
-    return Mode.DENIED if _CUT.search(before) else Mode.SAID
+    if mode is Mode.SAID and (_DENIED_AFTER.match(text, one.end()) or _CUT.search(before)):
+        return Mode.DENIED
+    return mode

@@ -4,10 +4,11 @@ import re
 from typing import Literal
 
 from psychollm._base.checks import check_choice
+from psychollm.instruments.readers.mentions import Mention, Mode, Value
 from psychollm.instruments.readers.number_words import number_in_words
 from psychollm.instruments.readers.numerals import PERCENT, Numeral
 from psychollm.instruments.readers.numeric_form import NumericForm
-from psychollm.instruments.readers.verdict import Mention, Mode, Value, read
+from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 
 _REACH = 24

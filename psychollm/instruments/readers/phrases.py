@@ -3,12 +3,12 @@
 import re
 from collections.abc import Mapping
 
-from psychollm.instruments.readers.sentences import WORD, denied, sentences
-from psychollm.instruments.readers.verdict import Mention, Mode, Value
+from psychollm.instruments.readers.mentions import Mention, Mode, Value, manner
+from psychollm.instruments.readers.sentences import WORD, sentences
 
 _MODIFIER = re.compile(
     r"(?:\b(?:almost|nearly|extremely|quite|fairly|rather|somewhat|pretty|more|less|most|least|very"
-    r"|highly|slightly|reasonably|moderately|really|so|too|hardly|barely|as|how|ziemlich|eher|assez"
+    r"|highly|slightly|reasonably|moderately|really|so|too|hardly|barely|as|how|than|ziemlich|eher|assez"
     r"|plus|moins|bastante|más|menos|abbastanza|più|meno|mais|vrij|tamelijk|dość|довольно|весьма|oldukça"
     r")\s|un|non-?)$"
 )
@@ -52,11 +52,9 @@ class Phrases:
                 before = lower[max(one.start() - 16, 0) : one.start()]
                 if before.endswith("a ") and one.group() == "certain":
                     continue  # "a certain amount"
-                mode = Mode.SAID
-                if sentence.asks or _MODIFIER.search(before):
+                mode = manner(others, sentence, one.start())
+                if mode is Mode.SAID and _MODIFIER.search(before):
                     mode = Mode.RAISED
-                elif denied(others, one.start()):
-                    mode = Mode.DENIED
                 found.append(Mention(self._values[_key(one.group())], *one.span(), mode))
         return found
 

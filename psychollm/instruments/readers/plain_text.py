@@ -95,7 +95,7 @@ def plain(reply: str) -> Plain:
     --------
     >>> plain("<think>3 or 4?</think>The answer is **4**.").text
     'The answer is 4.'
-    >>> plain(r"So $\boxed{\text{No}}$").text == f"So {OPEN}No{CLOSE}"
+    >>> plain(r"So $\boxed{No}$").text == f"So {OPEN}No{CLOSE}"
     True
     """
     said, thought = _without_thinking(reply)

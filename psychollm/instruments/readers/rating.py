@@ -4,10 +4,11 @@ import re
 from collections.abc import Mapping, Sequence
 
 from psychollm._base.errors import InputError
+from psychollm.instruments.readers.mentions import Mention, Mode, Value
 from psychollm.instruments.readers.numerals import Numeral, numerals
 from psychollm.instruments.readers.numeric_form import NumericForm
 from psychollm.instruments.readers.phrases import Phrases
-from psychollm.instruments.readers.verdict import Mention, Mode, Value, read
+from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 
 _TO = r"\s?(?:to|through|-|–|bis|à|a|tot|do|до|から|到|至|~)\s?"

@@ -7,7 +7,7 @@ from psychollm.instruments.readers.sentences import WORD
 _VERBS = (
     "answer|help|assist|provide|give|say|tell|determine|rate|choose|pick|select|assign|assess"
     "|respond|comply|have|predict|compute|calculate|decide|judge|evaluate|share|do that|do this"
-    "|discuss|offer|state|estimate|express|engage|fulfill|fulfil|complete|know|continue|recall"
+    "|discuss|offer|state|estimate|express|engage|fulfill|fulfil|complete|know|continue|recall|quantify|specify|gauge"
 )
 _ENGLISH = rf"""
     \b(?:can(?:not|'t|\ not|t)|could(?:\ not|n't)|(?:am|'m|are)\ (?:unable|not\ able)\ to

@@ -15,6 +15,9 @@ _NEGATION = re.compile(
     rf"(?<![{WORD}'])(?:not|never|cannot|can't|cant|neither|nor|rather than|instead of|nicht"
     rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|не|ليس|ليست)(?![{WORD}'])|n't(?!\w)|不是|并非"
 )
+_CONDITION = re.compile(
+    r"(?i)\W{0,3}(?:even |and |but )?(?:if|whether|wenn|ob|jeśli|если|eğer|如果)(?!\w)"
+)
 _REACH = 60  # how far back a denial is looked for: clauses are rarely longer
 
 
@@ -64,6 +67,17 @@ def clause_before(text: str, position: int) -> str:
     reach = text[max(position - _REACH, 0) : position]
     breaks = list(_BREAK.finditer(reach))
     return reach[breaks[-1].end() :] if breaks else reach
+
+
+def conditional(text: str, position: int) -> bool:
+    """Tell whether the clause only supposes what stands at a position.
+
+    Examples
+    --------
+    >>> conditional("If it is 5, stop.", 9), conditional("If so, 5.", 7)
+    (True, False)
+    """
+    return _CONDITION.match(clause_before(text, position)) is not None
 
 
 def denied(text: str, position: int) -> bool:

@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from psychollm._base.errors import InputError
+from psychollm.instruments.readers.mentions import Mention, Mode, Value
 from psychollm.instruments.readers.phrases import Phrases
 from psychollm.instruments.readers.verbal_phrases import LIKELIHOOD_BY_LANGUAGE
-from psychollm.instruments.readers.verdict import Form, Mention, Mode, Value, read
+from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
 LIKELIHOOD: Mapping[str, float] = {

@@ -21,42 +21,13 @@ first line of 3, and opening words alone: what it mentions on the way need not b
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import TypeAlias
 
 from psychollm.instruments.readers.markers import Marked, conclusion, marked
+from psychollm.instruments.readers.mentions import Mention, Mode, Value
 from psychollm.instruments.readers.plain_text import CLOSE, OPEN, plain
 from psychollm.instruments.readers.refusals import declines
 from psychollm.instruments.readers.sentences import sentences
 from psychollm.instruments.reading import Outcome, Reading
-
-Value: TypeAlias = float | str
-
-
-class Mode(Enum):
-    """In what manner a value stands in a text."""
-
-    SAID = "said"
-    DENIED = "denied"
-    RAISED = "raised"  # asked, or in a form that says something else
-    OPEN = "left open"
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """One value within a text, and where it stands.
-
-    Examples
-    --------
-    >>> Mention(3, 10, 11).mode.value
-    'said'
-    """
-
-    value: Value
-    start: int
-    end: int
-    mode: Mode = Mode.SAID
-    heads: bool = False  # whether it opens its sentence
 
 
 class Form(ABC):

@@ -9,20 +9,22 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from psychollm.instruments.readers.mentions import Mention, Mode, Value, manner
 from psychollm.instruments.readers.sentences import (
     WORD,
     Sentence,
     clause_before,
-    denied,
     sentences,
 )
-from psychollm.instruments.readers.verdict import Form, Mention, Mode, Value, read
-from psychollm.instruments.readers.yes_no_words import CLAUSES, PARTICLES, WHOLE
+from psychollm.instruments.readers.verdict import Form, read
+from psychollm.instruments.readers.yes_no_words import CLAUSES, JOINS, PARTICLES, WHOLE
 from psychollm.instruments.reading import Reading
 
 _SPACED = "|".join(sorted((one for one in PARTICLES if one < "\u3000"), key=len, reverse=True))
 _WORDS = rf"(?:ye+s+|no{{2,}}|{_SPACED})"
-_PARTICLE = re.compile(rf"(?<![{WORD}'-])(?P<word>{_WORDS})(?![{WORD}']|-[{WORD}])")
+_PARTICLE = re.compile(
+    rf"(?<![{WORD}-])(?<![{WORD}]')(?P<word>{_WORDS})(?![{WORD}]|'[{WORD}]|-[{WORD}])"
+)
 _OR = r"(?:/|\||,?\s+(?:or|and/or|oder|ou|o|of|lub|albo|czy|или|либо|veya|ya da|또는|أو|या)\s+)"
 _PAIR = re.compile(
     rf"(?<![{WORD}'])(?:y\s?/\s?n(?![{WORD}])|(?P<one>{_WORDS})\s?{_OR}\s?(?P<other>{_WORDS})(?![{WORD}']))"
@@ -32,45 +34,17 @@ _ENDS = re.compile(rf"\s*(?:$|[^{WORD}\s'])")
 _FOLLOWS = re.compile(
     r"\s+(?:i|i'm|i'd|i've|we|it|it's|he|she|they|you|that|this|sorry|sir|madam|because|since|as|but|not"
     r"|unfortunately|thanks|thank|my|absolutely|definitely|sadly|weil|da|aber|ich|das|parce|je|mais"
-    r"|porque|pero|perché|perche|ma|mas|want|maar|ik|bo|ale|потому|но|я|çünkü|ama|if|unless|when|for|no|nope)(?![\w])"
+    r"|porque|pero|perché|perche|ma|mas|want|maar|ik|bo|ale|потому|но|я|çünkü|ama|if|unless|when|for|and|no|nope)(?![\w])"
 )
 _NAMES = re.compile(
     r"(?:\b(?:an?|say|saying|said|answer|answering|with|lean|leaning|towards?|definite|hard|firm|clear"
     r"|probably|likely|definitely|certainly|is a|sage|dirais|diré|digo|direi|dico|diria|zeg)\s+[\"']?|[\"'])$"
 )
 _JOINED = re.compile(rf"\s*[,/&+]?\s*(?:and|und|et|y|e|en|i|и|ve|और|و)?\s*(?={_WORDS})")
+_CITES = re.compile(r"\b(?:words?|terms?|tokens?|strings?)\s[\"']$")  # 'the word "no"'
 _NUMBER = re.compile(r"\.\s?[0-9]")
 _EDGES = " \t\n\"'()[]{}<>.,;:!?…*_`~#|/\\-–=→·•¡¿"
 _TOKENS = re.compile(rf"[{WORD}'-]+|[^\s{WORD}'-]")
-_AND = frozenset(
-    [
-        "and",
-        "or",
-        "both",
-        "also",
-        "und",
-        "oder",
-        "et",
-        "ou",
-        "y",
-        "o",
-        "e",
-        "en",
-        "of",
-        "i",
-        "и",
-        "или",
-        "hem",
-        "ve",
-        "veya",
-        "또는",
-        "और",
-        "या",
-        "و",
-        "أو",
-        "&",
-    ]
-)
 _GLUED = {"ولا": 0, "ونعم": 1}
 _BOTH = "yes or no"  # the value of a mention that chooses neither
 _CLAUSE = re.compile(r"[^,;:.!?\n()–]+")
@@ -177,11 +151,7 @@ class _YesNo(Form):
         assert self._further is not None  # noqa: S101
         found = []
         for phrase in self._further.finditer(text, sentence.start, sentence.end):
-            mode = Mode.SAID
-            if sentence.asks:
-                mode = Mode.RAISED
-            elif denied(text, phrase.start()):
-                mode = Mode.DENIED
+            mode = manner(text, sentence, phrase.start())
             value = int(phrase.group() in self._yes)
             found.append(Mention(value, phrase.start(), phrase.end(), mode))
         return found
@@ -201,7 +171,7 @@ def _same_words(words: str) -> frozenset[Value]:
             values.add(_GLUED[token])
         elif token in WHOLE and not token[0].isalnum():
             values |= WHOLE[token]
-        elif token[0].isalnum() and token not in _AND:
+        elif token[0].isalnum() and token not in JOINS:
             return frozenset()
     return frozenset(values)
 
@@ -214,12 +184,12 @@ def _clause(words: str) -> int | None:
 
 def _answers(text: str, found: re.Match[str]) -> bool:
     """Tell whether a particle stands as an answer, rather than before a noun or a verb."""
-    if _NUMBER.match(text, found.end()):
+    before = text[max(found.start() - 16, 0) : found.start()]
+    if _NUMBER.match(text, found.end()) or _CITES.search(before):
         return False
     ends = _ENDS.match(text, found.end()) is not None
     if ends or _FOLLOWS.match(text, found.end()):
         return True
-    before = text[max(found.start() - 16, 0) : found.start()]
     if _NAMES.search(before):
         return not re.match(r"\s(?:one|way|idea|doubt|problem)\b", text[found.end() :][:10])
     if _value(found["word"]) == 0:
@@ -236,7 +206,7 @@ def _in_sentence(text: str, sentence: Sentence) -> list[Mention]:
         if word.start() in paired or not _answers(text, word):
             continue
         heads = not text[sentence.start : word.start()].strip(_EDGES)
-        mode = _mode(text, sentence, word.start())
+        mode = manner(text, sentence, word.start())
         found.append(Mention(_value(word["word"]), *word.span(), mode, heads))
     for clause in _CLAUSE.finditer(text, sentence.start, sentence.end):
         value = _clause(clause.group())
@@ -245,9 +215,3 @@ def _in_sentence(text: str, sentence: Sentence) -> list[Mention]:
             heads = clause.start() == sentence.start
             found.append(Mention(value, *clause.span(), mode, heads))
     return found
-
-
-def _mode(text: str, sentence: Sentence, start: int) -> Mode:
-    if sentence.asks:
-        return Mode.RAISED
-    return Mode.DENIED if denied(text, start) else Mode.SAID

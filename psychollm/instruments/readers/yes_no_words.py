@@ -23,7 +23,7 @@ i think so|i believe so|i do think so|i guess so|i suppose so|i would think so|h
 _NO_CLAUSES = """
 i don't think so|i dont think so|i do not think so|i don't believe so|i do not believe so|i doubt it
 |i doubt so|absolutely not|definitely not|certainly not|of course not|probably not|surely not
-|not at all|not really|no way|by no means|hell no|most certainly not|i think not|i'm afraid not
+|not at all|not really|no way|by no means|not a chance|no chance|hell no|most certainly not|i think not|i'm afraid not
 |negative|auf keinen fall|ich glaube nicht|ich denke nicht|eher nicht|natürlich nicht
 |wahrscheinlich nicht|absolument pas|pas du tout|bien sûr que non|je ne pense pas|je ne crois pas
 |je pense que non|je crois que non|para nada|creo que no|claro que no|de ninguna manera|credo di no
@@ -71,6 +71,11 @@ WHOLE: dict[str, frozenset[int]] = {
     **dict.fromkeys(_phrases(_NO_WHOLE), frozenset({0})),
     **dict.fromkeys(_phrases(_BOTH), frozenset({0, 1})),
 }
+
+# What joins two answers without adding to either.
+JOINS: frozenset[str] = frozenset(
+    _words("and or both also und oder et ou y o e en of i и или hem ve veya 또는 और या و أو &")
+)
 
 # "Can you answer this?" is answered as well by whole sentences; to other questions the same
 # sentences may be refusals, so that a reader is told when they count.

@@ -1,0 +1,287 @@
+r"""Grades: whether an answer in words or numbers is right.
+
+Text is compared in the manner of SQuAD (Rajpurkar et al., 2016): in lower case, without
+punctuation, articles and surplus white space. Here characters are brought to one form first
+(NFKC), punctuation means that of any script, and characters of scripts written without spaces
+count as words of their own.
+
+With the words :math:`P` of a reply and :math:`G` of a right answer, each as often as it occurs,
+
+.. math:: p = |P \cap G| / |P|, \quad r = |P \cap G| / |G|, \quad F_1 = 2 p r / (p + r).   (1)
+
+Several right answers: the best counts. No right answer: the question cannot be answered, and a
+reply is right if and only if it abstains, as in SQuAD 2.0 (Rajpurkar, Jia and Liang, 2018).
+
+References
+----------
+P. Rajpurkar, J. Zhang, K. Lopyrev, P. Liang (2016). SQuAD: 100,000+ questions for machine
+comprehension of text. EMNLP. P. Rajpurkar, R. Jia, P. Liang (2018). Know what you don't know:
+unanswerable questions for SQuAD. ACL.
+"""
+
+import math
+import re
+import string
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import InputError
+from psychollm.instruments.readers.markers import marked
+from psychollm.instruments.readers.number import read_number
+from psychollm.instruments.readers.plain_text import CLOSE, OPEN, plain
+from psychollm.instruments.readers.refusals import declines
+from psychollm.instruments.reading import Outcome
+
+Rule = Literal["exact", "contains", "f1", "numeric"]
+
+_NAMED = 2  # the rank of markers that name something less plain than the final answer
+_ANSWER_LINE = re.compile(
+    r"(?im)^\W{0,4}(?:so,? |therefore,? )?(?:(?:the|my) )?(?:correct )?answer"
+    r"(?: to (?:this|the) question)?\s?(?::|is\b:?|=)\s*(\S[^\n]*)$"
+)
+ARTICLES: tuple[str, ...] = ("a", "an", "the")
+_UNSPACED = re.compile("([\u2e80-\u9fff\uf900-\ufaff\U00020000-\U0003134f\u0e00-\u0eff])")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grade:
+    """What an answer is worth.
+
+    Examples
+    --------
+    >>> grade("It was in 1066.", ["1066"], rule="contains").correct
+    True
+    """
+
+    outcome: Outcome  # `ANSWERED` where there is an answer to grade, `REFUSED` where it abstains
+    score: float  # 0 to 1; NaN where there is nothing to grade
+    correct: bool | None  # None where there is nothing to grade
+    matched: str | None = None  # the right answer that it comes closest to
+    abstained: bool = False
+
+
+def grade(
+    reply: str,
+    answers: Sequence[str | float],
+    *,
+    rule: Rule = "exact",
+    threshold: float = 1.0,
+    absolute: float = 0.0,
+    relative: float = 0.0,
+    finish_reason: str | None = None,
+) -> Grade:
+    """Grade a reply to a question.
+
+    Parameters
+    ----------
+    reply : str
+        Whatever came back. Thinking and markup are left out; where the reply names its answer
+        ("Answer: ..."), that alone is graded.
+    answers : sequence of str or float
+        Right answers; none if the question cannot be answered, so that abstaining is right.
+    rule : {"exact", "contains", "f1", "numeric"}
+        Equal after normalisation; the words of a right answer stand side by side in the reply;
+        share of words in common (1); numbers that differ within the tolerances.
+    threshold : float
+        Score from which an answer is correct; below 1 it matters for "f1".
+    absolute, relative : float
+        Tolerances of "numeric": absolute, or as a share of the right answer, whichever is larger.
+    finish_reason : str, optional
+        "length" if the reply was cut off: a blank one is then truncated.
+
+    Returns
+    -------
+    Grade
+        An empty reply has no grade. One that abstains where there is an answer is wrong, with
+        `abstained` set, so that it can be counted apart; one that holds a right answer all the
+        same is right.
+
+    Raises
+    ------
+    InputError
+        If a right answer is blank or no number where numbers are compared, or an option lies
+        outside its range.
+
+    Examples
+    --------
+    >>> grade("The Normans.", ["Normans", "the Vikings"]).correct
+    True
+    >>> grade("I don't know.", []).correct, grade("Paris", []).correct
+    (True, False)
+    >>> grade("about 3.1", [3.14159], rule="numeric", relative=0.02).correct
+    True
+    """
+    check_choice("rule", rule, Rule)
+    _check(answers, rule, threshold, absolute, relative)
+    text = final_text(reply)
+    if not text:
+        cut = finish_reason == "length"
+        return Grade(
+            outcome=Outcome.TRUNCATED if cut else Outcome.EMPTY, score=math.nan, correct=None
+        )
+    scores = [_score(text, str(one), rule, absolute, relative) for one in answers]
+    score = max(scores, default=0.0)
+    if score < threshold and abstains(text):
+        right = not answers
+        return Grade(outcome=Outcome.REFUSED, score=float(right), correct=right, abstained=True)
+    matched = str(answers[scores.index(score)]) if score > 0 else None
+    return Grade(
+        outcome=Outcome.ANSWERED, score=score, correct=score >= threshold, matched=matched
+    )
+
+
+def normalise(text: str, *, articles: Sequence[str] = ARTICLES) -> str:
+    """Return a text as it is compared: lower case, no punctuation, no articles, single spaces.
+
+    Parameters
+    ----------
+    text : str
+        Any text.
+    articles : sequence of str
+        Words to leave out, in lower case.
+
+    Examples
+    --------
+    >>> normalise("The U.S.A., ‘land’ of  a dream")
+    'usa land of dream'
+    """
+    return " ".join(_words(text, articles))
+
+
+def exact_match(text: str, answers: Sequence[str]) -> bool:
+    """Tell whether a text equals one of the right answers after normalisation.
+
+    Parameters
+    ----------
+    text : str
+        An answer.
+    answers : sequence of str
+        Right answers.
+
+    Examples
+    --------
+    >>> exact_match("the Rhine!", ["Rhine"])
+    True
+    """
+    return any(normalise(text) == normalise(one) for one in answers)
+
+
+def token_f1(text: str, answers: Sequence[str]) -> float:
+    """Return the largest F1 (1) of a text against the right answers.
+
+    Parameters
+    ----------
+    text : str
+        An answer.
+    answers : sequence of str
+        Right answers; none: 1 for a text without words, else 0.
+
+    Examples
+    --------
+    >>> round(token_f1("the river Rhine", ["Rhine"]), 3)
+    0.667
+    """
+    return max((_f1(text, one) for one in answers), default=float(not _words(text, ARTICLES)))
+
+
+def abstains(text: str) -> bool:
+    """Tell whether an answer abstains: it declines, or says that there is none.
+
+    Parameters
+    ----------
+    text : str
+        An answer.
+
+    Examples
+    --------
+    >>> abstains("This cannot be determined."), abstains("unanswerable"), abstains("Rome")
+    (True, True, False)
+    """
+    return declines(text) or normalise(text) in _NO_ANSWER
+
+
+_NO_ANSWER = frozenset(
+    {"no answer", "unanswerable", "not answerable", "none", "no answer possible", "not given"}
+)
+
+
+def final_text(reply: str) -> str:
+    r"""Return the answer that a reply names, or all of it, without thinking and markup.
+
+    Parameters
+    ----------
+    reply : str
+        Whatever came back.
+
+    Examples
+    --------
+    >>> final_text("<think>Rome?</think>It is old.\n**Answer:** Rome")
+    'Rome'
+    """
+    text = plain(reply).text
+    marks = [mark.text for mark in marked(text) if mark.rank < _NAMED and mark.text.strip()]
+    named = marks or [line[1] for line in _ANSWER_LINE.finditer(text)]
+    text = named[-1] if named else text
+    return text.replace(OPEN, " ").replace(CLOSE, " ").strip(" \t\n\"'")
+
+
+def _check(
+    answers: Sequence[str | float], rule: str, threshold: float, absolute: float, relative: float
+) -> None:
+    if not 0 < threshold <= 1:
+        msg = f"threshold is {threshold}: it must lie above 0 and at most at 1"
+        raise InputError(msg)
+    if not (0 <= absolute < math.inf and 0 <= relative < math.inf):
+        msg = f"tolerances {absolute} and {relative} must be finite and not negative"
+        raise InputError(msg)
+    for one in answers:
+        if rule == "numeric" and not read_number(str(one)).answered:
+            msg = f"the right answer {one!r} is no number: use another rule than 'numeric'"
+            raise InputError(msg)
+        if not str(one).strip():
+            msg = "a right answer is blank: leave it out, or give none if there is none"
+            raise InputError(msg)
+
+
+def _score(text: str, answer: str, rule: Rule, absolute: float, relative: float) -> float:
+    if rule == "f1":
+        return _f1(text, answer)
+    if rule == "numeric":
+        return float(_close(text, answer, absolute, relative))
+    if rule == "contains":
+        words, wanted = _words(text, ARTICLES), _words(answer, ARTICLES)
+        return float(f" {' '.join(wanted)} " in f" {' '.join(words)} " if wanted else not words)
+    return float(normalise(text) == normalise(answer))
+
+
+def _close(text: str, answer: str, absolute: float, relative: float) -> bool:
+    said, right = read_number(text).value, read_number(answer).value
+    if said is None or right is None:
+        return False
+    allowed = max(absolute, relative * abs(float(right)))
+    # Tolerances are decimals: 3.1 lies within 0.1 of 3 although 3.1 - 3 > 0.1 in binary.
+    return abs(float(said) - float(right)) <= allowed + 1e-12 * abs(float(right))
+
+
+def _f1(text: str, answer: str) -> float:
+    words, wanted = _words(text, ARTICLES), _words(answer, ARTICLES)
+    if not words or not wanted:
+        return float(words == wanted)
+    common = sum((Counter(words) & Counter(wanted)).values())
+    return 2.0 * common / (len(words) + len(wanted))
+
+
+def _words(text: str, articles: Sequence[str]) -> list[str]:
+    """Return the words of a text; characters of scripts without spaces stand for themselves."""
+    text = unicodedata.normalize("NFKC", text).casefold()
+    text = "".join(one for one in text if not _is_punctuation(one))
+    return [word for word in _UNSPACED.sub(r" \1 ", text).split() if word not in articles]
+
+
+def _is_punctuation(one: str) -> bool:
+    """Tell whether a character is punctuation, signs of ASCII such as "$" included, as in SQuAD."""
+    return one in string.punctuation or unicodedata.category(one)[0] == "P"
