@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
@@ -279,6 +279,7 @@ def test_reml_is_at_the_least_of_its_criterion(seed):
             assert slow.reml_criterion(scores, *moved) > least
 
 
+@settings(suppress_health_check=[HealthCheck.filter_too_much], max_examples=30)
 @given(TABLES)
 def test_reml_is_anova_where_no_component_is_negative(scores):
     squares = mean_squares(scores)
