@@ -283,5 +283,5 @@ def _words(text: str, articles: Sequence[str]) -> list[str]:
 
 
 def _is_punctuation(one: str) -> bool:
-    """Tell whether a character is punctuation, signs of ASCII such as "$" included, as in SQuAD."""
+    """Tell whether a character is punctuation, or a sign of ASCII such as "$", as in SQuAD."""
     return one in string.punctuation or unicodedata.category(one)[0] == "P"

@@ -47,8 +47,9 @@ class _Number(NumericForm):
     def value(self, one: Numeral) -> Value | None:
         if one.out_of is not None:
             return one.value / one.out_of if one.out_of else None
+        sign = -1 if one.value < 0 else 1
         if self._comma and one.doubtful:
-            return int(one.written.replace(".", ""))
+            return int(one.written.replace(".", "")) * sign
         if self._comma and one.written.count(",") == 1 and "." not in one.written:
-            return float(one.written.replace(",", ".")) * (-1 if one.value < 0 else 1)
+            return float(one.written.replace(",", ".")) * sign
         return one.value

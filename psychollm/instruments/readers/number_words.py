@@ -55,7 +55,7 @@ def _foreign() -> dict[str, int]:
     table: dict[str, int] = {}
     for line in _LISTS.strip().splitlines():
         low, tens = line.split(" | ")
-        table |= {word.replace("_", " "): n for n, word in enumerate(low.split())}
+        table |= {word.replace("_", " "): n for n, word in enumerate(low.split()) if word != "-"}
         table |= {word: 10 * n for n, word in enumerate(tens.split(), start=2)}
     return {**table, **_VARIANTS}
 

@@ -12,7 +12,7 @@ _EDGES = " \t\n\"'()[]{}$€£¥~≈=*.,;:!–"
 _UNIT_WORDS = 3  # "5 coins", "5 of them", "7 kg in all"
 _TAIL = re.compile(rf"[{WORD}°'%/]+")
 _REASON = re.compile(
-    r"(?i)[ \t]*(?:[^\W\d]+[ \t]*){0,2}(?:[,;:–-][ \t]*)?(?:\((?![\w-]{1,12}\))|because\b|since\b|as\b|weil\b|da\b"
+    r"(?i)[ \t]*(?:[^\W\d]+[ \t]*){0,2}(?:[,;:–-][ \t]*)?(?:\((?:(?=[^()\n]{0,80}[+×*=→])|(?:since|because|as|from|after|given|an?|the|with|for)\b)|because\b|since\b|as\b|weil\b|da\b"
     r"|parce que\b|car\b|porque\b|perché\b|omdat\b|bo\b|потому\b|çünkü\b|因为|なぜなら)"
 )
 _ONE = re.compile(
@@ -28,6 +28,7 @@ class NumericForm(Form):
     opening_decides = True
     equations = True
     shares = False
+    off_scale_opposes = True  # whether a number that cannot be meant casts doubt on one that can
 
     def value(self, one: Numeral) -> Value | None:
         """Return what a number means here, None if it is off the scale or of another kind."""
@@ -46,8 +47,12 @@ class NumericForm(Form):
         mentions = []
         for one in self.found(text):
             value = self.value(one)
+            mode = one.mode
+            if value is None and self.off_scale_opposes:
+                value, mode = f"{one.value}/{one.out_of}", Mode.RAISED  # "3 to 5" of four points
+            elif mode is Mode.SAID and self.unclear(one):
+                mode = Mode.OPEN
             if value is not None:
-                mode = Mode.OPEN if self.unclear(one) and one.mode is Mode.SAID else one.mode
                 mentions.append(Mention(value, one.start, one.end, mode, one.heads))
         return mentions
 

@@ -90,7 +90,7 @@ class _Patterns:
         self.texts = {_norm(text): key for key, text in items if text.strip()}
         letters = "|".join(re.escape(key) for key, _ in items)
         self.letter = re.compile(
-            rf"(?<![A-Za-z0-9_'])(?<![A-Za-z0-9]{{2}}-)(?<![Nn]/)(?:{letters})(?![A-Za-z0-9_+$']|-[A-Za-z]{{2}})"
+            rf"(?<![A-Za-z0-9_'])(?<![A-Za-z0-9]{{2}}-)(?<![Nn]/)(?:(?:{letters})(?![A-Za-z0-9_+$']|-[A-Za-z]{{2}})|(?i:{letters})(?=\))(?!\)\())"
         )
         texts = sorted((text.strip() for _, text in items if text.strip()), key=len, reverse=True)
         bodies = [r"\s+".join(re.escape(word) for word in text.split()) for text in texts]
@@ -178,18 +178,28 @@ class _Option(Form):
         found: list[Mention] = []
         for sentence in sentences(text):
             found += self._letters(text, sentence)
-        if any(one.mode in {Mode.SAID, Mode.OPEN} for one in found) or self._of.text is None:
-            return found
-        for sentence in sentences(text):
-            for one in self._of.text.finditer(text, sentence.start, sentence.end):
-                key = self._of.texts[_norm(one.group())]
-                found.append(Mention(key, *one.span(), _mode(text, sentence, one)))
-        return found
+        letters = [one for one in found if one.mode is Mode.SAID]
+        named = self._named(text)
+        texts = [one for one in named if one.mode is Mode.SAID]
+        if not letters or not {one.value for one in letters} & {one.value for one in texts}:
+            return found + named
+        # A letter outweighs the texts that are discussed after it, not one named before.
+        return found + [one for one in texts if one.start < letters[0].start]
+
+    def _named(self, text: str) -> list[Mention]:
+        """Return the texts of options."""
+        if self._of.text is None:
+            return []
+        return [
+            Mention(self._of.texts[_norm(one.group())], *one.span(), _mode(text, sentence, one))
+            for sentence in sentences(text)
+            for one in self._of.text.finditer(text, sentence.start, sentence.end)
+        ]
 
     def _letters(self, text: str, sentence: Sentence) -> list[Mention]:
         found = []
         for one in self._of.letter.finditer(text, sentence.start, sentence.end):
-            key = one.group()
+            key = self._of.keys[one.group().lower()]
             if _NAMED.search(text[max(one.start() - 12, 0) : one.start()]):
                 continue
             if key in _WORD_LETTERS and not _labels(text, one):

@@ -70,6 +70,7 @@ class _Percent(NumericForm):
     )  # fmt: skip
     labels_lead = True
     shares = True
+    off_scale_opposes = False  # years and the like are no confidences
 
     def __init__(self, scale: Scale) -> None:
         self._full = 100 if scale == "0-100" else 1
@@ -89,8 +90,13 @@ class _Percent(NumericForm):
         return [
             one
             for one in ones
-            if not self._signed or one.percent or one.out_of is not None or _beside_one(blank, one)
+            if not self._signed or self._has_form(one) or _beside_one(blank, one)
         ]
+
+    def _has_form(self, one: Numeral) -> bool:
+        """Tell whether a number is written as a confidence, whatever it says."""
+        proportion = self._full == 1 and not isinstance(one.value, int) and 0 <= one.value <= 1
+        return one.percent or one.out_of is not None or proportion
 
     def value(self, one: Numeral) -> Value | None:
         if one.out_of is not None:

@@ -38,6 +38,7 @@ class Form(ABC):
     letters: bool = False  # whether "A:" may be an option
     runs_on: bool = False  # whether an answer at the end of a text cut off may go on
     opening_decides: bool = False  # whether a reason after the opening may name other values
+    refusal_outweighs: bool = True  # whether what a refusal names is not said ("between A and B")
     heads_oppose: bool = False  # whether a later sentence that opens with another value opposes
 
     @abstractmethod
@@ -82,15 +83,29 @@ def read(reply: str, form: Form, finish_reason: str | None) -> Reading:
     cut = finish_reason == "length"
     text, thought = plain(reply)
     text = form.prepared(text)
-    if cut and form.runs_on:
-        text = text.rstrip("0123456789.,").rstrip()
     if not text:
         blank = Outcome.UNREADABLE if thought else Outcome.EMPTY
         return Reading(outcome=Outcome.TRUNCATED if cut else blank)
     found = _weigh(text, form, cut=cut)
-    if cut and found.outcome is Outcome.UNREADABLE:
+    if cut and (found.outcome is Outcome.UNREADABLE or _may_go_on(text, form, found)):
         return Reading(outcome=Outcome.TRUNCATED, said=found.said)
     return found
+
+
+def _may_go_on(text: str, form: Form, found: Reading) -> bool:
+    """Tell whether an answer hangs on a number that a text breaks off in."""
+    complete = _without_number_cut_short(text) if form.runs_on and found.answered else text
+    if complete == text:
+        return False
+    return not complete or _weigh(complete, form, cut=True).value != found.value
+
+
+def _without_number_cut_short(text: str) -> str:
+    """Drop the sentence that a text breaks off in, if it breaks off within a number."""
+    if not text or not (text[-1].isdigit() or (text[-2:-1].isdigit() and text[-1] in ".,")):
+        return text
+    last = sentences(text.rstrip("."))[-1]
+    return text[: last.start].rstrip()
 
 
 def _weigh(text: str, form: Form, *, cut: bool) -> Reading:
@@ -185,7 +200,8 @@ def _from_opening(text: str, form: Form, *, cut: bool) -> Reading | None:
         return None
     values = form.opening(text)
     if not form.opening_decides:
-        others = {one.value for one in form.mentions(text) if one.mode is Mode.SAID}
+        opposing = {Mode.SAID, Mode.RAISED}
+        others = {one.value for one in form.mentions(text) if one.mode in opposing}
         if others - values:
             return None
     return _decided(values, text) if len(values) == 1 else None
@@ -200,7 +216,7 @@ def _from_mentions(text: str, form: Form, *, cut: bool) -> Reading:
     if len(values) == 1 and not asked - values and not cut:
         words = text[said[0].start : said[0].end]
         return Reading(outcome=Outcome.ANSWERED, value=said[0].value, said=words)
-    if refused:
+    if refused and (form.refusal_outweighs or not values):
         return Reading(outcome=Outcome.REFUSED, said=text)
     left_open = any(one.mode is Mode.OPEN for one in mentions)
     if not cut and (left_open or len(values | asked) > 1):

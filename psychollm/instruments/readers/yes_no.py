@@ -34,7 +34,13 @@ _ENDS = re.compile(rf"\s*(?:$|[^{WORD}\s'])")
 _FOLLOWS = re.compile(
     r"\s+(?:i|i'm|i'd|i've|we|it|it's|he|she|they|you|that|this|sorry|sir|madam|because|since|as|but|not"
     r"|unfortunately|thanks|thank|my|absolutely|definitely|sadly|weil|da|aber|ich|das|parce|je|mais"
-    r"|porque|pero|perché|perche|ma|mas|want|maar|ik|bo|ale|потому|но|я|çünkü|ama|if|unless|when|for|and|no|nope)(?![\w])"
+    r"|porque|pero|perché|perche|ma|mas|want|maar|ik|bo|ale|потому|но|я|çünkü|ama|if|unless|when|for|and|or|although|though|however"
+    rf"|{_WORDS})(?![\w])"
+)
+_SAYINGS = re.compile(  # "no I don't think so"
+    rf"(?<![{WORD}'])(?:"
+    + "|".join(sorted((one for one in CLAUSES if " " in one), key=len, reverse=True))
+    + rf")(?=\s*(?:$|[^{WORD}\s]|(?:and|or|but|i)\s|{_WORDS}(?![{WORD}])))"
 )
 _NAMES = re.compile(
     r"(?:\b(?:an?|say|saying|said|answer|answering|with|lean|leaning|towards?|definite|hard|firm|clear"
@@ -94,6 +100,7 @@ def _further(yes: tuple[str, ...], no: tuple[str, ...]) -> re.Pattern[str] | Non
 class _YesNo(Form):
     labels = ("yes/no", "yes or no", "y/n", "yes / no")
     heads_oppose = True
+    refusal_outweighs = False
 
     def __init__(self, yes: tuple[str, ...], no: tuple[str, ...]) -> None:
         self._further = _further(yes, no)
@@ -208,10 +215,11 @@ def _in_sentence(text: str, sentence: Sentence) -> list[Mention]:
         heads = not text[sentence.start : word.start()].strip(_EDGES)
         mode = manner(text, sentence, word.start())
         found.append(Mention(_value(word["word"]), *word.span(), mode, heads))
+    mode = Mode.RAISED if sentence.asks else Mode.SAID
     for clause in _CLAUSE.finditer(text, sentence.start, sentence.end):
         value = _clause(clause.group())
-        if value is not None:
-            mode = Mode.RAISED if sentence.asks else Mode.SAID
-            heads = clause.start() == sentence.start
-            found.append(Mention(value, *clause.span(), mode, heads))
+        heads = clause.start() == sentence.start
+        values = [CLAUSES[said.group()] for said in _SAYINGS.finditer(clause.group())]
+        said_here = values if value is None else [value]
+        found += [Mention(one, *clause.span(), mode, heads) for one in said_here]
     return found
