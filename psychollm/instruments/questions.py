@@ -1,0 +1,284 @@
+"""Questions with their right answers, and the files they come from.
+
+CSV and JSONL hold a question a line. SQuAD's JSON (Rajpurkar et al., 2016) holds passages with
+questions; the passage is dropped, so that what is asked is what the model knows.
+
+References
+----------
+P. Rajpurkar, J. Zhang, K. Lopyrev, P. Liang (2016). SQuAD: 100,000+ questions for machine
+comprehension of text. EMNLP.
+"""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from psychollm._base.checks import check_choice, check_unique
+from psychollm._base.errors import InputError
+from psychollm.instruments.grading import Rule
+
+# What columns and fields are called, the first that is there.
+_NAMES: Mapping[str, tuple[str, ...]] = {
+    "key": ("key", "id", "question_id", "qid"),
+    "text": ("text", "question", "prompt", "problem"),
+    "answers": ("answers", "answer", "reference", "target", "gold"),
+    "domain": ("domain", "topic", "category", "subject"),
+    "rule": ("rule", "grading"),
+}
+_APART = "|"  # between several right answers in one cell of a CSV file
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question, its right answers, and how an answer is compared with them.
+
+    Parameters
+    ----------
+    key : str
+        Its label, unique in a set.
+    text : str
+        What is asked.
+    answers : tuple of str
+        Right answers; none if it cannot be answered.
+    domain : str
+        What it is about; blank if nothing is said.
+    rule : {"exact", "contains", "f1", "numeric"}
+        As in `grade`.
+    threshold, absolute, relative : float
+        As in `grade`.
+
+    Raises
+    ------
+    InputError
+        If the key, the text or an answer is blank.
+
+    Examples
+    --------
+    >>> Question(key="q1", text="What is 2 + 2?", answers=("4",), rule="numeric").answerable
+    True
+    """
+
+    key: str
+    text: str
+    answers: tuple[str, ...] = ()
+    domain: str = ""
+    rule: Rule = "exact"
+    threshold: float = 1.0
+    absolute: float = 0.0
+    relative: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_choice("rule", self.rule, Rule)
+        for name in ("key", "text"):
+            if not getattr(self, name).strip():
+                msg = f"question {self.key!r}: its {name} is blank"
+                raise InputError(msg)
+        if any(not one.strip() for one in self.answers):
+            msg = f"question {self.key!r}: a right answer is blank; leave it out"
+            raise InputError(msg)
+
+    @property
+    def answerable(self) -> bool:
+        """Whether there is a right answer."""
+        return bool(self.answers)
+
+    def grading(self) -> dict[str, Any]:
+        """Return what grading needs, as JSON can hold it; what is as usual is left out.
+
+        Examples
+        --------
+        >>> Question(key="q1", text="Who?", answers=("she",), rule="f1").grading()
+        {'reference': ['she'], 'rule': 'f1'}
+        """
+        given = {name: getattr(self, name) for name in ("rule", *_NUMBERS)}
+        usual = {"rule": "exact", "threshold": 1.0, "absolute": 0.0, "relative": 0.0}
+        kept = {name: value for name, value in given.items() if value != usual[name]}
+        return {"reference": list(self.answers), **kept}
+
+
+_NUMBERS = ("threshold", "absolute", "relative")
+
+
+def read_questions(
+    path: str | PathLike[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    rule: Rule | None = None,
+) -> tuple[Question, ...]:
+    """Read questions and their right answers from a file.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv`` with a header, ``.jsonl`` with an object a line, or ``.json`` as SQuAD has it
+        (the passages are dropped).
+    columns : mapping of str to str, optional
+        The column or field that holds each of "key", "text", "answers", "domain", "rule". By
+        default those of that name, or one of the usual others (question, answer, id, topic, ...).
+        Without a key, questions are numbered. Several right answers in a cell of a CSV file stand
+        apart by "|"; in JSON they are a list.
+    rule : {"exact", "contains", "f1", "numeric"}, optional
+        How answers are compared, for questions that say nothing of it; "exact" by default.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, holds no questions, or a line lacks what is needed.
+    LabelError
+        If two questions have one key.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "questions.csv"
+    >>> _ = path.write_text("question,answer\\nWhat is 2 + 2?,4|four\\n")
+    >>> read_questions(path)[0].answers
+    ('4', 'four')
+    """
+    path = Path(path)
+    readers = {".csv": _from_csv, ".jsonl": _from_jsonl, ".json": _from_squad}
+    if path.suffix not in readers:
+        msg = f"{path}: questions are read from .csv, .jsonl or .json (SQuAD)"
+        raise InputError(msg)
+    if unknown := set(columns or {}) - set(_NAMES):
+        msg = f"columns: {', '.join(sorted(unknown))} not known; known are {', '.join(_NAMES)}"
+        raise InputError(msg)
+    rows = readers[path.suffix](path)
+    found = tuple(_question(row, columns or {}, rule) for row in rows)
+    if not found:
+        msg = f"{path} holds no questions"
+        raise InputError(msg)
+    check_unique("question", [one.key for one in found])
+    return found
+
+
+def as_questions(questions: Iterable[Question | Mapping[str, Any]]) -> tuple[Question, ...]:
+    """Return questions, made from mappings where they are such.
+
+    Raises
+    ------
+    InputError
+        If there are none, or one lacks what is needed.
+    LabelError
+        If two have one key.
+
+    Examples
+    --------
+    >>> as_questions([{"question": "What is 2 + 2?", "answer": "4"}])[0].key
+    '1'
+    """
+    found = tuple(
+        one
+        if isinstance(one, Question)
+        else _question(_Row(f"question {place}", place, one), {}, None)
+        for place, one in enumerate(questions, start=1)
+    )
+    if not found:
+        msg = "questions: there are none"
+        raise InputError(msg)
+    check_unique("question", [one.key for one in found])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """What a line holds, and where it stands."""
+
+    where: str
+    number: int
+    table: Mapping[str, Any]
+
+
+def _question(row: _Row, columns: Mapping[str, str], rule: Rule | None) -> Question:
+    def of(name: str) -> Any:
+        names = (columns[name],) if name in columns else _NAMES[name]
+        return next((row.table[one] for one in names if row.table.get(one) is not None), None)
+
+    text, answers = of("text"), of("answers")
+    for name, value in (("text", text), ("answers", answers)):
+        if value is None:
+            asked = columns.get(name) or " or ".join(_NAMES[name])
+            msg = f"{row.where}: no {asked}; name the column with columns={{{name!r}: ...}}"
+            raise InputError(msg)
+    key = of("key")
+    numbers = {name: float(row.table[name]) for name in _NUMBERS if row.table.get(name)}
+    return Question(
+        key=str(row.number if key is None else key),
+        text=str(text).strip(),
+        answers=_answers(answers),
+        domain=str(of("domain") or ""),
+        rule=of("rule") or rule or "exact",
+        **numbers,
+    )
+
+
+def _answers(value: Any) -> tuple[str, ...]:
+    if isinstance(value, Mapping):  # {"text": [...], "answer_start": [...]}
+        value = value.get("text", ())
+    parts = value.split(_APART) if isinstance(value, str) else value
+    parts = parts if isinstance(parts, list | tuple) else [parts]
+    return tuple(dict.fromkeys(str(one).strip() for one in parts if str(one).strip()))
+
+
+def _from_csv(path: Path) -> Iterator[_Row]:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            for number, row in enumerate(csv.DictReader(lines), start=1):
+                yield _Row(f"{path}, line {number + 1}", number, row)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise InputError(_unreadable(path, error)) from error
+
+
+def _from_jsonl(path: Path) -> Iterator[_Row]:
+    number = 0
+    for line, text in enumerate(_text(path).split("\n"), start=1):
+        if text.strip():
+            number += 1
+            where = f"{path}, line {line}"
+            table = _json(text, where)
+            if not isinstance(table, Mapping):
+                msg = f"{where}: no object"
+                raise InputError(msg)
+            yield _Row(where, number, table)
+
+
+def _from_squad(path: Path) -> Iterator[_Row]:
+    table = _json(_text(path), str(path))
+    try:
+        for article in table["data"]:
+            for passage in article["paragraphs"]:
+                for asked in passage["qas"]:
+                    answers = [] if asked.get("is_impossible") else asked["answers"]
+                    texts = [one["text"] for one in answers]
+                    row = {
+                        "key": asked["id"],
+                        "text": asked["question"],
+                        "answers": texts,
+                        "domain": article.get("title", "").replace("_", " "),
+                    }
+                    yield _Row(f"{path}, question {asked['id']!r}", 0, row)
+    except (KeyError, TypeError, AttributeError) as error:
+        msg = f"{path} is not laid out as SQuAD is (data, paragraphs, qas): {error!r}"
+        raise InputError(msg) from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(_unreadable(path, error)) from error
+
+
+def _json(text: str, where: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        msg = f"{where}: no JSON ({error})"
+        raise InputError(msg) from error
+
+
+def _unreadable(path: Path, error: Exception) -> str:
+    return f"{path} cannot be read: {getattr(error, 'strerror', None) or error}"
