@@ -4,8 +4,9 @@ from psychollm.instruments.rule_world.export import item_records, write_items
 from psychollm.instruments.rule_world.instrument import RuleWorld
 from psychollm.instruments.rule_world.item import Claim, Item, Statement
 from psychollm.instruments.rule_world.oracle import Course, Gap, follow
-from psychollm.instruments.rule_world.replies import Reaction
+from psychollm.instruments.rule_world.replies import Reaction, read_reply
 from psychollm.instruments.rule_world.result import RuleWorldScores
+from psychollm.instruments.rule_world.scoring import score_readings
 from psychollm.instruments.rule_world.vocabulary import Vocabulary, draw_vocabulary, occurrences
 from psychollm.instruments.rule_world.world import Kind, Unit, World
 
@@ -26,5 +27,7 @@ __all__ = [
     "follow",
     "item_records",
     "occurrences",
+    "read_reply",
+    "score_readings",
     "write_items",
 ]

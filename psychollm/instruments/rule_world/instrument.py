@@ -176,6 +176,7 @@ def _prompt(item: Item, repeat: int) -> Prompt:
 
 def _about(item: Item) -> dict[str, object]:
     about = {
+        "instrument": "rule_world",
         "type": item.type,
         "family": item.family,
         "structure": item.structure,
