@@ -4,15 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from psychollm._base.errors import LabelError, ShapeError
-from psychollm.data.labels import listed
+from psychollm.instruments.aligned import aligned
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.reading import Outcome, Reading
 from psychollm.instruments.rule_world.item import Claim
 from psychollm.instruments.rule_world.replies import Reaction
 from psychollm.instruments.rule_world.result import RuleWorldScores
 
-_FAILED = Reading(outcome=Outcome.FAILED)
 _STRICT = {Reaction.FLAGGED, Reaction.NAMED}
 _KEYWORD = {Reaction.FLAGGED, Reaction.DECLINED, Reaction.HEDGED}
 REFUSAL = "refusal"
@@ -42,7 +40,7 @@ def score_readings(
     >>> score_readings([], []).strict
     array([], dtype=float64)
     """
-    found = _in_order(prompts, readings)
+    found = aligned(prompts, readings)
     return RuleWorldScores(
         items=tuple(prompt.item for prompt in prompts),
         structures=tuple(str(prompt.about["structure"]) for prompt in prompts),
@@ -112,21 +110,3 @@ def keyword(prompt: Prompt, reading: Reading) -> float:
     if said is None or prompt.about["type"] != "B" or "claims" in prompt.about:
         return strict(prompt, reading)
     return float(said in _KEYWORD or said == REFUSAL)
-
-
-def _in_order(
-    prompts: Sequence[Prompt], readings: Mapping[str, Reading] | Sequence[Reading | None]
-) -> list[Reading]:
-    if not isinstance(readings, Mapping):
-        if len(readings) != len(prompts):
-            msg = (
-                f"readings holds {len(readings)} readings for {len(prompts)} prompts: pass one "
-                "for each, None for a failed call"
-            )
-            raise ShapeError(msg)
-        return [_FAILED if reading is None else reading for reading in readings]
-    unknown = sorted(set(readings) - {prompt.key for prompt in prompts})
-    if unknown:
-        msg = f"readings has keys of no prompt: {listed(unknown)}; use the instrument that asked"
-        raise LabelError(msg)
-    return [readings.get(prompt.key, _FAILED) for prompt in prompts]
