@@ -1,0 +1,18 @@
+"""Can you answer this? Asked before answering, and held against the answer given after."""
+
+from psychollm.instruments.self_prediction.instrument import SelfPrediction
+from psychollm.instruments.self_prediction.judge import judge_prompts
+from psychollm.instruments.self_prediction.replies import read_reply
+from psychollm.instruments.self_prediction.result import SelfPredictionScores
+from psychollm.instruments.self_prediction.scoring import score_readings
+from psychollm.instruments.self_prediction.tables import stated_table, tables
+
+__all__ = [
+    "SelfPrediction",
+    "SelfPredictionScores",
+    "judge_prompts",
+    "read_reply",
+    "score_readings",
+    "stated_table",
+    "tables",
+]

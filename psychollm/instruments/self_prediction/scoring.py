@@ -1,0 +1,102 @@
+"""Readings of one model, as its predictions and grades."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.instruments.aligned import aligned
+from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.reading import Outcome, Reading
+from psychollm.instruments.self_prediction.result import SelfPredictionScores
+
+_SCALES = ("yes_no", "percent", "verbal")
+
+
+def score_readings(
+    prompts: Sequence[Prompt], readings: Mapping[str, Reading | None] | Sequence[Reading | None]
+) -> SelfPredictionScores:
+    """Score the readings of one model.
+
+    Parameters
+    ----------
+    prompts : sequence of Prompt
+        What was asked; those of a judge may be among them, and then outweigh the grading.
+    readings : mapping or sequence
+        By the key of the prompt, or one for each prompt; what is absent or None is a failed call.
+
+    Returns
+    -------
+    SelfPredictionScores
+        A row per question and repeat. An answer that abstains is wrong, and counted as abstained,
+        too; what could not be read, or never arrived, is missing.
+
+    Raises
+    ------
+    ShapeError
+        If a sequence has another length.
+    LabelError
+        If a key belongs to no prompt.
+
+    Examples
+    --------
+    >>> score_readings([], []).said
+    array([], dtype=float64)
+    """
+    found = list(zip(prompts, aligned(prompts, readings), strict=True))
+    rows = {place: k for k, place in enumerate(dict.fromkeys((p.item, p.repeat) for p in prompts))}
+    stated = {scale: np.full(len(rows), np.nan) for scale in _SCALES}
+    outcomes = {scale: [Outcome.FAILED] * len(rows) for scale in (*_SCALES, "answer")}
+    correct, abstained = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=np.bool_)
+    domains = [""] * len(rows)
+    for prompt, reading in sorted(found, key=_judges_last):
+        row = rows[prompt.item, prompt.repeat]
+        domains[row] = str(prompt.about.get("domain", ""))
+        if prompt.about["part"] == "predict":
+            stated[prompt.about["scale"]][row] = _value(reading)
+            outcomes[prompt.about["scale"]][row] = reading.outcome
+        elif prompt.about["part"] == "answer":
+            abstained[row] = reading.outcome is Outcome.REFUSED
+            correct[row] = 0.0 if abstained[row] else _value(reading)
+            outcomes["answer"][row] = reading.outcome
+        elif reading.answered:
+            correct[row] = _value(reading)
+    asked = {prompt.about.get("scale") for prompt in prompts}
+    return SelfPredictionScores(
+        items=tuple(item for item, _ in rows),
+        repeats=tuple(repeat for _, repeat in rows),
+        domains=tuple(domains),
+        said=stated["yes_no"],
+        percent=stated["percent"],
+        verbal=stated["verbal"],
+        correct=correct,
+        abstained=abstained,
+        outcomes={
+            name: tuple(each)
+            for name, each in outcomes.items()
+            if name in asked or name == "answer"
+        },
+    )
+
+
+def _judges_last(pair: tuple[Prompt, Reading]) -> bool:
+    return bool(pair[0].about["part"] == "judge")
+
+
+def _value(reading: Reading) -> float:
+    return float(reading.value) if reading.value is not None else float("nan")
+
+
+def means_by_item(items: Sequence[str], values: FloatArray) -> dict[str, float]:
+    """Return the mean over repeats of each item, NaN where all are missing.
+
+    Examples
+    --------
+    >>> means_by_item(["a", "b", "a"], np.array([1.0, np.nan, 0.0]))
+    {'a': 0.5, 'b': nan}
+    """
+    kept: dict[str, list[float]] = {item: [] for item in items}
+    for item, value in zip(items, values, strict=True):
+        if np.isfinite(value):
+            kept[item].append(float(value))
+    return {item: float(np.mean(each)) if each else float("nan") for item, each in kept.items()}
