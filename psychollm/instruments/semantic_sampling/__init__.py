@@ -1,0 +1,36 @@
+"""Many samples of each answer: how sure a model is, told by how often it says the same."""
+
+from psychollm.instruments.semantic_sampling.collapse import (
+    Collapse,
+    by_entailment,
+    by_function,
+    by_relation,
+    exact,
+    normalised,
+    numeric,
+)
+from psychollm.instruments.semantic_sampling.instrument import SemanticSampling
+from psychollm.instruments.semantic_sampling.judge import judge_prompts
+from psychollm.instruments.semantic_sampling.replies import read_reply
+from psychollm.instruments.semantic_sampling.result import SemanticSamples, stack_samples
+from psychollm.instruments.semantic_sampling.scoring import by_form, score_readings
+from psychollm.instruments.semantic_sampling.wording import SHOTS, Shot
+
+__all__ = [
+    "SHOTS",
+    "Collapse",
+    "SemanticSamples",
+    "SemanticSampling",
+    "Shot",
+    "by_entailment",
+    "by_form",
+    "by_function",
+    "by_relation",
+    "exact",
+    "judge_prompts",
+    "normalised",
+    "numeric",
+    "read_reply",
+    "score_readings",
+    "stack_samples",
+]

@@ -1,0 +1,225 @@
+"""The instrument: many samples of each answer, collapsed to classes of meaning.
+
+A model asked the same question many times, at a temperature of one, shows what it would say with
+which frequency. Texts that mean the same form one class; the share of the largest class is the
+model's confidence in that answer, though it was never asked for any. Four forms tell apart what
+may disturb it: a base model continues a list of solved questions, an instructed model answers in a
+few words, and either may reason first.
+
+Samples must differ: set the temperature of the run to 1, and no seed that all requests share.
+
+After the design of Nakkiran et al. (2025), with instructions and examples of its own.
+
+References
+----------
+Nakkiran, P., Bradley, A., Golinski, A., Ndiaye, E., Kirchhof, M., & Williamson, S. (2025). Trained
+on tokens, calibrated on concepts: the emergence of semantic calibration in LLMs. arXiv:2511.04869.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from psychollm._base.checks import check_choice, check_count
+from psychollm._base.errors import InputError
+from psychollm.instruments.prompt import Message, Prompt
+from psychollm.instruments.questions import Question, as_questions
+from psychollm.instruments.reading import Reading
+from psychollm.instruments.semantic_sampling.collapse import Collapse, normalised, numeric
+from psychollm.instruments.semantic_sampling.judge import judge_prompts
+from psychollm.instruments.semantic_sampling.replies import NAME, read_reply
+from psychollm.instruments.semantic_sampling.result import SemanticSamples
+from psychollm.instruments.semantic_sampling.scoring import Abstentions, score_readings
+from psychollm.instruments.semantic_sampling.wording import SHOTS, Shot, completion, conversation
+
+Form: TypeAlias = Literal["base", "base_reasoning", "instruct", "reasoning"]
+_MAX_TOKENS: dict[str, int] = {
+    "base": 48,
+    "base_reasoning": 512,
+    "instruct": 96,
+    "reasoning": 2048,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SemanticSampling:
+    r"""Questions that are asked many times each.
+
+    Parameters
+    ----------
+    questions : iterable of Question or mapping
+        What is asked, with right answers.
+    n_samples : int
+        Times that each is asked.
+    form : {"instruct", "reasoning", "base", "base_reasoning"}
+        An instructed model that answers in a few words, or reasons first; a base model that
+        continues solved questions, without or with reasoning.
+    collapse : Collapse, optional
+        How answers are put together. By default by the question: numbers within its tolerances
+        where it is graded by numbers, normal forms of texts otherwise.
+    shots : sequence of Shot
+        Solved questions, for base models; a question is never shown before itself.
+
+    Raises
+    ------
+    InputError
+        If there are no questions, one lacks what is needed, or a base model is given no solved
+        question, or one without the reasoning that it is to continue.
+    LabelError
+        If two questions have one key.
+    OptionError
+        If the number of samples is not positive or the form does not exist.
+
+    Examples
+    --------
+    >>> asked = SemanticSampling([{"question": "What is 2 + 2?", "answer": "4"}], n_samples=20,
+    ...                          form="base")
+    >>> prompts = asked.prompts()
+    >>> len(prompts), prompts[0].messages[0].content[-32:]
+    (20, 'Question: What is 2 + 2?\nAnswer:')
+    """
+
+    questions: Iterable[Question | Mapping[str, Any]] = field(kw_only=False)
+    n_samples: int = 10
+    form: Form = "instruct"
+    collapse: Collapse | None = None
+    shots: Sequence[Shot] = SHOTS
+
+    def __post_init__(self) -> None:
+        check_count("n_samples", self.n_samples)
+        check_choice("form", self.form, Form)
+        object.__setattr__(self, "questions", as_questions(self.questions))
+        object.__setattr__(self, "shots", tuple(self.shots))
+        if self.form not in {"base", "base_reasoning"}:
+            return
+        if not self.shots:
+            msg = "shots is empty: a base model needs solved questions to continue"
+            raise InputError(msg)
+        if self.form == "base_reasoning" and not all(shot.reasoning for shot in self.shots):
+            msg = "a shot has no reasoning: Shot(..., reasoning=...), or use form='base'"
+            raise InputError(msg)
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        """Return every sample of every question, first samples first.
+
+        Examples
+        --------
+        >>> asked = SemanticSampling([{"question": "Where?", "answer": "Rome"}], n_samples=2)
+        >>> [prompt.key for prompt in asked.prompts()]
+        ['semantic/1/instruct/0', 'semantic/1/instruct/1']
+        """
+        return tuple(
+            self._prompt(question, sample)
+            for sample in range(self.n_samples)
+            for question in as_questions(self.questions)
+        )
+
+    def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
+        """Read a reply to one of the prompts, or to a comparison.
+
+        Examples
+        --------
+        >>> asked = SemanticSampling([{"question": "Where?", "answer": "Rome"}])
+        >>> asked.read(asked.prompts()[0], "I do not know.").outcome.value
+        'refused'
+        """
+        return read_reply(prompt, reply, finish_reason=finish_reason)
+
+    def judge_prompts(
+        self, readings: Mapping[str, Reading], *, both_orders: bool = False
+    ) -> tuple[Prompt, ...]:
+        """Return the comparisons of a second stage: which answers mean the same?.
+
+        Parameters
+        ----------
+        readings : mapping
+            What was read of the samples, by the key of the prompt.
+        both_orders : bool
+            As in `judge_prompts`.
+
+        Examples
+        --------
+        >>> SemanticSampling([{"question": "Where?", "answer": "Rome"}]).judge_prompts({})
+        ()
+        """
+        return judge_prompts(self.prompts(), readings, both_orders=both_orders)
+
+    def score(
+        self,
+        readings: Mapping[str, Reading] | Sequence[Reading | None],
+        *,
+        judged: Sequence[Prompt] = (),
+        abstentions: Abstentions = "left_out",
+        loglik: Mapping[str, float] | None = None,
+    ) -> SemanticSamples:
+        """Collapse the readings of one model and grade the classes.
+
+        Parameters
+        ----------
+        readings : mapping or sequence
+            By the key of the prompt, or one for each of `prompts` (then of `judged`) in their
+            order; what is absent or None is a failed call.
+        judged : sequence of Prompt
+            The comparisons of `judge_prompts`, if they were made; their readings are among
+            `readings`, and they take the place of `collapse`.
+        abstentions : {"left_out", "wrong", "missing"}
+            A sample that abstains is a class of its own, without a grade, so that questions from
+            which a model mostly abstains have no answer to be confident of; or with the grade
+            "wrong"; or it is a missing sample. Where a question has no right answer, abstaining
+            is right.
+        loglik : mapping, optional
+            Log-likelihoods of replies in nats, by the key of the prompt.
+
+        Raises
+        ------
+        ShapeError
+            If a sequence has another length.
+        LabelError
+            If a key belongs to no prompt.
+
+        Examples
+        --------
+        >>> asked = SemanticSampling([{"question": "Where?", "answer": "Rome"}], n_samples=2)
+        >>> said = [asked.read(prompt, "In Rome") for prompt in asked.prompts()]
+        >>> asked.score(said).correct
+        array([[0., 0.]])
+        """
+        return score_readings(
+            [*self.prompts(), *judged],
+            readings,
+            collapse=None if judged else self.collapse,
+            abstentions=abstentions,
+            loglik=loglik,
+        )
+
+    def _prompt(self, question: Question, sample: int) -> Prompt:
+        collapse = self.collapse or _by_rule(question)
+        return Prompt(
+            key=f"semantic/{question.key}/{self.form}/{sample}",
+            item=question.key,
+            messages=self._messages(question.text),
+            reply="text",
+            repeat=sample,
+            max_tokens=_MAX_TOKENS[self.form],
+            about={
+                "instrument": NAME,
+                "form": self.form,
+                "question": question.text,
+                "domain": question.domain,
+                "collapse": collapse.spec(),
+                **question.grading(),
+            },
+        )
+
+    def _messages(self, text: str) -> tuple[Message, ...]:
+        reasoning = self.form in {"reasoning", "base_reasoning"}
+        if self.form in {"instruct", "reasoning"}:
+            return conversation(text, reasoning=reasoning)
+        shown = [shot for shot in self.shots if shot.question.strip() != text.strip()]
+        return completion(text, shown, reasoning=reasoning)
+
+
+def _by_rule(question: Question) -> Collapse:
+    if question.rule == "numeric":
+        return numeric(absolute=question.absolute, relative=question.relative)
+    return normalised()

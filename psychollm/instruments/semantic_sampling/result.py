@@ -1,0 +1,162 @@
+"""The samples of one model in one form: answers, classes, grades."""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import InputError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.data.labels import listed
+from psychollm.data.sampled import SampledAnswers
+from psychollm.instruments.reading import Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SemanticSamples(Result):
+    """What one model answered, sample by sample, as classes of meaning.
+
+    `samples` goes into `semantic_confidence`, `semantic_entropy` and, for several models or forms,
+    through `stack_samples` into the study `semantic_calibration`.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.semantic_sampling import SemanticSampling
+    >>> asked = SemanticSampling([{"question": "Where?", "answer": "Rome"}], n_samples=3)
+    >>> said = zip(asked.prompts(), ["Rome", "Bern", "rome."])
+    >>> found = asked.score([asked.read(prompt, reply) for prompt, reply in said])
+    >>> found.modal, found.samples.codes
+    (('Rome',), array([[[0, 1, 0]]], dtype=int32))
+    """
+
+    samples: SampledAnswers  # (1, questions, samples)
+    form: str
+    outcomes: tuple[tuple[Outcome, ...], ...]  # (questions, samples)
+    answers: tuple[tuple[str | None, ...], ...]  # (questions, samples) as they were read
+    classes: tuple[tuple[str | None, ...], ...]  # (questions, samples) by commonest wording
+    modal: tuple[str | None, ...]  # (questions,) the largest class, None where there is no one
+    correct: FloatArray  # (questions, samples) 1 or 0, as the class; NaN where nothing is known
+    n_unjudged: int  # pairs of answers whose comparison by a judge failed
+
+    @property
+    def questions(self) -> tuple[Any, ...]:
+        """Labels of the questions."""
+        return self.samples.questions
+
+    def to_frame(self, model: Any = "model") -> "pd.DataFrame":
+        """Return one row per sample.
+
+        Parameters
+        ----------
+        model : hashable
+            Label of the model.
+        """
+        import pandas as pd
+
+        depth = self.correct.shape[1]
+        return pd.DataFrame(
+            {
+                "model": [model] * self.correct.size,
+                "form": [self.form] * self.correct.size,
+                "question": [one for one in self.questions for _ in range(depth)],
+                "sample": list(range(1, depth + 1)) * len(self.questions),
+                "outcome": [str(one) for row in self.outcomes for one in row],
+                "answer": [one for row in self.answers for one in row],
+                "cls": [one for row in self.classes for one in row],
+                "correct": self.correct.ravel(),
+                "loglik": self.samples.loglik.ravel(),
+            }
+        )
+
+    def summary(self) -> str:
+        """Return what came of the samples, in sentences."""
+        flat = [one for row in self.outcomes for one in row]
+        count = {outcome: flat.count(outcome) for outcome in dict.fromkeys(flat)}
+        said = ", ".join(f"{n} {outcome.value}" for outcome, n in count.items())
+        lines = [
+            f"{len(self.questions)} questions in the form {self.form!r}, up to "
+            f"{self.correct.shape[1]} samples each: {said}."
+        ]
+        known = [[one for one in row if one is not None] for row in self.classes]
+        known = [row for row in known if row]
+        if known:
+            classes = np.mean([len(set(row)) for row in known])
+            share = np.mean([max(map(row.count, row)) / len(row) for row in known])
+            lines.append(
+                f"{classes:.1f} classes of meaning per question; the largest holds "
+                f"{100 * share:.1f} % of the samples on average."
+            )
+        if self.n_unjudged:
+            lines.append(f"{self.n_unjudged} pairs went unjudged and were taken as different.")
+        return "\n".join(lines)
+
+
+def stack_samples(arms: Mapping[Hashable, SemanticSamples | SampledAnswers]) -> SampledAnswers:
+    """Put the samples of several models, or of one in several forms, into one table.
+
+    Parameters
+    ----------
+    arms : mapping
+        By label. Questions that not all arms were asked are left out; where an arm has fewer
+        samples, the rest is missing.
+
+    Raises
+    ------
+    InputError
+        If there is no arm, an arm holds several models, or no question is common to all.
+
+    Examples
+    --------
+    >>> one = SampledAnswers.from_array([["a", "b"]], questions=["q1"])
+    >>> stack_samples({"base": one, "instruct": one}).models
+    ('base', 'instruct')
+    """
+    tables = {
+        label: arm.samples if isinstance(arm, SemanticSamples) else arm
+        for label, arm in arms.items()
+    }
+    if not tables:
+        msg = "arms is empty: pass a mapping of labels to samples"
+        raise InputError(msg)
+    several = [label for label, table in tables.items() if len(table.models) != 1]
+    if several:
+        msg = f"arm {several[0]!r} holds {len(tables[several[0]].models)} models: one each"
+        raise InputError(msg)
+    first = next(iter(tables.values()))
+    shared = [
+        question
+        for question in first.questions
+        if all(question in table.questions for table in tables.values())
+    ]
+    if not shared:
+        msg = f"no question is common to the arms {listed(list(tables))}"
+        raise InputError(msg)
+    depth = max(table.codes.shape[2] for table in tables.values())
+    return SampledAnswers(
+        codes=_stacked(tables, shared, depth, "codes", -1).astype(np.int32),
+        right=_stacked(tables, shared, depth, "right", np.nan),
+        loglik=_stacked(tables, shared, depth, "loglik", np.nan),
+        n_tokens=_stacked(tables, shared, depth, "n_tokens", np.nan),
+        models=tuple(tables),
+        questions=tuple(shared),
+    )
+
+
+def _stacked(
+    tables: Mapping[Hashable, SampledAnswers],
+    questions: list[Any],
+    depth: int,
+    field: str,
+    missing: float,
+) -> FloatArray:
+    found = np.full((len(tables), len(questions), depth), missing)
+    for row, table in enumerate(tables.values()):
+        place = {question: i for i, question in enumerate(table.questions)}
+        cells = getattr(table, field)[0][[place[question] for question in questions]]
+        found[row, :, : cells.shape[1]] = cells
+    return found

@@ -1,0 +1,217 @@
+"""Classes of meaning and their grades, from readings of one model in one form."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import InputError, LabelError, ShapeError
+from psychollm.data.labels import listed
+from psychollm.data.sampled import SampledAnswers
+from psychollm.instruments.grading import grade
+from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.reading import Outcome, Reading
+from psychollm.instruments.semantic_sampling.collapse import Collapse, as_collapse, wordings
+from psychollm.instruments.semantic_sampling.judge import Verdicts
+from psychollm.instruments.semantic_sampling.replies import JUDGED
+from psychollm.instruments.semantic_sampling.result import SemanticSamples
+
+Abstentions: TypeAlias = Literal["left_out", "wrong", "missing"]
+ABSTAINED = "(abstains)"
+_T = TypeVar("_T")
+_FAILED = Reading(outcome=Outcome.FAILED)
+
+
+def score_readings(
+    prompts: Sequence[Prompt],
+    readings: Mapping[str, Reading] | Sequence[Reading | None],
+    *,
+    collapse: Collapse | None = None,
+    abstentions: Abstentions = "left_out",
+    loglik: Mapping[str, float] | None = None,
+) -> SemanticSamples:
+    """Collapse the samples of one model to classes and grade them.
+
+    Parameters
+    ----------
+    prompts : sequence of Prompt
+        What was asked, in one form; with the comparisons of a judge, if one was asked.
+    readings : mapping or sequence
+        As in `SemanticSampling.score`.
+    collapse : Collapse, optional
+        By default what the prompts name, or the judge's verdicts where there are any.
+    abstentions : {"left_out", "wrong", "missing"}
+        As in `SemanticSampling.score`.
+    loglik : mapping, optional
+        Log-likelihoods of replies in nats, by the key of the prompt.
+
+    Raises
+    ------
+    InputError
+        If the prompts are of several forms, or classes rest on a function that was not given.
+    ShapeError
+        If a sequence of readings has another length.
+    LabelError
+        If a key belongs to no prompt.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.semantic_sampling import SemanticSampling
+    >>> asked = SemanticSampling([{"question": "Where?", "answer": "Rome"}], n_samples=3)
+    >>> said = [asked.read(prompt, "rome") for prompt in asked.prompts()]
+    >>> score_readings(asked.prompts(), said).modal
+    ('rome',)
+    """
+    check_choice("abstentions", abstentions, Abstentions)
+    found = _by_key(prompts, readings)
+    asked = [prompt for prompt in prompts if prompt.about.get("form") != JUDGED]
+    judged = [prompt for prompt in prompts if prompt.about.get("form") == JUDGED]
+    form = _form(asked)
+    verdicts = Verdicts(judged, found)
+    if collapse is None and judged:
+        collapse = verdicts.collapse()
+    cells: dict[str, list[Prompt]] = {}
+    for prompt in sorted(asked, key=lambda one: one.repeat):
+        cells.setdefault(prompt.item, []).append(prompt)
+    order = list(dict.fromkeys(prompt.item for prompt in asked))
+    options = _Options(collapse, abstentions, max(map(len, cells.values())))
+    rows = [_row(cells[item], found, options) for item in order]
+    likely = loglik or {}
+    table = [[likely.get(one.key, np.nan) for one in cells[item]] for item in order]
+    return SemanticSamples(
+        samples=SampledAnswers.from_array(
+            [[row.classes for row in rows]],
+            correct=[[row.correct for row in rows]],
+            loglik=[[_padded(row, options.depth, np.nan) for row in table]],
+            models=["model"],
+            questions=order,
+        ),
+        form=form,
+        outcomes=tuple(tuple(row.outcomes) for row in rows),
+        answers=tuple(tuple(row.answers) for row in rows),
+        classes=tuple(tuple(row.classes) for row in rows),
+        modal=tuple(row.modal for row in rows),
+        correct=np.array([row.correct for row in rows], dtype=np.float64),
+        n_unjudged=verdicts.unjudged,
+    )
+
+
+def by_form(prompts: Sequence[Prompt]) -> dict[str, tuple[Prompt, ...]]:
+    """Return the prompts of each form, each with the comparisons of the judge.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.semantic_sampling import SemanticSampling
+    >>> asked = SemanticSampling([{"question": "Where?", "answer": "Rome"}], n_samples=3)
+    >>> [(form, len(these)) for form, these in by_form(asked.prompts()).items()]
+    [('instruct', 3)]
+    """
+    forms = dict.fromkeys(str(prompt.about["form"]) for prompt in prompts)
+    return {
+        form: tuple(one for one in prompts if one.about["form"] in {form, JUDGED})
+        for form in forms
+        if form != JUDGED
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    collapse: Collapse | None
+    abstentions: Abstentions
+    depth: int  # samples of the question that has most
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """One question: what stands in the tables."""
+
+    outcomes: list[Outcome]
+    answers: list[str | None]  # None where there is no answer
+    classes: list[str | None]  # commonest wording of the class
+    correct: list[float]
+    modal: str | None
+
+
+def _row(prompts: Sequence[Prompt], found: Mapping[str, Reading], options: _Options) -> _Row:
+    about, read = prompts[0].about, [found[prompt.key] for prompt in prompts]
+    texts = [str(one.value) for one in read if one.answered]
+    collapse = options.collapse or as_collapse(about.get("collapse", {}))
+    numbers = collapse(str(about["question"]), texts)
+    names = wordings(numbers, texts)
+    label = iter(names[number] for number in numbers)
+    classes = [next(label) if one.answered else _abstained(one, options) for one in read]
+    worth = {name: _grade(name, about) for name in names.values()}
+    worth[ABSTAINED] = _worth_of_abstaining(about, options)
+    return _Row(
+        outcomes=_padded([one.outcome for one in read], options.depth, Outcome.FAILED),
+        answers=_padded([one.said or None for one in read], options.depth, None),
+        classes=_padded(classes, options.depth, None),
+        correct=_padded([worth.get(str(one), np.nan) for one in classes], options.depth, np.nan),
+        modal=_modal(classes),
+    )
+
+
+def _abstained(reading: Reading, options: _Options) -> str | None:
+    kept = reading.outcome is Outcome.REFUSED and options.abstentions != "missing"
+    return ABSTAINED if kept else None
+
+
+def _grade(text: str, about: Mapping[str, object]) -> float:
+    """Grade the commonest wording of a class; NaN where nothing can be graded."""
+    given: dict[str, object] = {
+        name: about[name]
+        for name in ("rule", "threshold", "absolute", "relative")
+        if name in about
+    }
+    reference: object = about["reference"]
+    right = grade(text, list(reference), **given).correct  # type: ignore[call-overload, arg-type]
+    return float("nan") if right is None else float(right)
+
+
+def _worth_of_abstaining(about: Mapping[str, object], options: _Options) -> float:
+    if not about["reference"]:
+        return 1.0
+    return 0.0 if options.abstentions == "wrong" else float("nan")
+
+
+def _modal(classes: Sequence[str | None]) -> str | None:
+    """Return the class that most samples are in, None if there is none or several are."""
+    known = [one for one in classes if one is not None]
+    often = {name: known.count(name) for name in dict.fromkeys(known)}
+    most = [name for name, count in often.items() if count == max(often.values())]
+    return most[0] if len(most) == 1 else None
+
+
+def _padded(row: Sequence[_T], depth: int, with_what: _T) -> list[_T]:
+    return [*row, *([with_what] * (depth - len(row)))]
+
+
+def _form(asked: Sequence[Prompt]) -> str:
+    forms = list(dict.fromkeys(str(prompt.about["form"]) for prompt in asked))
+    if len(forms) != 1:
+        msg = (
+            f"the prompts are of {len(forms)} forms ({listed(forms)}): score each by itself, "
+            "by_form(prompts) parts them"
+        )
+        raise InputError(msg)
+    return forms[0]
+
+
+def _by_key(
+    prompts: Sequence[Prompt], readings: Mapping[str, Reading] | Sequence[Reading | None]
+) -> dict[str, Reading]:
+    keys = [prompt.key for prompt in prompts]
+    if not isinstance(readings, Mapping):
+        if len(readings) != len(keys):
+            msg = (
+                f"readings holds {len(readings)} readings for {len(keys)} prompts: pass one "
+                "for each, None for a failed call"
+            )
+            raise ShapeError(msg)
+        readings = {key: one for key, one in zip(keys, readings, strict=True) if one is not None}
+    if unknown := sorted(set(readings) - set(keys)):
+        msg = f"readings has keys of no prompt: {listed(unknown)}; use the instrument that asked"
+        raise LabelError(msg)
+    return {key: readings.get(key, _FAILED) for key in keys}
