@@ -1,0 +1,394 @@
+"""The instrument: a scale put to a model under conditions, again and again, with questions after.
+
+After the design of Jackson, Jensen, Hussain and Sezgin (2025), with a scale, tasks and sentences
+of its own. In every condition but "none" the model works on tasks, or is told what kind of tasks
+to think of; then it rates statements about itself, in a new order every time; then it is asked
+whether its ratings stand. What it is told of its success in the tasks depends on its replies:
+those prompts are a second stage, `feedback_prompts`.
+
+References
+----------
+Jackson, Jensen, Hussain, & Sezgin (2025). Simulated self-assessment in large
+language models: A psychometric approach to AI self-efficacy. arXiv:2511.19872.
+"""
+
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count
+from psychollm._base.errors import LabelError, OptionError
+from psychollm.data.labels import listed
+from psychollm.instruments.prompt import Message, Prompt
+from psychollm.instruments.reading import Reading
+from psychollm.instruments.self_efficacy import wording
+from psychollm.instruments.self_efficacy.replies import read_reply
+from psychollm.instruments.self_efficacy.result import SelfEfficacyScores
+from psychollm.instruments.self_efficacy.scale import COPING, Scale
+from psychollm.instruments.self_efficacy.scoring import score_readings
+from psychollm.instruments.self_efficacy.tasks import LEVELS, Condition, Task, tasks_of
+
+CONDITIONS: tuple[Condition, ...] = ("none", "computational", "social", "summarisation")
+PHRASINGS: tuple[wording.Phrasing, ...] = ("neutral", "sceptical", "encouraging", "too_modest")
+_TASK_TOKENS = 1024
+_ITEM_TOKENS = 256
+_CHOICES: Mapping[str, Any] = {
+    "conditions": Condition,
+    "followups": wording.Phrasing,
+    "personas": wording.Persona,
+    "modes": wording.Mode,
+    "placements": wording.Placement,
+    "feedback": wording.Feedback,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Setting:
+    """Under what the scale is put: one administration but for its repeats."""
+
+    condition: str
+    level: int | None
+    persona: str
+    placement: str
+    mode: str
+    feedback: str = ""
+    correct: int | None = None  # tasks passed
+    told: int | None = None  # tasks said to have passed
+
+    @property
+    def block(self) -> str:
+        """Key of the conversation in which the tasks are done."""
+        return f"{self.condition}-{self.level or 'all'}/{self.persona}"
+
+    @property
+    def key(self) -> str:
+        parts = [self.block, self.placement, self.mode]
+        return "/".join([*parts, f"feedback-{self.feedback}"] if self.feedback else parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SelfEfficacy:
+    """What a model says of its own efficacy, before and after tasks, and when asked again.
+
+    Parameters
+    ----------
+    scale : Scale
+        Statements and points; `read_scale` reads others.
+    conditions : tuple of {"none", "computational", "social", "summarisation"}
+        Kinds of tasks that the ratings are about.
+    n_repeats : int
+        Times that the scale is put under each condition. The tasks are put once.
+    shuffle : bool
+        Whether the order of statements is drawn anew each time.
+    seed : int
+        Of the orders; the orders under one condition do not depend on what else is asked.
+    modes : tuple of {"all_at_once", "one_by_one"}
+        All statements in one request, or one after another in one conversation.
+    placements : tuple of {"task_first", "isolated"}
+        Ratings in the conversation in which the tasks were done, or in one of their own that
+        only names the kind of task.
+    followups : tuple of {"neutral", "sceptical", "encouraging", "too_modest"}
+        How to ask whether the ratings stand; each in a branch of its own.
+    personas : tuple of {"plain", "mechanistic", "anthropomorphic", "expert", "novice", "cautious"}
+        Who the model is told to be.
+    graded : bool
+        Whether the tasks of each level of difficulty have ratings of their own.
+    feedback : tuple of {"true", "too_high", "too_low"}
+        What the model is told of its tasks before it rates: see `feedback_prompts`.
+
+    Raises
+    ------
+    OptionError
+        If an option does not exist or occurs twice, there is no condition, persona, mode or
+        placement, or a count is not a positive whole number.
+
+    Examples
+    --------
+    >>> scale = SelfEfficacy(conditions=("none",), n_repeats=1, followups=())
+    >>> print(scale.prompts()[0].messages[0].content[:40])
+    Below are statements about yourself. Rat
+    """
+
+    scale: Scale = COPING
+    conditions: tuple[Condition, ...] = CONDITIONS
+    n_repeats: int = 3
+    shuffle: bool = True
+    seed: int = 0
+    modes: tuple[wording.Mode, ...] = ("all_at_once",)
+    placements: tuple[wording.Placement, ...] = ("task_first",)
+    followups: tuple[wording.Phrasing, ...] = PHRASINGS
+    personas: tuple[wording.Persona, ...] = ("plain",)
+    graded: bool = False
+    feedback: tuple[wording.Feedback, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_count("n_repeats", self.n_repeats)
+        check_count("seed", self.seed, low=0)
+        for name, choices in _CHOICES.items():
+            chosen = getattr(self, name)
+            for one in chosen:
+                check_choice(name, one, choices)
+            optional = name in {"followups", "feedback"}
+            if len(set(chosen)) < len(chosen) or not (chosen or optional):
+                msg = f"{name}={chosen!r} must hold each option once" + (
+                    "" if optional else ", and one at least"
+                )
+                raise OptionError(msg)
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        """Return the tasks, the scale and the follow-ups; each after what it follows.
+
+        Examples
+        --------
+        >>> prompts = SelfEfficacy(conditions=("social",), n_repeats=1).prompts()
+        >>> [prompt.about["stage"] for prompt in prompts][5:]
+        ['task', 'scale', 'followup', 'followup', 'followup', 'followup']
+        """
+        found: list[Prompt] = []
+        for setting in self._settings():
+            known = {prompt.key for prompt in found}
+            tasks = self._tasks(setting)
+            found += [prompt for prompt in tasks if prompt.key not in known]
+            found += self._administrations(setting, tasks)
+        return tuple(found)
+
+    def feedback_prompts(self, replies: Mapping[str, str]) -> tuple[Prompt, ...]:
+        """Return the second stage: the scale after the model was told how its tasks went.
+
+        "true" tells the number of tasks passed, "too_high" and "too_low" one more and one less;
+        where there is no such number, as above all tasks passed, no prompt is made. Nor is one
+        made for tasks of which not all could be graded.
+
+        Parameters
+        ----------
+        replies : mapping
+            By the key of the prompt: the model's replies to the tasks among `prompts`; others
+            may be there too.
+
+        Returns
+        -------
+        tuple of Prompt
+            They follow prompts of the first stage.
+
+        Raises
+        ------
+        LabelError
+            If a key belongs to no prompt.
+
+        Examples
+        --------
+        >>> asks = SelfEfficacy(conditions=("computational",), n_repeats=1, feedback=("true",))
+        >>> replies = {prompt.key: "Answer: 59" for prompt in asks.prompts()}
+        >>> asks.feedback_prompts(replies)[0].messages[0].content[:75]
+        'Your answers to the 6 tasks above have been checked: 1 of them passed. Keep'
+        """
+        unknown = sorted(set(replies) - {prompt.key for prompt in self.prompts()})
+        if unknown:
+            msg = f"replies has keys of no prompt: {listed(unknown)}"
+            raise LabelError(msg)
+        found: list[Prompt] = []
+        for setting in self._settings():
+            tasks = self._tasks(setting)
+            if setting.placement != "task_first" or not tasks:
+                continue
+            readings = [read_reply(one, replies.get(one.key, "")) for one in tasks]
+            if not all(one.answered for one in readings):
+                continue
+            for after in self._told(setting, sum(int(one.value or 0) for one in readings)):
+                found += self._administrations(after, tasks)
+        return tuple(found)
+
+    def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
+        """Read a reply to one of the prompts, of either stage.
+
+        Examples
+        --------
+        >>> asks = SelfEfficacy(conditions=("none",), modes=("one_by_one",))
+        >>> asks.read(asks.prompts()[0], "I'd say 3, mostly true.").value
+        3
+        """
+        return read_reply(prompt, reply, finish_reason=finish_reason)
+
+    def score(
+        self,
+        readings: Mapping[str, Reading | None] | Sequence[Reading | None],
+        *,
+        feedback: Sequence[Prompt] = (),
+    ) -> SelfEfficacyScores:
+        """Score the readings of one model.
+
+        Parameters
+        ----------
+        readings : mapping or sequence
+            By the key of the prompt, or one for each of `prompts`, then of `feedback`, in their
+            order; what is absent or None is a failed call.
+        feedback : sequence of Prompt
+            The second stage, where it was asked.
+
+        Raises
+        ------
+        ShapeError
+            If a sequence has another length.
+        LabelError
+            If a key belongs to no prompt.
+
+        Examples
+        --------
+        >>> asks = SelfEfficacy(conditions=("none",), n_repeats=1, followups=())
+        >>> asks.score([asks.read(asks.prompts()[0], "3, " * 9 + "1")]).totals
+        array([28.])
+        """
+        return score_readings([*self.prompts(), *feedback], readings)
+
+    def _settings(self) -> Iterator[_Setting]:
+        for condition, persona in product(self.conditions, self.personas):
+            levels: tuple[int | None, ...] = LEVELS if self.graded else (None,)
+            # Without a task there is nothing to be first, and no level of it.
+            bare = condition == "none"
+            places = ("isolated",) if bare else self.placements
+            for level, place, mode in product((None,) if bare else levels, places, self.modes):
+                yield _Setting(
+                    condition=condition, level=level, persona=persona, placement=place, mode=mode
+                )
+
+    def _told(self, setting: _Setting, correct: int) -> Iterator[_Setting]:
+        n = len(tasks_of(setting.condition, setting.level))
+        numbers = {"true": correct, "too_high": correct + 1, "too_low": correct - 1}
+        for kind in self.feedback:
+            if 0 <= numbers[kind] <= n:
+                yield replace(setting, feedback=kind, correct=correct, told=numbers[kind])
+
+    def _key(self, *parts: object) -> str:
+        return "/".join([f"{self.scale.name}-{self.seed}", *map(str, parts)])
+
+    def _tasks(self, setting: _Setting) -> list[Prompt]:
+        found: list[Prompt] = []
+        for task in tasks_of(setting.condition, setting.level):
+            before = found[-1].key if found else None
+            found.append(self._task(task, setting, before))
+        return found
+
+    def _task(self, task: Task, setting: _Setting, before: str | None) -> Prompt:
+        return Prompt(
+            key=self._key(setting.block, task.key),
+            item=task.key,
+            messages=_turns(setting, task.prompt, opens=before is None),
+            reply=task.reply,
+            follows=before,
+            max_tokens=_TASK_TOKENS,
+            about={
+                "instrument": "self_efficacy",
+                "stage": "task",
+                "condition": setting.condition,
+                "level": task.level,
+                "persona": setting.persona,
+                "graded": self.graded,
+                "rubric": _plain(task.rubric),
+            },
+        )
+
+    def _administrations(self, setting: _Setting, tasks: Sequence[Prompt]) -> Iterator[Prompt]:
+        before = tasks[-1].key if tasks and setting.placement == "task_first" else None
+        for repeat in range(self.n_repeats):
+            asked = list(self._ratings(setting, repeat, before))
+            yield from asked
+            for phrasing in self.followups:
+                yield self._followup(setting, repeat, phrasing, asked[-1])
+
+    def _ratings(self, setting: _Setting, repeat: int, before: str | None) -> Iterator[Prompt]:
+        scale, order = self.scale, self._order(setting, repeat)
+        head = wording.setting(setting.condition, setting.placement)
+        if setting.told is not None:
+            n = len(tasks_of(setting.condition, setting.level))
+            head = f"{wording.told(setting.told, n)} {head}"
+        if setting.mode == "all_at_once":
+            texts = [scale.items[place] for place in order]
+            text = wording.all_at_once(texts, scale.anchors, scale.low, head)
+            yield self._asked(setting, repeat, ("scale", "scale"), text, before)
+            return
+        for n, place in enumerate(order):
+            text = wording.next_item(scale.items[place])
+            if n == 0:
+                text = wording.one_item(scale.items[place], scale.anchors, scale.low, head)
+            prompt = self._asked(setting, repeat, ("item", f"i{place + 1}"), text, before)
+            before = prompt.key
+            yield prompt
+
+    def _followup(self, setting: _Setting, repeat: int, phrasing: str, asked: Prompt) -> Prompt:
+        numbered = setting.mode == "all_at_once"
+        text = wording.follow_up(phrasing, len(self.scale.items), numbered=numbered)
+        return self._asked(setting, repeat, ("followup", phrasing), text, asked.key)
+
+    def _asked(
+        self,
+        setting: _Setting,
+        repeat: int,
+        stage: tuple[str, str],
+        text: str,
+        before: str | None,
+    ) -> Prompt:
+        kind, name = stage
+        one = kind == "item"
+        return Prompt(
+            key=self._key(setting.key, name, repeat),
+            item=name if one else f"{setting.key}/{name}",
+            messages=_turns(setting, text, opens=before is None),
+            reply="rating" if one else "text",
+            follows=before,
+            repeat=repeat,
+            max_tokens=_ITEM_TOKENS if one else _TASK_TOKENS,
+            about=self._about(setting, repeat, kind, name),
+        )
+
+    def _about(self, setting: _Setting, repeat: int, kind: str, name: str) -> dict[str, Any]:
+        about = {
+            "instrument": "self_efficacy",
+            "stage": kind,
+            "administration": self._key(setting.key, repeat),
+            "condition": setting.condition,
+            "level": setting.level,
+            "persona": setting.persona,
+            "placement": setting.placement,
+            "mode": setting.mode,
+            "feedback": setting.feedback or None,
+            "correct": setting.correct,
+            "told": setting.told,
+            "n_tasks": len(tasks_of(setting.condition, setting.level)) or None,
+            "phrasing": name if kind == "followup" else None,
+            "item": int(name[1:]) - 1 if kind == "item" else None,
+            "order": self._order(setting, repeat),
+            "scale": self.scale.name,
+            "reversed": list(self.scale.reversed),
+            "low": self.scale.low,
+            "anchors": list(self.scale.anchors),
+        }
+        return {field: value for field, value in about.items() if value is not None}
+
+    def _order(self, setting: _Setting, repeat: int) -> list[int]:
+        """Return the places of the statements in the order in which they are asked."""
+        n = len(self.scale.items)
+        if not self.shuffle:
+            return list(range(n))
+        # Modes and feedback share the orders, so that their contrasts are of nothing else.
+        stream = zlib.crc32(f"{setting.block}/{setting.placement}/{repeat}".encode())
+        rng = np.random.default_rng([self.seed, stream])
+        return [int(place) for place in rng.permutation(n)]
+
+
+def _turns(setting: _Setting, text: str, *, opens: bool) -> tuple[Message, ...]:
+    system = wording.PERSONAS[setting.persona]
+    turn = Message("user", text)
+    return (Message("system", system), turn) if opens and system else (turn,)
+
+
+def _plain(rubric: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a rubric as JSON gives it back: lists for tuples."""
+
+    def listed_(value: Any) -> Any:
+        return [listed_(one) for one in value] if isinstance(value, tuple) else value
+
+    return {name: listed_(value) for name, value in rubric.items()}

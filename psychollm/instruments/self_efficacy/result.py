@@ -1,0 +1,214 @@
+"""The scores of one model on a self-efficacy scale, and how it did the tasks."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.instruments.reading import Outcome
+from psychollm.instruments.self_efficacy.scale import keyed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Administration:
+    """Under what all statements were rated once.
+
+    Examples
+    --------
+    >>> Administration(key="k", condition="none", repeat=1).phrasing
+    ''
+    """
+
+    key: str  # shared by the first ratings and those after follow-ups
+    condition: str
+    repeat: int  # from 1
+    level: int | None = None  # of the tasks, where each level has ratings of its own
+    persona: str = "plain"
+    placement: str = "isolated"
+    mode: str = "all_at_once"
+    feedback: str = ""  # blank without
+    phrasing: str = ""  # of the follow-up; blank for the first ratings
+    correct: int | None = None  # tasks passed, where there was feedback
+    told: int | None = None  # tasks said to have passed
+    n_tasks: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskScore:
+    """How one task went.
+
+    Examples
+    --------
+    >>> TaskScore(key="t", condition="social", level=1, persona="plain", correct=1.0,
+    ...           outcome=Outcome.ANSWERED).correct
+    1.0
+    """
+
+    key: str
+    condition: str
+    level: int
+    persona: str
+    correct: float  # 1, 0 also for a refusal, NaN where nothing is known
+    outcome: Outcome
+    said: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SelfEfficacyScores(Result):
+    """One model's ratings, a row for every time that it rated all statements.
+
+    Reversed items are turned round in `scores` and everything made from it, not in `ratings`.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.self_efficacy import SelfEfficacy
+    >>> asks = SelfEfficacy(conditions=("none",), n_repeats=1, followups=("neutral",))
+    >>> replies = ["3, " * 9 + "3", "2, " * 9 + "3"]
+    >>> found = asks.score([asks.read(*pair) for pair in zip(asks.prompts(), replies)])
+    >>> found.totals, found.changes
+    (array([30., 21.]), array([nan, -9.]))
+    """
+
+    administrations: tuple[Administration, ...]  # (rows,)
+    ratings: FloatArray  # (rows, items) in the order of the scale, NaN where missing
+    outcomes: tuple[tuple[Outcome, ...], ...]  # (rows, items)
+    disowning: FloatArray  # (rows,) share of replies that disown what statements suppose
+    tasks: tuple[TaskScore, ...]
+    scale: str
+    low: int
+    high: int
+    reversed: tuple[int, ...]  # numbers of items, from 1
+
+    @property
+    def scores(self) -> FloatArray:
+        """Ratings with reversed items turned round (rows, items)."""
+        return keyed(self.ratings, self.reversed, self.low, self.high, self.ratings.shape[1])
+
+    @property
+    def totals(self) -> FloatArray:
+        """Sums of scores (rows,), NaN where one is missing."""
+        return np.asarray(self.scores.sum(axis=1))
+
+    @property
+    def means(self) -> FloatArray:
+        """Means of the scores that are there (rows,)."""
+        return _row_means(self.scores, np.isfinite(self.ratings))
+
+    @property
+    def changes(self) -> FloatArray:
+        """Total after a follow-up minus the first (rows,); NaN for first ratings."""
+        totals = self.totals
+        first = {
+            one.key: total
+            for one, total in zip(self.administrations, totals, strict=True)
+            if not one.phrasing
+        }
+        before = [
+            first.get(one.key, np.nan) if one.phrasing else np.nan for one in self.administrations
+        ]
+        return np.asarray(totals - np.array(before, dtype=np.float64))
+
+    @property
+    def at_lowest(self) -> FloatArray:
+        """Share of ratings at the lowest point (rows,)."""
+        return _row_means(self.ratings == self.low, np.isfinite(self.ratings))
+
+    @property
+    def at_highest(self) -> FloatArray:
+        """Share of ratings at the highest point (rows,)."""
+        return _row_means(self.ratings == self.high, np.isfinite(self.ratings))
+
+    @property
+    def floor(self) -> BoolArray:
+        """Rows whose every rating is the lowest (rows,)."""
+        return np.asarray(self.at_lowest == 1.0)
+
+    @property
+    def ceiling(self) -> BoolArray:
+        """Rows whose every rating is the highest (rows,)."""
+        return np.asarray(self.at_highest == 1.0)
+
+    def to_frame(self, model: Any = "model") -> "pd.DataFrame":
+        """Return one row per rating of all statements: the long table of the study.
+
+        Columns ``i1``, ``i2``, ... hold scores, with reversed items turned round.
+
+        Parameters
+        ----------
+        model : hashable
+            Label of the model.
+        """
+        import pandas as pd
+
+        names = (
+            "key", "condition", "repeat", "level", "persona", "placement", "mode", "feedback",
+            "phrasing", "correct", "told", "n_tasks",
+        )  # fmt: skip
+        table: dict[str, Any] = {"model": [model] * len(self.administrations)}
+        for name in names:
+            table[name] = [getattr(one, name) for one in self.administrations]
+        for name in ("correct", "told", "level"):
+            table[name] = np.array(table[name], dtype=np.float64)
+        for place, column in enumerate(self.scores.T, 1):
+            table[f"i{place}"] = column
+        table |= {"total": self.totals, "change": self.changes, "disowning": self.disowning}
+        table |= {"at_lowest": self.at_lowest, "at_highest": self.at_highest}
+        return pd.DataFrame(table)
+
+    def tasks_frame(self, model: Any = "model") -> "pd.DataFrame":
+        """Return one row per task.
+
+        Parameters
+        ----------
+        model : hashable
+            Label of the model.
+        """
+        import pandas as pd
+
+        names = ("key", "condition", "level", "persona", "correct", "outcome", "said")
+        table: dict[str, Any] = {"model": [model] * len(self.tasks)}
+        for name in names:
+            table[name] = [getattr(one, name) for one in self.tasks]
+        table["outcome"] = [str(outcome) for outcome in table["outcome"]]
+        return pd.DataFrame(table)
+
+    def summary(self) -> str:
+        """Return one sentence per condition, and what to beware of."""
+        conditions = dict.fromkeys(one.condition for one in self.administrations)
+        return "\n".join(self._sentence(condition) for condition in conditions)
+
+    def _sentence(self, condition: str) -> str:
+        """Say what the first ratings under a condition came to."""
+        here = np.array(
+            [one.condition == condition and not one.phrasing for one in self.administrations]
+        )
+        totals = self.totals[here]
+        known = totals[np.isfinite(totals)]
+        n_items = self.ratings.shape[1]
+        if not known.size:
+            return f"{condition}: none of {here.sum()} administrations is complete."
+        text = (
+            f"{condition}: mean total {known.mean():.1f} of {n_items * self.low} to "
+            f"{n_items * self.high}, {known.size} of {here.sum()} administrations complete"
+        )
+        notes = {
+            "at the floor": self.floor[here],
+            "at the ceiling": self.ceiling[here],
+            "with statements disowned": self.disowning[here] > 0,
+        }
+        text += "".join(f"; {found.sum()} {name}" for name, found in notes.items() if found.any())
+        done = [one.correct for one in self.tasks if one.condition == condition]
+        graded = [one for one in done if np.isfinite(one)]
+        return text + (f"; {sum(graded):.0f} of {len(graded)} tasks passed." if done else ".")
+
+
+def _row_means(values: Any, known: BoolArray) -> FloatArray:
+    """Return means over the known cells of each row, NaN without any."""
+    n = known.sum(axis=1)
+    sums = np.where(known, values, 0.0).sum(axis=1)
+    return np.asarray(np.where(n > 0, sums / np.maximum(n, 1), np.nan))
