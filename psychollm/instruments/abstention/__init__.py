@@ -1,0 +1,20 @@
+"""Questions that have an answer, and questions that have none: does a model tell them apart?."""
+
+from psychollm.instruments.abstention.instrument import Abstention
+from psychollm.instruments.abstention.judge import judge_prompts
+from psychollm.instruments.abstention.questions import Askable, as_askable, read_askable
+from psychollm.instruments.abstention.replies import Reply, read_reply
+from psychollm.instruments.abstention.result import AbstentionScores
+from psychollm.instruments.abstention.scoring import score_readings
+
+__all__ = [
+    "Abstention",
+    "AbstentionScores",
+    "Askable",
+    "Reply",
+    "as_askable",
+    "judge_prompts",
+    "read_askable",
+    "read_reply",
+    "score_readings",
+]

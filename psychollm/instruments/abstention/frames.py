@@ -1,0 +1,277 @@
+"""Frames of questions, in pairs: two questions alike but for what makes one unanswerable.
+
+Each frame draws its fillers once and tells them twice. What the twins share is the length, the
+words and the kind of answer asked for; what differs is the one thing that an answer would need.
+"""
+
+from calendar import day_name, monthrange, weekday
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from psychollm.instruments.abstention import names
+
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
+
+
+class Twins(NamedTuple):
+    """An answerable question, its answer, and the question that it becomes without one.
+
+    Examples
+    --------
+    >>> twins = larger(np.random.default_rng(0))
+    >>> twins.answer in twins.answerable
+    True
+    """
+
+    answerable: str
+    answer: str
+    unanswerable: str
+    numeric: bool = False
+
+
+Frame = Callable[[np.random.Generator], Twins]
+
+
+def _some(rng: np.random.Generator, pool: tuple[str, ...], n: int) -> list[str]:
+    return [pool[place] for place in rng.permutation(len(pool))[:n]]
+
+
+def two_places(rng: np.random.Generator) -> Twins:
+    """Ask for a sum, one of whose parts may be missing.
+
+    Examples
+    --------
+    >>> two_places(np.random.default_rng(0)).numeric
+    True
+    """
+    (who,), (goods,) = _some(rng, names.PEOPLE, 1), _some(rng, names.GOODS, 1)
+    first, second = _some(rng, names.PLACES, 2)
+    one, two = (int(n) for n in rng.integers(3, 60, 2))
+    told = f"{who} put {one} {goods} into a {first} and {{}} {goods} into a {second}. "
+    asks = f"How many {goods} did {who} put away in all?"
+    return Twins(
+        told.format(two) + asks, str(one + two), told.format("some more") + asks, numeric=True
+    )
+
+
+def walk(rng: np.random.Generator) -> Twins:
+    """Ask for a distance at some speed, for a time that may be missing.
+
+    Examples
+    --------
+    >>> "minutes" in walk(np.random.default_rng(0)).answerable
+    True
+    """
+    (who,) = _some(rng, names.PEOPLE, 1)
+    speed, minutes = int(rng.integers(2, 20)) * 60, int(rng.integers(3, 40))
+    told = f"{who} rows {speed} metres in an hour and keeps it up {{}}. "
+    asks = f"How many metres does {who} row?"
+    return Twins(
+        told.format(f"for {2 * minutes} minutes") + asks,
+        str(speed * minutes // 30),
+        told.format("until lunch time") + asks,
+        numeric=True,
+    )
+
+
+def timetable(rng: np.random.Generator) -> Twins:
+    """Ask for a ferry that is, or is not, in the complete timetable.
+
+    Examples
+    --------
+    >>> timetable(np.random.default_rng(0)).answer.count(":")
+    1
+    """
+    one, two, three, absent = _some(rng, names.FERRIES, 4)
+    hours = sorted(int(n) for n in rng.choice(np.arange(6, 22), 3, replace=False))
+    times = [f"{hour}:{int(rng.integers(10, 59))}" for hour in hours]
+    told = (
+        f"Three ferries call at the pier: the {one} at {times[0]}, the {two} at {times[1]} and "
+        f"the {three} at {times[2]}. No other ferry calls there. "
+    )
+    asks = "At what time does the {} call at the pier?"
+    return Twins(told + asks.format(two), times[1], told + asks.format(absent))
+
+
+def sisters(rng: np.random.Generator) -> Twins:
+    """Ask for the age of a sister that there is, or is not.
+
+    Examples
+    --------
+    >>> "younger" in sisters(np.random.default_rng(0)).unanswerable
+    True
+    """
+    one, two, three = _some(rng, names.PEOPLE, 3)
+    ages = sorted((int(n) for n in rng.choice(np.arange(4, 60), 3, replace=False)), reverse=True)
+    told = (
+        f"{one} is {ages[0]} years old, {two} is {ages[1]} and {three} is {ages[2]}. They are "
+        "sisters and have no other sisters. "
+    )
+    asks = f"How old is the next {{}} sister of {three}?"
+    return Twins(
+        told + asks.format("older"), str(ages[1]), told + asks.format("younger"), numeric=True
+    )
+
+
+def whose(rng: np.random.Generator) -> Twins:
+    """Ask for a length, of one thing of two or of either.
+
+    Examples
+    --------
+    >>> "her" in whose(np.random.default_rng(0)).unanswerable
+    True
+    """
+    one, two = _some(rng, names.PEOPLE, 2)
+    (thing,) = _some(rng, names.BELONGINGS, 1)
+    first, second = (int(n) for n in rng.choice(np.arange(3, 90), 2, replace=False))
+    told = f"{one}'s {thing} is {first} metres long. {two}'s {thing} is {second} metres long. "
+    asks = f"How many metres long is {{}} {thing}?"
+    return Twins(
+        told + asks.format(f"{one}'s"), str(first), told + asks.format("her"), numeric=True
+    )
+
+
+def meeting(rng: np.random.Generator) -> Twins:
+    """Ask for an end, of the one of two meetings that is, or is not, named.
+
+    Examples
+    --------
+    >>> "the meeting" in meeting(np.random.default_rng(0)).unanswerable
+    True
+    """
+    one, two = _some(rng, names.TOWNS, 2)
+    first, second = (int(n) for n in rng.choice(np.arange(7, 15), 2, replace=False))
+    lasts = int(rng.integers(2, 6))
+    told = (
+        f"A meeting in {one} starts at {first}:00, and one in {two} at {second}:00; each lasts "
+        f"{lasts} hours. "
+    )
+    asks = "At what time, by the local clock, does the meeting{} end?"
+    return Twins(told + asks.format(f" in {one}"), f"{first + lasts}:00", told + asks.format(""))
+
+
+def weekday_ahead(rng: np.random.Generator) -> Twins:
+    """Ask for a day that the calendar settles, or that only time will.
+
+    Examples
+    --------
+    >>> weekday_ahead(np.random.default_rng(0)).answer.endswith("day")
+    True
+    """
+    year, month = int(rng.integers(2031, 2080)), int(rng.integers(1, 13))
+    day, (town,) = int(rng.integers(1, 29)), _some(rng, names.TOWNS, 1)
+    named = f"{_MONTHS[month - 1]} {year}"
+    return Twins(
+        f"On what day of the week does {day} {named} fall?",
+        day_name[weekday(year, month, day)],
+        f"On what day of the week does the first storm of {named} reach {town}?",
+    )
+
+
+def days_ahead(rng: np.random.Generator) -> Twins:
+    """Ask for a number of days that the calendar settles, or that the weather will.
+
+    Examples
+    --------
+    >>> days_ahead(np.random.default_rng(0)).answer in {"28", "29", "30", "31"}
+    True
+    """
+    year, month = int(rng.integers(2031, 2090)), int(rng.integers(1, 13))
+    (town,) = _some(rng, names.TOWNS, 1)
+    asks = f"How many {{}} will {_MONTHS[month - 1]} {year} have in {town}?"
+    return Twins(
+        asks.format("days"), str(monthrange(year, month)[1]), asks.format("rainy days"),
+        numeric=True,
+    )  # fmt: skip
+
+
+def larger(rng: np.random.Generator) -> Twins:
+    """Compare two numbers by size or by beauty.
+
+    Examples
+    --------
+    >>> larger(np.random.default_rng(0)).answer.isdigit()
+    True
+    """
+    one, two = (int(n) for n in rng.choice(np.arange(11, 1000), 2, replace=False))
+    asks = f"Which of the two numbers {one} and {two} is the {{}} one?"
+    return Twins(asks.format("larger"), str(max(one, two)), asks.format("lovelier"), numeric=True)
+
+
+def longer(rng: np.random.Generator) -> Twins:
+    """Compare three words by their letters or by their sound.
+
+    Examples
+    --------
+    >>> longer(np.random.default_rng(0)).numeric
+    False
+    """
+    while True:
+        words = _some(rng, names.WORDS, 3)
+        lengths = sorted(map(len, words))
+        if lengths[-1] > lengths[-2]:
+            break
+    asks = f'Which of the words "{words[0]}", "{words[1]}" and "{words[2]}" {{}}?'
+    return Twins(
+        asks.format("has the most letters"),
+        max(words, key=len),
+        asks.format("sounds the sweetest"),
+    )
+
+
+def capital(rng: np.random.Generator) -> Twins:
+    """Ask for the capital of a country that exists, or does not.
+
+    Examples
+    --------
+    >>> capital(np.random.default_rng(0)).answerable.startswith("What is the capital of")
+    True
+    """
+    (country,) = _some(rng, tuple(names.CAPITALS), 1)
+    asks = "What is the capital of {}?"
+    return Twins(asks.format(country), names.CAPITALS[country], asks.format(names.invented(rng)))
+
+
+def element(rng: np.random.Generator) -> Twins:
+    """Ask for an element whose symbol exists, or does not.
+
+    Examples
+    --------
+    >>> element(np.random.default_rng(0)).answerable.count('"')
+    2
+    """
+    (symbol,), (none,) = _some(rng, tuple(names.SYMBOLS), 1), _some(rng, names.NO_SYMBOLS, 1)
+    asks = 'Which chemical element has the symbol "{}"?'
+    return Twins(asks.format(symbol), names.SYMBOLS[symbol], asks.format(none))
+
+
+def legs(rng: np.random.Generator) -> Twins:
+    """Ask for the legs of a herd whose kind exists, or does not.
+
+    Examples
+    --------
+    >>> legs(np.random.default_rng(0)).numeric
+    True
+    """
+    (animal,) = _some(rng, tuple(names.LEGS), 1)
+    herd = int(rng.integers(2, 40))
+    asks = f"How many legs do {herd} animals of the kind {{}} have together?"
+    return Twins(
+        asks.format(animal), str(herd * names.LEGS[animal]), asks.format(names.beast(rng)),
+        numeric=True,
+    )  # fmt: skip
+
+
+FRAMES: Mapping[str, tuple[Frame, ...]] = {
+    "missing_fact": (two_places, walk),
+    "false_premise": (timetable, sisters),
+    "underspecified": (whose, meeting),
+    "unknowable_future": (weekday_ahead, days_ahead),
+    "subjective": (larger, longer),
+    "nonsense_entity": (capital, element, legs),
+}

@@ -1,0 +1,186 @@
+"""Questions that have an answer, and questions that should be abstained from.
+
+A set of one's own has a column that says which question is which (answerable, should_abstain,
+is_impossible); without one, a question without right answers is one to abstain from.
+"""
+
+import csv
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from psychollm._base.checks import check_unique
+from psychollm._base.errors import InputError
+from psychollm.instruments.grading import Rule
+from psychollm.instruments.questions import Question, read_questions
+
+_DUE = {"should_abstain": True, "is_impossible": True, "unanswerable": True, "answerable": False}
+_YES = {"1", "1.0", "true", "yes", "y"}
+_NO = {"0", "0.0", "false", "no", "n"}
+_TEXT = ("text", "question", "prompt", "problem")
+_ANSWERS = ("answers", "answer", "reference", "target", "gold")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Askable:
+    """A question, and whether it should be abstained from.
+
+    Examples
+    --------
+    >>> asked = Askable(question=Question(key="q1", text="Who?"), should_abstain=True)
+    >>> asked.key, asked.scenario
+    ('q1', '')
+    """
+
+    question: Question  # without answers where it has none, or none that is known
+    should_abstain: bool
+    scenario: str = ""  # why it cannot be answered; that of its twin where it can
+    pair: str = ""  # what twins share
+    dataset: str = ""
+
+    def __post_init__(self) -> None:
+        if self.should_abstain and self.question.answers:
+            msg = f"question {self.key!r} is to be abstained from but has answers: leave them out"
+            raise InputError(msg)
+
+    @property
+    def key(self) -> str:
+        """Its label."""
+        return self.question.key
+
+
+def read_askable(
+    path: str | PathLike[str], *, dataset: str | None = None, rule: Rule = "contains"
+) -> tuple[Askable, ...]:
+    r"""Read questions from a file.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv`` with a header, ``.jsonl`` with an object a line, ``.json`` as SQuAD 2.0 has it.
+        Besides question and answers: one of should_abstain, answerable, is_impossible,
+        unanswerable; and id, scenario, pair, dataset, each of which may be absent.
+    dataset : str, optional
+        Name of the set, for questions that do not say; that of the file by default.
+    rule : {"contains", "exact", "f1", "numeric"}
+        How answers are compared.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, holds no questions, or a question contradicts itself.
+    LabelError
+        If two questions have one key.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "asked.csv"
+    >>> _ = path.write_text("question,answer,answerable\nWhat is 2 + 2?,4,1\nWho am I?,,0\n")
+    >>> [one.should_abstain for one in read_askable(path)]
+    [False, True]
+    """
+    path = Path(path)
+    name = path.stem if dataset is None else dataset
+    if path.suffix == ".json":
+        return as_askable(read_questions(path, rule=rule), dataset=name)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        if path.suffix == ".csv":
+            rows: list[Any] = list(csv.DictReader(text.splitlines()))
+        elif path.suffix == ".jsonl":
+            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
+        else:
+            msg = f"{path}: questions are read from .csv, .jsonl or .json (SQuAD)"
+            raise InputError(msg)
+    except (OSError, csv.Error, json.JSONDecodeError, UnicodeDecodeError) as error:
+        msg = f"{path} cannot be read: {error}"
+        raise InputError(msg) from error
+    return as_askable(rows, dataset=name, rule=rule)
+
+
+def as_askable(
+    rows: Iterable[Askable | Question | Mapping[str, Any]],
+    *,
+    dataset: str = "",
+    rule: Rule = "contains",
+) -> tuple[Askable, ...]:
+    """Return questions to be asked, made from mappings or plain questions where they are such.
+
+    Parameters
+    ----------
+    rows : iterable
+        Questions; mappings have the columns of `read_askable`.
+    dataset, rule
+        For those that do not say.
+
+    Raises
+    ------
+    InputError
+        If there are none, one lacks its text, or contradicts itself.
+    LabelError
+        If two have one key.
+
+    Examples
+    --------
+    >>> as_askable([{"question": "Who am I?", "answerable": False}])[0].should_abstain
+    True
+    """
+    found = tuple(_made(row, place, dataset, rule) for place, row in enumerate(rows, start=1))
+    if not found:
+        msg = "questions: there are none"
+        raise InputError(msg)
+    check_unique("question", [one.key for one in found])
+    return found
+
+
+def _made(row: Any, place: int, dataset: str, rule: Rule) -> Askable:
+    if isinstance(row, Askable):
+        return row
+    if isinstance(row, Question):
+        abstain = not row.answers
+        return Askable(question=row, should_abstain=abstain, scenario=row.domain, dataset=dataset)
+    if not isinstance(row, Mapping):
+        msg = f"question {place} is {row!r:.60}: pass a mapping of columns to values"
+        raise InputError(msg)
+    text = next((row[name] for name in _TEXT if row.get(name)), "")
+    key = str(row.get("key") or row.get("id") or place)
+    answers = _answers(next((row[one] for one in _ANSWERS if row.get(one) is not None), ()))
+    due = _due(row, key)
+    abstain = not answers if due is None else due
+    # A set may keep "no answer" as the answer of what has none: there is nothing to grade.
+    question = Question(
+        key=key,
+        text=str(text),
+        answers=() if abstain else answers,
+        domain=str(row.get("domain") or ""),
+        rule=row.get("rule") or rule,
+    )
+    return Askable(
+        question=question,
+        should_abstain=abstain,
+        scenario=str(row.get("scenario") or row.get("category") or ""),
+        pair=str(row.get("pair") or ""),
+        dataset=str(row.get("dataset") or dataset),
+    )
+
+
+def _answers(value: Any) -> tuple[str, ...]:
+    parts = value.split("|") if isinstance(value, str) else value
+    parts = parts if isinstance(parts, list | tuple) else [parts]
+    return tuple(dict.fromkeys(str(one).strip() for one in parts if str(one).strip()))
+
+
+def _due(row: Mapping[str, Any], key: str) -> bool | None:
+    for name, when_true in _DUE.items():
+        value = row.get(name)
+        if value is None or value == "":
+            continue
+        said = str(value).strip().lower()
+        if said not in _YES | _NO:
+            msg = f"question {key!r}: {name}={value!r} is neither yes nor no: pass 1 or 0"
+            raise InputError(msg)
+        return (said in _YES) == when_true
+    return None

@@ -1,0 +1,128 @@
+"""What one model did with every question of the set."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.instruments.reading import Outcome
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AbstentionScores(Result):
+    """One model's replies: abstained or attempted, right or wrong, certain or in doubt.
+
+    Missing, NaN, is what could not be read, never arrived, or nobody judged.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.abstention import Abstention
+    >>> asked = Abstention(n_pairs=1, scenarios=("nonsense_entity",))
+    >>> readings = [asked.read(one, "Answer: There is no such thing.") for one in asked.prompts()]
+    >>> asked.score(readings).abstained
+    array([1., 1.])
+    """
+
+    items: tuple[str, ...]
+    scenarios: tuple[str, ...]
+    pairs: tuple[str, ...]
+    datasets: tuple[str, ...]
+    runs: tuple[int, ...]  # from 1
+    outcomes: tuple[Outcome, ...]
+    should_abstain: FloatArray  # (replies,)
+    abstained: FloatArray  # (replies,) by rule
+    correct: FloatArray  # (replies,) NaN where it abstained or there is nothing to grade
+    confident: FloatArray  # (replies,) whether the answer shows no doubt, by rule
+    doubting: FloatArray  # (replies,) whether the thinking does, by rule; NaN without thinking
+    abstained_judged: FloatArray  # (replies,) by a judge who sees the answer
+    abstained_judged_whole: FloatArray  # (replies,) by one who sees the thinking too
+    confident_judged: FloatArray  # (replies,)
+    confident_judged_whole: FloatArray  # (replies,)
+    doubting_judged: FloatArray  # (replies,)
+
+    @property
+    def mismatch(self) -> FloatArray:
+        """Whether a confident answer follows on thinking in doubt, by rule (replies,)."""
+        return _mismatch(self.doubting, self.confident, self.abstained)
+
+    @property
+    def mismatch_judged(self) -> FloatArray:
+        """The same by judges, of whom the one of the answer does not see the thinking."""
+        return _mismatch(self.doubting_judged, self.confident_judged, self.abstained_judged)
+
+    @property
+    def mismatch_judged_whole(self) -> FloatArray:
+        """The same by judges who see thinking and answer."""
+        return _mismatch(
+            self.doubting_judged, self.confident_judged_whole, self.abstained_judged_whole
+        )
+
+    def to_frame(self, model: Any = "model") -> "pd.DataFrame":
+        """Return one row per reply: the long table of `abstention_skill`.
+
+        Parameters
+        ----------
+        model : hashable
+            Label of the model.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "model": [model] * len(self.items),
+                "item": list(self.items),
+                "run": list(self.runs),
+                "scenario": list(self.scenarios),
+                "pair": list(self.pairs),
+                "dataset": list(self.datasets),
+                "outcome": [str(one) for one in self.outcomes],
+                **{name: getattr(self, name) for name in _COLUMNS},
+            }
+        )
+
+    def summary(self) -> str:
+        """Return one sentence per scenario."""
+        known = list(dict.fromkeys(self.scenarios))
+        return "\n".join(self._sentence(one) for one in known)
+
+    def _sentence(self, scenario: str) -> str:
+        here = np.array([one == scenario for one in self.scenarios], dtype=np.bool_)
+        counts = []
+        for due in (1.0, 0.0):
+            made = self.abstained[here & (self.should_abstain == due)]
+            made = made[np.isfinite(made)]
+            counts.append(f"{int(made.sum())} of {made.size}")
+        missing = int(np.isnan(self.abstained[here]).sum())
+        text = (
+            f"{scenario or 'all'}: abstains from {counts[0]} questions that have no answer and "
+            f"from {counts[1]} that have one"
+        )
+        return text + (f"; {missing} are missing" if missing else "")
+
+
+_COLUMNS = (
+    "should_abstain",
+    "abstained",
+    "correct",
+    "confident",
+    "doubting",
+    "mismatch",
+    "abstained_judged",
+    "abstained_judged_whole",
+    "confident_judged",
+    "confident_judged_whole",
+    "doubting_judged",
+    "mismatch_judged",
+    "mismatch_judged_whole",
+)
+
+
+def _mismatch(doubting: FloatArray, confident: FloatArray, abstained: FloatArray) -> FloatArray:
+    known = np.isfinite(doubting) & np.isfinite(confident) & np.isfinite(abstained)
+    found = (doubting == 1.0) & (confident == 1.0) & (abstained == 0.0)
+    return np.where(known, found.astype(np.float64), np.nan)

@@ -1,0 +1,83 @@
+"""The thinking that a reply shows, and the answer it ends with.
+
+A reasoning model's thinking arrives in tags, or beside the reply: `with_reasoning` puts it back in
+tags, so that one text holds both. A model that was asked to reason first writes it before a last
+line that begins with "Answer:".
+"""
+
+import re
+from typing import NamedTuple
+
+_TAG = re.compile(
+    r"(?i)<(/?)(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)>"
+)
+_ANSWER = re.compile(
+    r"(?im)^[ \t>#*_`-]*(?:(?:so|thus|therefore),?\s+)?(?:(?:the|my)\s+)?(?:final\s+)?answer"
+    r"[ \t*_`]*(?::|is\b:?)"
+)
+
+
+class Trace(NamedTuple):
+    """What stands before the answer, and the answer.
+
+    Examples
+    --------
+    >>> split_trace("<think>2 or 3?</think>3")
+    Trace(thinking='2 or 3?', answer='3', named=False)
+    """
+
+    thinking: str
+    answer: str
+    named: bool  # whether a line "Answer:" says what the answer is
+
+
+def split_trace(reply: str) -> Trace:
+    r"""Return the thinking and the answer of a reply.
+
+    Parameters
+    ----------
+    reply : str
+        Any text. Thinking that is opened and never closed reaches to the end; a closing tag
+        alone means that the prompt had opened it.
+
+    Examples
+    --------
+    >>> split_trace("Two apples and three.\nAnswer: 5")
+    Trace(thinking='Two apples and three.', answer='Answer: 5', named=True)
+    >>> split_trace("5").thinking
+    ''
+    """
+    thought, said = _by_tags(reply)
+    marks = list(_ANSWER.finditer(said))
+    if marks:
+        thought.append(said[: marks[-1].start()])
+        said = said[marks[-1].start() :]
+    thinking = "\n".join(one.strip() for one in thought if one.strip())
+    return Trace(thinking, said.strip(), bool(marks))
+
+
+def with_reasoning(text: str, reasoning: str | None) -> str:
+    """Return a reply with the thinking that came beside it, in tags before it.
+
+    Examples
+    --------
+    >>> with_reasoning("3", "2 or 3?")
+    '<think>2 or 3?</think>3'
+    """
+    return f"<think>{reasoning}</think>{text}" if reasoning else text
+
+
+def _by_tags(reply: str) -> tuple[list[str], str]:
+    thought: list[str] = []
+    said: list[str] = []
+    depth, start = 0, 0
+    for tag in _TAG.finditer(reply):
+        closing, before = bool(tag[1]), reply[start : tag.start()]
+        if closing and depth == 0:
+            thought, said = [*thought, *said, before], []
+        else:
+            (thought if depth else said).append(before)
+        depth = max(depth + (-1 if closing else 1), 0)
+        start = tag.end()
+    (thought if depth else said).append(reply[start:])
+    return thought, "".join(said)
