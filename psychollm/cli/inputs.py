@@ -45,6 +45,28 @@ def read_tables(settings: Settings) -> Tables:
     first, second = _calls(settings)
     confidence, correctness = first.run(), second.run()
     code = [f"confidence = psy.{first.text()}", f"correctness = psy.{second.text()}"]
+    confidence, correctness, lines, left_out = reduced(settings, confidence, correctness)
+    files = (settings.confidence, settings.correctness)
+    return Tables(
+        confidence=confidence,
+        correctness=correctness,
+        source=tuple(str(file) for file in files if file is not None),
+        code="\n".join([*code, *lines]),
+        left_out=left_out,
+    )
+
+
+def reduced(
+    settings: Settings, confidence: Responses, correctness: Responses
+) -> tuple[Responses, Responses, list[str], str]:
+    """Leave out what is to take no part; return the lines that do so, and what to say of it.
+
+    Raises
+    ------
+    LabelError
+        If a model to leave out does not exist.
+    """
+    code: list[str] = []
     remarks = []
     if settings.common:
         shared = common(confidence, correctness)
@@ -58,14 +80,7 @@ def read_tables(settings: Settings) -> Tables:
         code.append(f"absent = {list(absent)!r}")
         code += [_SELECT_CODE.format(name) for name in ("confidence", "correctness")]
         remarks.append(f"Left out: {', '.join(f'{m} ({why})' for m, why in absent.items())}.")
-    files = (settings.confidence, settings.correctness)
-    return Tables(
-        confidence=confidence,
-        correctness=correctness,
-        source=tuple(str(file) for file in files if file is not None),
-        code="\n".join(code),
-        left_out=" ".join(remarks),
-    )
+    return confidence, correctness, code, " ".join(remarks)
 
 
 def _absent(

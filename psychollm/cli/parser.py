@@ -6,7 +6,7 @@ from functools import partial
 from typing import NoReturn
 
 from psychollm._base.errors import OptionError
-from psychollm.cli import calibrate, collect, study, version
+from psychollm.cli import calibrate, collect, instrument, score, study, version
 from psychollm.cli.calibrate_settings import calibrate_settings_of
 from psychollm.cli.settings import settings_of
 
@@ -32,8 +32,10 @@ def read_arguments(argv: Sequence[str] | None) -> Callable[[], int]:
     parser = _Parser(prog="psychollm", description=DESCRIPTION)
     parser.add_argument("--version", action="store_true", help="print the version and stop")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", dest="command")
-    study.add_options(commands)
+    instrument.add_options(commands)
     collect.add_options(commands)
+    score.add_options(commands)
+    study.add_options(commands)
     calibrate.add_options(commands)
     version.add_options(commands)
     options = parser.parse_args(argv)
@@ -46,6 +48,10 @@ def read_arguments(argv: Sequence[str] | None) -> Callable[[], int]:
         return version.run
     if options.command == "calibrate":
         return partial(calibrate.run, calibrate_settings_of(options))
+    if options.command == "instrument":
+        return partial(instrument.run, options)
+    if options.command == "score":
+        return partial(score.run, options)
     if options.command == "collect":
         return partial(collect.run, collect.settings_of(options))
     return partial(study.run, settings_of(options))

@@ -3,11 +3,13 @@
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from psychollm._base.errors import OptionError
 from psychollm._base.types import EmptyCells, Missing
 
 DEFAULT_FOLDER = "psychollm-report"
+_HEADER = b"SQLite format 3\x00"  # that every SQLite file begins with
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +19,9 @@ class Settings:
     confidence: Path | None
     correctness: Path | None
     example: bool
+    store: bool  # whether `confidence` is a store of replies
+    instrument: str | None
+    repeats: Literal["error", "first", "majority"]
     out: Path | None
     layout: str
     model_column: str | None
@@ -51,6 +56,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
     OptionError
         If options clash, or a value cannot be read.
     """
+    options.store = not options.example and is_store(options.confidence)
     known = {name: getattr(options, name) for name in Settings.__slots__}
     known["codes"] = codes_of(options.codes)
     known["threshold"] = _threshold(options.threshold)
@@ -58,12 +64,42 @@ def settings_of(options: argparse.Namespace) -> Settings:
     known["leave_out"] = tuple(options.leave_out)
     if options.out is None and not options.json:
         known["out"] = Path(DEFAULT_FOLDER)
-    if not options.example:
-        check_tables(options, "study", otherwise=", or --example")
+    if options.store:
+        _check_store(options)
+    elif not options.example:
+        check_tables(options, "study", otherwise=", or a store, or --example")
     elif options.confidence is not None:
         msg = "--example brings its own tables: leave out CONFIDENCE and CORRECTNESS"
         raise OptionError(msg)
     return Settings(**known)
+
+
+def is_store(path: Path | None) -> bool:
+    """Tell whether a path names a store rather than a table: by its beginning, or by its name.
+
+    Examples
+    --------
+    >>> is_store(Path("run.sqlite")), is_store(Path("said.csv")), is_store(None)
+    (True, False, False)
+    """
+    if path is None:
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_HEADER)) == _HEADER
+    except OSError:
+        return path.suffix == ".sqlite"
+
+
+def _check_store(options: argparse.Namespace) -> None:
+    """Refuse what a store has no use for."""
+    if options.correctness is not None:
+        msg = f"{options.confidence} is a store and holds both: leave out CORRECTNESS"
+        raise OptionError(msg)
+    for name in ("threshold", "codes", "confidence_column", "correctness_column"):
+        if getattr(options, name) is not None:
+            msg = f"--{name.replace('_', '-')} is for tables: a store is read by its instrument"
+            raise OptionError(msg)
 
 
 def check_tables(options: argparse.Namespace, command: str, *, otherwise: str = "") -> None:

@@ -21,12 +21,16 @@ CONFIDENCE holds what each model said when asked whether it can answer each ques
 0 = no, or a stated confidence with --threshold); CORRECTNESS whether it then answered correctly
 (1, 0). Both are CSV or Parquet files, wide (a row per model, a column per question) or long (a row
 per answer, with columns "model" and "question" or "item"). Empty cells are missing answers.
+
+A store of psychollm collect takes the place of both: its replies are read, and the study that fits
+what was asked is run (self-prediction: this one; rule-world: where rules stop to carry).
 """
 EPILOG = """\
 examples:
   psychollm study --example
   psychollm study said.csv right.csv --out results --seed 1
   psychollm study long.csv --confidence-column sure --correctness-column right --threshold 0.5
+  psychollm study run.sqlite --out results
 """
 
 
@@ -34,7 +38,7 @@ def add_options(commands: "Commands") -> None:
     """Add the subcommand and its options to the parser."""
     parser = commands.add_parser(
         "study",
-        help="from a table of confidence and one of correctness to a verdict and a report",
+        help="from two tables, or a store of replies, to a verdict and a report",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -48,7 +52,13 @@ def add_options(commands: "Commands") -> None:
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("confidence", nargs="?", type=Path, metavar="CONFIDENCE", help="what the models said")
+    add(
+        "confidence",
+        nargs="?",
+        type=Path,
+        metavar="CONFIDENCE",
+        help="what the models said; or a store",
+    )
     add(
         "correctness",
         nargs="?",
@@ -57,6 +67,13 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
         help="whether they were right; left out where one long file holds both",
     )
     add("--example", action="store_true", help="use the embedded example (simulated data)")
+    add("--instrument", metavar="NAME", help="which, where a store holds prompts of several")
+    add(
+        "--repeats",
+        choices=("error", "first", "majority"),
+        default="error",
+        help="what a prompt put several times counts as, in a store (default: %(default)s)",
+    )
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -149,6 +166,10 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
 
 def run(settings: Settings) -> int:
     """Read, compute, write, and say where it is."""
+    if settings.store:
+        from psychollm.cli.store_study import run as run_store
+
+        return run_store(settings)
     from psychollm.cli.inputs import read_tables
     from psychollm.cli.notes import as_notes
     from psychollm.cli.outputs import Outputs
@@ -156,12 +177,13 @@ def run(settings: Settings) -> int:
     outputs = Outputs.prepare(settings)
     with as_notes(quiet=settings.quiet):
         tables = read_tables(settings)
-        study = _compute(settings, tables)
+        study = compute(settings, tables)
     outputs.write(study, tables)
     return 0
 
 
-def _compute(settings: Settings, tables: "Tables") -> "SharedConfidence":
+def compute(settings: Settings, tables: "Tables") -> "SharedConfidence":
+    """Return the study of two tables, as the settings say."""
     from psychollm.cli.notes import watched
     from psychollm.studies.shared_confidence import shared_confidence
 

@@ -16,6 +16,8 @@ _OPTIONS = (
     ("responses.select(models=...)", "--leave-out MODEL"),
     ("psychollm.data.common(first, second)", "--common"),
     (".select(models=..., questions=...)", "--leave-out MODEL"),
+    ("say repeats='first' or repeats='majority'", "pass --repeats first or --repeats majority"),
+    ("choose one with instrument=...", "choose one with --instrument"),
     ("; labels belong in the index (DataFrame.set_index)", ""),
 )
 

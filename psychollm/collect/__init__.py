@@ -1,6 +1,40 @@
 """Annex: asking models over the network, and keeping every word they say.
 
-One TOML plan (`plan`) names endpoints, models and prompts; the client (`client`) asks; the store
-(`store`), one SQLite file, keeps each request and each raw reply. Interrupted at any moment, the
-same command goes on where it stopped. Needs httpx: ``pip install "psychollm[collect]"``.
+One TOML plan (`read_plan`) names endpoints, models and prompts; `collect` asks; the store
+(`Store`), one SQLite file, keeps each request and each raw reply. Interrupted at any moment, the
+same call goes on where it stopped. `readings` hands the replies to the instruments that asked.
+Asking needs httpx: ``pip install "psychollm[collect]"``; reading what is there does not.
 """
+
+from psychollm.collect.client import Collection, collect
+from psychollm.collect.errors import StoreError
+from psychollm.collect.export import every_eval_ever, export, replies, to_frame
+from psychollm.collect.plan import Plan, read_plan, read_prompts
+from psychollm.collect.preview import Preview, preview
+from psychollm.collect.progress import ModelProgress
+from psychollm.collect.readings import Readings, instruments_in, readings
+from psychollm.collect.roster import Endpoint, Model, Prices
+from psychollm.collect.store import Store
+
+__all__ = [
+    "Collection",
+    "Endpoint",
+    "Model",
+    "ModelProgress",
+    "Plan",
+    "Preview",
+    "Prices",
+    "Readings",
+    "Store",
+    "StoreError",
+    "collect",
+    "every_eval_ever",
+    "export",
+    "instruments_in",
+    "preview",
+    "read_plan",
+    "read_prompts",
+    "readings",
+    "replies",
+    "to_frame",
+]

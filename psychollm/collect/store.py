@@ -115,7 +115,9 @@ class Store:
     def rows(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[sqlite3.Row]:
         """Yield the rows of a query that reads."""
         with clear_errors(self.path):
-            yield from self._db.execute(query, values)
+            # A loop, for `yield from` would close the cursor of a store that is closed already.
+            for row in self._db.execute(query, values):  # noqa: UP028
+                yield row
 
     # -- entering ------------------------------------------------------------------------------
 

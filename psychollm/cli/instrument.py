@@ -1,0 +1,105 @@
+"""``psychollm instrument``: the prompts of an instrument in a file that a plan can name."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from psychollm.cli.instrument_recipes import RECIPES, Recipe
+
+if TYPE_CHECKING:
+    from psychollm.instruments.prompt import Prompt
+
+    Commands = argparse._SubParsersAction[Any]
+
+DESCRIPTION = """\
+Write the prompts of an instrument, one JSON object a line, for a plan to name. The same options
+and seed write the same file.
+"""
+EPILOG = """\
+examples:
+  psychollm instrument rule-world --n 300 --seed 1 --out items.jsonl
+  psychollm instrument self-prediction questions.csv --form direct --out items.jsonl
+  psychollm instrument rule-world --help
+"""
+
+
+def add_options(commands: "Commands") -> None:
+    """Add the subcommand, with one of its own for each instrument."""
+    parser = commands.add_parser(
+        "instrument",
+        help="write the prompts of an instrument, for a plan to ask",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    names = parser.add_subparsers(
+        metavar="NAME", title="instruments", dest="instrument", required=True
+    )
+    for name, recipe in RECIPES.items():
+        _add_recipe(names, name, recipe)
+
+
+def _add_recipe(names: "Commands", name: str, recipe: Recipe) -> None:
+    parser = names.add_parser(
+        name,
+        help=recipe.help,
+        description=f"{recipe.help[0].upper()}{recipe.help[1:]}.",
+        allow_abbrev=False,
+    )
+    if recipe.questions:
+        parser.add_argument(
+            "questions",
+            type=Path,
+            metavar="QUESTIONS",
+            help=".csv or .jsonl with question and answer, or .json as SQuAD has it",
+        )
+        parser.add_argument(
+            "--rule",
+            choices=("exact", "contains", "f1", "numeric"),
+            help="how answers are compared, where the questions do not say (exact)",
+        )
+    for option in recipe.options:
+        option.add_to(parser)
+    parser.add_argument(
+        "--out", type=Path, required=True, metavar="FILE.jsonl", help="where the prompts go"
+    )
+    parser.add_argument("--quiet", action="store_true", help="say nothing on the screen")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Make the prompts, write them, and say what to do with them."""
+    prompts = made(options)
+    _write(prompts, options.out)
+    if not options.quiet:
+        n_items = len({prompt.item for prompt in prompts})
+        print(f"{len(prompts)} prompts about {n_items} items: {options.out}")
+        print(f'To ask them, write prompts = "{options.out.name}" in a plan beside it.')
+    return 0
+
+
+def made(options: argparse.Namespace) -> "tuple[Prompt, ...]":
+    """Return the prompts that the options ask for."""
+    recipe = RECIPES[options.instrument]
+    given = recipe.given(options)
+    if recipe.questions:
+        from psychollm.instruments.questions import read_questions
+
+        given[recipe.questions] = read_questions(options.questions, rule=options.rule)
+    build = getattr(import_module(f"psychollm.instruments.{recipe.module}"), recipe.name)
+    prompts: tuple[Prompt, ...] = build(**given).prompts()
+    return prompts
+
+
+def _write(prompts: "Sequence[Prompt]", path: Path) -> None:
+    from psychollm._base.errors import InputError
+
+    lines = [json.dumps(prompt.to_dict(), ensure_ascii=False) + "\n" for prompt in prompts]
+    try:
+        path.write_text("".join(lines), encoding="utf-8", newline="\n")
+    except OSError as error:
+        msg = f"--out {path}: cannot be written ({error.strerror})"
+        raise InputError(msg) from error

@@ -1,0 +1,259 @@
+"""What the replies of a store say, read by the instruments that asked; nothing is asked.
+
+Raw replies are kept for ever, so that they can be read again whenever reading has improved.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from psychollm._base.errors import LabelError
+from psychollm._base.result import Result
+from psychollm.collect.errors import StoreError
+from psychollm.collect.export import replies
+from psychollm.collect.store import Store
+from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.reading import Outcome, Reading
+from psychollm.instruments.registry import instrument_of, reader_of, scorer_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NOT_ASKED = "not_asked"  # beside the outcomes: the call was not made yet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Readings(Result):
+    """What models said to the prompts of one instrument.
+
+    A call that failed, or was not made yet, is None: it is missing, and never "no".
+
+    Examples
+    --------
+    >>> yes = Reading(outcome=Outcome.ANSWERED, value=1, said="Yes")
+    >>> found = Readings(instrument="rule_world", prompts={"m": ()},
+    ...                  by_model={"m": {0: {"a": yes, "b": None}}},
+    ...                  outcomes={"m": {"answered": 1, "failed": 1}}, keys={})
+    >>> print(found.summary())
+    rule_world, 2 prompts put to 1 model.
+    m: 1 answered, 1 failed
+    """
+
+    instrument: str
+    prompts: Mapping[str, tuple[Prompt, ...]]  # by model, in the order of the plan
+    by_model: Mapping[str, Mapping[int, Mapping[str, Reading | None]]]  # model, sample, prompt
+    outcomes: Mapping[str, Mapping[str, int]]  # by model and kind; `NOT_ASKED` is one
+    keys: Mapping[tuple[str, int, str], str]  # of requests, by model, sample and prompt
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models."""
+        return tuple(self.by_model)
+
+    def scores(self) -> dict[str, dict[int, Any]]:
+        """Return what the instrument makes of each model's readings, by model and sample.
+
+        Examples
+        --------
+        >>> from psychollm.instruments.rule_world import RuleWorld
+        >>> prompts = RuleWorld(n=4, seed=1).prompts()
+        >>> found = Readings(instrument="rule_world", prompts={"m": prompts},
+        ...                  by_model={"m": {0: {}}}, outcomes={"m": {}}, keys={})
+        >>> found.scores()["m"][0].outcomes[0]
+        <Outcome.FAILED: 'failed'>
+        """
+        score = scorer_of(self.instrument)
+        return {
+            model: {
+                sample: score(self.prompts[model], _arrived(said))
+                for sample, said in samples.items()
+            }
+            for model, samples in self.by_model.items()
+        }
+
+    def pooled_scores(self) -> dict[str, Any]:
+        """Return one score per model, samples taken as further repeats of the prompts.
+
+        Examples
+        --------
+        >>> from psychollm.instruments.rule_world import RuleWorld
+        >>> prompts = RuleWorld(n=4, seed=1).prompts()
+        >>> found = Readings(instrument="rule_world", prompts={"m": prompts},
+        ...                  by_model={"m": {0: {}, 1: {}}}, outcomes={"m": {}}, keys={})
+        >>> found.pooled_scores()["m"].runs
+        (1, 1, 1, 1, 2, 2, 2, 2)
+        """
+        score = scorer_of(self.instrument)
+        found = {}
+        for model, samples in self.by_model.items():
+            asked = self.prompts[model]
+            step = 1 + max((prompt.repeat for prompt in asked), default=0)
+            prompts, said = [], {}
+            for place, sample in enumerate(samples):
+                for prompt in asked:
+                    key = f"{prompt.key}#{sample}"
+                    repeat = prompt.repeat + place * step
+                    prompts.append(replace(prompt, key=key, repeat=repeat))
+                    if (reading := samples[sample].get(prompt.key)) is not None:
+                        said[key] = reading
+            found[model] = score(prompts, said)
+        return found
+
+    def summary(self) -> str:
+        """Return how the replies of each model could be read, in words."""
+        n_models = len(self.by_model)
+        n = len(
+            {key for samples in self.by_model.values() for one in samples.values() for key in one}
+        )
+        lines = [f"{self.instrument}, {n} prompts put to {_counted(n_models, 'model')}."]
+        for model, kinds in self.outcomes.items():
+            told = [f"{count} {kind.replace('_', ' ')}" for kind, count in kinds.items()]
+            lines.append(f"{model}: {', '.join(told)}")
+        return "\n".join(lines)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per prompt, model and sample: outcome, value, and the words it is from.
+
+        Examples
+        --------
+        >>> Readings(instrument="rule_world", prompts={}, by_model={}, outcomes={},
+        ...          keys={}).to_frame().columns[:4].tolist()
+        ['model', 'sample', 'prompt_key', 'item']
+        """
+        import pandas as pd
+
+        rows = []
+        for model, samples in self.by_model.items():
+            items = {prompt.key: prompt.item for prompt in self.prompts[model]}
+            for sample, said in samples.items():
+                for key, reading in said.items():
+                    found = reading or _FAILED
+                    cells = (str(found.outcome), found.value, found.said)
+                    rows.append((model, sample, key, items[key], *cells))
+        columns = ["model", "sample", "prompt_key", "item", "outcome", "value", "said"]
+        return pd.DataFrame(rows, columns=columns)
+
+
+_FAILED = Reading(outcome=Outcome.FAILED)
+
+
+def instruments_in(store: Store) -> dict[str, int]:
+    """Return the instruments whose prompts a store holds, with the number of requests of each.
+
+    Parameters
+    ----------
+    store : Store
+        Of a run.
+
+    Raises
+    ------
+    LabelError
+        If a prompt names no instrument.
+
+    Examples
+    --------
+    >>> with Store(getfixture("tmp_path") / "run.sqlite") as store:
+    ...     instruments_in(store)
+    {}
+    """
+    counts = Counter(instrument_of(prompt) for prompt, _ in replies(store))
+    return dict(sorted(counts.items()))
+
+
+def readings(store: Store, *, instrument: str | None = None) -> Readings:
+    """Read every reply of a store; nothing is asked.
+
+    Parameters
+    ----------
+    store : Store
+        Of a run.
+    instrument : str, optional
+        Whose prompts; needed where the store holds those of several.
+
+    Returns
+    -------
+    Readings
+        Of all models and samples. A call that failed, or was not made yet, is None.
+
+    Raises
+    ------
+    StoreError
+        If there is nothing to read.
+    LabelError
+        If a prompt names no instrument, there are several and none is chosen, or one key stands
+        for several prompts.
+
+    Examples
+    --------
+    >>> with Store(getfixture("tmp_path") / "run.sqlite") as store:
+    ...     readings(store)
+    Traceback (most recent call last):
+    psychollm.collect.errors.StoreError: ...run.sqlite holds no requests
+    """
+    name = _chosen(store, instrument)
+    read = reader_of(name)
+    prompts: dict[str, dict[str, Prompt]] = {}
+    by_model: dict[str, dict[int, dict[str, Reading | None]]] = {}
+    outcomes: dict[str, Counter[str]] = {}
+    keys: dict[tuple[str, int, str], str] = {}
+    for prompt, row in replies(store):
+        if instrument_of(prompt) != name:
+            continue
+        model, sample, key = row["model"], row["sample"], prompt.key
+        said = by_model.setdefault(model, {}).setdefault(sample, {})
+        if key in said:
+            msg = f"prompt {key!r} stands for several prompts: give each repeat a key of its own"
+            raise LabelError(msg)
+        prompts.setdefault(model, {}).setdefault(key, prompt)
+        keys[model, sample, key] = row["key"]
+        said[key] = None
+        if row["text"] is not None:
+            said[key] = read(prompt, row["text"], finish_reason=row["finish_reason"])
+        outcomes.setdefault(model, Counter())[_kind(said[key], row["state"])] += 1
+    return Readings(
+        instrument=name,
+        prompts={model: tuple(known.values()) for model, known in prompts.items()},
+        by_model=by_model,
+        outcomes={model: _ordered(kinds) for model, kinds in outcomes.items()},
+        keys=keys,
+    )
+
+
+def _chosen(store: Store, instrument: str | None) -> str:
+    """Return the instrument to read, the only one if none is named."""
+    found = instruments_in(store)
+    if not found:
+        msg = f"{store.path} holds no requests"
+        raise StoreError(msg)
+    if instrument is None and len(found) == 1:
+        return next(iter(found))
+    if instrument in found:
+        return str(instrument)
+    held = f"{store.path} holds prompts of {', '.join(found)}"
+    if instrument is None:
+        msg = f"{held}: choose one with instrument=..."
+    else:
+        msg = f"{held}: {instrument!r} is none of them"
+    raise LabelError(msg)
+
+
+def _arrived(said: Mapping[str, Reading | None]) -> dict[str, Reading]:
+    """Leave out failed calls, which are missing."""
+    return {key: reading for key, reading in said.items() if reading is not None}
+
+
+def _kind(reading: Reading | None, state: str) -> str:
+    if reading is not None:
+        return str(reading.outcome)
+    return str(Outcome.FAILED) if state == "failed" else NOT_ASKED
+
+
+def _ordered(kinds: Mapping[str, int]) -> dict[str, int]:
+    """Return counts in the order of the outcomes."""
+    order = [*map(str, Outcome), NOT_ASKED]
+    return {kind: kinds[kind] for kind in order if kind in kinds}
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n} {what}" + ("s" if n != 1 else "")

@@ -1,0 +1,105 @@
+"""``psychollm instrument``: prompts in a file that a plan can name."""
+
+import argparse
+import json
+from importlib import import_module
+from inspect import signature
+from pathlib import Path
+
+import pytest
+
+from psychollm.cli import UNUSABLE
+from psychollm.cli.instrument_recipes import RECIPES
+from psychollm.collect.plan import read_prompts
+from psychollm.instruments.registry import INSTRUMENTS, instrument_of
+from psychollm.instruments.rule_world import RuleWorld
+
+QUESTIONS = "question,answer\nWhat is 2 + 2?,4\nWhat is the capital of France?,Paris\n"
+
+
+def test_the_prompts_of_a_rule_world(call, tmp_path: Path) -> None:
+    found = call("instrument", "rule-world", "--n", 12, "--seed", 3, "--out", "items.jsonl")
+    assert found.returncode == 0, found.stderr
+    assert "12 prompts about 12 items: items.jsonl" in found.stdout
+    assert read_prompts(tmp_path / "items.jsonl") == RuleWorld(n=12, seed=3).prompts()
+
+
+def test_the_same_options_write_the_same_file(call, tmp_path: Path) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        call("instrument", "rule-world", "--n", 8, "--types", "A,C", "--out", name, "--quiet")
+    assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
+    types = {prompt.about["type"] for prompt in read_prompts(tmp_path / "a.jsonl")}
+    assert types == {"A", "C"}
+
+
+def test_self_predictions_of_a_file_of_questions(call, tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text(QUESTIONS)
+    found = call(
+        "instrument", "self-prediction", "q.csv", "--form", "direct", "--scales",
+        "yes_no,percent", "--rule", "f1", "--same-conversation", "--out", "i.jsonl",
+    )  # fmt: skip
+    assert found.returncode == 0, found.stderr
+    prompts = read_prompts(tmp_path / "i.jsonl")
+    assert [prompt.reply for prompt in prompts] == ["yes_no", "percent", "text"] * 2
+    assert prompts[2].follows == prompts[0].key
+    assert prompts[2].about["rule"] == "f1"
+
+
+def test_passages_of_squad_are_dropped(call, tmp_path: Path) -> None:
+    asked = {"id": "s1", "question": "Who?", "answers": [{"text": "she", "answer_start": 0}]}
+    passage = {"context": "A passage that nobody sees.", "qas": [asked]}
+    squad = {"version": "1.1", "data": [{"title": "t", "paragraphs": [passage]}]}
+    (tmp_path / "squad.json").write_text(json.dumps(squad))
+    assert call("instrument", "self-prediction", "squad.json", "--out", "i").returncode == 0
+    assert "nobody sees" not in (tmp_path / "i").read_text()
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipes_name_parameters_that_exist(name: str) -> None:
+    recipe = RECIPES[name]
+    assert recipe.module in INSTRUMENTS
+    build = getattr(import_module(f"psychollm.instruments.{recipe.module}"), recipe.name)
+    known = set(signature(build).parameters)
+    assert {option.name for option in recipe.options} | {recipe.questions} - {""} <= known
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_every_instrument_can_be_made(name: str, call, tmp_path: Path) -> None:
+    (tmp_path / "q.csv").write_text(QUESTIONS)
+    files = ["q.csv"] if RECIPES[name].questions else []
+    needed = [
+        word
+        for option in RECIPES[name].options
+        if option.needed
+        for word in (f"--{option.name.replace('_', '-')}", option.choices[0])
+    ]
+    found = call("instrument", name, *files, *needed, "--out", "items.jsonl")
+    assert found.returncode == 0, found.stderr
+    prompts = read_prompts(tmp_path / "items.jsonl")
+    assert {instrument_of(prompt) for prompt in prompts} == {RECIPES[name].module}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], ["NAME", "psychollm instrument --help"]),
+        (["horoscope", "--out", "x"], ["horoscope", "rule-world"]),
+        (["rule-world"], ["--out"]),
+        (["rule-world", "--n", "0", "--out", "x"], ["n=0"]),
+        (["rule-world", "--types", "A,Z", "--out", "x"], ["'Z'"]),
+        (["rule-world", "--skin", "gold", "--out", "x"], ["gold", "plumbing"]),
+        (["rule-world", "--out", "no/x"], ["--out no/x", "cannot be written"]),
+        (["self-prediction", "none.csv", "--out", "x"], ["none.csv"]),
+    ],
+)
+def test_wrong_use_is_one_line(call, arguments: list[str], words: list[str]) -> None:
+    found = call("instrument", *arguments)
+    assert found.returncode == UNUSABLE
+    (line,) = found.stderr.splitlines()
+    for word in words:
+        assert word in line
+
+
+def test_options_of_a_recipe_leave_out_what_is_not_typed() -> None:
+    typed = argparse.Namespace(**{one.name: None for one in RECIPES["rule-world"].options})
+    assert RECIPES["rule-world"].given(typed) == {}
