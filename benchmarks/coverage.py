@@ -5,7 +5,7 @@ give, and counts how many hold the true value. Batches are appended to the CSV a
 later call goes on where this one stopped.
 
     python -m benchmarks.coverage --datasets 1000 --jobs 2
-    python -m benchmarks.coverage --only calibration --datasets 200
+    python -m benchmarks.coverage --only "semantic entropy" --datasets 200
     python -m benchmarks.coverage --table docs/coverage_tables.md
 
 A data set on which a metric is undefined (a resample of 50 questions without an error, say) has no
@@ -21,9 +21,13 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.coverage_between import CASES as BETWEEN
 from benchmarks.coverage_calibration import CASES as CALIBRATION
 from benchmarks.coverage_cases import Case
+from benchmarks.coverage_choices import CASES as CHOICES
+from benchmarks.coverage_decisions import CASES as DECISIONS
 from benchmarks.coverage_reliability import CASES as RELIABILITY
+from benchmarks.coverage_semantic import CASES as SEMANTIC
 from benchmarks.coverage_tables import write_tables
 
 SIZES = (50, 200, 1000)
@@ -32,7 +36,10 @@ SEED = 20261121
 FIELDS = ("family", "scenario", "metric", "n", "batch", "datasets", "covered", "undefined")
 CSV = Path(__file__).with_name("coverage.csv")
 
-ROOMS: dict[str, list[Case]] = {"calibration": CALIBRATION, "reliability": RELIABILITY}
+ROOMS: dict[str, list[Case]] = {
+    "calibration": [*CALIBRATION, *DECISIONS, *CHOICES, *SEMANTIC, *BETWEEN],
+    "reliability": RELIABILITY,
+}
 
 
 def seed_of(case: Case, n: int, batch: int) -> np.random.Generator:
@@ -107,22 +114,31 @@ def totals(path: Path) -> dict[tuple[str, str, str, int], tuple[int, int, int]]:
     return {key: (value[0], value[1], value[2]) for key, value in sums.items()}
 
 
+def chosen(only: str | None) -> list[Case]:
+    """Return the cases of a room or of a family; all if None."""
+    return [
+        case
+        for room, cases in sorted(ROOMS.items())
+        for case in cases
+        if only in {None, room, case.family}
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--datasets", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", choices=sorted(ROOMS), help="cases of one room")
-    parser.add_argument("--family", help="cases of one family")
+    parser.add_argument("--only", help="cases of one room, or of one family")
     parser.add_argument("--csv", type=Path, default=CSV)
     parser.add_argument("--table", type=Path, help="write the tables and stop")
     options = parser.parse_args()
     if options.table:
         write_tables(totals(options.csv), options.table)
         return
-    rooms = [options.only] if options.only else sorted(ROOMS)
-    cases = [case for room in rooms for case in ROOMS[room]]
-    if options.family:
-        cases = [case for case in cases if case.family == options.family]
+    cases = chosen(options.only)
+    if not cases:
+        known = sorted({*ROOMS, *(case.family for case in chosen(None))})
+        parser.error(f"--only is none of {', '.join(known)}")
     run(options.csv, cases, datasets=options.datasets, jobs=options.jobs)
 
 

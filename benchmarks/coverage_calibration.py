@@ -36,10 +36,10 @@ class Forecaster:
         correct = rng.uniform(size=place.shape) < self.right[place]
         return self.values[place], correct.astype(np.float64)
 
-    def truth(self) -> dict[str, float]:
-        """Return the value of every metric in the population."""
+    def tally(self) -> Tally:
+        """Return the population."""
         correct = POPULATION * self.shares * self.right
-        tally = Tally(
+        return Tally(
             values=self.values,
             correct=correct,
             wrong=POPULATION * self.shares - correct,
@@ -50,6 +50,10 @@ class Forecaster:
             weight=np.empty(0),
             cluster=np.empty(0, dtype=np.int64),
         )
+
+    def truth(self) -> dict[str, float]:
+        """Return the value of every metric in the population."""
+        tally = self.tally()
         found: dict[str, float] = {}
         for keys, metric in PANEL_METRICS:
             rows = metric.compute(metric.shared(tally), tally.correct[None], tally.wrong[None])

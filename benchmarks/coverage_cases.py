@@ -20,3 +20,11 @@ class Case:
     scenario: str
     run: Callable[[int, int, np.random.Generator, int], Intervals]
     sizes: tuple[int, ...] = ()
+
+
+def collected(
+    one: Callable[[], dict[str, np.ndarray]], count: int, truth: dict[str, float]
+) -> Intervals:
+    """Return the intervals of `count` data sets; `one` draws a data set and returns its bounds."""
+    found = [one() for _ in range(count)]
+    return {name: (np.array([bounds[name] for bounds in found]), truth[name]) for name in truth}
