@@ -120,8 +120,8 @@ def scores_frame(scores: "Scores") -> "pd.DataFrame":
     --------
     >>> from psychollm.instruments.rule_world import RuleWorld
     >>> world = RuleWorld(n=4, seed=1)
-    >>> scores_frame({"m": {0: world.score({})}})[["model", "sample", "type"]].iloc[0].tolist()
-    ['m', 0, 'A']
+    >>> scores_frame({"m": {0: world.score({})}})[["model", "type"]].iloc[0].tolist()
+    ['m', 'A']
     """
     import pandas as pd
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from psychollm.collect.asking import Asked, Asker
 from psychollm.collect.costs import likely_tokens, most_cost
 from psychollm.collect.faults import BUSY, COUNTED, CROWDED, FINAL, Kind
-from psychollm.collect.pace import Allowance, Window, backoff
+from psychollm.collect.pace import Window, backoff
 from psychollm.collect.records import Attempt, Job
 from psychollm.collect.roster import Endpoint, Model
 from psychollm.collect.run_state import RunState
+from psychollm.collect.shared_pace import SharedAllowance
 
 
 @dataclass(slots=True)
@@ -61,8 +62,7 @@ class Lane:
             limit=endpoint.concurrency,
             size=float(min(endpoint.start_concurrency, endpoint.concurrency)),
         )
-        self._requests = Allowance(per_minute=endpoint.requests_per_minute)
-        self._tokens = Allowance(per_minute=endpoint.tokens_per_minute)
+        self._allowance = SharedAllowance(state.store, endpoint)
         self._open = set(self._models)  # models that may have requests to claim
         self._buffer: deque[_Pending] = deque()
         self._later: list[_Later] = []
@@ -119,11 +119,15 @@ class Lane:
         while not self._stopped and len(self._tasks) >= int(self._window.size):
             await self._wait(None)
         await self._hold_until(lambda: self._pause_until)
-        now = time.monotonic()
+        if self._stopped:
+            return False
         tokens = likely_tokens(pending.job)
-        ready = now + max(self._requests.take(1.0, now=now), self._tokens.take(tokens, now=now))
+        ready = time.monotonic() + self._allowance.take(tokens)
         await self._hold_until(lambda: ready)
-        return not self._stopped and await self._afford(pending.job)
+        if self._stopped or not await self._afford(pending.job):
+            self._allowance.give_back(tokens, requests=1.0)
+            return False
+        return True
 
     async def _hold_until(self, moment: Callable[[], float]) -> None:
         """Wait for a moment, which may move meanwhile."""
@@ -218,7 +222,7 @@ class Lane:
         """Correct the estimate that was taken from the tokens of the minute."""
         used = (attempt.input_tokens or 0) + (attempt.output_tokens or 0)
         if used:
-            self._tokens.give_back(likely_tokens(job) - used)
+            self._allowance.give_back(likely_tokens(job) - used)
 
     def _again(self, pending: _Pending, asked: Asked) -> None:
         """Put a request back, to be tried later; the newest word of the server counts."""

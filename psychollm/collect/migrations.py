@@ -78,7 +78,17 @@ CREATE TABLE about (
 );
 """
 
-MIGRATIONS: tuple[str, ...] = (_FIRST,)
+_SECOND = """
+CREATE TABLE allowance (
+    place TEXT NOT NULL,                  -- address of the endpoint, and whose secret it is
+    unit TEXT NOT NULL,                   -- requests, tokens
+    free_at REAL NOT NULL,                -- when all that was taken will have come in
+    noted REAL NOT NULL,                  -- by the clock of who took last
+    PRIMARY KEY (place, unit)
+);
+"""
+
+MIGRATIONS: tuple[str, ...] = (_FIRST, _SECOND)
 
 
 def migrate(connection: sqlite3.Connection, path: Path) -> None:

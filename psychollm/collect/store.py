@@ -100,7 +100,7 @@ class Store:
             self._db.close()
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> Iterator[sqlite3.Connection]:
         """Write in one transaction, all of it or nothing."""
         with clear_errors(self.path):
             self._db.execute("BEGIN IMMEDIATE")
@@ -130,18 +130,18 @@ class Store:
         pending = iter(requests)
         new = 0
         while block := list(islice(pending, BLOCK)):
-            with self._writing() as db:
+            with self.writing() as db:
                 new += sum(_enter(db, request) for request in block)
         return new
 
     def note(self, name: str, value: str) -> None:
         """Keep a fact about the run, such as its plan."""
-        with self._writing() as db:
+        with self.writing() as db:
             db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
 
     def reopen(self, models: Iterable[str]) -> int:
         """Let failed requests of models be asked again; return how many."""
-        with self._writing() as db:
+        with self.writing() as db:
             again = [
                 db.execute(
                     "UPDATE request SET state = 'open' WHERE model = ? AND state = 'failed'",
@@ -156,7 +156,7 @@ class Store:
     def claim(self, model: str, n: int, *, now: float | None = None) -> list[Job]:
         """Lease up to `n` requests of a model that nobody is asking."""
         moment = time.time() if now is None else now
-        with self._writing() as db:
+        with self.writing() as db:
             found = db.execute(
                 "UPDATE request SET lease_owner = ?, lease_until = ? WHERE id IN ("
                 "SELECT id FROM request WHERE model = ? AND state = 'open' AND superseded = 0 "
@@ -203,7 +203,7 @@ class Store:
         """
         opened = 0
         values = (job.id, *(getattr(attempt, name) for name in _FIELDS))
-        with self._writing() as db:
+        with self.writing() as db:
             place = db.execute(_INSERT_ATTEMPT, values).lastrowid
             if attempt.cost:
                 db.execute(
@@ -223,7 +223,7 @@ class Store:
 
     def renew(self) -> None:
         """Extend the leases of this process."""
-        with self._writing() as db:
+        with self.writing() as db:
             db.execute(
                 "UPDATE request SET lease_until = ? WHERE lease_owner = ?",
                 (time.time() + LEASE_SECONDS, self.owner),
@@ -244,7 +244,7 @@ class Store:
         return sum(self._free(owner, charge=True) for owner in owners if _is_dead(owner))
 
     def _free(self, owner: str, *, charge: bool) -> int:
-        with self._writing() as db:
+        with self.writing() as db:
             if charge:
                 db.execute(
                     "INSERT INTO ledger SELECT model, sum(reserved) FROM request "
@@ -272,7 +272,7 @@ class Store:
         model : float or None
             Budget of its model, if it has one.
         """
-        with self._writing() as db:
+        with self.writing() as db:
             if _spent(db, None) + amount > budget:
                 return False
             if model is not None and _spent(db, job.model) + amount > model:
@@ -282,7 +282,7 @@ class Store:
 
     def drop(self, model: str, parameter: str, replacement: str | None, why: str) -> None:
         """Record that a model refuses a parameter, which it is not sent any more."""
-        with self._writing() as db:
+        with self.writing() as db:
             db.execute(
                 "INSERT OR IGNORE INTO dropped VALUES (?, ?, ?, ?, ?)",
                 (model, parameter, replacement, time.time(), why),

@@ -1,12 +1,16 @@
 """How fast a server is asked, and what its refusals mean."""
 
 from email.utils import formatdate
+from pathlib import Path
 
 import pytest
 
 from psychollm.collect import faults, pace
 from psychollm.collect.faults import Kind, kind_of_status, refused_parameter, retry_after
 from psychollm.collect.pace import Allowance, Window
+from psychollm.collect.roster import Endpoint
+from psychollm.collect.shared_pace import SharedAllowance
+from psychollm.collect.store import Store
 
 
 def test_delays_double_up_to_a_cap_and_are_spread(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,3 +117,28 @@ SENT = ("temperature", "logprobs", "top_logprobs", "max_tokens", "stop", "seed")
 )  # fmt: skip
 def test_refused_parameters(text: str, found: tuple[str, str | None] | None) -> None:
     assert refused_parameter(text.encode(), SENT) == found
+
+
+def test_two_share_one_allowance(tmp_path: Path) -> None:
+    here = Endpoint(
+        name="a", url="http://127.0.0.1:9/v1", requests_per_minute=60.0, tokens_per_minute=600.0
+    )
+    path = tmp_path / "run.sqlite"
+    with Store(path) as store, Store(path) as other:
+        first, second = SharedAllowance(store, here), SharedAllowance(other, here)
+        assert first.take(10.0, now=100.0) == 0.0
+        assert second.take(30.0, now=100.0) == 0.0
+        assert first.take(10.0, now=100.0) == 3.0  # 40 tokens come in within 4 s; 1 s is saved
+        first.give_back(50.0)
+        assert second.take(1.0, now=101.0) == 1.0  # three requests are taken, one second is gone
+        elsewhere = SharedAllowance(other, Endpoint(name="b", url="http://127.0.0.1:8/v1"))
+        assert elsewhere.take(1e9) == 0.0
+
+
+def test_a_clock_that_is_set_back_stops_nobody(tmp_path: Path) -> None:
+    here = Endpoint(name="a", url="http://127.0.0.1:9/v1", requests_per_minute=1.0)
+    with Store(tmp_path / "run.sqlite") as store:
+        allowance = SharedAllowance(store, here)
+        allowance.take(0.0, now=10_000.0)
+        assert allowance.take(0.0, now=10_000.0) == 59.0
+        assert allowance.take(0.0, now=5_000.0) == 0.0

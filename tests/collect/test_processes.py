@@ -14,7 +14,7 @@ import pytest
 
 from psychollm.collect.store import Store
 from tests.collect.conftest import write_plan
-from tests.collect.hostile import Act, Hostile, said
+from tests.collect.hostile import Act, Body, Hostile, said
 
 resource = pytest.importorskip("resource")  # of POSIX
 
@@ -116,6 +116,28 @@ def test_two_collectors_share_the_work(tmp_path: Path) -> None:
     assert set(asked.values()) == {1}
     with Store(tmp_path / "run.sqlite") as store:
         assert store.counts() == {"m": {"answered": n}}
+
+
+def test_two_collectors_keep_one_limit_together(tmp_path: Path) -> None:
+    """1,200 requests per minute are 20 a second, and those of one second are at hand at once."""
+    n, per_second = 80, 20
+    times: list[float] = []
+
+    def script(body: Body, n: int) -> Act:
+        times.append(time.monotonic())
+        return said()
+
+    with Hostile(script) as server:
+        plan = write_plan(tmp_path, server.url, n, extra="requests_per_minute = 1200")
+        both = [start(plan), start(plan)]
+        for process in both:
+            _, err = process.communicate(timeout=60)
+            assert process.returncode in {0, 3}, err
+    assert len(times) == n
+    # Each with a limit of its own, both would be done in a third of the time.
+    assert times[-1] - times[0] > 0.9 * (n / per_second - 1)
+    with Store(tmp_path / "run.sqlite") as store:
+        assert [row[0] for row in store.rows("SELECT unit FROM allowance")] == ["requests"]
 
 
 def test_ten_thousand_requests_two_hundred_at_once_in_bounded_memory(tmp_path: Path) -> None:
