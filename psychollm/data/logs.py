@@ -1,0 +1,300 @@
+"""Evaluation logs to one table of responses.
+
+Nothing is guessed. Where a log was scored in several ways, the caller says which counts; where a
+model answered a question more than once, what becomes of the repeats; where scores are graded,
+where right begins. An answer that failed is missing, never wrong.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import InputError, OptionError
+from psychollm.data.labels import as_labels
+from psychollm.data.logs_choice import Choice, Scorer, choose
+from psychollm.data.logs_files import LeftOut, all_runs, leave_out, valid
+from psychollm.data.logs_labels import questions, respondents
+from psychollm.data.logs_repeats import Repeats, one_per_cell
+from psychollm.data.logs_result import LogImport
+from psychollm.data.readers.logs.detect import LogFormat
+from psychollm.data.readers.logs.run import NO_ANSWER, Run, Sample, Score
+from psychollm.data.responses import Responses
+from psychollm.data.table import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NoAnswer: TypeAlias = Literal["wrong", "missing"]
+Match: TypeAlias = Literal["content", "label"]
+COLUMNS = (
+    "model", "question", "score", "task", "repeat", "scorer", "filter", "error", "confidence",
+    "format", "source",
+)  # fmt: skip
+
+
+def read_logs(
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    format: LogFormat | None = None,  # noqa: A002
+    task: str | Iterable[str] | None = None,
+    scorer: Scorer | None = None,
+    filter: str | None = None,  # noqa: A002
+    repeats: Repeats | None = None,
+    threshold: float | None = None,
+    strict: bool = True,
+    no_answer: NoAnswer | None = None,
+    match: Match = "content",
+    columns: Mapping[str, str] | None = None,
+    progress: bool = False,
+) -> LogImport:
+    r"""Read logs of evaluation tools as one table: what was right, by model and question.
+
+    Inspect AI, lm-evaluation-harness, Every Eval Ever, HELM, lighteval, OpenCompass, promptfoo,
+    deepeval, OpenAI evals, HAL, and any table with a row per score. No tool need be installed.
+
+    Parameters
+    ----------
+    paths : path or iterable of paths
+        Logs, and folders of logs.
+    format : str, optional
+        By default what the content of each file says.
+    task : str or iterable of str, optional
+        The tasks that count. Questions of several are labelled ``TASK/QUESTION``.
+    scorer : str or mapping of task to str, optional
+        The scorer (metric) that counts; needed where there are several.
+    filter : str, optional
+        The filter of lm-evaluation-harness, or the perturbation of HELM, that counts; needed
+        where there are several.
+    repeats : {"mean", "first", "majority", "keep"}, optional
+        What becomes of several answers to one question; needed where there are any. "first" is
+        the first answer even if it failed; a "majority" of evenly split answers is missing;
+        "keep" makes each repeat a row, ``MODEL #1``, ``MODEL #2``.
+    threshold : float, optional
+        Where right begins; needed where scores, or means of repeats, are not 0 or 1.
+    strict : bool
+        Right means ``score > threshold`` (default) or ``score >= threshold``.
+    no_answer : {"wrong", "missing"}, optional
+        What Inspect's "N" means, which Inspect itself counts as wrong; needed where it occurs.
+    match : {"content", "label"}
+        Questions of different runs are the same if the same was asked (where logs hold what was
+        asked), or if they have the same label.
+    columns : mapping, optional
+        For tables: which column holds ``model``, ``question``, ``score``, ``task``, ``repeat``,
+        ``scorer``, ``filter``, ``error``, ``confidence``, ``content``.
+    progress : bool
+        Whether to show a bar.
+
+    Returns
+    -------
+    LogImport
+        ``responses``, the long ``frame``, ``confidence``, and a ``summary()`` of what was kept
+        and dropped.
+
+    Raises
+    ------
+    InputError
+        If a file is damaged, hostile, or no log; if a choice has to be made, the message lists
+        what there is.
+    MissingPackageError
+        If a log is packed by Zstandard and zstandard is not installed, or pyarrow for Parquet.
+
+    Notes
+    -----
+    Two runs of one model whose settings differ (temperature, reasoning effort, prompt, solver,
+    ...) are two respondents. A run that was retried counts once, in its latest form. A run that
+    was invalidated does not count.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "a.csv"
+    >>> _ = path.write_text("llm,item,score\na,q,1\na,r,0\nb,q,0\n")
+    >>> read_logs(path, columns={"model": "llm"}).responses.values
+    array([[ 1.,  0.],
+           [ 0., nan]])
+    """
+    check_choice("match", match, Match)
+    if no_answer is not None:
+        check_choice("no_answer", no_answer, NoAnswer)
+    everything, n_logs = all_runs(paths, format=format, columns=columns, progress=progress)
+    runs, left_out = valid(everything)
+    if not runs:
+        msg = f"all {len(everything)} runs are left out: {left_out[0].reason}"
+        raise InputError(msg)
+    names = respondents(runs)
+    choice = choose(runs, task=task, scorer=scorer, filter=filter)
+    chosen = [
+        (run, name) for run, name in zip(runs, names, strict=True) if run.task in choice.scorers
+    ]
+    left_out += [
+        leave_out(run, "a task that was not asked for")
+        for run in runs
+        if run.task not in choice.scorers
+    ]
+    frame, n_apart = _frame(chosen, choice, by_content=match == "content")
+    frame["score"] = _scores(frame["score"], no_answer)
+    return _result(
+        frame,
+        choice,
+        repeats=repeats,
+        threshold=threshold,
+        strict=strict,
+        n_logs=n_logs,
+        left_out=tuple(left_out),
+        notes=_notes([run for run, _ in chosen], n_apart),
+    )
+
+
+def _frame(
+    chosen: Sequence[tuple[Run, str]], choice: Choice, *, by_content: bool
+) -> tuple["pd.DataFrame", int]:
+    """Return the long record, and how many questions had to be told apart by content."""
+    import pandas as pd
+
+    n_apart = 0
+    several = len(choice.scorers) > 1
+    rows: dict[int, list[tuple[Any, ...]]] = {}
+    for task in choice.scorers:
+        places = [place for place, (run, _) in enumerate(chosen) if run.task == task]
+        kept = [
+            [one for one in chosen[place][0].samples if choice.takes(chosen[place][0], one)]
+            for place in places
+        ]
+        labels, apart = questions(kept, by_content=by_content)
+        n_apart += apart
+        last: dict[tuple[str, str], int] = {}  # the last repeat of a respondent and a question
+        for place, samples, named in zip(places, kept, labels, strict=True):
+            run, respondent = chosen[place]
+            full = [f"{task}/{label}" for label in named] if several else named
+            numbers = _repeats(samples, full, respondent, last)
+            rows[place] = [
+                _row(run, respondent, choice.scorers[task], one)
+                for one in zip(samples, full, numbers, strict=True)
+            ]
+    flat = [row for place in sorted(rows) for row in rows[place]]
+    return pd.DataFrame(flat, columns=list(COLUMNS)), n_apart
+
+
+def _repeats(
+    samples: Sequence[Sample],
+    labels: Sequence[str],
+    respondent: str,
+    last: dict[tuple[str, str], int],
+) -> list[int]:
+    """Return the number of each repeat: as the run does, after those of earlier runs."""
+    before = {label: last.get((respondent, label), 0) for label in labels}
+    count: dict[str, int] = {}
+    numbers = []
+    for one, label in zip(samples, labels, strict=True):
+        count[label] = count.get(label, 0) + 1
+        number = before[label] + (one.repeat if one.repeat is not None else count[label])
+        last[respondent, label] = max(number, last.get((respondent, label), 0))
+        numbers.append(number)
+    return numbers
+
+
+def _row(
+    run: Run, respondent: str, scorer: str, found: tuple[Sample, str, int]
+) -> tuple[Any, ...]:
+    sample, question, repeat = found
+    score = sample.scores.get(scorer)
+    error = sample.error if score is not None or sample.error else "not scored"
+    stated = sample.confidence.get(scorer, sample.confidence.get("", np.nan))
+    return (
+        respondent, question, score, run.task, repeat, scorer, sample.filter, error, stated,
+        run.format, run.source,
+    )  # fmt: skip
+
+
+def _scores(found: "pd.Series[Any]", no_answer: NoAnswer | None) -> Any:
+    """Return scores as numbers, once it is said what no answer means."""
+    values: list[Score] = found.tolist()
+    n = sum(value == NO_ANSWER for value in values)
+    if n and no_answer is None:
+        msg = (
+            f"{n:,} answers are marked as no answer ('N'): pass no_answer='wrong' (as Inspect AI "
+            "counts them) or no_answer='missing'"
+        )
+        raise OptionError(msg)
+    instead = 0.0 if no_answer == "wrong" else np.nan
+    plain = (instead if value == NO_ANSWER else value for value in values)
+    return np.array([np.nan if value is None else value for value in plain], dtype=np.float64)
+
+
+def _notes(runs: Sequence[Run], n_apart: int) -> tuple[str, ...]:
+    notes = [f"{run.source}: {note}" for run in runs for note in run.notes]
+    if n_apart:
+        notes.append(
+            f"{n_apart} questions bear the label of another question with other content, and are "
+            "kept apart (match='label' takes them for one)"
+        )
+    return tuple(notes)
+
+
+def _result(
+    frame: "pd.DataFrame",
+    choice: Choice,
+    *,
+    repeats: Repeats | None,
+    threshold: float | None,
+    strict: bool,
+    n_logs: int,
+    left_out: tuple[LeftOut, ...],
+    notes: tuple[str, ...],
+) -> LogImport:
+    cells = one_per_cell(frame, repeats=repeats, threshold=threshold, strict=strict)
+    table = _table(cells.frame, "score")
+    if np.isnan(table.values).all():
+        msg = "no answer has a score: see the errors in the logs"
+        raise InputError(msg)
+    stated = _table(cells.frame, "confidence")
+    held = not np.isnan(stated.values).all()
+    return LogImport(
+        responses=_responses(table, threshold, strict=strict),
+        frame=frame,
+        confidence=_as_frame(stated) if held else None,
+        scorers=choice.scorers,
+        filters=choice.filters,
+        repeats=repeats,
+        threshold=threshold,
+        n_logs=n_logs,
+        n_ties=cells.n_ties,
+        left_out=left_out,
+        notes=notes,
+    )
+
+
+def _table(cells: "pd.DataFrame", column: str) -> Table:
+    """Spread one score per cell into models x questions, in the order in which they occur."""
+    import pandas as pd
+
+    row, models = pd.factorize(cells["model"])
+    place, labels = pd.factorize(cells["question"])
+    values = np.full((len(models), len(labels)), np.nan)
+    values[row, place] = cells[column].to_numpy(dtype=np.float64)
+    return Table(
+        values,
+        as_labels("model", list(models), len(models)),
+        as_labels("question", list(labels), len(labels)),
+    )
+
+
+def _responses(table: Table, threshold: float | None, *, strict: bool) -> Responses:
+    from dataclasses import replace
+
+    made = Responses.from_table(table)
+    if threshold is None:
+        return made
+    return replace(made, coding=f"score {'>' if strict else '>='} {threshold:g}")
+
+
+def _as_frame(table: Table) -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame(
+        table.values,
+        index=pd.Index(table.models, name="model"),
+        columns=pd.Index(table.questions, name="question"),
+    )

@@ -1,0 +1,171 @@
+"""What was read from logs: the table, the answers behind it, and what was left out."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from psychollm._base.result import Result
+from psychollm.data.labels import listed
+from psychollm.data.logs_files import LeftOut
+from psychollm.data.responses import Responses
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class LogImport(Result):
+    """Evaluation logs as one table, made by `read_logs`.
+
+    Parameters
+    ----------
+    responses : Responses (models, questions)
+        1 where a model was right, 0 where it was not, missing where there is no score.
+    frame : DataFrame
+        The long record: a row per answer that counts, with columns model, question, score, task,
+        repeat, scorer, filter, error, confidence, format, source.
+    confidence : DataFrame (models, questions) or None
+        Confidence, where the logs hold any; the mean over repeats that are put together.
+    scorers, filters : mapping of str to str
+        What was chosen for each task; "" where there was nothing to choose.
+    repeats : str or None
+        What was done with several answers to one question.
+    threshold : float or None
+        Where graded scores were split.
+    n_logs : int
+        Logs that were read.
+    n_ties : int
+        Cells that are missing because repeats were evenly split.
+    left_out : tuple of LeftOut
+        Runs that take no part, each with its reason.
+    notes : tuple of str
+        What else should be known.
+    """
+
+    responses: Responses
+    frame: "pd.DataFrame"
+    confidence: "pd.DataFrame | None"
+    scorers: Mapping[str, str]
+    filters: Mapping[str, str]
+    repeats: str | None
+    threshold: float | None
+    n_logs: int
+    n_ties: int
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks that count."""
+        return tuple(self.scorers)
+
+    @property
+    def errors(self) -> dict[str, int]:
+        """How many answers have no score, by reason, the most frequent first."""
+        missing = self.frame.loc[self.frame["score"].isna(), "error"]
+        return {str(reason): int(n) for reason, n in missing.value_counts().items()}
+
+    def counts(self) -> dict[str, Any]:
+        """Return what was kept and what was dropped as plain data, without the tables."""
+        table = self.responses
+        return {
+            "logs": self.n_logs,
+            "formats": sorted(set(self.frame["format"])),
+            "models": list(table.models),
+            "n_models": table.n_models,
+            "n_questions": table.n_questions,
+            "tasks": list(self.tasks),
+            "scorers": dict(self.scorers),
+            "filters": {task: name for task, name in self.filters.items() if name},
+            "repeats": self.repeats,
+            "threshold": self.threshold,
+            "answers": len(self.frame),
+            "scored": int(self.frame["score"].notna().sum()),
+            "not_scored": self.errors,
+            "cells_missing": int(table.missing.sum()),
+            "cells_right": int(table.codes.sum()),
+            "confidences": int(self.frame["confidence"].notna().sum()),
+            "ties": self.n_ties,
+            "left_out": [
+                {"source": one.source, "what": one.what, "reason": one.reason, "answers": one.n}
+                for one in self.left_out
+            ],
+            "notes": list(self.notes),
+        }
+
+    def summary(self) -> str:
+        r"""Return what was kept and what was dropped, in sentences.
+
+        Examples
+        --------
+        >>> from psychollm.data.logs import read_logs
+        >>> path = getfixture("tmp_path") / "a.csv"
+        >>> _ = path.write_text("model,question,score,error\na,q,1,\na,r,,timeout\n")
+        >>> print(read_logs(path).summary())
+        1 log (table): 1 model x 2 questions of task 'a'.
+        2 answers, 1 with a score; right in 1 of 1 cells (100.0 %).
+        Missing: 1 of 2 cells (50.0 %). Answers without a score: 1 (timeout).
+        """
+        lines = [self._size(), self._scores(), self._missing()]
+        if self.n_ties:
+            lines.append(f"Evenly split repeats, taken as missing: {self.n_ties} cells.")
+        if self.left_out:
+            lines.append(f"Left out: {_listed_reasons(self.left_out)}.")
+        lines += [f"Note: {note}." for note in self.notes]
+        return "\n".join(lines)
+
+    def _size(self) -> str:
+        table = self.responses
+        formats = ", ".join(sorted(set(self.frame["format"])))
+        tasks = "task" if len(self.tasks) == 1 else f"{len(self.tasks)} tasks:"
+        noun = "repeat" if self.repeats == "keep" else "model"
+        return (
+            f"{_count(self.n_logs, 'log')} ({formats}): {_count(table.n_models, noun)} x "
+            f"{_count(table.n_questions, 'question')} of {tasks} {listed(self.tasks)}."
+        )
+
+    def _scores(self) -> str:
+        table = self.responses
+        cells = int((~table.missing).sum())
+        right = int(table.codes.sum())
+        scored = int(self.frame["score"].notna().sum())
+        chosen = dict.fromkeys(name for name in self.scorers.values() if name)
+        by = f" by {', '.join(map(repr, chosen))}" if chosen else ""
+        share = f" ({100 * right / cells:.1f} %)" if cells else ""
+        return (
+            f"{_count(len(self.frame), 'answer')}, {scored:,} with a score{by}; right in "
+            f"{right:,} of {cells:,} cells{share}."
+        )
+
+    def _missing(self) -> str:
+        table = self.responses
+        missing, size = int(table.missing.sum()), table.missing.size
+        text = f"Missing: {missing:,} of {size:,} cells ({100 * missing / size:.1f} %)."
+        errors = self.errors
+        if not errors:
+            return text
+        shown = "; ".join(
+            (reason if n == 1 else f"{reason}, {n} times").replace("\n", " ")[:80]
+            for reason, n in list(errors.items())[:5]
+        )
+        more = f"; {len(errors) - 5} more reasons" if len(errors) > 5 else ""
+        return f"{text} Answers without a score: {sum(errors.values()):,} ({shown}{more})."
+
+    def __repr__(self) -> str:
+        return f"LogImport\n{self.summary()}"
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def _listed_reasons(left_out: tuple[LeftOut, ...]) -> str:
+    """Return how many runs and answers each reason has cost."""
+    by_reason: dict[str, list[LeftOut]] = {}
+    for one in left_out:
+        by_reason.setdefault(one.reason, []).append(one)
+    return "; ".join(
+        f"{_count(len(found), 'run')} with {_count(sum(one.n for one in found), 'answer')} "
+        f"({reason})"
+        for reason, found in by_reason.items()
+    )

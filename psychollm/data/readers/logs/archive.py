@@ -1,0 +1,182 @@
+"""Zip archives that nobody vouches for, read in bounded memory and never unpacked to disk.
+
+An archive says how large its members are; it may lie, and a few kilobytes may stand for
+petabytes. So everything is checked before it is read, read no further than was declared, and
+checked again by length and checksum. Methods: stored, deflate, and Zstandard (zip method 93),
+which Python reads by itself only from 3.14 on.
+"""
+
+import struct
+import zipfile
+import zlib
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from psychollm._base.errors import InputError
+from psychollm._base.optional import require
+
+STORED, DEFLATED, ZSTANDARD = 0, 8, 93
+MAX_MEMBER = 1 << 29  # bytes of one member once unpacked, 512 MiB
+MAX_RATIO = 250  # unpacked to packed; logs with long repeated prompts reach about 100
+FREE = 1 << 24  # bytes below which no ratio is suspicious, 16 MiB
+_ENCRYPTED = 0x1
+_LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, ..., lengths of the name and of the extras
+
+
+class Archive:
+    """A zip archive, opened for reading: use it in a ``with`` statement.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If the file is no complete zip archive, or what it declares is not plausible: a member
+        beyond `MAX_MEMBER`, a ratio beyond `MAX_RATIO`, members that overlap, that are
+        encrypted, or that are named as if they lay outside the archive.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "a.zip"
+    >>> with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as made:
+    ...     made.writestr("header.json", "{}")
+    >>> with Archive(path) as archive:
+    ...     archive.names, archive.read("header.json")
+    (('header.json',), b'{}')
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._file: BinaryIO = path.open("rb")
+        except OSError as error:
+            msg = f"{path} cannot be read: {error.strerror}"
+            raise InputError(msg) from error
+        try:
+            self._members = {one.filename: one for one in self._directory()}
+        except InputError:
+            self._file.close()
+            raise
+
+    def __enter__(self) -> "Archive":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._file.close()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all members, in the order of the archive."""
+        return tuple(self._members)
+
+    def read(self, name: str) -> bytes:
+        """Return one member, unpacked.
+
+        Raises
+        ------
+        InputError
+            If it is damaged, or longer than was declared.
+        MissingPackageError
+            If it is packed by Zstandard and the package zstandard is not installed.
+        """
+        member = self._members[name]
+        try:
+            data = self._unpacked(member)
+        except (zlib.error, struct.error, EOFError, OSError) as error:
+            raise self._damaged(name, str(error)) from error
+        if len(data) != member.file_size:
+            raise self._damaged(name, "it is not as long as the archive says")
+        if zlib.crc32(data) != member.CRC:
+            raise self._damaged(name, "its checksum is wrong")
+        return data
+
+    def _directory(self) -> list[zipfile.ZipInfo]:
+        try:
+            with zipfile.ZipFile(self._file) as archive:
+                members = [one for one in archive.infolist() if not one.is_dir()]
+        except (zipfile.BadZipFile, struct.error, OSError, ValueError, EOFError) as error:
+            msg = f"{self._path} is not a complete zip archive ({error}): is it cut off?"
+            raise InputError(msg) from error
+        for member in members:
+            self._check(member)
+        self._check_all(members)
+        return members
+
+    def _check(self, member: zipfile.ZipInfo) -> None:
+        name, size = member.filename, member.file_size
+        parts = name.replace("\\", "/").split("/")
+        if name.startswith(("/", "\\")) or ".." in parts or ":" in parts[0]:
+            self._refuse(f"member {name!r} is named as if it lay outside the archive")
+        if member.flag_bits & _ENCRYPTED:
+            self._refuse(f"member {name!r} is encrypted")
+        if size > MAX_MEMBER:
+            self._refuse(
+                f"member {name!r} declares {size:,} bytes, and {MAX_MEMBER:,} are the most"
+            )
+        if size > FREE and size > MAX_RATIO * member.compress_size:
+            self._refuse(
+                f"member {name!r} declares {size:,} bytes out of {member.compress_size:,}"
+            )
+
+    def _check_all(self, members: Sequence[zipfile.ZipInfo]) -> None:
+        end = 0
+        for member in sorted(members, key=lambda one: one.header_offset):
+            if member.header_offset < end:
+                self._refuse(f"member {member.filename!r} overlaps the one before it")
+            end = member.header_offset + _LOCAL_HEADER.size + member.compress_size
+        total, packed = sum(one.file_size for one in members), self._path.stat().st_size
+        if total > FREE and total > MAX_RATIO * packed:
+            self._refuse(f"its members declare {total:,} bytes out of {packed:,}")
+
+    def _refuse(self, reason: str) -> None:
+        msg = f"{self._path} is refused: {reason}; no evaluation tool writes such an archive"
+        raise InputError(msg)
+
+    def _damaged(self, name: str, reason: str) -> InputError:
+        return InputError(f"{self._path}: member {name!r} is damaged ({reason})")
+
+    def _packed(self, member: zipfile.ZipInfo) -> bytes:
+        """Return the bytes of a member as they stand in the file."""
+        self._file.seek(member.header_offset)
+        header = self._file.read(_LOCAL_HEADER.size)
+        signature, name_length, extra_length = _LOCAL_HEADER.unpack(header)
+        if signature != b"PK\x03\x04":
+            raise self._damaged(member.filename, "it does not begin where the archive says")
+        self._file.seek(name_length + extra_length, 1)
+        packed = self._file.read(member.compress_size)
+        if len(packed) != member.compress_size:
+            raise self._damaged(member.filename, "the file ends within it")
+        return packed
+
+    def _unpacked(self, member: zipfile.ZipInfo) -> bytes:
+        """Unpack at most one byte more than was declared."""
+        packed, most = self._packed(member), member.file_size + 1
+        if member.compress_type == STORED:
+            return packed[:most]
+        if member.compress_type == DEFLATED:
+            return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, most)
+        if member.compress_type == ZSTANDARD:
+            return self._from_zstandard(packed, most, member.filename)
+        msg = (
+            f"{self._path}: member {member.filename!r} is packed by zip method "
+            f"{member.compress_type}; stored, deflate and Zstandard are read"
+        )
+        raise InputError(msg)
+
+    def _from_zstandard(self, packed: bytes, most: int, name: str) -> bytes:
+        zstandard = require(
+            "zstandard", extra="logs", purpose=f"{self._path.name} (packed by Zstandard)"
+        )
+        try:
+            with zstandard.ZstdDecompressor().stream_reader(
+                BytesIO(packed), read_across_frames=True
+            ) as stream:
+                data: bytes = stream.read(most)
+        except zstandard.ZstdError as error:
+            raise self._damaged(name, str(error)) from error
+        return data

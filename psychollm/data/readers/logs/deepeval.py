@@ -1,0 +1,78 @@
+"""Test runs of deepeval: ``test_run_TIME.json``.
+
+The model is named by the hyperparameters only, if at all. Question: the name of the test case,
+told apart by its input and expected output. Scorers: the metrics; where a metric is graded, so
+that its own threshold matters, ``METRIC.success`` is offered beside it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from psychollm.data.readers.logs.run import (
+    Run,
+    Sample,
+    Score,
+    as_score,
+    digest,
+    flatten,
+    without,
+)
+from psychollm.data.readers.logs.source import Source
+
+
+def is_deepeval(source: Source) -> bool:
+    """Tell whether a file holds a test run of deepeval."""
+    return (
+        source.shape == "document"
+        and isinstance(source.document, dict)
+        and isinstance(source.document.get("testCases"), list)
+    )
+
+
+def read_deepeval(source: Source) -> list[Run]:
+    """Read one test run."""
+    log = source.document
+    settings = flatten(log.get("hyperparameters"))
+    named = settings.get("model") or str(log.get("identifier") or "")
+    notes = [] if named else [f"no model is named: it is called {source.path.stem!r}"]
+    if log.get("conversationalTestCases"):
+        notes.append(f"{len(log['conversationalTestCases'])} conversations are not read")
+    cases = log["testCases"]
+    graded = {
+        str(one.get("name"))
+        for case in cases
+        for one in case.get("metricsData") or []
+        if as_score(one.get("score")) not in {0.0, 1.0, None}
+    }
+    return [
+        Run(
+            format="deepeval",
+            source=str(source.path),
+            model=named or source.path.stem,
+            task=str(log.get("datasetAlias") or "deepeval"),
+            samples=tuple(_sample(case, graded) for case in cases),
+            configuration=without(settings, {"model"}),
+            notes=tuple(notes),
+        )
+    ]
+
+
+def _sample(case: Mapping[str, Any], graded: set[str]) -> Sample:
+    scores: dict[str, Score] = {}
+    errors = []
+    for one in case.get("metricsData") or []:
+        name, failed = str(one.get("name")), one.get("error")
+        if failed:
+            errors.append(str(failed))
+        scores[name] = None if failed else as_score(one.get("score"))
+        if name in graded:
+            scores[f"{name}.success"] = None if failed else as_score(one.get("success"))
+    if not scores:
+        errors.append("no metric was computed")
+    asked = case.get("input")
+    return Sample(
+        question=str(case.get("name") or asked),
+        scores=scores or {"": None},
+        error="; ".join(errors),
+        content=digest(asked, case.get("expectedOutput")),
+    )

@@ -1,0 +1,163 @@
+"""Which reader reads which log, told by what is in the file."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import InputError
+from psychollm.data.readers.logs.deepeval import is_deepeval, read_deepeval
+from psychollm.data.readers.logs.every_eval_ever import (
+    is_every_eval_ever,
+    read_every_eval_ever,
+)
+from psychollm.data.readers.logs.hal import is_hal, read_hal
+from psychollm.data.readers.logs.helm import is_helm, read_helm
+from psychollm.data.readers.logs.inspect_log import is_inspect, read_inspect
+from psychollm.data.readers.logs.lighteval import is_lighteval, read_lighteval
+from psychollm.data.readers.logs.lm_eval import is_lm_eval, read_lm_eval
+from psychollm.data.readers.logs.openai_evals import is_openai_evals, read_openai_evals
+from psychollm.data.readers.logs.opencompass import is_opencompass, read_opencompass
+from psychollm.data.readers.logs.promptfoo import is_promptfoo, read_promptfoo
+from psychollm.data.readers.logs.run import Run
+from psychollm.data.readers.logs.source import Source
+from psychollm.data.readers.logs.table_log import is_table, read_table_log
+
+LogFormat: TypeAlias = Literal[
+    "inspect",
+    "lm-eval",
+    "every-eval-ever",
+    "helm",
+    "lighteval",
+    "opencompass",
+    "promptfoo",
+    "deepeval",
+    "openai-evals",
+    "hal",
+    "table",
+]
+ENDINGS = (".eval", ".json", ".jsonl", ".parquet", ".csv", ".csv.gz")
+
+
+@dataclass(frozen=True, slots=True)
+class LogReader:
+    """How to know a format, and how to read it."""
+
+    knows: Callable[[Source], bool]
+    read: Callable[[Source], list[Run]]
+
+
+READERS: dict[str, LogReader] = {
+    "inspect": LogReader(is_inspect, read_inspect),
+    "lm-eval": LogReader(is_lm_eval, read_lm_eval),
+    "every-eval-ever": LogReader(is_every_eval_ever, read_every_eval_ever),
+    "helm": LogReader(is_helm, read_helm),
+    "lighteval": LogReader(is_lighteval, read_lighteval),
+    "promptfoo": LogReader(is_promptfoo, read_promptfoo),
+    "deepeval": LogReader(is_deepeval, read_deepeval),
+    "openai-evals": LogReader(is_openai_evals, read_openai_evals),
+    "hal": LogReader(is_hal, read_hal),
+    "opencompass": LogReader(is_opencompass, read_opencompass),
+    "table": LogReader(is_table, read_table_log),
+}
+
+
+def format_of(path: Path) -> str | None:
+    r"""Return the format of a log by its content; None if no reader knows it.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "a.csv"
+    >>> _ = path.write_text("model,question,score\na,q,1\n")
+    >>> format_of(path)
+    'table'
+    """
+    return _format_of(Source(path))
+
+
+def _format_of(source: Source) -> str | None:
+    try:
+        return next((name for name, one in READERS.items() if one.knows(source)), None)
+    except OSError as error:
+        msg = f"{source.path} cannot be read: {error.strerror}"
+        raise InputError(msg) from error
+
+
+def read_runs(
+    path: Path,
+    *,
+    format: str | None = None,  # noqa: A002
+    columns: Mapping[str, str] | None = None,
+    named: bool = True,
+) -> list[Run]:
+    r"""Read one log.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    format : str, optional
+        One of `LogFormat`; by default what the content says.
+    columns : mapping, optional
+        Of a table: which column holds what.
+    named : bool
+        Whether the file must be a log. One that was found in a folder need not be: if no reader
+        (or not that of `format`) knows it, there are no runs in it.
+
+    Raises
+    ------
+    InputError
+        If no reader knows the file, or it is damaged; the file is named.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "a.csv"
+    >>> _ = path.write_text("llm,question,score\na,q,1\n")
+    >>> [run.model for run in read_runs(path, columns={"model": "llm"})]
+    ['a']
+    """
+    if format is not None:
+        check_choice("format", format, LogFormat)
+    source = Source(path)
+    if columns:
+        return read_table_log(source, columns) if named or is_table(source, columns) else []
+    if format is not None and not named and not READERS[format].knows(source):
+        return []
+    name = format or _format_of(source)
+    if name is None:
+        if not named:
+            return []
+        raise InputError(_unknown(source))
+    try:
+        return READERS[name].read(source)
+    except (KeyError, TypeError, AttributeError, IndexError) as error:
+        # The readers take each field for what its tool writes there: this one was something else.
+        fault = f"field {error}" if isinstance(error, KeyError) else str(error)
+        msg = f"{path} is not laid out as a log of {name} ({fault}): which version wrote it?"
+        raise InputError(msg) from error
+
+
+def _unknown(source: Source) -> str:
+    known = ", ".join(get_args(LogFormat))
+    if source.shape in {"text", "parquet", "lines"}:
+        advice = "a table is read if columns= says which columns hold model, question and score"
+    else:
+        advice = "it may go with the log that holds the answers: pass that, or the folder"
+    return f"{source.path} is no log that is known ({known}); {advice}"
+
+
+def readable(path: Path) -> bool:
+    """Tell whether a file in a folder may be a log, by its name.
+
+    Examples
+    --------
+    >>> readable(Path("a/b.eval")), readable(Path("a/notes.txt"))
+    (True, False)
+    """
+    return path.name.lower().endswith(ENDINGS)

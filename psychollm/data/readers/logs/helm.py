@@ -1,0 +1,145 @@
+"""Runs of HELM: ``per_instance_stats.json`` beside ``run_spec.json`` and ``scenario_state.json``.
+
+Question: ``instance_id``, unique within a scenario only; repeat: ``train_trial_index``; scorers:
+the statistics of an instance that are neither counts nor times. A perturbed copy of a question is
+another version of it: it counts as a filter. Where a run holds several splits, each is a task of
+its own. ``max_prob`` is the confidence.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from psychollm._base.errors import InputError
+from psychollm.data.readers.logs.run import Run, Sample, as_score, digest, flatten, without
+from psychollm.data.readers.logs.source import Source, parse
+
+SPEC, STATE = "run_spec.json", "scenario_state.json"
+ORIGINAL = "original"
+_BOOKKEEPING = re.compile(
+    r"num_.*|inference_.*|training_.*|batch_size|finish_reason.*|prompt_truncated|logprob.*"
+    r"|max_prob|estimated_.*|denoised_.*|predicted_index|observed_.*|perplexity|bits_per_byte"
+)
+_NO_CONFIGURATION = frozenset(
+    [
+        "eval_splits",
+        "max_eval_instances",
+        "model",
+        "model_deployment",
+        "num_train_trials",
+        "random",
+    ]
+)
+
+
+def is_helm(source: Source) -> bool:
+    """Tell whether a file holds the statistics per instance of a run of HELM."""
+    if source.shape != "document" or not isinstance(source.document, list):
+        return False
+    first = source.document[0] if source.document else None
+    return isinstance(first, dict) and {"instance_id", "stats"} <= first.keys()
+
+
+def read_helm(source: Source) -> list[Run]:
+    """Read one run.
+
+    Raises
+    ------
+    InputError
+        If ``run_spec.json``, which names the model, is not beside the file.
+    """
+    spec = _companion(source.path, SPEC)
+    if spec is None:
+        msg = f"{source.path}: {SPEC} is not beside it, and it alone names the model"
+        raise InputError(msg)
+    adapter = spec.get("adapter_spec") or {}
+    asked = _asked(source.path)
+    by_split: dict[str, list[Sample]] = {}
+    for one in source.document:
+        split, sample = _sample(one, asked)
+        by_split.setdefault(split, []).append(sample)
+    task = _task(str(spec.get("name") or source.path.parent.name))
+    several = len(by_split) > 1
+    return [
+        Run(
+            format="helm",
+            source=str(source.path),
+            model=str(adapter.get("model") or adapter.get("model_deployment")),
+            task=f"{task}:{split}" if several else task,
+            samples=tuple(samples),
+            configuration=without(flatten(adapter), _NO_CONFIGURATION),
+        )
+        for split, samples in by_split.items()
+    ]
+
+
+def _companion(path: Path, name: str) -> dict[str, Any] | None:
+    companion = path.with_name(name)
+    if not companion.is_file():
+        return None
+    found = parse(companion.read_bytes(), str(companion))
+    return found if isinstance(found, dict) else None
+
+
+def _task(name: str) -> str:
+    """Return the name of a run without its model.
+
+    Examples
+    --------
+    >>> _task("mmlu:subject=anatomy,method=generation,model=org_alpha")
+    'mmlu:subject=anatomy,method=generation'
+    """
+    return re.sub(r"[,:]model(_deployment)?=[^,]*", "", name)
+
+
+def _perturbation(found: Mapping[str, Any]) -> str:
+    stated = found.get("perturbation") or {}
+    return str(stated.get("name") or ORIGINAL) if isinstance(stated, Mapping) else str(stated)
+
+
+def _asked(path: Path) -> dict[tuple[str, str, int], tuple[str, str]]:
+    """Return what was asked, and what failed, by question, version and trial."""
+    state = _companion(path, STATE) or {}
+    found = {}
+    for one in state.get("request_states") or []:
+        instance, result = one.get("instance") or {}, one.get("result") or {}
+        key = (str(instance.get("id")), _perturbation(instance), _trial(one))
+        text = digest((instance.get("input") or {}).get("text"), _answers(instance))
+        failed = result.get("success") is False
+        found[key] = (text, str(result.get("error") or "failed request") if failed else "")
+    return found
+
+
+def _trial(found: Mapping[str, Any]) -> int:
+    return int(found.get("train_trial_index") or 0)
+
+
+def _answers(instance: Mapping[str, Any]) -> list[Any]:
+    return [(one.get("output") or {}).get("text") for one in instance.get("references") or []]
+
+
+def _sample(
+    found: Mapping[str, Any], asked: Mapping[tuple[str, str, int], tuple[str, str]]
+) -> tuple[str, Sample]:
+    """Return the split of an instance and its scores."""
+    stats: Sequence[Any] = found.get("stats") or []
+    means = {one["name"]["name"]: as_score(one.get("mean")) for one in stats}
+    split = next((str(one["name"].get("split") or "") for one in stats), "")
+    key = (str(found["instance_id"]), _perturbation(found), _trial(found))
+    content, error = asked.get(key, ("", ""))
+    scores = {
+        name: None if error else mean
+        for name, mean in means.items()
+        if not _BOOKKEEPING.fullmatch(name)
+    }
+    confidence = means.get("max_prob")
+    return split, Sample(
+        question=key[0],
+        scores=scores or {"": None},
+        repeat=key[2] + 1,
+        filter=key[1],
+        error=error,
+        confidence={} if confidence is None or error else {"": confidence},
+        content=content,
+    )

@@ -1,0 +1,211 @@
+"""Logs of Inspect AI: ``.eval`` archives and ``.json`` files.
+
+An archive holds ``header.json`` (the run), ``samples/*.json`` (an answer each) and a journal; a
+log that was never finished has the journal only. The ``.json`` form is the same in one object.
+Model: ``eval.model``; task: ``eval.task``; question: ``sample.id``, a number or a text, unique
+within one dataset; repeat: ``sample.epoch``.
+
+A score is ``"C"`` (1), ``"P"`` (0.5), ``"I"`` (0), ``"N"`` (no answer, which Inspect counts as 0
+and which need not be wrong), a number, a truth value, or several of these by name: then each is a
+scorer, ``scorer.name``. A sample that failed has no score, even if Inspect was told to score it.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from psychollm._base.errors import InputError
+from psychollm.data.readers.logs.archive import Archive
+from psychollm.data.readers.logs.run import (
+    NO_ANSWER,
+    Run,
+    Sample,
+    Score,
+    as_score,
+    digest,
+    flatten,
+    without,
+)
+from psychollm.data.readers.logs.source import Source, parse
+
+HEADER, JOURNAL = "header.json", "_journal/start.json"
+_GRADES: dict[str, Score] = {
+    "c": 1.0,
+    "p": 0.5,
+    "i": 0.0,
+    "n": NO_ANSWER,
+    "yes": 1.0,
+    "no": 0.0,
+    "true": 1.0,
+    "false": 0.0,
+}
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
+# Settings of the transport, and seeds: runs that differ in these alone are repeats.
+_NO_CONFIGURATION = frozenset(
+    [
+        "adaptive_connections",
+        "attempt_timeout",
+        "batch",
+        "cache",
+        "custom_outputs",
+        "max_connections",
+        "max_retries",
+        "seed",
+        "timeout",
+    ]
+)
+
+
+def is_inspect(source: Source) -> bool:
+    """Tell whether a file is a log of Inspect AI."""
+    if source.shape == "archive":
+        with source.archive() as archive:
+            return HEADER in archive.names or JOURNAL in archive.names
+    if source.shape != "document" or not isinstance(source.document, dict):
+        return False
+    run = source.document.get("eval")
+    return isinstance(run, dict) and "task_id" in run and "model" in run
+
+
+def read_inspect(source: Source) -> list[Run]:
+    """Read one log.
+
+    Raises
+    ------
+    InputError
+        If the log is damaged, or an archive that no tool would write.
+    """
+    if source.shape != "archive":
+        log = source.document
+        return [_run(source, log, log.get("samples") or [])]
+    with source.archive() as archive:
+        name = HEADER if HEADER in archive.names else JOURNAL
+        if name not in archive.names:
+            msg = f"{source.path} holds neither {HEADER} nor {JOURNAL}: it is no log of Inspect AI"
+            raise InputError(msg)
+        log = _member(source, archive, name)
+        names = [one for one in archive.names if re.fullmatch(r"samples/.*\.json", one)]
+        # One at a time: what a sample holds beyond its scores may be large, and is let go.
+        read = [_sample(_member(source, archive, one)) for one in names]
+    return [_run(source, log, read)]
+
+
+def _member(source: Source, archive: Archive, name: str) -> dict[str, Any]:
+    where = f"{source.path}, member {name!r}"
+    found = parse(archive.read(name), where)
+    if not isinstance(found, dict):
+        msg = f"{where} holds no JSON object"
+        raise InputError(msg)
+    return found
+
+
+def _run(source: Source, log: Mapping[str, Any], found: Iterable[Any]) -> Run:
+    samples = [one if isinstance(one, Sample) else _sample(one) for one in found]
+    scorers = list(dict.fromkeys(name for one in samples for name in one.scores))
+    about = log.get("eval") or {}
+    samples.sort(key=lambda one: one.repeat or 0)
+    return Run(
+        format="inspect",
+        source=str(source.path),
+        model=str(about.get("model")),
+        task=str(about.get("task")),
+        samples=tuple(_with_all(one, scorers) for one in samples),
+        configuration=_configuration(log, about),
+        created=str(about.get("created", "")),
+        identity=str(about.get("task_id", "")),
+        invalid="invalidated in the log" if log.get("invalidated") else "",
+        notes=_notes(log.get("status", "started"), about, len(samples)),
+    )
+
+
+def _with_all(sample: Sample, scorers: Iterable[str]) -> Sample:
+    """Return a sample with a place for every scorer of its run."""
+    scores = {name: sample.scores.get(name) for name in scorers}
+    return Sample(
+        question=sample.question,
+        scores=scores or {"": None},
+        repeat=sample.repeat,
+        error=sample.error,
+        confidence=sample.confidence,
+        content=sample.content,
+    )
+
+
+def _notes(status: Any, about: Mapping[str, Any], n: int) -> tuple[str, ...]:
+    if status == "success":
+        return ()
+    asked = (about.get("dataset") or {}).get("samples")
+    epochs = (about.get("config") or {}).get("epochs") or 1
+    of = f" of {asked * epochs}" if isinstance(asked, int) and isinstance(epochs, int) else ""
+    return (f"the run did not finish (status {status!r}): {n}{of} samples are there",)
+
+
+def _configuration(log: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, str]:
+    """Return what may tell two respondents of one model apart."""
+    steps = (log.get("plan") or {}).get("steps") or []
+    solver = [{one.get("solver"): one.get("params_passed") or {}} for one in steps]
+    return without(
+        flatten(about.get("model_generate_config"))
+        | flatten(about.get("model_args"))
+        | flatten(about.get("model_roles"), "role")
+        | flatten(about.get("task_args_passed") or about.get("task_args"), "task")
+        | flatten({"solver": solver or about.get("solver")}),
+        _NO_CONFIGURATION,
+    )
+
+
+def _sample(found: Mapping[str, Any]) -> Sample:
+    error = _error(found)
+    scores: dict[str, Score] = {}
+    confidence: dict[str, float] = {}
+    for name, one in (found.get("scores") or {}).items():
+        parts = _parts(name, one.get("value"))
+        scores |= {part: None if error else _grade(value) for part, value in parts.items()}
+        stated = as_score((one.get("metadata") or {}).get("confidence"))
+        if stated is not None and not error:
+            confidence |= dict.fromkeys(parts, stated)
+    if not scores and not error:
+        error = f"limit: {found['limit'].get('type')}" if found.get("limit") else "not scored"
+    epoch = found.get("epoch")
+    return Sample(
+        question=str(found.get("id")),
+        scores=scores,
+        repeat=epoch if isinstance(epoch, int) else None,
+        error=error,
+        confidence=confidence,
+        content=digest(_asked(found.get("input")), found.get("choices"), found.get("target")),
+    )
+
+
+def _error(found: Mapping[str, Any]) -> str:
+    if found.get("invalidation"):
+        return "invalidated in the log"
+    error = found.get("error")
+    if not error:
+        return ""
+    return str(error.get("message") if isinstance(error, Mapping) else error) or "error"
+
+
+def _asked(asked: Any) -> Any:
+    """Return the input without what differs from run to run, such as the ids of messages."""
+    if not isinstance(asked, list):
+        return asked
+    return [[one.get("role"), one.get("content")] for one in asked if isinstance(one, Mapping)]
+
+
+def _parts(name: str, value: Any) -> dict[str, Any]:
+    """Return one value per scorer: one with several values counts as several scorers."""
+    if isinstance(value, Mapping):
+        return {f"{name}.{part}": one for part, one in value.items()}
+    if isinstance(value, list):
+        return {f"{name}.{place}": one for place, one in enumerate(value)}
+    return {name: value}
+
+
+def _grade(value: Any) -> Score:
+    if not isinstance(value, str):
+        return as_score(value)
+    word = value.strip().lower()
+    if word in _GRADES:
+        return _GRADES[word]
+    return float(word) if _NUMBER.fullmatch(word) else None

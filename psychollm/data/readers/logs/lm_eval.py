@@ -1,0 +1,175 @@
+"""Samples of lm-evaluation-harness: ``samples_TASK_TIME.jsonl`` beside ``results_TIME.json``.
+
+One row per question and filter; its metrics are the scorers, ``doc_hash`` says what was asked
+(``doc_id`` is a position only). The model stands in the results file, not in the samples; without
+it the folder's name is taken. Rows of older versions do not say which filter they belong to: the
+filters are then called ``#1``, ``#2``, in the order in which they were written. Repeated samples
+are folded by the filter and no repeats here.
+
+In multiple choice, `confidence` is the probability that the model gave to the option of its
+choice, among the options; it goes with the metric ``acc``.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from math import exp
+from pathlib import Path
+from typing import Any
+
+from psychollm.data.readers.logs.run import Run, Sample, as_score, digest, flatten, without
+from psychollm.data.readers.logs.source import Source, parse
+
+_NAME = re.compile(r"samples_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT[\d\-:.]+)\.jsonl")
+_NO_METRICS = frozenset(
+    [
+        "arguments",
+        "doc",
+        "doc_hash",
+        "doc_id",
+        "filter",
+        "filtered_resps",
+        "metrics",
+        "prompt_hash",
+        "resps",
+        "target",
+        "target_hash",
+    ]
+)
+# Where and how fast a model ran is no part of who answered; nor are seeds.
+_NO_CONFIGURATION = frozenset(
+    [
+        "base_url",
+        "batch_size",
+        "cache_dir",
+        "data_parallel_size",
+        "device",
+        "device_map",
+        "gpu_memory_utilization",
+        "max_batch_size",
+        "max_retries",
+        "model",
+        "num_concurrent",
+        "parallelize",
+        "pretrained",
+        "seed",
+        "tensor_parallel_size",
+        "timeout",
+        "tokenized_requests",
+        "trust_remote_code",
+        "verify_certificate",
+    ]
+)
+
+
+def is_lm_eval(source: Source) -> bool:
+    """Tell whether a file holds samples of lm-evaluation-harness."""
+    return source.shape == "lines" and {"doc_id", "resps"} <= source.first.keys()
+
+
+def read_lm_eval(source: Source) -> list[Run]:
+    """Read the samples of one task.
+
+    Raises
+    ------
+    InputError
+        If a line is damaged.
+    """
+    name = _NAME.fullmatch(source.path.name)
+    task = name["task"] if name else source.path.stem.removeprefix("samples_")
+    time = name["time"] if name else ""
+    results, note = _results(source.path, time)
+    model = _model(results) or source.path.parent.name.replace("__", "/")
+    seen: Counter[Any] = Counter()
+    samples = tuple(_sample(row, seen) for _, row in source.lines())
+    return [
+        Run(
+            format="lm-eval",
+            source=str(source.path),
+            model=model,
+            task=task,
+            samples=samples,
+            configuration=_configuration(results, task),
+            created=time,
+            # The harness adds files to one folder: the newest holds what counts.
+            identity=f"{source.path.parent}/{task}" if time else "",
+            notes=note,
+        )
+    ]
+
+
+def _results(path: Path, time: str) -> tuple[Mapping[str, Any], tuple[str, ...]]:
+    companion = path.with_name(f"results_{time}.json")
+    if time and companion.is_file():
+        found = parse(companion.read_bytes(), str(companion))
+        if isinstance(found, dict):
+            return found, ()
+    name = path.parent.name.replace("__", "/")
+    return {}, (f"no results file beside it: the model is called {name!r}, after the folder",)
+
+
+def _model(results: Mapping[str, Any]) -> str:
+    stated = results.get("model_name") or results.get("model_name_sanitized") or ""
+    return str(stated) or _arguments(results).get("pretrained", "")
+
+
+def _arguments(results: Mapping[str, Any]) -> dict[str, str]:
+    """Return the arguments of the model, which are written as text or as an object."""
+    stated = (results.get("config") or {}).get("model_args") or {}
+    if isinstance(stated, str):
+        pairs = (pair.partition("=") for pair in stated.split(",") if pair)
+        return {name.strip(): value for name, _, value in pairs}
+    return flatten(stated)
+
+
+def _configuration(results: Mapping[str, Any], task: str) -> dict[str, str]:
+    config = results.get("config") or {}
+    more = {
+        "backend": config.get("model"),
+        "gen_kwargs": config.get("gen_kwargs"),
+        "num_fewshot": (results.get("n-shot") or {}).get(task),
+        "system_instruction": results.get("system_instruction_sha"),
+        "chat_template": results.get("chat_template_sha"),
+        "fewshot_as_multiturn": results.get("fewshot_as_multiturn"),
+    }
+    return without(_arguments(results) | flatten(more), _NO_CONFIGURATION)
+
+
+def _sample(row: Mapping[str, Any], seen: Counter[Any]) -> Sample:
+    names = row.get("metrics") or [name for name in row if name not in _NO_METRICS]
+    scores = {str(name): as_score(row.get(name)) for name in names}
+    # A metric that is a pair or a text is the part of a statistic of the whole task, no score.
+    kept = {
+        name: score for name, score in scores.items() if score is not None or row.get(name) is None
+    }
+    confidence = _probability(row.get("filtered_resps")) if "acc" in kept else None
+    return Sample(
+        question=str(row["doc_id"]),
+        scores=kept or {"": None},
+        filter=_filter(row, seen),
+        error="" if any(score is not None for score in kept.values()) else "not scored",
+        confidence={} if confidence is None else {"acc": confidence},
+        content=str(row.get("doc_hash") or digest(row.get("doc"), row.get("target"))),
+    )
+
+
+def _filter(row: Mapping[str, Any], seen: Counter[Any]) -> str:
+    if "filter" in row:
+        return str(row["filter"])
+    seen[row["doc_id"]] += 1
+    return f"#{seen[row['doc_id']]}"
+
+
+def _probability(answers: Any) -> float | None:
+    """Return the probability of the preferred option from the log-likelihoods of all options."""
+    if not isinstance(answers, list) or len(answers) < 2:
+        return None
+    if not all(isinstance(one, list | tuple) and len(one) == 2 for one in answers):
+        return None
+    try:
+        found = [float(one[0]) for one in answers]
+    except (TypeError, ValueError):
+        return None
+    best = max(found)
+    share = 1.0 / sum(exp(one - best) for one in found)
+    return share if 0.0 < share <= 1.0 else None

@@ -1,0 +1,94 @@
+"""Results of promptfoo: a ``results.json`` whose ``results`` have version 2 or later.
+
+Respondent: the provider, by its label; several prompts are several configurations. Question: the
+variables and assertions of a test, for with ``--repeat`` every repeat gets an index of its own.
+Scorers: ``success`` (all assertions hold); ``score`` where it says more than that; each named
+metric. A call that failed is missing, not wrong.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from psychollm.data.readers.logs.run import Run, Sample, Score, as_score, digest, flatten
+from psychollm.data.readers.logs.source import Source
+
+_CALL_FAILED = 2  # failureReason: 0 none, 1 an assertion, 2 the call
+_LABEL = 60
+
+
+def is_promptfoo(source: Source) -> bool:
+    """Tell whether a file holds results of promptfoo."""
+    if source.shape != "document" or not isinstance(source.document, dict):
+        return False
+    results = source.document.get("results")
+    return isinstance(results, dict) and isinstance(results.get("results"), list)
+
+
+def read_promptfoo(source: Source) -> list[Run]:
+    """Read all providers and prompts of one file."""
+    found: list[Mapping[str, Any]] = source.document["results"]["results"]
+    graded = any(_success(one) != as_score(one.get("score")) for one in found if not _error(one))
+    runs: dict[tuple[str, str, str], list[Sample]] = {}
+    for one in found:
+        provider = one.get("provider") or {}
+        stated = provider if isinstance(provider, Mapping) else {"id": provider}
+        model = str(stated.get("label") or stated.get("id"))
+        key = (model, str(stated.get("id")), _prompt(one))
+        runs.setdefault(key, []).append(_sample(one, graded=graded))
+    about = source.document.get("config") or {}
+    task = str(about.get("description") or "promptfoo")
+    return [
+        Run(
+            format="promptfoo",
+            source=str(source.path),
+            model=model,
+            task=task,
+            samples=tuple(samples),
+            configuration=flatten({"provider": identity, "prompt": prompt}),
+            created=str(source.document["results"].get("timestamp") or ""),
+        )
+        for (model, identity, prompt), samples in runs.items()
+    ]
+
+
+def _prompt(found: Mapping[str, Any]) -> str:
+    stated = found.get("prompt") or {}
+    return str(stated.get("label") or found.get("promptId") or found.get("promptIdx") or "")
+
+
+def _success(found: Mapping[str, Any]) -> float | None:
+    return as_score(found.get("success"))
+
+
+def _error(found: Mapping[str, Any]) -> str:
+    """Return why a call failed; ``error`` alone may report an assertion that does not hold."""
+    reply = found.get("response") or {}
+    stated = reply.get("error") if isinstance(reply, Mapping) else None
+    if found.get("failureReason") == _CALL_FAILED or stated:
+        return str(stated or found.get("error") or "failed call")
+    return ""
+
+
+def _sample(found: Mapping[str, Any], *, graded: bool) -> Sample:
+    error = _error(found)
+    test = found.get("testCase") or {}
+    asked = found.get("vars") or test.get("vars") or {}
+    scores: dict[str, Score] = {"success": _success(found)}
+    if graded:
+        scores["score"] = as_score(found.get("score"))
+    named = found.get("namedScores") or {}
+    scores |= {f"metric {name}": as_score(value) for name, value in named.items()}
+    return Sample(
+        question=_label(test.get("description"), asked),
+        scores=dict.fromkeys(scores) if error else scores,
+        error=error,
+        content=digest(asked, test.get("assert")),
+    )
+
+
+def _label(description: Any, asked: Mapping[str, Any]) -> str:
+    """Return a name for a test: its description, or else its variables, cut if they are long."""
+    texts = (one if isinstance(one, str) else json.dumps(one) for one in asked.values())
+    whole = " ".join((str(description) if description else " | ".join(texts)).split())
+    return whole if len(whole) <= _LABEL else f"{whole[: _LABEL - 9]}~{digest(whole)[:8]}"

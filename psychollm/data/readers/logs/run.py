@@ -1,0 +1,101 @@
+"""What every reader of logs gives: runs, and the samples in them."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from math import isfinite
+from typing import Any, Literal, TypeAlias
+
+NO_ANSWER: Literal["no answer"] = "no answer"  # said by the log, and counted as wrong by some
+Score: TypeAlias = float | Literal["no answer"] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One answer of one model to one question, with all scores that it was given."""
+
+    question: str  # label, unique within the task of one run
+    scores: Mapping[str, Score]  # by scorer; None where there is none
+    repeat: int | None = None  # from 1; None: by order of occurrence
+    filter: str = ""  # which of several extractions of the answer was scored
+    error: str = ""  # why there is no score
+    confidence: Mapping[str, float] = field(default_factory=dict)  # by scorer; "" for all
+    content: str = ""  # digest of what was asked; "" where the log does not hold it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run of one model on one task."""
+
+    format: str
+    source: str  # the file
+    model: str
+    task: str
+    samples: tuple[Sample, ...]
+    configuration: Mapping[str, str] = field(default_factory=dict)
+    created: str = ""  # time in a form that sorts
+    identity: str = ""  # a later run with the same identity takes this one's place
+    invalid: str = ""  # why the run must not be used
+    notes: tuple[str, ...] = ()
+
+
+def digest(*parts: Any) -> str:
+    """Return a fingerprint of what was asked; "" if there is nothing.
+
+    Examples
+    --------
+    >>> digest("What is 2+3?", "5")[:8]
+    '0b4fdcff'
+    >>> digest("", None, [])
+    ''
+    """
+    if not any(parts):
+        return ""
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def as_score(value: Any) -> float | None:
+    """Return a score as a number; None where there is none, or what is there is no number.
+
+    Examples
+    --------
+    >>> as_score(True), as_score(0.5), as_score("0.5"), as_score(float("nan"))
+    (1.0, 0.5, None, None)
+    """
+    if isinstance(value, bool | int | float):
+        number = float(value)
+        return number if isfinite(number) else None
+    return None
+
+
+def flatten(settings: Any, prefix: str = "") -> dict[str, str]:
+    """Return nested settings as text by dotted name; what is empty is left out.
+
+    Examples
+    --------
+    >>> flatten({"temperature": 0, "extra": {"effort": "low", "seed": None}})
+    {'temperature': '0', 'extra.effort': 'low'}
+    """
+    if isinstance(settings, Mapping):
+        found: dict[str, str] = {}
+        for name, value in settings.items():
+            found |= flatten(value, f"{prefix}.{name}" if prefix else str(name))
+        return found
+    if settings is None or settings in ([], ""):
+        return {}
+    text = settings if isinstance(settings, str) else json.dumps(settings, default=str)
+    return {prefix: text}
+
+
+def without(settings: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
+    """Return the settings that may change an answer: all but those `names` ends with.
+
+    Examples
+    --------
+    >>> without({"args.device": "cuda", "args.dtype": "bf16"}, {"device"})
+    {'args.dtype': 'bf16'}
+    """
+    unwanted = set(names)
+    return {name: text for name, text in settings.items() if name.split(".")[-1] not in unwanted}

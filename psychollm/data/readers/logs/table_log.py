@@ -1,0 +1,205 @@
+"""Tables of scores that no tool of ours knows: CSV, Parquet or JSONL, a row per score.
+
+Columns `model`, `question` (or `item`) and `score` (or `value`, `correct`) are needed; `task`,
+`repeat`, `scorer`, `filter`, `error`, `confidence` and `content` (what was asked) are used where
+they are. Other names are given as a mapping from these to the columns of the file.
+"""
+
+import csv
+import gzip
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
+
+from psychollm._base.errors import CodeError, InputError, LabelError
+from psychollm.data.readers.csv_file import meanings
+from psychollm.data.readers.logs.run import Run, Sample, as_score, digest
+from psychollm.data.readers.logs.source import Source
+
+ALIASES: dict[str, tuple[str, ...]] = {
+    "model": ("model",),
+    "question": ("question", "item"),
+    "score": ("score", "value", "correct"),
+    "task": ("task",),
+    "repeat": ("repeat",),
+    "scorer": ("scorer",),
+    "filter": ("filter",),
+    "error": ("error",),
+    "confidence": ("confidence",),
+    "content": ("content",),
+}
+NEEDED = ("model", "question", "score")
+Row = tuple[str, Mapping[str, Any]]  # the place in the file, and the cells
+
+
+def is_table(source: Source, columns: Mapping[str, str] | None = None) -> bool:
+    """Tell whether a file is a table with the columns that are needed."""
+    if source.shape in {"archive", "document"}:
+        return False
+    try:
+        places(_header(source), columns or {}, source.path)
+    except (InputError, OSError):
+        return False
+    return True
+
+
+def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) -> dict[str, str]:
+    """Return which column of a file holds what.
+
+    Raises
+    ------
+    LabelError
+        If one that is needed is absent, or `columns` names what does not exist.
+
+    Examples
+    --------
+    >>> places(["llm", "item", "score"], {"model": "llm"}, "a.csv")
+    {'model': 'llm', 'question': 'item', 'score': 'score'}
+    """
+    unknown = [name for name in columns if name not in ALIASES]
+    absent = [name for name in columns.values() if name not in header]
+    if unknown or absent:
+        what = f"columns= has a key {unknown[0]!r}" if unknown else f"no column {absent[0]!r}"
+        msg = f"{path}: {what}; keys are {', '.join(ALIASES)}, columns {', '.join(header[:12])}"
+        raise LabelError(msg)
+    found = {}
+    for name, aliases in ALIASES.items():
+        column = columns.get(name) or next((one for one in aliases if one in header), None)
+        if column is not None:
+            found[name] = column
+    lacking = [name for name in NEEDED if name not in found]
+    if lacking:
+        msg = (
+            f"{path}: which column holds the {lacking[0]}? pass columns={{{lacking[0]!r}: ...}}; "
+            f"its columns are {', '.join(map(repr, header[:12]))}"
+        )
+        raise LabelError(msg)
+    return found
+
+
+def read_table_log(source: Source, columns: Mapping[str, str] | None = None) -> list[Run]:
+    """Read a table with one row per score.
+
+    Raises
+    ------
+    LabelError
+        If a column that is needed is absent, or a cell of it empty.
+    CodeError
+        If a score or a confidence is no number; the place is named.
+    """
+    found = places(_header(source), columns or {}, source.path)
+    runs: dict[tuple[str, str], list[Sample]] = {}
+    for where, row in _rows(source, list(found.values())):
+        cells = {name: row.get(column) for name, column in found.items()}
+        for name in NEEDED[:2]:
+            if _text(cells[name]) == "":
+                msg = f"{where} has no {name}: every score needs one"
+                raise LabelError(msg)
+        key = (_text(cells["model"]), _text(cells.get("task")))
+        runs.setdefault(key, []).append(_sample(where, cells))
+    return [
+        Run(
+            format="table",
+            source=str(source.path),
+            model=model,
+            task=task or source.path.name.partition(".")[0],
+            samples=tuple(samples),
+        )
+        for (model, task), samples in runs.items()
+    ]
+
+
+def _sample(where: str, cells: Mapping[str, Any]) -> Sample:
+    error = _text(cells.get("error"))
+    score = None if error else _number(cells["score"], f"{where}: score")
+    stated = _number(cells.get("confidence"), f"{where}: confidence")
+    repeat = _number(cells.get("repeat"), f"{where}: repeat")
+    return Sample(
+        question=_text(cells["question"]),
+        scores={_text(cells.get("scorer")): score},
+        repeat=None if repeat is None else int(repeat),
+        filter=_text(cells.get("filter")),
+        error=error or ("" if score is not None else "not scored"),
+        confidence={} if stated is None else {"": stated},
+        content=digest(_text(cells.get("content"))),
+    )
+
+
+def _text(value: Any) -> str:
+    if value is None or value != value:  # NaN
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value).strip()
+
+
+def _number(value: Any, what: str) -> float | None:
+    if not isinstance(value, str):
+        return as_score(value)
+    found = meanings([value])[0]
+    if isinstance(found, str):
+        msg = f"{what} holds {value!r}, which is not a number"
+        raise CodeError(msg)
+    return as_score(float(found))
+
+
+# The rows of each kind of file
+
+
+def _header(source: Source) -> list[str]:
+    if source.shape == "parquet":
+        with source.parquet() as file:
+            return list(file.schema_arrow.names)
+    if source.shape == "lines":
+        names = (name for _, row in source.lines() for name in row)
+        return list(dict.fromkeys(names))
+    with _opened(source.path) as file:
+        header = next(csv.reader(file), [])
+    if len(set(header)) < len(header):
+        msg = f"{source.path}, line 1: a column occurs twice: rename it"
+        raise LabelError(msg)
+    return header
+
+
+def _rows(source: Source, wanted: Sequence[str]) -> Iterator[Row]:
+    if source.shape == "parquet":
+        return _parquet_rows(source, wanted)
+    if source.shape == "lines":
+        return ((f"{source.path}, line {line}", row) for line, row in source.lines())
+    return _csv_rows(source.path)
+
+
+def _parquet_rows(source: Source, wanted: Sequence[str]) -> Iterator[Row]:
+    with source.parquet() as file:
+        start = 0
+        for batch in file.iter_batches(columns=list(dict.fromkeys(wanted))):
+            for place, row in enumerate(batch.to_pylist(), start=start + 1):
+                yield f"{source.path}, row {place}", row
+            start += batch.num_rows
+
+
+def _csv_rows(path: Path) -> Iterator[Row]:
+    with _opened(path) as file:
+        reader = csv.reader(file)
+        header = next(reader, [])
+        for cells in reader:
+            if not cells:
+                continue
+            where = f"{path}, line {reader.line_num}"
+            if len(cells) != len(header):
+                msg = f"{where}: {len(cells)} cells, but the header has {len(header)} columns"
+                raise InputError(msg)
+            yield where, dict(zip(header, cells, strict=True))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[TextIO]:
+    """Open a CSV file, plain or gzipped; text is read as it comes, never in one piece."""
+    opener: Any = gzip.open if path.suffix == ".gz" else open
+    try:
+        with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
+            yield file
+    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, csv.Error) as error:
+        msg = f"{path} is not a CSV file in UTF-8: {error}"
+        raise InputError(msg) from error
