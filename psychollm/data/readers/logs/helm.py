@@ -21,16 +21,10 @@ _BOOKKEEPING = re.compile(
     r"num_.*|inference_.*|training_.*|batch_size|finish_reason.*|prompt_truncated|logprob.*"
     r"|max_prob|estimated_.*|denoised_.*|predicted_index|observed_.*|perplexity|bits_per_byte"
 )
-_NO_CONFIGURATION = frozenset(
-    [
-        "eval_splits",
-        "max_eval_instances",
-        "model",
-        "model_deployment",
-        "num_train_trials",
-        "random",
-    ]
-)
+_NO_CONFIGURATION = frozenset({
+    "eval_splits", "max_eval_instances", "model", "model_deployment", "num_train_trials",
+    "random",
+})  # fmt: skip
 
 
 def is_helm(source: Source) -> bool:

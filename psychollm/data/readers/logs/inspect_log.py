@@ -41,19 +41,10 @@ _GRADES: dict[str, Score] = {
 }
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?")
 # Settings of the transport, and seeds: runs that differ in these alone are repeats.
-_NO_CONFIGURATION = frozenset(
-    [
-        "adaptive_connections",
-        "attempt_timeout",
-        "batch",
-        "cache",
-        "custom_outputs",
-        "max_connections",
-        "max_retries",
-        "seed",
-        "timeout",
-    ]
-)
+_NO_CONFIGURATION = frozenset({
+    "adaptive_connections", "attempt_timeout", "batch", "cache", "custom_outputs",
+    "max_connections", "max_retries", "seed", "timeout",
+})  # fmt: skip
 
 
 def is_inspect(source: Source) -> bool:

@@ -15,21 +15,11 @@ from psychollm.data.readers.logs.source import Source, parse
 
 _NAME = re.compile(r"details_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT[\d\-:.]+)\.parquet")
 _NEEDED = {"doc", "metric"}
-_NO_CONFIGURATION = frozenset(
-    [
-        "batch_size",
-        "cache_dir",
-        "data_parallel_size",
-        "device",
-        "gpu_memory_utilization",
-        "max_num_seqs",
-        "model_name",
-        "model_parallel",
-        "model_sha",
-        "seed",
-        "tensor_parallel_size",
-    ]
-)
+_NO_CONFIGURATION = frozenset({
+    "batch_size", "cache_dir", "data_parallel_size", "device", "gpu_memory_utilization",
+    "max_num_seqs", "model_name", "model_parallel", "model_sha", "seed",
+    "tensor_parallel_size",
+})  # fmt: skip
 
 
 def is_lighteval(source: Source) -> bool:

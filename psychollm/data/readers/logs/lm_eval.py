@@ -21,45 +21,17 @@ from psychollm.data.readers.logs.run import Run, Sample, as_score, digest, flatt
 from psychollm.data.readers.logs.source import Source, parse
 
 _NAME = re.compile(r"samples_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT[\d\-:.]+)\.jsonl")
-_NO_METRICS = frozenset(
-    [
-        "arguments",
-        "doc",
-        "doc_hash",
-        "doc_id",
-        "filter",
-        "filtered_resps",
-        "metrics",
-        "prompt_hash",
-        "resps",
-        "target",
-        "target_hash",
-    ]
-)
+_NO_METRICS = frozenset({
+    "arguments", "doc", "doc_hash", "doc_id", "filter", "filtered_resps", "metrics",
+    "prompt_hash", "resps", "target", "target_hash",
+})  # fmt: skip
 # Where and how fast a model ran is no part of who answered; nor are seeds.
-_NO_CONFIGURATION = frozenset(
-    [
-        "base_url",
-        "batch_size",
-        "cache_dir",
-        "data_parallel_size",
-        "device",
-        "device_map",
-        "gpu_memory_utilization",
-        "max_batch_size",
-        "max_retries",
-        "model",
-        "num_concurrent",
-        "parallelize",
-        "pretrained",
-        "seed",
-        "tensor_parallel_size",
-        "timeout",
-        "tokenized_requests",
-        "trust_remote_code",
-        "verify_certificate",
-    ]
-)
+_NO_CONFIGURATION = frozenset({
+    "base_url", "batch_size", "cache_dir", "data_parallel_size", "device", "device_map",
+    "gpu_memory_utilization", "max_batch_size", "max_retries", "model", "num_concurrent",
+    "parallelize", "pretrained", "seed", "tensor_parallel_size", "timeout",
+    "tokenized_requests", "trust_remote_code", "verify_certificate",
+})  # fmt: skip
 
 
 def is_lm_eval(source: Source) -> bool:

@@ -46,7 +46,7 @@ def digest(*parts: Any) -> str:
     Examples
     --------
     >>> digest("What is 2+3?", "5")[:8]
-    '0b4fdcff'
+    '1664fd49'
     >>> digest("", None, [])
     ''
     """

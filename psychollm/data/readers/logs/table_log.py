@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from psychollm._base.errors import CodeError, InputError, LabelError
 from psychollm.data.readers.csv_file import meanings
 from psychollm.data.readers.logs.run import Run, Sample, as_score, digest
-from psychollm.data.readers.logs.source import Source
+from psychollm.data.readers.logs.source import MAX_LINE, Source
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "model": ("model",),
@@ -71,8 +71,8 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
     lacking = [name for name in NEEDED if name not in found]
     if lacking:
         msg = (
-            f"{path}: which column holds the {lacking[0]}? pass columns={{{lacking[0]!r}: ...}}; "
-            f"its columns are {', '.join(map(repr, header[:12]))}"
+            f"{path}: which column holds the {lacking[0]}? pass columns= with a key "
+            f"{lacking[0]!r}; its columns are {', '.join(map(repr, header[:12]))}"
         )
         raise LabelError(msg)
     return found
@@ -155,7 +155,7 @@ def _header(source: Source) -> list[str]:
         names = (name for _, row in source.lines() for name in row)
         return list(dict.fromkeys(names))
     with _opened(source.path) as file:
-        header = next(csv.reader(file), [])
+        header = next(csv.reader(_lines(file, source.path)), [])
     if len(set(header)) < len(header):
         msg = f"{source.path}, line 1: a column occurs twice: rename it"
         raise LabelError(msg)
@@ -181,7 +181,7 @@ def _parquet_rows(source: Source, wanted: Sequence[str]) -> Iterator[Row]:
 
 def _csv_rows(path: Path) -> Iterator[Row]:
     with _opened(path) as file:
-        reader = csv.reader(file)
+        reader = csv.reader(_lines(file, path))
         header = next(reader, [])
         for cells in reader:
             if not cells:
@@ -193,9 +193,18 @@ def _csv_rows(path: Path) -> Iterator[Row]:
             yield where, dict(zip(header, cells, strict=True))
 
 
+def _lines(file: TextIO, path: Path) -> Iterator[str]:
+    """Yield lines of bounded length: a few packed bytes may hold a line beyond all memory."""
+    while line := file.readline(MAX_LINE):
+        if len(line) == MAX_LINE:
+            msg = f"{path} holds a line of more than {MAX_LINE:,} characters"
+            raise InputError(msg)
+        yield line
+
+
 @contextmanager
 def _opened(path: Path) -> Iterator[TextIO]:
-    """Open a CSV file, plain or gzipped; text is read as it comes, never in one piece."""
+    """Open a CSV file, plain or gzipped."""
     opener: Any = gzip.open if path.suffix == ".gz" else open
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
