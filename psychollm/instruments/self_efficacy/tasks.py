@@ -248,8 +248,8 @@ TASKS: tuple[Task, ...] = (
         "Summarise this report in one sentence of at most 28 words, without any figures and "
         "without names of persons, and write nothing else.",
         "The ferry Alba ran aground off Skerrin at 5.40 on Sunday with 63 passengers. Captain "
-        "Ewan Rowe first blamed the fog. The log, however, shows that the echo sounder had been out of "
-        "order since Thursday, and that Rowe had asked twice for its repair. The company's "
+        "Ewan Rowe first blamed the fog. The log, however, shows that the echo sounder had been "
+        "out of order since Thursday, and that Rowe had asked twice for its repair. The company's "
         "director, Petra Lund, has now said that they were not passed on. Nobody was hurt.",
         {
             "facts": (
