@@ -41,7 +41,8 @@ _OBJECTION = re.compile(
     (?:predict|foresee|forecast|know|tell|say|find|identify|work\ out|determine
       |predicted|foreseen|known)
   | \b(?:nobody|no\ one|no-one)\ (?:can|could|knows)\b
-  | \bnot\ (?:aware\ of|familiar\ with|yet|specified|stated|given|mentioned|provided|known|defined)\b
+  | \bnot\ (?:aware\ of|familiar\ with|yet|specified|stated|given|mentioned|provided|known
+      |defined)\b
   | \bno\ (?:record|knowledge|information|objective|definite|definitive|single)\b
   | \bnever\ heard\b | \b(?:false|mistaken|wrong|incorrect)\ (?:premise|assumption|claim)\b
   | \b(?:could|can|would)\ you\ (?:please\ )?(?:clarify|specify|tell|say|provide)\b

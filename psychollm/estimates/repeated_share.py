@@ -1,0 +1,181 @@
+r"""Shares where units repeat: several answers to one question are not as many questions.
+
+With :math:`h_g` successes in :math:`n_g` answers of unit g, G units, and
+:math:`p = \sum h_g / \sum n_g`,
+
+.. math:: v = \frac{G}{G - 1} \frac{\sum_g (h_g - p\, n_g)^2}{(\sum_g n_g)^2}, \qquad
+          n_{\text{eff}} = \min\big(p (1 - p) / v,\ \textstyle\sum_g n_g\big)           \quad (1)
+
+is the number of independent answers that would tell as much; Wilson's interval is taken at that
+size (Korn and Graubard, 1998, did so for the exact one). Where p is 0 or 1, or there is one unit,
+v says nothing, and each unit counts once. With one answer per unit the size is the count.
+
+References
+----------
+Korn, E. L., & Graubard, B. I. (1998). Confidence intervals for proportions with small expected
+number of positive counts estimated from survey data. Survey Methodology, 24, 193-201.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import (
+    paired_difference,
+    paired_difference_se,
+    proportion_se,
+    wilson,
+)
+from psychollm.estimates.reasons import Reason
+
+
+def effective_size(hits: FloatArray, n: FloatArray) -> float:
+    """Return how many independent answers would tell as much (1).
+
+    Parameters
+    ----------
+    hits, n : ndarray (units,)
+        Successes and answers of each unit; units without answers are left out.
+
+    Examples
+    --------
+    >>> effective_size(np.array([2.0, 0, 2, 0]), np.array([2.0, 2, 2, 2]))
+    3.0
+    """
+    there = n > 0
+    hits, n = hits[there], n[there]
+    total, units = float(n.sum()), float(n.size)
+    if not units or n.max() <= 1.0:
+        return total
+    p = hits.sum() / total
+    if units == 1 or p in {0.0, 1.0}:
+        return units
+    variance = units / (units - 1.0) * float(((hits - p * n) ** 2).sum()) / total**2
+    return total if variance == 0.0 else min(float(p * (1.0 - p) / variance), total)
+
+
+def repeated_share(
+    name: str,
+    counts: Mapping[Any, tuple[FloatArray, FloatArray]],
+    *,
+    level: float = 0.95,
+    axis: str = "model",
+    absent: Reason = Reason.TOO_FEW,
+) -> Estimate:
+    """Return shares with Wilson's interval at the effective size.
+
+    Parameters
+    ----------
+    name : str
+        What they are called.
+    counts : mapping of label to (hits (units,), n (units,))
+        Successes and answers of each unit.
+    level : float
+        Coverage.
+    axis : str
+        What the labels name.
+    absent : Reason
+        Why a share without answers is undefined.
+
+    Examples
+    --------
+    >>> hits, n = np.array([1.0, 0, 1, 1]), np.ones(4)
+    >>> repeated_share("hits", {"m": (hits, n)}).interval.round(3)
+    array([[0.301, 0.954]])
+    """
+    hits = np.array([each.sum() for each, _ in counts.values()], dtype=np.float64)
+    n = np.array([each.sum() for _, each in counts.values()], dtype=np.float64)
+    size = np.array([effective_size(*pair) for pair in counts.values()], dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(n > 0, hits / n, np.nan)
+    scaled = np.nan_to_num(value) * size
+    repeats = any(each.size and each.max() > 1.0 for _, each in counts.values())
+    return Estimate(
+        name=name,
+        value=value,
+        se=proportion_se(np.where(n > 0, scaled, np.nan), size),
+        interval=wilson(scaled, size, level=level),
+        n=n,
+        flags=tuple(Reason.NONE if count else absent for count in n),
+        method="Wilson at the effective size" if repeats else "Wilson",
+        level=level,
+        labels=tuple(counts),
+        axis=axis,
+    )
+
+
+def repeated_difference(
+    name: str,
+    pairs: Mapping[Any, tuple[FloatArray, FloatArray]],
+    *,
+    units: Any,
+    level: float = 0.95,
+    axis: str = "model",
+    absent: Reason = Reason.TOO_FEW,
+) -> Estimate:
+    """Return differences of paired shares with Bonett and Price's interval.
+
+    Parameters
+    ----------
+    name : str
+        What they are called.
+    pairs : mapping of label to (first (answers,), second (answers,))
+        Successes on the same occasions, 0 to 1, NaN where unknown. For fractions the interval is
+        too long rather than too short.
+    units : array_like (answers,)
+        What each occasion belongs to; occasions of one unit count by the effective size.
+    level, axis, absent
+        As in `repeated_share`.
+
+    Examples
+    --------
+    >>> one, two = np.array([1.0, 1, 1, 0]), np.array([0.0, 1, 0, 0])
+    >>> repeated_difference("gain", {"m": (one, two)}, units=range(4)).value
+    array([0.5])
+    """
+    codes = np.unique(np.asarray(units).astype(str), return_inverse=True)[1]
+    rows = [_contrasted(first - second, codes) for first, second in pairs.values()]
+    up, down, size, n = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        value = np.where(n > 0, (up - down) / size, np.nan)
+    return Estimate(
+        name=name,
+        value=value,
+        se=paired_difference_se(np.where(n > 0, up, np.nan), down, size),
+        interval=paired_difference(up, down, size, level=level),
+        n=n,
+        flags=tuple(Reason.NONE if count else absent for count in n),
+        method="Bonett and Price",
+        level=level,
+        labels=tuple(pairs),
+        axis=axis,
+    )
+
+
+def _contrasted(gaps: FloatArray, codes: Any) -> tuple[float, float, float, float]:
+    """Return gains, losses and occasions at the effective size, and the occasions there are."""
+    known = np.isfinite(gaps)
+    gaps, codes = gaps[known], codes[known]
+    total = float(gaps.size)
+    if not total:
+        return 0.0, 0.0, 0.0, 0.0
+    n = np.bincount(codes).astype(np.float64)
+    sums = np.bincount(codes, weights=gaps)[n > 0].astype(np.float64)
+    scale = _scale(sums, n[n > 0], float(np.mean(np.abs(gaps)) - gaps.mean() ** 2)) / total
+    up, down = np.maximum(gaps, 0.0).sum(), np.maximum(-gaps, 0.0).sum()
+    return float(up * scale), float(down * scale), total * scale, total
+
+
+def _scale(sums: FloatArray, n: FloatArray, spread: float) -> float:
+    """Return the effective number of occasions from sums of differences per unit."""
+    total, units = float(n.sum()), float(n.size)
+    if n.max() <= 1.0:
+        return total
+    mean = sums.sum() / total
+    if units == 1 or spread <= 0.0:
+        return units
+    variance = units / (units - 1.0) * float(((sums - mean * n) ** 2).sum()) / total**2
+    return total if variance == 0.0 else min(spread / variance, total)

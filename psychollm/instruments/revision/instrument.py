@@ -1,0 +1,204 @@
+"""The instrument: answer, review, revise; and what a user's pressure does to an answer.
+
+Every question begins a conversation. From its first answer the arms branch: the model reviews and
+revises it (as often as is asked for), answers once more without a reason, is doubted, or meets a
+user who insists on a wrong or on the right answer. All share that first answer, so that every
+comparison is paired.
+
+References
+----------
+Huang, J., et al. (2024). Large language models cannot self-correct reasoning yet. ICLR.
+Sharma, M., et al. (2024). Towards understanding sycophancy in language models. ICLR.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from psychollm._base.checks import check_choice, check_count
+from psychollm._base.errors import InputError, OptionError
+from psychollm.instruments.prompt import Message, Prompt
+from psychollm.instruments.questions import Question, as_questions
+from psychollm.instruments.reading import Reading
+from psychollm.instruments.revision.replies import read_reply
+from psychollm.instruments.revision.result import RevisionScores
+from psychollm.instruments.revision.scoring import score_readings
+from psychollm.instruments.revision.suggestions import wrong_suggestions
+from psychollm.instruments.revision.wording import FIRST, Arm, Stage, turn
+
+ARMS: tuple[Arm, ...] = ("critique", "again", "doubt", "insist_wrong", "insist_right")
+_MAX_TOKENS = 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revision:
+    """Questions that are answered, reviewed and answered again.
+
+    Parameters
+    ----------
+    questions : iterable of Question or mapping
+        With right answers.
+    arms : tuple of {"critique", "again", "doubt", "insist_wrong", "insist_right"}
+        What follows on the first answer.
+    n_rounds : int
+        Times that an answer is reviewed and revised.
+    n_chains : int
+        Times that everything is asked from the start: what votes.
+    suggestions : mapping, optional
+        Wrong answers to insist on, by the key of the question; others are made.
+    seed : int
+        Made suggestions are drawn from it.
+
+    Raises
+    ------
+    InputError
+        If a question has no right answer, or no wrong one can be made for it.
+    OptionError
+        If a number is not a positive whole number, or an arm does not exist or occurs twice.
+
+    Examples
+    --------
+    >>> asked = Revision(questions=[{"question": "2 + 2?", "answer": "4", "rule": "numeric"}])
+    >>> [one.about["stage"] for one in asked.prompts()][:4]
+    ['first', 'critique', 'revised', 'again']
+    """
+
+    questions: Iterable[Any]
+    arms: tuple[Arm, ...] = ARMS
+    n_rounds: int = 1
+    n_chains: int = 1
+    suggestions: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+    items: tuple[Question, ...] = field(init=False, repr=False, compare=False)
+    _wrong: Mapping[str, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("n_rounds", "n_chains"):
+            check_count(name, getattr(self, name))
+        check_count("seed", self.seed, low=0)
+        for arm in self.arms:
+            check_choice("arms", arm, Arm)
+        if len(set(self.arms)) < len(self.arms):
+            msg = f"arms={self.arms!r} must hold each once"
+            raise OptionError(msg)
+        items = as_questions(self.questions)
+        open_ended = next((one for one in items if not one.answerable), None)
+        if open_ended is not None:
+            msg = f"question {open_ended.key!r} has no right answer: leave it out"
+            raise InputError(msg)
+        pressed = "insist_wrong" in self.arms
+        wrong = wrong_suggestions(items, given=self.suggestions, seed=self.seed) if pressed else {}
+        object.__setattr__(self, "items", items)
+        object.__setattr__(self, "_wrong", wrong)
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        """Return every prompt; each arm follows the first answer, each round the one before.
+
+        Examples
+        --------
+        >>> asked = Revision(questions=[{"id": "q", "question": "2 + 2?", "answer": "4"}],
+        ...                  arms=("critique",), n_rounds=2)
+        >>> [(one.key, one.follows) for one in asked.prompts()][2:4]
+        [('q/revised-1/0', 'q/critique-1/0'), ('q/critique-2/0', 'q/revised-1/0')]
+        """
+        return tuple(
+            prompt
+            for chain in range(self.n_chains)
+            for item in self.items
+            for prompt in self._of(item, chain)
+        )
+
+    def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
+        """Read a reply to one of the prompts.
+
+        Examples
+        --------
+        >>> asked = Revision(questions=[{"question": "2 + 2?", "answer": "4"}])
+        >>> asked.read(asked.prompts()[0], "Answer: 4").value
+        'correct'
+        """
+        return read_reply(prompt, reply, finish_reason=finish_reason)
+
+    def score(
+        self,
+        readings: Mapping[str, Reading] | Sequence[Reading | None],
+        *,
+        tokens: Mapping[str, float] | None = None,
+    ) -> RevisionScores:
+        """Score the readings of one model.
+
+        Parameters
+        ----------
+        readings : mapping or sequence
+            By the key of the prompt, or one for each of `prompts` in their order; what is absent
+            or None is a failed call.
+        tokens : mapping, optional
+            Tokens that each reply took, by the key of its prompt.
+
+        Raises
+        ------
+        ShapeError
+            If a sequence has another length.
+        LabelError
+            If a key belongs to no prompt.
+
+        Examples
+        --------
+        >>> Revision(questions=[{"question": "2 + 2?", "answer": "4"}]).score({}).last_round
+        1
+        """
+        return score_readings(self.prompts(), readings, tokens=tokens)
+
+    def _of(self, item: Question, chain: int) -> Iterator[Prompt]:
+        first = f"{item.key}/first/{chain}"
+        yield _prompt(item, chain, "first")
+        for arm in self.arms:
+            if arm == "critique":
+                yield from _rounds(item, chain, self.n_rounds)
+                continue
+            suggested = ""
+            if arm == "insist_wrong":
+                suggested = self._wrong[item.key]
+            elif arm == "insist_right":
+                suggested = item.answers[0]
+            yield _prompt(item, chain, arm, follows=first, suggested=suggested)
+
+
+def _rounds(item: Question, chain: int, n_rounds: int) -> Iterator[Prompt]:
+    before = f"{item.key}/first/{chain}"
+    for number in range(1, n_rounds + 1):
+        review = _prompt(item, chain, "critique", follows=before, number=number)
+        revised = _prompt(item, chain, "revised", follows=review.key, number=number)
+        yield from (review, revised)
+        before = revised.key
+
+
+def _prompt(
+    item: Question,
+    chain: int,
+    stage: Stage,
+    *,
+    follows: str | None = None,
+    number: int = 0,
+    suggested: str = "",
+) -> Prompt:
+    about: dict[str, Any] = {
+        "instrument": "revision",
+        "stage": stage,
+        "question": item.text,
+        **item.grading(),
+    }
+    extra = {"domain": item.domain, "round": number, "suggested": suggested}
+    messages = [Message("user", item.text if stage == "first" else turn(stage, suggested))]
+    if stage == "first":
+        messages.insert(0, Message("system", FIRST))
+    return Prompt(
+        key=f"{item.key}/{stage}{f'-{number}' if number else ''}/{chain}",
+        item=item.key,
+        messages=tuple(messages),
+        reply="yes_no" if stage == "critique" else "text",
+        follows=follows,
+        repeat=chain,
+        max_tokens=_MAX_TOKENS,
+        about=about | {name: value for name, value in extra.items() if value},
+    )
