@@ -217,7 +217,7 @@ TASKS: tuple[Task, ...] = (
             "facts": (
                 ("bee",),
                 ("bean", "harvest", "yield", "crop"),
-                ("same", "no ", "not", "equal", "identical", "did not", "larger", "bigger"),
+                ("same", "no ", "not ", "didn", "equal", "identical", "larger", "bigger"),
                 ("plot", "area", "square", "allotment", "garden"),
             ),
             "max_words": 30,
@@ -283,7 +283,7 @@ TASKS: tuple[Task, ...] = (
         {
             "facts": (
                 ("noise", "noisy", "loud"),
-                ("against", "oppos", "reject", "object", "no"),
+                ("against", "oppos", "reject", "object", "vote no", "not support"),
                 ("market", "visitor", "trade", "stall"),
             ),
             "max_words": 25,
