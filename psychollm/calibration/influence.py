@@ -136,7 +136,9 @@ def wilson_from_draws(
     """Return Wilson's intervals with as many trials as would vary like the draws.
 
     Percentiles of the draws of a rate near 0 or 1 are too short, and of no length where the
-    sample holds no exception; these are not.
+    sample holds no exception; these are not. So many trials vary by rate times one minus rate
+    over their number, at the rate of the sample or at the mean of the draws, whichever is nearer
+    to one half: next to 0 or 1 the draws vary as the population does, which is not at 0 or 1.
 
     Parameters
     ----------
@@ -145,7 +147,7 @@ def wilson_from_draws(
     draws : ndarray (resamples, points)
         In the resamples.
     trials : ndarray (points,)
-        Where the rate is 0 or 1, or does not vary.
+        Where the rate does not vary; where it is 0 or 1, no more than these.
     level : float
         Coverage.
 
@@ -161,9 +163,12 @@ def wilson_from_draws(
            [0.  , 0.28]])
     """
     defined = np.isfinite(draws).sum(axis=0) > 1
-    variance = np.zeros(value.shape)
+    variance, mean = np.zeros(value.shape), np.zeros(value.shape)
     variance[defined] = np.nanvar(draws[:, defined], axis=0, ddof=1)
-    spread = value * (1.0 - value)
-    inside = (spread > 0.0) & (variance > _ZERO)
-    trials = np.where(inside, spread / np.where(inside, variance, 1.0), trials)
+    mean[defined] = np.clip(np.nanmean(draws[:, defined], axis=0), 0.0, 1.0)
+    inside = value * (1.0 - value)
+    spread = np.maximum(inside, mean * (1.0 - mean))
+    varies = (spread > 0.0) & (variance > _ZERO)
+    alike = np.where(varies, spread / np.where(varies, variance, 1.0), trials)
+    trials = np.where(inside > 0.0, alike, np.minimum(alike, trials))
     return wilson(value * trials, trials, level=level)

@@ -40,6 +40,7 @@ systems. Advances in Neural Information Processing Systems, 37.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -53,6 +54,7 @@ from psychollm.calibration.metric import Metric, estimate_all
 from psychollm.calibration.ranking import scored_answers
 from psychollm.calibration.selective_areas import SELECTIVE, class_flag
 from psychollm.calibration.tally import Tally
+from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
@@ -62,6 +64,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Ties = Literal["random", "whole"]
+
+_CURVE = np.arange(1, 101) / 100.0  # coverages at which the curve is read for its inversion
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -241,8 +245,10 @@ def coverage_at_risk(
     Notes
     -----
     The share is the largest at which the risk happens to be low enough in the sample, so that it
-    is biased upwards as an estimate of the largest share in the population; percentiles of its
-    resamples covered 91 to 94 % at nominal 95 %, less where hardly any share is within reach.
+    is biased upwards as an estimate of the largest share in the population. The interval therefore
+    holds the shares at which the band of `risk_coverage` does not exclude the risk: from the
+    largest at which its upper bound, to the largest at which its lower bound, is low enough. Where
+    tied answers are given whole, its lower bound is that of the resamples if that is lower.
 
     Examples
     --------
@@ -294,21 +300,56 @@ def coverage_at_risk_metric(risks: Sequence[float], *, ties: Ties = "random") ->
     check_choice("ties", ties, Ties)
     tolerated = np.array([_check_share("risk", each) for each in risks], dtype=np.float64)
 
-    def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+    def shares(correct: FloatArray, wrong: FloatArray) -> FloatArray:
         found = np.empty((correct.shape[0], tolerated.size))
         coverages_at_risks(correct, wrong, tolerated, ties == "whole", found)
         return found
 
+    def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+        curve = np.empty((correct.shape[0], _CURVE.size))
+        risks_at_coverages(correct, wrong, _CURVE, False, curve)  # noqa: FBT003
+        n = correct.sum(axis=1) + wrong.sum(axis=1)
+        return np.concatenate([shares(correct, wrong), curve, n[:, None] * _CURVE], axis=1)
+
     def flags(tally: Tally) -> tuple[Reason, ...]:
-        found = compute(tally.values, tally.correct[None], tally.wrong[None])[0]
+        found = shares(tally.correct[None], tally.wrong[None])[0]
         return tuple(Reason.UNREACHABLE if share == 0.0 else class_flag(tally) for share in found)
 
     return Metric(
         names=tuple(f"coverage at risk {each:g}" for each in tolerated),
         compute=compute,
         flags=flags,
-        interval="percentile",
+        carried=2 * _CURVE.size,
+        bounds=partial(_inverted, tolerated, whole=ties == "whole"),
+        method="band of the risk-coverage curve, inverted",
     )
+
+
+def _inverted(
+    risks: FloatArray, own: FloatArray, draws: FloatArray, level: float, *, whole: bool
+) -> FloatArray:
+    """Return the shares (risks, 2) at which the band of the curve does not exclude each risk."""
+    parts = [risks.size, risks.size + _CURVE.size]
+    value, curve, given = np.split(own, parts)
+    band = wilson_from_draws(curve, draws[:, parts[0] : parts[1]], given, level=level)
+    bounds = np.array([[_last_below(side, risk) for side in band.T[::-1]] for risk in risks])
+    if whole:
+        low = percentile_interval(draws[:, : risks.size], level)[:, 0]
+        bounds[:, 0] = np.fmin(bounds[:, 0], low)
+    # The curve is read at some coverages only: between two of them the value may just lie beyond.
+    return np.stack([np.minimum(bounds[:, 0], value), np.maximum(bounds[:, 1], value)], axis=1)
+
+
+def _last_below(curve: FloatArray, risk: float) -> float:
+    """Return the largest coverage at which a curve is at most a risk; straight between points."""
+    if np.isnan(curve).any():
+        return np.nan
+    met = np.flatnonzero(curve <= risk)
+    if not met.size or met[-1] == curve.size - 1:
+        return 1.0 if met.size else 0.0
+    i = met[-1]
+    step = (risk - curve[i]) / (curve[i + 1] - curve[i])
+    return float(_CURVE[i] + step * (_CURVE[i + 1] - _CURVE[i]))
 
 
 def _bounds(own: FloatArray, draws: FloatArray, level: float) -> FloatArray:

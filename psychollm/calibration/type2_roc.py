@@ -117,7 +117,8 @@ def type2_roc(
     -------
     Type2ROC
         NaN with a reason for a model that is always or never correct. Bands are pointwise, of the
-        hit rate at a false-alarm rate: Wilson's with the bootstrap variance.
+        hit rate at a false-alarm rate: Wilson's with the bootstrap variance, made to rise as the
+        curve does.
 
     Raises
     ------
@@ -125,6 +126,12 @@ def type2_roc(
         If a false-alarm rate is not inside [0, 1].
     ShapeError, LabelError, CodeError
         As in `auroc`.
+
+    Notes
+    -----
+    Within a few wrong answers of either end (false-alarm rates below 3 / n or above 1 - 3 / n, of
+    n wrong answers) a sample says little about the curve: the band there holds it less often than
+    its level.
 
     Examples
     --------
@@ -147,7 +154,9 @@ def type2_roc(
         hits=hits,
         interval=np.stack(
             [
-                wilson_from_draws(own, draws[:, row], np.full(grid.size, trials), level=level)
+                _rising(
+                    wilson_from_draws(own, draws[:, row], np.full(grid.size, trials), level=level)
+                )
                 if np.isfinite(area.interval[row]).all()
                 else np.full((grid.size, 2), np.nan)
                 for row, (own, trials) in enumerate(zip(hits, n_correct, strict=True))
@@ -164,6 +173,12 @@ def type2_roc(
         level=level,
         labels=answers.models,
     )
+
+
+def _rising(band: FloatArray) -> FloatArray:
+    """Let a band (points, 2) rise as the curve does: no bound is worse than one further on."""
+    lower = np.maximum.accumulate(band[:, 0])
+    return np.stack([lower, np.minimum.accumulate(band[::-1, 1])[::-1]], axis=1)
 
 
 def _hit_rate_metric(false_alarms: FloatArray) -> Metric:

@@ -6,7 +6,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import OptionError
+from psychollm.calibration.influence import wilson_from_draws
 from psychollm.calibration.type2_roc import type2_roc
+from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
 from tests.oracles import association_slow as slow
 
@@ -58,6 +60,32 @@ def test_bands_cover_the_curve():
     found = type2_roc(scores, right, false_alarms=[0.2], n_bootstrap=200, rng=1)
     low, high = found.interval[:, 0].T
     assert 0.90 < np.mean((low <= 0.5629) & (high >= 0.5629)) < 0.99
+
+
+def test_bands_neither_collapse_nor_spike_next_to_one():
+    # One wrong answer far below the others: the hit rate comes close to one, then is one.
+    right = np.repeat([1.0, 0.0], [30, 20])
+    scores = np.concatenate([np.arange(30.0), np.arange(20.0) - 10.5])
+    found = type2_roc(scores[None], right[None], n_bootstrap=400, rng=0)
+    low, high = found.interval[0].T
+    assert (np.diff(low) >= 0.0).all()
+    assert (np.diff(high) >= 0.0).all()
+    assert ((low <= found.hits[0]) & (found.hits[0] <= high)).all()
+    assert (high - low > 0.03).all()
+
+
+def test_wilson_from_draws_does_not_trust_a_rate_next_to_a_bound():
+    # A sample at .99 whose resamples vary about .9: at .99 they would be worth one trial.
+    draws = np.tile([[0.8], [0.9], [1.0]], (40, 1))
+    low, high = wilson_from_draws(np.array([0.99]), draws, np.array([30.0]), level=0.95)[0]
+    assert 0.6 < low < 0.9
+    assert high > 0.99
+
+
+def test_wilson_from_draws_never_counts_more_trials_than_a_sample_without_exception_has():
+    draws = np.repeat([[1.0], [0.999]], [40, 2], axis=0)
+    found = wilson_from_draws(np.array([1.0]), draws, np.array([30.0]), level=0.95)
+    np.testing.assert_allclose(found, wilson(np.array([30.0]), np.array([30.0])))
 
 
 def test_degenerate_models_have_reasons():
