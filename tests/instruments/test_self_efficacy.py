@@ -368,7 +368,7 @@ def test_reversed_items_are_turned_round_in_scores_only() -> None:
 
 def test_missing_is_never_a_rating() -> None:
     asks = SelfEfficacy(conditions=("none",), n_repeats=3, followups=())
-    one, two, three = asks.prompts()
+    one, two, _ = asks.prompts()
     found = asks.score({one.key: asks.read(one, lines([3] * 9)), two.key: None})
     assert np.isnan(found.totals).all()
     assert found.means[0] == 3.0
