@@ -108,11 +108,14 @@ def _check_alike(names: Mapping[str, Sequence[str]], *, named: bool) -> None:
     raise OptionError(msg)
 
 
+_REMEDIES = {"scorer": "pass scorer=, one of", "filter": "pass filter=, one of"}
+
+
 def _one(what: str, task: str, found: Sequence[str], wanted: str | None) -> str:
     if wanted is None:
         if len(found) == 1:
             return found[0]
-        msg = f"task {task!r} has {len(found)} {what}s: pass {what}=, one of {_all(found)}"
+        msg = f"task {task!r} has {len(found)} {what}s: {_REMEDIES[what]} {_all(found)}"
         raise OptionError(msg)
     if wanted not in found:
         msg = f"{what}={wanted!r}: task {task!r} has no such {what}, but {_all(found)}"
