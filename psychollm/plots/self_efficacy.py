@@ -1,0 +1,111 @@
+"""Totals on a scale of self-efficacy, per model and condition, beside those of people."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes
+from psychollm.plots.palette import GRID, INK, MUTED, STRIPE, colour_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from psychollm.studies.self_efficacy import SelfEfficacyStudy
+    from psychollm.studies.self_efficacy_links import HumanNorm
+
+_MARKS = ("o", "D", "s", "^", "v")
+_REACH = 0.27  # how far the marks of one row spread
+
+
+def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the mean total of each model under each condition, and the norm where there is one.
+
+    The bars are Student's t over repeats: how sure a model's mean is, not how models differ. A
+    mark without a bar stands for one administration, or for repeats that are all the same. The
+    axis is the whole range of the scale; the band is one standard deviation of people around
+    their mean. ``study.totals`` holds the numbers.
+
+    Parameters
+    ----------
+    study : SelfEfficacyStudy
+        What `self_efficacy` returns.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.studies.self_efficacy import self_efficacy
+    >>> rows = pd.DataFrame({"model": list("ab"), "condition": "none", "i1": [1, 4]})
+    >>> study = self_efficacy(rows, n_bootstrap=20, rng=0)
+    >>> ax = plot_self_efficacy(study, ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['b', 'a']
+    """
+    rows = _order(study.totals)
+    ax = open_axes(ax, size=(6.8, 1.5 + 0.34 * len(rows)))
+    for band in range(0, len(rows), 2):
+        ax.axhspan(band - 0.5, band + 0.5, color=STRIPE, lw=0, zorder=0)
+    if study.norm is not None:
+        _norm(ax, study.norm.norm)
+    for series in range(len(study.conditions)):
+        _series(ax, study, rows, series)
+    low, high = study.n_items * study.low, study.n_items * study.high
+    room = 0.02 * (high - low)
+    ax.set_xlim(low - room, high + room)
+    ax.set_yticks(np.arange(len(rows)), [str(model) for model in rows])
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    for text in ax.get_yticklabels():
+        text.set(color=INK, fontsize=TICK_SIZE)
+    ax.grid(visible=False, axis="y")
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    name_axes(ax, x=f"total, {low} to {high}")
+    # A condition a column: few enough to stand in one line below the axes.
+    legend(ax, columns=min(len(ax.get_legend_handles_labels()[0]), 5))
+    return ax
+
+
+def _order(totals: "pd.DataFrame") -> list[Any]:
+    """Return the models from high to low, those without a total last."""
+    means = totals.groupby("model", sort=False)["mean"].mean()
+    return list(means.sort_values(ascending=False, kind="stable", na_position="last").index)
+
+
+def _series(ax: "Axes", study: "SelfEfficacyStudy", rows: list[Any], series: int) -> None:
+    """Draw one condition."""
+    k, condition = len(study.conditions), study.conditions[series]
+    own = study.totals[study.totals["condition"] == condition].set_index("model").reindex(rows)
+    y = np.arange(len(rows)) + (np.linspace(-_REACH, _REACH, k)[series] if k > 1 else 0.0)
+    colour = colour_of(series)
+    least, most = study.n_items * study.low, study.n_items * study.high
+    lower, upper = (own[name].to_numpy(dtype=np.float64) for name in ("lower", "upper"))
+    ax.hlines(
+        y,
+        np.clip(lower, least, most),
+        np.clip(upper, least, most),
+        color=colour,
+        lw=1.4,
+        alpha=0.75,
+        zorder=2,
+    )
+    ax.plot(
+        own["mean"].to_numpy(dtype=np.float64),
+        y,
+        ls="",
+        marker=_MARKS[series % len(_MARKS)],
+        ms=4.8,
+        color=colour,
+        mec="white",
+        mew=0.5,
+        label=str(condition),
+        zorder=3,
+    )
+
+
+def _norm(ax: "Axes", norm: "HumanNorm") -> None:
+    name = f"people, {norm.mean:g} ± {norm.sd:g}"
+    ax.axvspan(norm.mean - norm.sd, norm.mean + norm.sd, color=GRID, lw=0, zorder=0.5)
+    ax.axvline(norm.mean, color=MUTED, lw=1.1, ls=(0, (4, 2)), zorder=1, label=name)
