@@ -82,6 +82,8 @@ class Reason(StrEnum):
     EXTREME = "the most extreme of many splits, beyond its value in the population: no interval"
     NO_TEST_VARIANCE = "confidences of 0, 1/2 and 1 alone leave the test no variance"
     FEWER_FACTORS = "the items hold fewer factors than were asked for"
+    UNANSWERED = "nobody answered it"
+    UNIDENTIFIED = "the data do not determine it"
 
 
 def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:

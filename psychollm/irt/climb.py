@@ -1,0 +1,254 @@
+r"""Maximisation: EM accelerated until close, Newton to the top.
+
+The M step is one scoring step per item on expected counts. Where the mean and variance of the
+ability under the current posteriors are not 0 and 1, the parameters are rescaled so that they are
+(parameter expansion, Liu, Rubin & Wu, 1998): with thousands of items EM would otherwise creep
+along a common shift, of which the data say next to nothing per item. SQUAREM (Varadhan & Roland,
+2008) extrapolates pairs of steps. Every step that would lower the objective is shortened.
+
+Newton steps use the observed information; it is computed anew only where the gradient has not
+fallen tenfold, since near the top one matrix serves several steps.
+
+References
+----------
+Liu, C., Rubin, D. B., & Wu, Y. N. (1998). Parameter expansion to accelerate EM: the PX-EM
+algorithm. Biometrika, 85(4), 755-770. https://doi.org/10.1093/biomet/85.4.755
+
+Varadhan, R., & Roland, C. (2008). Simple and globally convergent methods for accelerating the
+convergence of any EM algorithm. Scandinavian Journal of Statistics, 35(2), 335-353.
+https://doi.org/10.1111/j.1467-9469.2007.00585.x
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.irt.curvature import DenseCurvature, dense_curvature, parts
+from psychollm.irt.likelihood import COARSE, Expectation, Grid, Problem, expectation, grid_for
+from psychollm.irt.low_rank import LowRankCurvature, low_rank_curvature
+
+TOLERANCE = 1e-10  # of the gradient
+ROUNDING = 1e-14  # of the gradient, per respondent
+CLOSE = 0.02  # largest change of an EM step at which Newton takes over
+LONGEST = 1.5  # largest change of a parameter in one step
+MAX_NEWTON = 60
+BOUNDS = np.array([25.0, 75.0, 12.0, 12.0])  # of slope, intercept and logit asymptotes
+SLACK = 1e-13  # relative loss of the objective that is rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Parameters with what one pass gave there."""
+
+    parameters: FloatArray  # (J, p)
+    state: Expectation
+    gradient: FloatArray  # (J, p), of the objective; a shared slope's stands with each item
+    observed: FloatArray  # (J, p, p), complete information of the counts, with priors
+    expected: FloatArray  # (J, p, p), its expectation: positive semi-definite
+    frozen: BoolArray  # (J, p), at a bound that the gradient pushes against
+
+    @property
+    def steepness(self) -> float:
+        """Largest derivative by a free parameter."""
+        return float(np.abs(self.gradient[~self.frozen]).max(initial=0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Summit:
+    """Where the climb ended, and how."""
+
+    point: Point
+    grid: Grid
+    convergence: Convergence
+    em_objectives: tuple[float, ...]
+
+
+def at(problem: Problem, parameters: FloatArray, grid: Grid) -> Point:
+    """Evaluate the objective and its gradient."""
+    bounds = _bounds(parameters.shape[1])
+    parameters = np.clip(parameters, -bounds, bounds)
+    state = expectation(problem, parameters, grid)
+    moments = problem.family.moments(parameters, grid.nodes, state.counts)
+    gradient = moments[0] + problem.prior_gradient(parameters)
+    precisions = np.diag(problem.prior_information())
+    if problem.family.tied:
+        gradient[:, 0] = gradient[:, 0].sum()
+    frozen = (np.abs(parameters) >= bounds) & (gradient * parameters > 0.0)
+    return Point(
+        parameters, state, gradient, moments[1] + precisions, moments[2] + precisions, frozen
+    )
+
+
+def _bounds(size: int) -> FloatArray:
+    """Return bounds of the parameters of an item; steps of graded items count as intercepts."""
+    return BOUNDS[:size] if size <= BOUNDS.size else np.full(size, BOUNDS[1])
+
+
+def em_step(problem: Problem, point: Point, grid: Grid, *, expand: bool = True) -> FloatArray:
+    """Return the parameters after one (expanded) EM step."""
+    family, parameters, state = problem.family, point.parameters, point.state
+    information = point.expected + 1e-8 * np.eye(parameters.shape[1])
+    if family.tied:
+        step = _tied_step(point.gradient, information)
+    else:
+        step = np.linalg.solve(information, point.gradient[:, :, None])[:, :, 0]
+    moved = parameters + np.clip(step, -LONGEST, LONGEST)
+    if not expand or point.frozen.any():
+        return moved
+    mass = state.mass / state.mass.sum()
+    mean = float(mass @ grid.nodes)
+    sd = float(np.sqrt(mass @ (grid.nodes - mean) ** 2))
+    return family.rescaled(moved, mean, sd)
+
+
+def _tied_step(gradient: FloatArray, information: FloatArray) -> FloatArray:
+    """Return the scoring step of one shared slope and separate other parameters."""
+    rest = information[:, 1:, 1:]
+    cross = information[:, 1:, :1]
+    inner = np.linalg.solve(rest, np.concatenate([gradient[:, 1:, None], cross], axis=2))
+    top = gradient[0, 0] - float((cross[:, :, 0] * inner[:, :, 0]).sum())
+    slope = top / (information[:, 0, 0].sum() - float((cross[:, :, 0] * inner[:, :, 1]).sum()))
+    step = np.empty_like(gradient)
+    step[:, 0] = slope
+    step[:, 1:] = inner[:, :, 0] - slope * inner[:, :, 1]
+    return step
+
+
+def improved(problem: Problem, point: Point, target: FloatArray, grid: Grid) -> Point | None:
+    """Move towards `target`, less far where that would lower the objective; None if it must."""
+    floor = point.state.objective - SLACK * abs(point.state.objective)
+    for halving in range(12):
+        reached = at(problem, point.parameters + 0.5**halving * (target - point.parameters), grid)
+        if reached.state.objective >= floor:
+            return reached
+    return None
+
+
+def accelerated_em(
+    problem: Problem, point: Point, grid: Grid, *, cycles: int, close: float = CLOSE
+) -> tuple[Point, list[float]]:
+    """Run SQUAREM cycles until an EM step changes no parameter by more than `close`."""
+    path = [point.state.objective]
+    for _ in range(cycles):
+        first = improved(problem, point, em_step(problem, point, grid), grid)
+        if first is None:
+            break
+        path.append(first.state.objective)
+        step = first.parameters - point.parameters
+        if np.abs(step).max() <= close:
+            return first, path
+        second = improved(problem, first, em_step(problem, first, grid), grid)
+        if second is None:
+            return first, path
+        path.append(second.state.objective)
+        point = _extrapolated(problem, point, first, second, grid)
+        path.append(point.state.objective)
+        if np.abs(second.parameters - first.parameters).max() <= close:
+            break
+    return point, path
+
+
+def _extrapolated(
+    problem: Problem, start: Point, first: Point, second: Point, grid: Grid
+) -> Point:
+    """Return the SQUAREM point if it is higher than two EM steps, else those."""
+    step = first.parameters - start.parameters
+    bend = second.parameters - first.parameters - step
+    length = np.linalg.norm(step) / max(float(np.linalg.norm(bend)), 1e-300)
+    if length <= 1.0:
+        return second
+    length = min(float(length), 16.0)
+    leap = at(problem, start.parameters + 2.0 * length * step + length**2 * bend, grid)
+    return leap if leap.state.objective > second.state.objective else second
+
+
+def curvature(
+    problem: Problem, point: Point, grid: Grid
+) -> DenseCurvature | LowRankCurvature | None:
+    """Return the observed information, factored; None if it is not positive definite."""
+    pieces = parts(problem, point.parameters, grid, point.state.counts, point.observed)
+    build = dense_curvature if pieces.dense else low_rank_curvature
+    return build(pieces, point.frozen, tied=problem.family.tied)
+
+
+def _newton_target(
+    problem: Problem, point: Point, matrix: DenseCurvature | LowRankCurvature
+) -> FloatArray:
+    """Return where a Newton step leads, no parameter further than the longest step."""
+    gradient = np.where(point.frozen, 0.0, point.gradient)
+    if problem.family.tied:
+        gradient[:, 0] /= gradient.shape[0]
+    step = matrix.solve(gradient)
+    step = np.where(point.frozen, 0.0, step)
+    longest = float(np.abs(step).max())
+    return point.parameters + step * min(1.0, LONGEST / max(longest, 1e-300))
+
+
+def newton(
+    problem: Problem, point: Point, grid: Grid, *, tolerance: float
+) -> tuple[Point, int, bool]:
+    """Climb to where the gradient is at most `tolerance`; return also steps and success."""
+    matrix = None
+    for taken in range(MAX_NEWTON):
+        if point.steepness <= tolerance:
+            return point, taken, True
+        if matrix is None:
+            matrix = curvature(problem, point, grid)
+        reached = None
+        if matrix is not None:
+            target = _newton_target(problem, point, matrix)
+            reached = improved(problem, point, target, grid)
+        if reached is None:
+            if point.steepness <= 100.0 * tolerance:
+                return point, taken, True
+            reached, _ = accelerated_em(problem, point, grid, cycles=5, close=1e-6)
+        if not reached.steepness <= 0.1 * point.steepness:
+            matrix = None
+            if reached.steepness >= 0.5 * point.steepness <= 50.0 * tolerance:
+                return point, taken, True
+        point = reached
+    return point, MAX_NEWTON, False
+
+
+def climb(problem: Problem, start: FloatArray, *, cycles: int = 40) -> Summit:
+    """Maximise from `start`: coarse grid first, then one that fits the narrowest posterior."""
+    tolerance = max(TOLERANCE, ROUNDING * problem.patterns.n_respondents)
+    grid = grid_for(problem.family, start, COARSE)
+    point = at(problem, start, grid)
+    point, path = accelerated_em(problem, point, grid, cycles=cycles)
+    grid = grid_for(problem.family, point.parameters, COARSE)
+    point, taken, _ = newton(problem, at(problem, point.parameters, grid), grid, tolerance=0.1)
+    steps, done = len(path) + taken, False
+    for _ in range(4):
+        grid = grid_for(problem.family, point.parameters)
+        point, taken, done = newton(
+            problem, at(problem, point.parameters, grid), grid, tolerance=tolerance
+        )
+        steps += taken
+        if grid.spacing <= 1.02 * grid_for(problem.family, point.parameters).spacing:
+            break
+    ending = Convergence(
+        converged=done,
+        iterations=steps,
+        reason="converged" if done else _why(problem, point, grid),
+        objective=point.state.objective,
+    )
+    return Summit(_oriented(problem, point, grid), grid, ending, tuple(path))
+
+
+def _why(problem: Problem, point: Point, grid: Grid) -> str:
+    """Say why the climb did not end at a top."""
+    steep = f"the gradient is still {point.steepness:.1e}"
+    if curvature(problem, point, grid) is None:
+        return f"{steep} and the information singular: the data do not determine all parameters"
+    return steep
+
+
+def _oriented(problem: Problem, point: Point, grid: Grid) -> Point:
+    """Reflect the ability so that slopes are positive on the whole."""
+    if point.parameters[:, 0].sum() >= 0.0 or problem.prior_precisions[0] > 0.0:
+        return point
+    parameters = problem.family.rescaled(point.parameters, 0.0, -1.0)
+    return replace(at(problem, parameters, grid), frozen=point.frozen)

@@ -1,0 +1,293 @@
+r"""Item response models by marginal maximum likelihood.
+
+A respondent of ability :math:`\theta \sim N(0, 1)` answers item j with yes with probability
+
+.. math:: P_j(\theta) = g_j + (u_j - g_j)\,F(a_j \theta + d_j),                       \quad (1)
+
+answers independent given the ability, which is integrated out. F is logistic or normal; the Rasch
+and 1PL models share one slope (Rasch as :math:`a = 1` and an ability with a free standard
+deviation), the 2PL has none of the asymptotes, the 3PL g, the 4PL both.
+
+Both readings of a table are of use: models as respondents and questions as items says which
+questions discriminate; questions as respondents and models as items says how steeply each model's
+answers follow what the models share.
+
+References
+----------
+Bock, R. D., & Aitkin, M. (1981). Marginal maximum likelihood estimation of item parameters:
+Application of an EM algorithm. Psychometrika, 46(4), 443-459.
+https://doi.org/10.1007/BF02293801
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.responses import Responses, as_responses
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import Oriented, Patterns, Respondents, orient, patterns_of, spread
+from psychollm.irt.climb import Summit, climb, curvature
+from psychollm.irt.families import Dichotomous, Link, Model
+from psychollm.irt.likelihood import Problem
+from psychollm.irt.priors import NO_PRIORS, Priors, default_priors
+from psychollm.irt.result import IRTFit
+from psychollm.kernels.response_models import logistic
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+StandardErrors = Literal["observed", "cross_product", "sandwich"]
+
+VAGUE = 4.0  # standard error of a logit asymptote beyond which data say nothing about it
+
+
+def fit_irt(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    *,
+    model: Model = "2pl",
+    link: Link = "logit",
+    respondents: Respondents = "models",
+    priors: Priors | Literal["auto"] | None = "auto",
+    standard_errors: StandardErrors = "observed",
+) -> IRTFit:
+    """Fit a Rasch, 1PL, 2PL, 3PL or 4PL model by marginal maximum likelihood.
+
+    Parameters
+    ----------
+    responses : Responses or table of shape (models, questions)
+        Binary answers; missing ones are left out, which is right where they are missing at
+        random given the answers seen.
+    model : {"rasch", "1pl", "2pl", "3pl", "4pl"}
+        Which parameters items have.
+    link : {"logit", "probit"}
+        Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller.
+    respondents : {"models", "questions"}
+        Whose abilities are integrated out; the others are the items.
+    priors : Priors, "auto" or None
+        "auto" puts weak priors on slopes and intercepts below 500 respondents, and on asymptotes
+        always; None maximises the likelihood alone. The result says what was used.
+    standard_errors : {"observed", "cross_product", "sandwich"}
+        From the observed information, the cross products of scores, or both.
+
+    Raises
+    ------
+    CodeError
+        If answers are not 0 and 1.
+    ShapeError
+        If there are fewer than two respondents or no item varies.
+    OptionError
+        If an option does not exist.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the climb did not end at a top, as for a 3PL without priors that the data do not
+        determine.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> chance = 1 / (1 + np.exp(-(rng.normal(size=(2000, 1)) * [1.5, 1, 1] - [0, 1, -1])))
+    >>> fit = fit_irt(rng.random((2000, 3)) < chance)
+    >>> fit.slope.shape, fit.convergence.converged
+    ((3,), True)
+    """
+    check_choice("model", model, Model)
+    check_choice("link", link, Link)
+    check_choice("standard_errors", standard_errors, StandardErrors)
+    table = as_responses(responses)
+    check_binary(table)
+    answers = orient(table, respondents)
+    _check_size(answers)
+    reasons = answers.reasons()
+    keep = np.array([not reason for reason in reasons])
+    used = _priors(priors, model, link, len(answers.respondents))
+    patterns = patterns_of(answers.codes if keep.all() else answers.codes[:, keep], 2)
+    family = Dichotomous(model, link)
+    problem = Problem(family, patterns, *used.arrays(len(family.names)))
+    summit = climb(problem, _start(family, patterns))
+    summit.convergence.warn(f"the {model} fit")
+    return _result(problem, summit, answers, keep, reasons, used, standard_errors)
+
+
+def _check_size(answers: Oriented) -> None:
+    """Raise if there are too few respondents to speak of a distribution."""
+    if len(answers.respondents) < 2:
+        msg = (
+            f"responses: respondents={answers.reading!r} leaves one respondent: a distribution of "
+            "abilities needs at least two"
+        )
+        raise ShapeError(msg)
+
+
+def _priors(priors: object, model: Model, link: Link, n_respondents: int) -> Priors:
+    """Return the priors that the argument means."""
+    if priors is None:
+        return NO_PRIORS
+    if isinstance(priors, Priors):
+        return priors
+    if priors == "auto":
+        return default_priors(model, link, n_respondents)
+    msg = f"priors={priors!r} must be 'auto', None or Priors(slope=(mean, sd), ...)"
+    raise OptionError(msg)
+
+
+def _start(family: Dichotomous, patterns: Patterns) -> FloatArray:
+    """Return a start from yes rates and the signs of item-rest covariances."""
+    answered = patterns.codes >= 0
+    yes = (patterns.codes == 1).astype(np.float64)
+    weight = patterns.frequency @ answered
+    rates = (patterns.frequency @ yes + 0.5) / (weight + 1.0)
+    centred = np.where(answered, yes - rates, 0.0)
+    rest = centred.sum(axis=1)
+    weighted = centred * patterns.frequency[:, None]
+    shared = weighted.T @ rest - np.einsum("uj,uj->j", weighted, centred)
+    signs = np.where((shared >= 0.0) | family.tied, 1.0, -1.0)
+    return family.start(rates, signs)
+
+
+def _covariance(problem: Problem, summit: Summit, kind: StandardErrors) -> FloatArray:
+    """Return covariance blocks (J, p, p); NaN where the information is singular."""
+    items, p = summit.point.parameters.shape
+    matrix = curvature(problem, summit.point, summit.grid)
+    if matrix is None:
+        return np.full((items, p, p), np.nan)
+    blocks = matrix.covariance(kind).copy()
+    held = summit.point.frozen
+    blocks[np.repeat(held[:, :, None], p, axis=2) | np.repeat(held[:, None], p, axis=1)] = np.nan
+    return blocks
+
+
+def _qualified(summit: Summit, variances: FloatArray) -> list[Reason]:
+    """Return what must be said beside each fitted item's estimates."""
+    parameters, frozen = summit.point.parameters, summit.point.frozen
+    told = []
+    for j in range(parameters.shape[0]):
+        vague = (variances[j, 2:] > VAGUE**2).any() or frozen[j, 2:].any()
+        if frozen[j, :2].any():
+            told.append(Reason.UNBOUNDED)
+        else:
+            told.append(Reason.UNIDENTIFIED if vague else Reason.NONE)
+    return told
+
+
+def _result(
+    problem: Problem,
+    summit: Summit,
+    answers: Oriented,
+    keep: BoolArray,
+    reasons: tuple[Reason, ...],
+    priors: Priors,
+    kind: StandardErrors,
+) -> IRTFit:
+    """Put the estimates among all items, on the scale of the model."""
+    covariance = _covariance(problem, summit, kind)
+    variances = np.einsum("jpp->jp", covariance)
+    told = iter(_qualified(summit, variances))
+    all_reasons = tuple(reason or next(told) for reason in reasons)
+    parameters = summit.point.parameters.copy()
+    columns = _columns(problem.family, parameters, covariance, summit.point.frozen)
+    family, point = problem.family, summit.point
+    size = parameters.size - (parameters.shape[0] - 1 if family.tied else 0)
+    log_likelihood = point.state.log_likelihood
+    rasch = family.model == "rasch"  # type: ignore[attr-defined]
+    return IRTFit(
+        **{name: spread(values, keep) for name, values in columns.items()},
+        model=family.model,  # type: ignore[attr-defined]
+        link=family.link,  # type: ignore[attr-defined]
+        respondents=answers.reading,
+        ability_sd=float(parameters[0, 0]) if rasch else 1.0,
+        se_ability_sd=float(np.sqrt(variances[0, 0])) if rasch else np.nan,
+        standard_errors=kind,
+        log_likelihood=log_likelihood,
+        aic=2.0 * size - 2.0 * log_likelihood,
+        bic=float(np.log(len(answers.respondents))) * size - 2.0 * log_likelihood,
+        gradient=point.steepness,
+        n_parameters=size,
+        n_respondents=len(answers.respondents),
+        n_patterns=problem.patterns.frequency.size,
+        n_nodes=summit.grid.nodes.size,
+        priors=priors,
+        reasons=all_reasons,
+        labels=answers.items,
+        respondent_labels=answers.respondents,
+        convergence=summit.convergence,
+    )
+
+
+def _columns(
+    family: Dichotomous, parameters: FloatArray, covariance: FloatArray, frozen: BoolArray
+) -> dict[str, FloatArray]:
+    """Return estimates and standard errors per fitted item."""
+    shown = np.where(frozen, np.nan, parameters)
+    variances = np.einsum("jpp->jp", covariance)
+    se = np.sqrt(np.where(variances > 0.0, variances, np.nan))
+    slope, intercept = shown[:, 0], shown[:, 1]
+    se_slope = se[:, 0]
+    if family.model == "rasch":
+        slope, se_slope = np.ones(slope.size), np.zeros(slope.size)
+        difficulty, se_difficulty = -intercept, se[:, 1]
+    else:
+        difficulty, se_difficulty = _difficulty(slope, intercept, covariance)
+    columns = {
+        "parameters": parameters,
+        "covariance": covariance,
+        "slope": slope,
+        "intercept": intercept,
+        "difficulty": difficulty,
+        "se_slope": se_slope,
+        "se_intercept": se[:, 1],
+        "se_difficulty": se_difficulty,
+    }
+    for k, name, absent in ((2, "guessing", 0.0), (3, "upper", 1.0)):
+        columns[name], columns[f"se_{name}"] = _asymptote(parameters, se, k, absent)
+    return columns
+
+
+def _difficulty(
+    slope: FloatArray, intercept: FloatArray, covariance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return -d/a with its standard error by the delta method; NaN where a is 0."""
+    a = np.where(slope == 0.0, np.nan, slope)
+    value = -intercept / a
+    direction = np.stack([-value / a, -1.0 / a], axis=1)
+    variance = np.einsum("jp,jpq,jq->j", direction, covariance[:, :2, :2], direction)
+    return value, np.sqrt(np.where(variance > 0.0, variance, np.nan))
+
+
+def _asymptote(
+    parameters: FloatArray, se: FloatArray, k: int, absent: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return an asymptote with its standard error, or the value it has in smaller models."""
+    items = parameters.shape[0]
+    if parameters.shape[1] <= k:
+        return np.full(items, absent), np.full(items, np.nan)
+    value, rest = logistic(parameters[:, k])
+    return value, se[:, k] * value * rest
+
+
+def codes_for(fit: IRTFit, responses: object) -> IntArray:
+    """Return the codes (respondents, fitted items) of a table read as the fit read its own.
+
+    Raises
+    ------
+    ShapeError
+        If the table does not have the fit's items.
+    """
+    table = as_responses(responses)
+    check_binary(table)
+    answers = orient(table, fit.respondents)
+    if answers.items != fit.labels:
+        msg = (
+            f"responses have {len(answers.items)} items ({answers.items[:3]}...), the fit has "
+            f"{len(fit.labels)} ({fit.labels[:3]}...): pass the same items in the same order"
+        )
+        raise ShapeError(msg)
+    return np.asarray(answers.codes[:, fit.fitted], dtype=np.int64)

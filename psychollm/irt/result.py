@@ -1,0 +1,131 @@
+"""What a fit of item response theory says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.labels import Labels
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import Respondents
+from psychollm.irt.families import Dichotomous, Family, Link, Model
+from psychollm.irt.priors import Priors
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class IRTFit(Result):
+    r"""Items fitted by marginal maximum likelihood, abilities standard normal.
+
+    P(yes) = g + (u - g) F(slope * ability + intercept); difficulty is -intercept / slope.
+
+    Attributes
+    ----------
+    model, link, respondents : str
+        What was fitted, and which rows of the table were the respondents.
+    slope, intercept, difficulty, guessing, upper : ndarray of shape (items,)
+        Estimates; NaN for items that could not be fitted (see `reasons`). Asymptotes that the
+        model does not have are 0 and 1.
+    se_slope, se_intercept, se_difficulty, se_guessing, se_upper : ndarray of shape (items,)
+        Standard errors by `standard_errors`; NaN where there is none.
+    ability_sd, se_ability_sd : float
+        Standard deviation of abilities: 1 except in the Rasch model, whose slopes are 1 instead.
+    parameters, covariance : ndarray of shape (items, p) and (items, p, p)
+        As they were maximised: slope, intercept, logits of asymptotes, abilities N(0, 1).
+    log_likelihood, aic, bic : float
+        Marginal log-likelihood without priors; AIC = 2 k - 2 log L.
+    gradient : float
+        Largest derivative of the objective at the solution.
+    n_parameters, n_respondents, n_patterns, n_nodes : int
+        Size of the problem.
+    priors : Priors
+        What was added to the likelihood; prints as text.
+    reasons : tuple of Reason
+        Why an item has no estimate, or what qualifies it.
+    labels, respondent_labels : tuple
+        Names of items and respondents.
+    convergence : Convergence
+        How the climb ended; `objective` includes the priors.
+    """
+
+    model: Model
+    link: Link
+    respondents: Respondents
+    slope: FloatArray  # (J,)
+    intercept: FloatArray  # (J,)
+    difficulty: FloatArray  # (J,)
+    guessing: FloatArray  # (J,)
+    upper: FloatArray  # (J,)
+    se_slope: FloatArray  # (J,)
+    se_intercept: FloatArray  # (J,)
+    se_difficulty: FloatArray  # (J,)
+    se_guessing: FloatArray  # (J,)
+    se_upper: FloatArray  # (J,)
+    ability_sd: float
+    se_ability_sd: float
+    parameters: FloatArray  # (J, p)
+    covariance: FloatArray  # (J, p, p)
+    standard_errors: str
+    log_likelihood: float
+    aic: float
+    bic: float
+    gradient: float
+    n_parameters: int
+    n_respondents: int
+    n_patterns: int
+    n_nodes: int
+    priors: Priors
+    reasons: tuple[Reason, ...]  # J
+    labels: Labels  # J
+    respondent_labels: Labels  # N
+    convergence: Convergence
+
+    @property
+    def family(self) -> Family:
+        """The curves of the items, as the other functions of this room need them."""
+        return Dichotomous(self.model, self.link)
+
+    @property
+    def fitted(self) -> BoolArray:
+        """Which items have estimates (items,)."""
+        return np.asarray(np.isfinite(self.parameters).all(axis=1), dtype=np.bool_)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per item."""
+        import pandas as pd
+
+        names = ["slope", "intercept", "difficulty"]
+        names += ["guessing"] if self.model in ("3pl", "4pl") else []
+        names += ["upper"] if self.model == "4pl" else []
+        columns: dict[str, object] = {"item": list(self.labels)}
+        for name in names:
+            columns[name] = getattr(self, name)
+            columns[f"se_{name}"] = getattr(self, f"se_{name}")
+        columns["reason"] = [str(reason) for reason in self.reasons]
+        return pd.DataFrame(columns)
+
+    def summary(self) -> str:
+        """Return what was fitted and how it went, in sentences."""
+        kind = "questions" if self.respondents == "models" else "models"
+        left = int((~self.fitted).sum())
+        lines = [
+            f"{self.model.upper()} with {self.link} link: {self.n_respondents} "
+            f"{self.respondents} as respondents, {len(self.labels)} {kind} as items.",
+            f"Log-likelihood {self.log_likelihood:.2f}, {self.n_parameters} parameters, "
+            f"AIC {self.aic:.1f}, BIC {self.bic:.1f}.",
+            f"Priors: {self.priors}.",
+            f"{self.n_nodes} nodes of the ability; {self.convergence.reason} after "
+            f"{self.convergence.iterations} steps (gradient {self.gradient:.1e}).",
+        ]
+        if left:
+            lines.append(f"{left} of {len(self.labels)} {kind} without estimates: see `reasons`.")
+        if self.model == "rasch":
+            lines.append(f"Standard deviation of abilities {self.ability_sd:.3f}.")
+        return "\n".join(lines)

@@ -1,0 +1,169 @@
+r"""Curves of a yes-or-no item and their derivatives, for all items and nodes at once.
+
+An item with slope a, intercept d, lower asymptote g and upper asymptote u is answered yes with
+probability
+
+.. math:: P(\theta) = g + (u - g)\,F(z), \qquad z = a\theta + d,                      \quad (1)
+
+F logistic or normal. Parameters of an item are (a, d), (a, d, logit g) or
+(a, d, logit g, logit u). Of a curve that depends on parameters x only through
+:math:`P`, the log-likelihood of expected counts r (yes) and m (no) has
+
+.. math:: \nabla = \sum \Big(\frac{r}{P} - \frac{m}{1 - P}\Big) P',
+          \qquad
+          -\nabla^2 = \sum \Big(\frac{r}{P^2} + \frac{m}{(1 - P)^2}\Big) P' P'^T
+                      - \Big(\frac{r}{P} - \frac{m}{1 - P}\Big) P''.                  \quad (2)
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychollm.kernels._jit import njit
+from psychollm.kernels.normal import normal_cdf
+
+Floats = NDArray[np.float64]
+
+REACH = {"logit": 500.0, "probit": 37.0}  # of z: beyond, probabilities are 0 in doubles
+TINY = 1e-300
+SQRT_2PI = 2.5066282746310002
+
+
+@njit
+def _fill_normal(z, lower, upper):
+    """Fill both tails of the normal distribution at flat z."""
+    for i in range(z.size):
+        lower[i] = normal_cdf(z[i])
+        upper[i] = normal_cdf(-z[i])
+
+
+def logistic(z: Floats) -> tuple[Floats, Floats]:
+    """Return F(z) and 1 - F(z), each with full relative accuracy."""
+    small = np.exp(-np.abs(z))
+    large = 1.0 / (1.0 + small)
+    small *= large
+    positive = z >= 0.0
+    return np.where(positive, large, small), np.where(positive, small, large)
+
+
+def softplus(z: Floats) -> Floats:
+    """Return log(1 + exp(z))."""
+    return np.asarray(np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z))), dtype=np.float64)
+
+
+def distribution(z: Floats, link: str) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return F, 1 - F, F' and F'' at z."""
+    z = np.ascontiguousarray(np.clip(z, -REACH[link], REACH[link]))
+    if link == "logit":
+        lower, upper = logistic(z)
+        density = lower * upper
+        return lower, upper, density, density * (upper - lower)
+    lower, upper = np.empty_like(z), np.empty_like(z)
+    _fill_normal(z.ravel(), lower.ravel(), upper.ravel())
+    density = np.exp(-0.5 * z * z) / SQRT_2PI
+    return lower, upper, density, -z * density
+
+
+def asymptotes(parameters: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return g, g(1 - g), u and u(1 - u), each (items, 1)."""
+    items, size = parameters.shape
+    zero, one = np.zeros((items, 1)), np.ones((items, 1))
+    low, high = (zero, zero), (one, zero)
+    if size > 2:
+        g, rest = logistic(parameters[:, 2:3])
+        low = (g, g * rest)
+    if size > 3:
+        u, rest = logistic(parameters[:, 3:4])
+        high = (u, u * rest)
+    return (*low, *high)
+
+
+def linear(parameters: Floats, nodes: Floats) -> Floats:
+    """Return z of (1), shape (items, Q)."""
+    return np.asarray(
+        parameters[:, :1] * nodes + parameters[:, 1:2], dtype=np.float64
+    )
+
+
+def yes_no(parameters: Floats, nodes: Floats, link: str) -> tuple[Floats, Floats]:
+    """Return P and 1 - P, (items, Q), never below 1e-300."""
+    lower, upper, _, _ = distribution(linear(parameters, nodes), link)
+    if parameters.shape[1] > 2:
+        g, _, u, _ = asymptotes(parameters)
+        lower, upper = g + (u - g) * lower, (1.0 - u) + (u - g) * upper
+    return np.maximum(lower, TINY), np.maximum(upper, TINY)
+
+
+def first_derivatives(parameters: Floats, nodes: Floats, link: str) -> Floats:
+    """Return the derivatives of P by the parameters, shape (items, parameters, Q)."""
+    lower, upper, density, _ = distribution(linear(parameters, nodes), link)
+    g, spread_g, u, spread_u = asymptotes(parameters)
+    by_z = (u - g) * density
+    terms = [by_z * nodes, by_z, spread_g * upper, spread_u * lower]
+    return np.stack(terms[: parameters.shape[1]], axis=1)
+
+
+def slope_of_curve(parameters: Floats, nodes: Floats, link: str) -> tuple[Floats, Floats]:
+    """Return the first and second derivative of P by the ability, (items, Q)."""
+    _, _, density, change = distribution(linear(parameters, nodes), link)
+    g, _, u, _ = asymptotes(parameters)
+    a = parameters[:, :1]
+    return (u - g) * density * a, (u - g) * change * a * a
+
+
+def second_derivatives(parameters: Floats, nodes: Floats, link: str) -> Floats:
+    """Return the second derivatives of P, shape (items, parameters, parameters, Q)."""
+    lower, upper, density, change = distribution(linear(parameters, nodes), link)
+    g, spread_g, u, spread_u = asymptotes(parameters)
+    items, size = parameters.shape
+    table = np.zeros((items, size, size, nodes.size))
+    by_z = [np.broadcast_to(nodes, density.shape), np.ones_like(density)]
+    for i in range(2):
+        for j in range(2):
+            table[:, i, j] = (u - g) * change * by_z[i] * by_z[j]
+        if size > 2:
+            table[:, i, 2] = table[:, 2, i] = -spread_g * density * by_z[i]
+        if size > 3:
+            table[:, i, 3] = table[:, 3, i] = spread_u * density * by_z[i]
+    if size > 2:
+        table[:, 2, 2] = spread_g * (1.0 - 2.0 * g) * upper
+    if size > 3:
+        table[:, 3, 3] = spread_u * (1.0 - 2.0 * u) * lower
+    return table
+
+
+def count_moments(
+    parameters: Floats, nodes: Floats, link: str, yes: Floats, no: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return gradient (items, p), observed and expected information (items, p, p): (2)."""
+    if link == "logit" and parameters.shape[1] == 2:
+        return _logistic_moments(parameters, nodes, yes, no)
+    p, q = yes_no(parameters, nodes, link)
+    first = first_derivatives(parameters, nodes, link)
+    residual = yes / p - no / q
+    gradient = np.einsum("jq,jaq->ja", residual, first)
+    weight = yes / p**2 + no / q**2
+    observed = np.einsum("jq,jaq,jbq->jab", weight, first, first, optimize=True)
+    second = second_derivatives(parameters, nodes, link)
+    observed -= np.einsum("jq,jabq->jab", residual, second)
+    expected = np.einsum("jq,jaq,jbq->jab", (yes + no) / (p * q), first, first, optimize=True)
+    return gradient, observed, expected
+
+
+def _logistic_moments(
+    parameters: Floats, nodes: Floats, yes: Floats, no: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Do the same for the logistic curve without asymptotes, where both informations agree."""
+    z = linear(parameters, nodes)
+    np.negative(z, out=z)
+    np.minimum(z, 500.0, out=z)
+    np.exp(z, out=z)
+    z += 1.0
+    p = np.divide(1.0, z, out=z)
+    powers = np.stack([np.ones_like(nodes), nodes, nodes**2], axis=1)
+    total = yes + no
+    expected = total * p
+    first = (yes - expected) @ powers[:, :2]
+    expected -= expected * p
+    second = expected @ powers
+    information = second[:, [[2, 1], [1, 0]]]
+    return first[:, ::-1], information, information
