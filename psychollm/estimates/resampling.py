@@ -60,6 +60,22 @@ class Resampling:
         check_count("n_bootstrap", self.n, low=0 if self.n == 0 else 2)
         check_fraction("level", self.level)
 
+    def required(self) -> "Resampling":
+        """Return itself, for what rests on resamples alone.
+
+        Raises
+        ------
+        OptionError
+            If there are none.
+
+        Examples
+        --------
+        >>> Resampling(n=500, rng=0).required().n
+        500
+        """
+        check_count("n_bootstrap", self.n, low=2)
+        return self
+
 
 def question_counts(seeds: WordArray, n_questions: int) -> FloatArray:
     """Draw `n_questions` questions with replacement, once per seed.
@@ -157,6 +173,7 @@ def bootstrap_questions(
     >>> bootstrap_questions(mean, 4, n=3, rng=0).shape
     (3,)
     """
+    check_count("n_bootstrap", n)
     rows = max(1, _BLOCK_BYTES // (8 * n_questions))
 
     def task(seeds: WordArray) -> FloatArray:

@@ -85,7 +85,7 @@ def mean_score(
         are few and they differ in size.
     n_bootstrap : int
         Resamples of questions or clusters, the same for all models: for `Estimate.difference` and
-        `compare_all`. The interval does not use them.
+        `compare_all`. The interval does not use them; 0 for none.
     level : float
         Coverage of the interval: Student's t with one degree of freedom less than clusters.
     rng, n_jobs, progress
@@ -166,7 +166,7 @@ def mean_estimate(
         level=options.level,
         labels=labels,
         n_clusters=None if clusters is None else int(clusters.max()) + 1,
-        _draws=_draws(values, weight, clusters, options),
+        _draws=_draws(values, weight, clusters, options) if options.n else None,
     )
 
 

@@ -143,7 +143,8 @@ def kruskal_wallis(
     >>> kruskal_wallis([1, 2, 3, 4, 5, 6], list("aaabbb"), rng=0).mean_ranks
     array([2., 5.])
     """
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    drawn = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = drawn.required()
     table = condition_scores(scores, conditions, models)
     named = models is not None
     note = _SAME_MODELS if named and _shared(table) else ""
@@ -220,7 +221,8 @@ def friedman(
     >>> found.effect, found.statistic
     (1.0, 4.0)
     """
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    drawn = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = drawn.required()
     table = condition_scores(scores, conditions, models)
     means = table.means()
     complete = means[np.isfinite(means).all(axis=1)]

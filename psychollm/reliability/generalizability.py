@@ -151,7 +151,8 @@ def generalizability(
     """
     check_choice("estimation", estimation, Estimation)
     check_choice("interval", interval, ComponentInterval)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    drawn = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = drawn.required()
     values = _occupied(repeated_scores(scores).values)
     complete = bool(np.isfinite(values).all())
     if estimation == "ems" and not complete:

@@ -132,7 +132,8 @@ def mixed_model(
     >>> mixed_model(score, condition, model, rng=0).contrast_df.round(1)
     array([48., 48.])
     """
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    drawn = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = drawn.required()
     table = condition_scores(scores, conditions, models)
     first = 0 if reference is None else check_known("condition", reference, table.conditions)
     design, reason = _design(table)

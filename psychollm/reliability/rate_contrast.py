@@ -85,7 +85,13 @@ def rate_contrast(
     LabelError
         If a type in `weights` has no question.
     OptionError
-        If `weights` is empty, or holds something that is not a finite number.
+        If `weights` is empty, or holds something that is not a finite number, or there are no
+        resamples.
+
+    Notes
+    -----
+    For scores that are no rates, or for two sets of questions that share few clusters, see
+    `set_difference`.
 
     Examples
     --------
@@ -107,7 +113,7 @@ def rate_contrast(
         clusters=None if clusters is None else cluster_codes(clusters, known.questions),
         resampling=Resampling(
             n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress
-        ),
+        ).required(),
     )
 
 

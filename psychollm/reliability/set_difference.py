@@ -70,6 +70,13 @@ def set_difference(
     ShapeError, CodeError, OptionError
         As in `mean_score`.
 
+    Notes
+    -----
+    `rate_contrast` compares rates, scores inside [0, 1], and is the better of the two for them:
+    its bounds hold next to 0 and 1, where Student's t does not, it takes repeated runs and more
+    than two types of questions, and it has resamples for differences between models. This function
+    takes any numbers, and few clusters that reach over both sets, where `rate_contrast` resamples.
+
     Examples
     --------
     >>> found = set_difference([[1, 1, 1, 0, 0, 1]], [0, 1, 2], [3, 4, 5])

@@ -289,3 +289,13 @@ def test_bad_input():
         set_difference(scores, [0, 1], [1, 2])
     with pytest.raises(OptionError, match="level"):
         set_difference(scores, [0], [2], level=95)
+
+
+def test_no_resamples_leave_the_interval_and_say_so():
+    scores = np.random.default_rng(0).integers(0, 2, (2, 30))
+    found = mean_score(scores, n_bootstrap=0)
+    np.testing.assert_array_equal(
+        found.interval, mean_score(scores, rng=0, n_bootstrap=2).interval
+    )
+    with pytest.raises(OptionError, match="without resamples"):
+        found.difference(0, 1)

@@ -1,0 +1,34 @@
+"""Options that all resampled quantities share: errors name the argument of the caller."""
+
+import numpy as np
+import pytest
+
+from psychollm._base.errors import OptionError
+from psychollm.reliability.agreement import agreement
+from psychollm.reliability.answer_variance import answer_variance
+from psychollm.reliability.conditions import friedman, kruskal_wallis
+from psychollm.reliability.generalizability import generalizability
+from psychollm.reliability.mixed_model import mixed_model
+from psychollm.reliability.rate_contrast import rate_contrast
+from psychollm.reliability.retest import retest
+
+RUNS = np.random.default_rng(0).integers(0, 2, (3, 2, 12))
+
+
+@pytest.mark.parametrize("n", [0, 1])
+@pytest.mark.parametrize(
+    "estimate",
+    [
+        lambda n: agreement(RUNS, n_bootstrap=n),
+        lambda n: answer_variance(RUNS.transpose(1, 2, 0), n_bootstrap=n),
+        lambda n: friedman(np.arange(6), list("aabbcc"), list("xyxyxy"), n_bootstrap=n),
+        lambda n: generalizability(RUNS.sum(axis=0), n_bootstrap=n),
+        lambda n: kruskal_wallis(np.arange(6), list("aabbcc"), n_bootstrap=n),
+        lambda n: mixed_model(np.arange(6), list("aabbcc"), list("xyxyxy"), n_bootstrap=n),
+        lambda n: rate_contrast(RUNS, list("AB" * 6), {"A": 1}, n_bootstrap=n),
+        lambda n: retest(RUNS, n_bootstrap=n),
+    ],
+)
+def test_errors_about_resamples_name_the_argument(estimate, n):
+    with pytest.raises(OptionError, match=f"n_bootstrap={n} must be a whole number"):
+        estimate(n)
