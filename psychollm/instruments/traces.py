@@ -56,6 +56,17 @@ def split_trace(reply: str) -> Trace:
     return Trace(thinking, said.strip(), bool(marks))
 
 
+def without_thinking(reply: str) -> str:
+    """Return what a reply says, without thinking in tags.
+
+    Examples
+    --------
+    >>> without_thinking("<think>2 or 3?</think> 3")
+    '3'
+    """
+    return _by_tags(reply)[1].strip()
+
+
 def with_reasoning(text: str, reasoning: str | None) -> str:
     """Return a reply with the thinking that came beside it, in tags before it.
 

@@ -1,0 +1,150 @@
+"""The instrument: traces of reasoning, coded for what the writer does about its own thinking.
+
+Two coders that share nothing: rules, which anybody can read and which find only words, and a
+judge, which understands and cannot be checked save by what it quotes. `metacognitive_skill`
+compares them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from psychollm._base.checks import check_count
+from psychollm.instruments.coding.replies import read_reply
+from psychollm.instruments.coding.result import CodingScores
+from psychollm.instruments.coding.schemes import Scheme, SchemeName, as_scheme
+from psychollm.instruments.coding.scoring import rule_scores, score_readings
+from psychollm.instruments.coding.transcripts import Transcript, as_transcripts
+from psychollm.instruments.coding.wording import coding_task
+from psychollm.instruments.prompt import Message, Prompt
+from psychollm.instruments.reading import Reading
+
+_MAX_TOKENS = 2048
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coding:
+    """Traces to be coded.
+
+    Parameters
+    ----------
+    transcripts : mapping of str to str, or iterable of Transcript or mapping
+        Texts by key; or with whose they are, of which question, and whether the answer is right.
+    scheme : {"five", "rationalist"} or Scheme
+        What is looked for.
+    n_repeats : int
+        Times that a judge codes each trace.
+
+    Raises
+    ------
+    InputError
+        If there are no transcripts, or one is blank.
+    LabelError
+        If two have one key.
+    OptionError
+        If a number is not a positive whole number, or the scheme does not exist.
+
+    Examples
+    --------
+    >>> coding = Coding(transcripts={"a": "I'm not sure about that. Let me check."})
+    >>> coding.by_rules().codes[0]
+    array([2., 0., 0., 0., 2.])
+    """
+
+    transcripts: Mapping[str, str] | Iterable[Any]
+    scheme: SchemeName | Scheme = "five"
+    n_repeats: int = 1
+    items: tuple[Transcript, ...] = field(init=False, repr=False, compare=False)
+    _scheme: Scheme = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_count("n_repeats", self.n_repeats)
+        object.__setattr__(self, "items", as_transcripts(self.transcripts))
+        object.__setattr__(self, "_scheme", as_scheme(self.scheme))
+
+    def prompts(self) -> tuple[Prompt, ...]:
+        """Return what to ask a judge.
+
+        Examples
+        --------
+        >>> prompt = Coding(transcripts={"a": "Let me check."}).prompts()[0]
+        >>> prompt.key, prompt.about["categories"][-1]
+        ('a/five/0', 'evaluation')
+        """
+        return tuple(
+            self._prompt(one, repeat) for repeat in range(self.n_repeats) for one in self.items
+        )
+
+    def by_rules(self) -> CodingScores:
+        """Return the codes that rules give, which asks nobody.
+
+        Raises
+        ------
+        InputError
+            If the scheme has categories that the lexicon does not hold.
+
+        Examples
+        --------
+        >>> Coding(transcripts={"a": "Two and two."}).by_rules().codes.sum()
+        np.float64(0.0)
+        """
+        return rule_scores(self.items, self._scheme)
+
+    def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
+        """Read a judge's reply.
+
+        Examples
+        --------
+        >>> coding = Coding(transcripts={"a": "Let me check."})
+        >>> coding.read(coding.prompts()[0], "evaluation: 2").value
+        '{"codes": {"evaluation": 2}, "quotes": {}}'
+        """
+        return read_reply(prompt, reply, finish_reason=finish_reason)
+
+    def score(
+        self,
+        readings: Mapping[str, Reading] | Sequence[Reading | None],
+        *,
+        coder: str = "judge",
+    ) -> CodingScores:
+        """Score the readings of one judge.
+
+        Parameters
+        ----------
+        readings : mapping or sequence
+            By the key of the prompt, or one for each of `prompts` in their order; what is absent
+            or None is a failed call.
+        coder : str
+            What the judge is called; its further repeats are coders of their own.
+
+        Raises
+        ------
+        ShapeError
+            If a sequence has another length.
+        LabelError
+            If a key belongs to no prompt.
+
+        Examples
+        --------
+        >>> Coding(transcripts={"a": "Let me check."}).score({}).codes
+        array([[nan, nan, nan, nan, nan]])
+        """
+        return score_readings(self.prompts(), readings, coder=coder)
+
+    def _prompt(self, one: Transcript, repeat: int) -> Prompt:
+        role, task, start = coding_task(self._scheme, one.text)
+        about = {
+            "instrument": "coding",
+            "scheme": self._scheme.name,
+            "categories": list(self._scheme.names),
+            "trace": [start, start + len(one.text)],
+        }
+        return Prompt(
+            key=f"{one.key}/{self._scheme.name}/{repeat}",
+            item=one.item or one.key,
+            messages=(Message("system", role), Message("user", task)),
+            reply="text",
+            repeat=repeat,
+            max_tokens=_MAX_TOKENS,
+            about=about | one.about(),
+        )

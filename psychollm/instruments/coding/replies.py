@@ -1,0 +1,204 @@
+"""What a coder replies: codes and quotations, out of JSON as models write it.
+
+The object may stand between other words or in a fence, be nested or a list, have commas too many,
+or be no JSON at all but a code a line. Two different codes for one category leave it without one.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from psychollm.instruments.coding.spans import Coded, Span, locate, n_words
+from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.reading import Outcome, Reading
+from psychollm.instruments.traces import without_thinking
+
+_DECODER = json.JSONDecoder()
+_SURPLUS = re.compile(r",(\s*[}\]])")
+_CODE = re.compile(r"\s*[\"'*]*\s*([012])(?:\.0)?(?![\w.]*[0-9])")
+_MOST = 40  # objects that are tried, from the first
+_DEPTH = 4
+_CODES = ("code", "score", "rating", "value", "level")
+_NAMES = ("category", "name", "behaviour", "behavior")
+_QUOTES = ("quotes", "quote", "spans", "span", "evidence", "quotations")
+
+
+def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
+    r"""Read the codes that a reply gives.
+
+    Parameters
+    ----------
+    prompt : Prompt
+        One of `Coding.prompts`.
+    reply : str
+        Whatever came back.
+    finish_reason : str, optional
+        "length" if the reply was cut off.
+
+    Returns
+    -------
+    Reading
+        The value is JSON: codes and quotations by category; `coded` makes a `Coded` of it.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.coding import Coding
+    >>> prompt = Coding(transcripts={"a": "Let me check."}).prompts()[0]
+    >>> read_reply(prompt, 'Sure:\n{"evaluation": {"code": 2, "quotes": ["check"]},}').value
+    '{"codes": {"evaluation": 2}, "quotes": {"evaluation": ["check"]}}'
+    """
+    text = without_thinking(reply)
+    cut = finish_reason == "length"
+    if not text:
+        blank = Outcome.UNREADABLE if reply.strip() else Outcome.EMPTY
+        return Reading(outcome=Outcome.TRUNCATED if cut else blank)
+    names = {_plain(name): name for name in prompt.about["categories"]}
+    found = list(_from_objects(text, names)) or list(_from_lines(text, names))
+    codes: dict[str, set[int]] = {}
+    quotes: dict[str, list[str]] = {}
+    for name, code, said in found:
+        codes.setdefault(name, set()).add(code)
+        if code:
+            quotes.setdefault(name, []).extend(said)
+    single = {name: min(values) for name, values in codes.items() if len(values) == 1}
+    if not single:
+        outcome = Outcome.AMBIGUOUS if codes else Outcome.UNREADABLE
+        return Reading(outcome=Outcome.TRUNCATED if cut else outcome, said=text[:200])
+    kept = {name: list(dict.fromkeys(said)) for name, said in quotes.items() if name in single}
+    value = json.dumps({"codes": single, "quotes": {k: v for k, v in kept.items() if v}})
+    return Reading(outcome=Outcome.ANSWERED, value=value, said=text[:200])
+
+
+def coded(prompt: Prompt, reading: Reading) -> Coded:
+    """Return a reading as a coded trace; without codes where there is no answer.
+
+    Parameters
+    ----------
+    prompt : Prompt
+        What was asked: it holds the trace, in which quotations are looked up.
+    reading : Reading
+        Of the reply.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.coding import Coding
+    >>> prompt = Coding(transcripts={"a": "Let me check."}).prompts()[0]
+    >>> reading = read_reply(prompt, '{"evaluation": {"code": 2, "quotes": ["Check", "lost"]}}')
+    >>> found = coded(prompt, reading)
+    >>> found.codes["evaluation"], found.spans[0].start, found.lost
+    (2, 7, 1)
+    """
+    trace = transcript_of(prompt)
+    table = json.loads(str(reading.value)) if reading.answered else {"codes": {}, "quotes": {}}
+    spans, lost = [], 0
+    for name, said in table["quotes"].items():
+        for quotation in said:
+            place = locate(quotation, trace)
+            if place is None:
+                lost += 1
+            else:
+                spans.append(Span(name, *place, trace[slice(*place)]))
+    names = prompt.about["categories"]
+    ordered = sorted(dict.fromkeys(spans), key=lambda span: (span.start, span.category))
+    return Coded(
+        codes={name: table["codes"].get(name) for name in names},
+        spans=tuple(ordered),
+        words=n_words(trace),
+        lost=lost,
+    )
+
+
+def transcript_of(prompt: Prompt) -> str:
+    """Return the trace that a prompt shows.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.coding import Coding
+    >>> transcript_of(Coding(transcripts={"a": "Two and two."}).prompts()[0])
+    'Two and two.'
+    """
+    start, end = prompt.about["trace"]
+    return prompt.messages[-1].content[start:end]
+
+
+_Found = tuple[str, int, list[str]]
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]+", "", name).lower()
+
+
+def _from_objects(text: str, names: Mapping[str, str]) -> Iterator[_Found]:
+    text = _SURPLUS.sub(r"\1", text.replace("“", '"').replace("”", '"'))
+    end = 0
+    for brace in list(re.finditer(r"[{\[]", text))[:_MOST]:
+        if brace.start() < end:
+            continue
+        try:
+            table, end = _DECODER.raw_decode(text, brace.start())
+        except (ValueError, RecursionError):
+            continue
+        yield from _walk(table, names, _DEPTH)
+
+
+def _walk(table: Any, names: Mapping[str, str], depth: int) -> Iterator[_Found]:
+    if depth == 0:
+        return
+    if isinstance(table, list):
+        for one in table:
+            yield from _walk(one, names, depth - 1)
+        return
+    if not isinstance(table, dict):
+        return
+    named = next((table[key] for key in _NAMES if isinstance(table.get(key), str)), None)
+    if named is not None and _plain(named) in names:
+        yield from _entry(names[_plain(named)], table)
+        return
+    for key, value in table.items():
+        if _plain(key) in names:
+            yield from _entry(names[_plain(key)], value)
+        else:
+            yield from _walk(value, names, depth - 1)
+
+
+def _entry(name: str, value: Any) -> Iterator[_Found]:
+    said: list[str] = []
+    if isinstance(value, dict):
+        quoted = next((value[key] for key in _QUOTES if value.get(key)), ())
+        quoted = quoted if isinstance(quoted, list) else [quoted]
+        said = [text for text in map(_text, quoted) if text]
+        value = next((value[key] for key in _CODES if key in value), None)
+    elif isinstance(value, list) and value:
+        said = [one for one in value[1:] if isinstance(one, str)]
+        value = value[0]
+    code = _code(value)
+    if code is not None:
+        yield name, code, said
+
+
+def _text(quoted: Any) -> str:
+    if isinstance(quoted, dict):
+        quoted = next((one for one in quoted.values() if isinstance(one, str)), "")
+    return quoted.strip() if isinstance(quoted, str) else ""
+
+
+def _code(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return int(value) if value in (0, 1, 2) else None
+    found = _CODE.match(value) if isinstance(value, str) else None
+    return int(found[1]) if found else None
+
+
+def _from_lines(text: str, names: Mapping[str, str]) -> Iterator[_Found]:
+    """Yield codes that stand a line each: "self-awareness: 2"."""
+    for line in text.split("\n"):
+        label, mark, rest = re.sub(r"[*_`#]{2,}|^\W+", "", line).partition(":")
+        if not mark:
+            label, _, rest = line.partition("=")
+        name = names.get(_plain(label))
+        code = _code(rest)
+        if name is not None and code is not None:
+            yield name, code, re.findall(r'"([^"\n]{2,400})"', rest)

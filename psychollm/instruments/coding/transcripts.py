@@ -1,0 +1,93 @@
+"""Traces to be coded, with what is known about each."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from psychollm._base.checks import check_unique
+from psychollm._base.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """A trace and where it comes from.
+
+    Examples
+    --------
+    >>> Transcript(key="a", text="Let me see.", model="m", item="q1").arm
+    ''
+    """
+
+    key: str
+    text: str
+    model: str = ""  # whose trace it is
+    item: str = ""  # the question; that of the key if nothing is said
+    arm: str = ""  # how it was asked for: "spontaneous", "prompted", ...
+    structure: str = ""  # kind of problem
+    correct: float | None = None  # whether the answer is right
+    tokens: int | None = None  # of the trace; words and punctuation are counted if not known
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            msg = f"transcript {self.key!r} is blank: leave it out"
+            raise InputError(msg)
+        if self.correct is not None and not 0 <= self.correct <= 1:
+            msg = f"transcript {self.key!r}: correct={self.correct!r} must lie between 0 and 1"
+            raise InputError(msg)
+
+    def about(self) -> dict[str, Any]:
+        """Return what is known about it, as JSON can hold it.
+
+        Examples
+        --------
+        >>> Transcript(key="a", text="Let me see.").about()
+        {'transcript': 'a', 'item': 'a'}
+        """
+        found = {
+            "transcript": self.key,
+            "model": self.model,
+            "item": self.item or self.key,
+            "arm": self.arm,
+            "structure": self.structure,
+            "correct": None if self.correct is None else float(self.correct),
+            "tokens": None if self.tokens is None else int(self.tokens),
+        }
+        return {name: value for name, value in found.items() if value not in (None, "")}
+
+
+def as_transcripts(
+    transcripts: Mapping[str, str] | Iterable[Transcript | Mapping[str, Any]],
+) -> tuple[Transcript, ...]:
+    """Return transcripts, made from texts by key, or from mappings of their fields.
+
+    Raises
+    ------
+    InputError
+        If there are none, or one is blank or has fields that are not known.
+    LabelError
+        If two have one key.
+
+    Examples
+    --------
+    >>> as_transcripts({"a": "Let me see."})[0].key
+    'a'
+    """
+    if isinstance(transcripts, Mapping):
+        found = tuple(Transcript(key=str(key), text=text) for key, text in transcripts.items())
+    else:
+        found = tuple(map(_made, transcripts))
+    if not found:
+        msg = "transcripts: there are none"
+        raise InputError(msg)
+    check_unique("transcript", [one.key for one in found])
+    return found
+
+
+def _made(one: Any) -> Transcript:
+    if isinstance(one, Transcript):
+        return one
+    known = set(Transcript.__dataclass_fields__)
+    if not isinstance(one, Mapping) or not {"key", "text"} <= set(one) <= known:
+        msg = f"transcript {one!r:.80}: pass a mapping with key and text, and of {sorted(known)}"
+        raise InputError(msg)
+    return Transcript(**one)

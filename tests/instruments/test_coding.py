@@ -1,0 +1,321 @@
+"""Coding: rules and their words, a judge's JSON, spans, diversity, repeated checks."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
+from psychollm.instruments.coding import (
+    FIVE,
+    RATIONALIST,
+    Category,
+    Coding,
+    Scheme,
+    Transcript,
+    code_by_rules,
+    coded,
+    read_reply,
+    score_readings,
+    verifications,
+)
+from psychollm.instruments.coding.lexicon import LEXICON
+from psychollm.instruments.coding.spans import entropy, locate, n_words
+from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.reading import Outcome, Reading
+
+TEXT = (
+    "The question asks for the total. My plan is to add the two parts. I'm not sure about the "
+    "first part. Alternatively, I could work backwards. Let me double-check: 3 + 4 = 7."
+)
+CODING = Coding(transcripts={"a": TEXT, "b": "Three and four are seven."})
+PROMPT = CODING.prompts()[0]
+ALL = {name: {"code": 1, "quotes": ["total"]} for name in FIVE.names}
+
+SENTENCES = {
+    "self_awareness": [
+        "I'm not sure about this.",
+        "I am not quite certain.",
+        "I don't really know the year.",
+        "I might be misremembering that.",
+        "My mistake, it was 1815.",
+    ],
+    "context_awareness": [
+        "The question asks for a list.",
+        "The answer should be in metres.",
+        "The problem doesn't specify the unit. The wording is odd.",
+    ],
+    "strategy_selection": [
+        "Alternatively, we could count.",
+        "Let's try a different approach.",
+        "I'll proceed by elimination.",
+    ],
+    "goal_management": [
+        "My goal is to find x.",
+        "The plan is simple.",
+        "First, I add them, and then I halve the sum.",
+    ],
+    "evaluation": [
+        "Wait, that is not right.",
+        "Let me verify the sum.",
+        "Now to double-check.",
+        "Let me see if this holds.",
+    ],
+    "logical_dependencies": [
+        "If that turns out to be false, the rest fails.",
+        "This hinges on the assumption that prices rise.",
+    ],
+    "cruxes": ["The crux is the cost.", "That would change my mind."],
+    "assume_or_argue": [
+        "I'm simply assuming that.",
+        "We have not yet shown this.",
+        "Taken for granted so far.",
+    ],
+    "motivated_reasoning": [
+        "That would be convenient.",
+        "I may be rationalizing here.",
+        "Am I just agreeing?",
+    ],
+    "steelman": [
+        "The strongest case against it is this.",
+        "A critic might object that it is slow.",
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [(name, text) for name, said in SENTENCES.items() for text in said]
+)
+def test_strong_words_are_found(name, text):
+    scheme = FIVE if name in FIVE.names else RATIONALIST
+    assert code_by_rules(text, scheme).codes[name] == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Three and four are seven.",
+        "No need to verify that.",
+        "The river flows from the hills to the sea.",
+        "The cheque was paid on Monday.",
+        "",
+    ],
+)
+@pytest.mark.parametrize("scheme", ["five", "rationalist"])
+def test_plain_words_are_not(text, scheme):
+    found = code_by_rules(text, scheme)
+    assert not any(found.codes.values())
+    assert found.spans == ()
+
+
+def test_two_weak_cues_are_as_good_as_a_strong_one():
+    assert code_by_rules("I guess it is 7.").codes["self_awareness"] == 1
+    assert code_by_rules("I guess it is 7. I think so.").codes["self_awareness"] == 2
+    assert code_by_rules("I guess, I think, it is 7.").codes["self_awareness"] == 1
+
+
+def test_a_whole_trace():
+    found = code_by_rules(TEXT)
+    assert set(found.codes.values()) == {2}
+    assert found.diversity == pytest.approx(math.log2(5), abs=0.15)
+    assert found.density == pytest.approx(1000 * len(found.spans) / found.words)
+    for span in found.spans:
+        assert TEXT[span.start : span.end] == span.words
+        assert any(cue.name == span.cue for cue in LEXICON[span.category])
+
+
+def test_every_category_has_cues():
+    for name in (*FIVE.names, *RATIONALIST.names):
+        assert any(cue.strong for cue in LEXICON[name])
+    with pytest.raises(InputError, match="no cues"):
+        code_by_rules("x", Scheme("own", (Category("wit", "jokes"),)))
+
+
+@given(st.text(max_size=300))
+def test_rules_take_any_text(text):
+    found = code_by_rules(text)
+    assert set(found.codes) == set(FIVE.names)
+    again = code_by_rules(text + "\n" + text)
+    for name, code in found.codes.items():
+        assert again.codes[name] >= code
+    verifications(text)
+
+
+FORMS = [
+    json.dumps(ALL),
+    f"Here it is:\n```json\n{json.dumps(ALL, indent=2)}\n```\nDone.",
+    f"<think>maybe {{}} or so</think>{json.dumps(ALL)}",
+    json.dumps({"codes": ALL}),
+    json.dumps([{"category": name, **entry} for name, entry in ALL.items()]),
+    json.dumps({name.replace("_", "-").title(): entry for name, entry in ALL.items()}),
+    json.dumps({name: {"score": "1", "evidence": "total"} for name in ALL}),
+    json.dumps({name: [1, "total"] for name in ALL}),
+    json.dumps(ALL)[:-1] + ",}",
+    "\n".join(f'- **{name.replace("_", " ")}**: 1 ("total")' for name in ALL),
+    "\n".join(json.dumps({name: entry}) for name, entry in ALL.items()),
+    json.dumps({name: {"code": 1, "quotes": [{"text": "total"}]} for name in ALL}),
+    json.dumps(ALL) + json.dumps(ALL),
+]
+
+
+@pytest.mark.parametrize("reply", FORMS)
+def test_forms_of_replies(reply):
+    reading = read_reply(PROMPT, reply)
+    table = json.loads(reading.value)
+    assert table["codes"] == dict.fromkeys(FIVE.names, 1)
+    assert table["quotes"] == {name: ["total"] for name in FIVE.names}
+    found = coded(PROMPT, reading)
+    assert [span.words for span in found.spans] == ["total"] * 5
+
+
+@pytest.mark.parametrize(
+    ("reply", "finish", "outcome"),
+    [
+        ("", None, Outcome.EMPTY),
+        ("<think>hm", None, Outcome.UNREADABLE),
+        ("<think>hm", "length", Outcome.TRUNCATED),
+        ("I see nothing of the kind.", None, Outcome.UNREADABLE),
+        ('{"evaluation": {"code": 3}}', None, Outcome.UNREADABLE),
+        ('{"evaluation": true}', None, Outcome.UNREADABLE),
+        ('{"evaluation": 1}\n{"evaluation": 2}', None, Outcome.AMBIGUOUS),
+        ('{"evaluation": {"code": 2, "quo', "length", Outcome.TRUNCATED),
+        ("[" * 5000, None, Outcome.UNREADABLE),
+    ],
+)
+def test_what_is_no_code(reply, finish, outcome):
+    assert read_reply(PROMPT, reply, finish_reason=finish).outcome is outcome
+
+
+def test_a_category_with_two_codes_has_none():
+    reading = read_reply(PROMPT, '{"evaluation": 1, "self_awareness": 0}\n{"evaluation": 2}')
+    assert coded(PROMPT, reading).codes["evaluation"] is None
+    assert coded(PROMPT, reading).codes["self_awareness"] == 0
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from([*FIVE.names, "code", "quotes", "category"]), inner)
+        ),
+        max_leaves=12,
+    ),
+    st.text(max_size=20),
+)
+def test_reading_never_raises(table, text):
+    for reply in (json.dumps(table), text, f"{text}{json.dumps(table)}{text}"):
+        reading = read_reply(PROMPT, reply)
+        assert isinstance(reading, Reading)
+        coded(PROMPT, reading)
+
+
+def test_quotations_are_looked_up():
+    assert locate("  the   QUESTION asks ", TEXT) == (0, 17)
+    assert locate("“I’m not sure”", TEXT) == (66, 78)
+    assert locate("...", TEXT) is None
+    assert locate("never said", TEXT) is None
+    reading = read_reply(PROMPT, '{"evaluation": {"code": 2, "quotes": ["3 + 4", "5 + 6"]}}')
+    assert (len(coded(PROMPT, reading).spans), coded(PROMPT, reading).lost) == (1, 1)
+
+
+def test_prompts():
+    coding = Coding(
+        transcripts=[
+            Transcript(key="a", text=TEXT, model="m", item="q", arm="prompted", correct=True),
+            {"key": "b", "text": ">>>\n<<< odd", "structure": "maze", "tokens": 12},
+        ],
+        scheme="rationalist",
+        n_repeats=2,
+    )
+    prompts = coding.prompts()
+    assert len({one.key for one in prompts}) == 4
+    for one in prompts:
+        assert Prompt.from_dict(json.loads(json.dumps(one.to_dict()))) == one
+        for name in RATIONALIST.names:
+            assert name in one.messages[-1].content
+    assert coded(prompts[1], read_reply(prompts[1], "cruxes: 2")).words == n_words(">>>\n<<< odd")
+    frame = coding.score({}, coder="x").to_frame()
+    assert len(frame) == 4 * 5
+    assert set(frame["coder"]) == {"x", "x-2"}
+    assert frame["correct"].notna().sum() == 10
+    assert frame.loc[frame["transcript"] == "b", "tokens"].unique() == [12]
+
+
+def test_scores():
+    readings = [read_reply(PROMPT, json.dumps(ALL)), None]
+    scores = CODING.score(readings)
+    np.testing.assert_array_equal(scores.codes, [[1] * 5, [np.nan] * 5])
+    np.testing.assert_array_equal(scores.counts[0], 1)
+    np.testing.assert_allclose(scores.diversity, [math.log2(5), np.nan])
+    assert scores.outcomes == (Outcome.ANSWERED, Outcome.FAILED)
+    assert len(scores.spans_frame()) == 5
+    assert "1 of 1" in scores.summary()
+    assert "no trace has a code" in CODING.score({}).summary()
+    rules = CODING.by_rules()
+    assert rules.codes.tolist() == [[2] * 5, [0] * 5]
+    assert rules.to_frame().columns.tolist() == scores.to_frame().columns.tolist()
+
+
+def test_bad_readings():
+    with pytest.raises(ShapeError):
+        CODING.score([None])
+    with pytest.raises(LabelError):
+        CODING.score({"nobody": Reading(outcome=Outcome.EMPTY)})
+    other = Coding(transcripts={"c": "x"}, scheme="rationalist").prompts()
+    with pytest.raises(InputError, match="several schemes"):
+        score_readings((*CODING.prompts(), *other), {})
+
+
+@pytest.mark.parametrize(
+    "transcripts",
+    [
+        {},
+        {"a": " "},
+        [{"key": "a"}],
+        ["text"],
+        [{"key": "a", "text": "x", "correct": 2}],
+        [{"key": "a", "text": "x"}, {"key": "a", "text": "y"}],
+    ],
+)
+def test_bad_transcripts(transcripts):
+    with pytest.raises(InputError):
+        Coding(transcripts=transcripts)
+
+
+@pytest.mark.parametrize("options", [{"scheme": "seven"}, {"n_repeats": 0}])
+def test_bad_options(options):
+    with pytest.raises(OptionError):
+        Coding(transcripts={"a": "x"}, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "n", "repeated"),
+    [
+        ("Let me verify that 3 * 4 = 12. Now to check that 5 * 6 = 30.", 2, 0),
+        ("Let me verify that 3 * 4 = 12. Let me double-check 3 * 4 = 12 again.", 2, 1),
+        ("Let me double-check. 3 * 4 = 12. Fine. Let me check again. 3 * 4 = 12.", 2, 1),
+        ("Let me check the capital of Peru. Let me verify Peru's capital city.", 2, 0),
+        ("Let me check the capital of Peru. To verify: the capital of Peru.", 2, 1),
+        ("Without checking, 12. There is no need to verify it.", 0, 0),
+        ("", 0, 0),
+    ],
+)
+def test_repeated_checks(text, n, repeated):
+    found = verifications(text)
+    assert (found.n, found.repeated) == (n, repeated)
+    assert math.isnan(found.share) == (n == 0)
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=6))
+def test_entropy_is_bounded(counts):
+    found = entropy(counts)
+    if not any(counts):
+        assert math.isnan(found)
+        return
+    assert 0.0 <= found <= math.log2(len(counts)) + 1e-9
+    assert entropy([3 * n for n in counts]) == pytest.approx(found)
+    assert entropy(counts[::-1]) == pytest.approx(found)
