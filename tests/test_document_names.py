@@ -1,0 +1,30 @@
+"""Functions that the guides name exist under that name."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from psychollm import calibration, data, estimates, reliability
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+# Arguments, fields and extras that the guides speak of.
+OTHER = {
+    "bayes",
+    "confidence",
+    "correctness",
+    "difference",
+    "flags",
+    "hierarchical",
+    "max_t",
+    "method",
+}
+
+
+@pytest.mark.parametrize("page", ["calibration.md", "reliability.md", "coverage.md"])
+def test_names_exist(page):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    named = set(re.findall(r"`([a-z][a-z0-9_]*)(?:\(\))?`", text))
+    public = {name for room in (calibration, reliability, estimates, data) for name in dir(room)}
+    known = public | set(calibration.metric_keys()) | OTHER
+    assert sorted(named - known) == []
