@@ -78,6 +78,7 @@ class ResponseStyle(Result):
     lowest: Estimate  # ratings at the lowest point
     highest: Estimate  # ratings at the highest point
     disowning: Estimate  # replies that disown what statements suppose
+    incomplete: Estimate  # administrations without a total: refused, not read, never answered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,7 +141,7 @@ class SelfEfficacyStudy(Result):
             icc = self.stability[condition].icc
             row |= _numbers("icc", icc, icc.place("ICC2"))
             row |= _numbers("identical", self.identical, place)
-            for name in ("flat", "lowest", "highest", "disowning"):
+            for name in ("flat", "lowest", "highest", "disowning", "incomplete"):
                 row |= _numbers(name, getattr(self.style, name), place)
             found = links.get(condition)
             row["performance_rho"] = np.nan if found is None else found.value
@@ -309,6 +310,7 @@ def _style(table: EfficacyTable, base: pd.DataFrame, resampling: Resampling) -> 
         "lowest": (ratings == table.low).sum(axis=1) / n,
         "highest": (ratings == table.high).sum(axis=1) / n,
         "disowning": base["disowning"].astype(np.float64),
+        "incomplete": base["total"].isna().astype(np.float64),
     }
     rows = base.assign(**columns)
     return ResponseStyle(

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 class Revision(Result):
     """What asking "are you confident?" does to the total, by phrasing.
 
+    A model that stands by its ratings without giving them again is missing, not unchanged: where
+    much is missing, the shares are those of models that do as they are told.
+
     All estimates share their resamples of models: ``change.difference("too_modest",
     "sceptical")`` tells whether ratings follow the question rather than what is known.
 
@@ -41,6 +44,7 @@ class Revision(Result):
     up: Estimate  # (phrasings,) share of administrations whose total rises
     down: Estimate  # (phrasings,)
     unchanged: Estimate  # (phrasings,)
+    missing: Estimate  # (phrasings,) share of administrations without both totals
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -113,6 +117,7 @@ def revision(table: EfficacyTable, resampling: Resampling) -> Revision | None:
         "up": (change > 0).where(known).astype(np.float64),
         "down": (change < 0).where(known).astype(np.float64),
         "unchanged": (change == 0).where(known).astype(np.float64),
+        "missing": change.isna().astype(np.float64),
     }
     both = both.assign(**columns)
     parts = {

@@ -73,6 +73,7 @@ def _style(study: SelfEfficacyStudy) -> list[str]:
         "lowest": "of ratings are the lowest point",
         "highest": "of ratings are the highest point",
         "disowning": "of replies disown what the items suppose",
+        "incomplete": "of administrations have no total and count nowhere",
     }
     rows = []
     for name, said in words.items():
@@ -132,6 +133,10 @@ def _effect(effect: FactorEffect) -> list[str]:
     return [head, *_each(effect.contrasts, "+.2f")]
 
 
+def _missing(share: float) -> str:
+    return f"; {100 * share:.0f} % are missing" if share > 0 else ""
+
+
 def _revision(study: SelfEfficacyStudy) -> list[str]:
     found = study.revision
     rows = ["Do ratings stand when models are asked whether they are confident?"]
@@ -141,6 +146,6 @@ def _revision(study: SelfEfficacyStudy) -> list[str]:
         rows.append(
             f"  {phrasing}: net change {_number(found.change, i, '+.2f')}; totals rise in "
             f"{100 * found.up.value[i]:.0f} % and fall in {100 * found.down.value[i]:.0f} % of "
-            "administrations."
+            f"administrations{_missing(found.missing.value[i])}."
         )
     return rows

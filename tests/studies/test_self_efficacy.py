@@ -239,6 +239,7 @@ def test_follow_ups() -> None:
     assert np.isnan(gone.change.value[1])
     assert np.isnan(gone.down.value[1])
     assert gone.change.value[0] == found.change.value[0]
+    assert gone.missing.value == pytest.approx([0.0, 1.0, 0.0])
 
 
 @pytest.mark.parametrize(
@@ -373,6 +374,8 @@ def test_missing_ratings() -> None:
     frame.loc[frame["model"] == "m5", ITEMS] = np.nan
     study = self_efficacy(frame, **QUICK)
     assert study.means.n.tolist() == [5, 5]
+    assert study.style.incomplete.value == pytest.approx([(1 / 3 + 1) / 6, 1 / 6])
+    assert "have no total and count nowhere" in study.summary()
     assert np.isfinite(study.consistency.alpha.value).all()
     # The first model's other repeats still tell its total.
     own = total(frame[(frame["model"] == "m0") & (frame["condition"] == "none")].iloc[1:]).mean()
