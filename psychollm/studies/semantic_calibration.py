@@ -15,7 +15,7 @@ diversity than of calibration. Verdicts rest on the excess
 
 .. math:: e = \text{smECE} - E[\text{smECE} \mid \text{calibrated}, M \text{ samples}],   \quad (1)
 
-on its p-value arm by arm, and on differences of it between arms, with questions resampled in pairs.
+on its p-value arm by arm, and on differences of it between arms, questions resampled in pairs.
 
 References
 ----------
@@ -358,7 +358,9 @@ class _Arms:
         n_questions = table.shape[1]
 
         def statistic(counts: FloatArray) -> FloatArray:
-            return np.asarray(counts @ table.T / counts.sum(axis=1)[:, None], dtype=np.float64)
+            with np.errstate(invalid="ignore"):
+                means = counts @ table.T / counts.sum(axis=1)[:, None]
+            return np.asarray(means, dtype=np.float64)
 
         return bootstrap_estimate(
             name,

@@ -99,5 +99,6 @@ def _notes(study: SemanticCalibration) -> list[str]:
     ]
     few = int(study.confidence.n_samples.min())
     if few < 5:
-        lines.append(f"Some questions have {few} samples only: ten or more are advisable.")
+        number = "one sample" if few == 1 else f"{few} samples"
+        lines.append(f"Some questions have {number} only: ten or more are advisable.")
     return ["", *lines] if lines else []

@@ -1,0 +1,343 @@
+"""Semantic calibration: golden values, the exchanged right answer, verdicts on simulated arms."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from psychollm._base.errors import InputError, LabelError, OptionError
+from psychollm.calibration.binned import ECE, binned_metric, calibration_error
+from psychollm.calibration.ranking import auroc
+from psychollm.calibration.semantic_confidence import semantic_confidence
+from psychollm.calibration.smooth import SMOOTH_ECE, smooth_calibration_error
+from psychollm.data.sampled import SampledAnswers
+from psychollm.instruments.semantic_sampling import SemanticSampling
+from psychollm.studies.semantic_calibration import SemanticCalibration, semantic_calibration
+from psychollm.studies.semantic_calibration_null import exchanged, sample_null
+from tests.oracles import semantic_exchange_slow as slow
+
+CASES = ("semantic_a", "semantic_b")
+FEW: dict[str, Any] = {"n_null": 99, "n_bootstrap": 100, "rng": 0}
+
+
+def arms(*powers: float, questions: int = 200, samples: int = 10, seed: int = 0) -> SampledAnswers:
+    """Simulate arms that share their knowledge: a power of one is calibrated."""
+    rng = np.random.default_rng(seed)
+    chances = rng.dirichlet(np.full(6, 0.3), questions)
+    gold = (chances.cumsum(axis=1)[:, :-1] < rng.random((questions, 1))).sum(axis=1)
+    classes = []
+    for power in powers:
+        sharp = chances**power
+        sharp /= sharp.sum(axis=1, keepdims=True)
+        draws = rng.random((questions, samples, 1))
+        classes.append((sharp.cumsum(axis=1)[:, None, :-1] < draws).sum(axis=2))
+    labels = [f"power {power:g}, {place}" for place, power in enumerate(powers)]
+    return SampledAnswers.from_array(np.stack(classes), gold=gold.tolist(), models=labels)
+
+
+# Golden values. Theirs takes the class that appears first where classes are tied.
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request: pytest.FixtureRequest, golden: Path) -> dict[str, Any]:
+    folder = golden / "metacognition"
+    long = pd.read_csv(folder / f"{request.param}.csv")
+    values = json.loads((folder / f"{request.param}.expected.json").read_text())
+    return {
+        "long": long,
+        "values": values["blocks"][0]["values"],
+        "rows": pd.read_csv(folder / f"{request.param}_perquestion_expected.csv"),
+    }
+
+
+def test_golden_calibration_errors(case: dict[str, Any]) -> None:
+    # Theirs are left-closed bins with the edges of np.linspace as they are rounded: 0.3 lies below
+    # 0.30000000000000004. The means of those bins, each a bin of its own, have the same error.
+    rows, values = case["rows"], case["values"]
+    right = rows["modal_correct_first_tie"].to_numpy(dtype=float)
+    for column, key in (("sem_conf", "sem1_ece_10"), ("sem2_conf_R10_seed0", "sem2_ece_10")):
+        stated = rows[column]
+        place = np.clip(np.searchsorted(np.linspace(0, 1, 11), stated, side="right") - 1, 0, 9)
+        means = stated.groupby(place).transform("mean").to_numpy().round(12)
+        found = calibration_error(means, right, bins="discrete", n_null=19, n_bootstrap=20, rng=0)
+        assert found.value.value[0] == pytest.approx(values[key], abs=1e-9)
+
+
+def test_golden_smooth_error(case: dict[str, Any]) -> None:
+    # relplot gives answers at exactly 0 or 1 half their weight, and sums over a mesh: 1e-3.
+    rows = case["rows"]
+    stated = rows["sem_conf"].to_numpy()
+    found = smooth_calibration_error(
+        stated,
+        rows["modal_correct_first_tie"].to_numpy(dtype=float),
+        weights=np.where((stated == 0) | (stated == 1), 0.5, 1.0),
+        **FEW,
+    )
+    assert found.value.value[0] == pytest.approx(case["values"]["smece_sem_conf"], abs=1e-3)
+
+
+def test_golden_ranking(case: dict[str, Any]) -> None:
+    # Theirs takes entropies that differ by rounding for different: ranks of the table as it is.
+    rows, values = case["rows"], case["values"]
+    right = rows["modal_correct_first_tie"].to_numpy(dtype=float)
+    for column, sign, key in (
+        ("sem_conf", 1.0, "auroc_sem_conf"),
+        ("discrete_se_nats", -1.0, "auroc_neg_discrete_se"),
+        ("se_rao", -1.0, "auroc_neg_se_rao"),
+    ):
+        ranks = (sign * rows[column]).rank().to_numpy() / len(rows)
+        found = auroc(ranks, right, n_bootstrap=50, rng=0)
+        assert found.value[0] == pytest.approx(values[key], abs=1e-9)
+
+
+def test_golden_means_through_the_instrument_and_the_study(case: dict[str, Any]) -> None:
+    long, rows, values = case["long"], case["rows"], case["values"]
+    gold = long.drop_duplicates("question")
+    asked = SemanticSampling(
+        [
+            {"key": row.question, "text": row.question, "answer": row.gold}
+            for row in gold.itertuples()
+        ],
+        n_samples=int(long["sample"].max()),
+    )
+    said = {(row.question, row.sample): row.cls for row in long.itertuples()}
+    found = asked.score(
+        [asked.read(one, said[one.item, one.repeat + 1]) for one in asked.prompts()]
+    )
+    study = semantic_calibration({"model": found}, **FEW)
+    assert values["n_questions"] == study.n_questions == len(rows)
+    assert study.mean_confidence.value[0] == pytest.approx(values["mean_sem_conf"], abs=1e-9)
+    assert study.entropy.mean.value[0] == pytest.approx(values["mean_discrete_se"], abs=1e-9)
+    expected = rows["modal_correct_expected"].mean()
+    assert study.accuracy.value[0] == pytest.approx(expected, abs=1e-9)
+    first = rows["modal_correct_first_tie"].mean()
+    assert first == pytest.approx(values["accuracy_modal"], abs=1e-9)
+    gap = values["mean_sem_conf"] - first
+    assert gap == pytest.approx(values["overconfidence"], abs=1e-9)
+    assert study.overconfidence.value[0] == pytest.approx(
+        values["overconfidence"] + first - expected, abs=1e-9
+    )
+    ties = (study.confidence.n_tied > 1).sum()
+    assert ties == values["n_questions_with_modal_ties"]
+    # Their random halves are the same for all questions, whose errors therefore do not cancel.
+    assert study.split_confidence is not None
+    mean = study.split_confidence.confidence.mean()
+    assert mean == pytest.approx(values["mean_sem2_conf"], abs=0.03)
+
+
+# The exchanged right answer.
+
+
+@given(
+    st.lists(st.sampled_from([*"abc", None]), min_size=1, max_size=7).filter(any),
+    st.sampled_from(["a", "b", "d"]),
+)
+@settings(max_examples=200, deadline=None)
+def test_outcomes_equal_those_of_the_slow_twin(classes: list[str | None], gold: str) -> None:
+    worth = [np.nan if one is None else float(one == gold) for one in classes]
+    named = ["abstains" if one is None else one for one in classes]
+    samples = SampledAnswers.from_array([[named]], correct=[[worth]])
+    found = exchanged(samples.codes[0], samples.right[0])
+    right_class = gold if gold in classes else None
+    assert found.chance.sum() == pytest.approx(1.0)
+    assert found.overconfidence[0] == pytest.approx(slow.overconfidence(classes, right_class))
+    pairs = slow.exchanged(classes, right_class)
+    for confidence, correct in set(pairs):
+        here = np.isclose(found.confidence[0], confidence) & (found.correct[0] == correct)
+        share = pairs.count((confidence, correct)) / len(pairs)
+        assert (found.chance[0] * here).sum() == pytest.approx(share)
+
+
+def test_the_sample_is_one_of_what_may_be_drawn() -> None:
+    samples = arms(1.0, 3.0, questions=60)
+    study = semantic_calibration(samples, **FEW)
+    for row in range(2):
+        found = exchanged(samples.codes[row], samples.right[row])
+        f, a = study.confidence.confidence[row], study.confidence.correct[row]
+        same = np.isclose(found.confidence, f[:, None]) & np.isclose(found.correct, a[:, None])
+        assert ((same * found.chance).sum(axis=1) > 0).all()
+
+
+def test_draws_have_the_expected_overconfidence() -> None:
+    samples = arms(1.0, questions=100, samples=5)
+    codes, right = samples.codes[0], samples.right[0]
+    expected = exchanged(codes, right).overconfidence.mean()
+    assert 0.05 < expected < 0.2
+    # One bin: the error is the size of the overall gap, which is hardly ever below zero here.
+    one_bin = binned_metric(bins="width", n_bins=1)
+    found = sample_null(
+        one_bin, codes, right, *confidence_of(samples), n=2000, rng=np.random.default_rng(0)
+    )
+    assert found.expected == pytest.approx(expected, abs=0.005)
+
+
+def confidence_of(samples: SampledAnswers) -> tuple[np.ndarray, np.ndarray]:
+    found = semantic_confidence(samples)
+    return found.confidence[0], found.correct[0]
+
+
+@pytest.mark.parametrize("metric", [SMOOTH_ECE, ECE])
+def test_calibrated_models_are_rejected_as_often_as_the_level_says(metric: Any) -> None:
+    # 120 data sets at the 5 % level: 6 expected, more than 14 have a chance of 0.001.
+    rng = np.random.default_rng(5)
+    rejected = 0
+    for seed in range(120):
+        samples = arms(1.0, questions=80, samples=5, seed=seed)
+        codes, right = samples.codes[0], samples.right[0]
+        found = sample_null(metric, codes, right, *confidence_of(samples), n=99, rng=rng)
+        rejected += found.p_value <= 0.05
+    assert rejected <= 14
+
+
+def test_confidences_as_stated_reject_calibrated_models_with_few_samples() -> None:
+    # Why the other yardstick is there: the largest share exceeds the chance of its class.
+    study = semantic_calibration(arms(1.0, questions=300, samples=5, seed=1), **FEW)
+    assert study.smooth.p_value.value[0] == 0.01
+    assert study.p_value.value[0] > 0.05
+    assert study.split_smooth is not None
+    assert study.split_smooth.value.value[0] < study.smooth.value.value[0]
+
+
+# The study.
+
+
+@pytest.fixture(scope="module")
+def study() -> SemanticCalibration:
+    return semantic_calibration(arms(1.0, 3.0, 1.0), **{**FEW, "n_null": 199, "n_bootstrap": 400})
+
+
+def test_a_sharpened_arm_is_found_and_a_calibrated_one_is_not(study: SemanticCalibration) -> None:
+    sharp, same = study.contrasts
+    assert sharp.arm == "power 3, 1"
+    assert sharp.p_adjusted < 0.05 < same.p_adjusted
+    assert sharp.excess.value > 0.1
+    assert sharp.overconfidence.interval[0] > 0.0
+    assert sharp.entropy.interval[1] < 0.0
+    assert study.p_adjusted[1] == pytest.approx(3 * 0.005)
+    text = study.summary()
+    assert text.startswith(
+        "Not calibrated in meaning: power 3, 1 (overconfident). "
+        "No departure from calibration shown: power 1, 0, power 1, 2. "
+        "Calibrated worse than power 1, 0: power 3, 1."
+    )
+    assert "Against power 1, 0, paired by questions:" in text
+
+
+def test_tables_hold_the_numbers(study: SemanticCalibration) -> None:
+    frame = study.to_frame()
+    assert frame["arm"].tolist() == list(study.labels)
+    assert (frame["smece"] - frame["smece_expected"]).tolist() == pytest.approx(
+        frame["smece_excess"].tolist()
+    )
+    assert (frame["confidence"] - frame["accuracy"]).tolist() == pytest.approx(
+        frame["overconfidence"].tolist()
+    )
+    contrasts = study.contrast_frame()
+    assert len(contrasts) == 2 * 5
+    assert ((contrasts["lower"] <= contrasts["upper"]) | contrasts["difference"].isna()).all()
+    assert set(study.curves()["arm"]) == set(study.labels)
+    assert isinstance(study.to_dict()["contrasts"], list)
+
+
+def test_another_baseline_turns_the_contrast() -> None:
+    samples = arms(1.0, 2.0, questions=60)
+    forth = semantic_calibration(samples, **FEW)
+    back = semantic_calibration(samples, baseline=samples.models[1], **FEW)
+    assert back.contrasts[0].excess.value == pytest.approx(-forth.contrasts[0].excess.value)
+    assert back.contrasts[0].accuracy.value == pytest.approx(-forth.contrasts[0].accuracy.value)
+    assert "better" in back.verdict() or "No difference" in back.verdict()
+
+
+def test_the_order_of_samples_changes_nothing_but_random_halves() -> None:
+    samples = arms(1.5, questions=40)
+    rng = np.random.default_rng(0)
+    order = rng.permuted(np.tile(np.arange(10), (1, 40, 1)), axis=2)
+    right = np.take_along_axis(samples.right, order, 2)
+    turned = SampledAnswers.from_array(
+        np.take_along_axis(samples.codes, order, 2), correct=right, models=samples.models
+    )
+    one, other = (semantic_calibration(table, **FEW) for table in (samples, turned))
+    for name in ("accuracy", "mean_confidence", "overconfidence", "excess_overconfidence"):
+        assert getattr(one, name).value == pytest.approx(getattr(other, name).value)
+    assert one.smooth.value.value == pytest.approx(other.smooth.value.value)
+
+
+def test_questions_that_an_arm_did_not_answer_are_left_out_of_all() -> None:
+    classes = [
+        [["a", "a"], ["a", "b"], ["b", "b"]] * 8,
+        [["a", "a"], [None, None], ["a", "b"]] * 8,
+    ]
+    samples = SampledAnswers.from_array(classes, gold=["a"] * 24, models=["base", "instruct"])
+    found = semantic_calibration(samples, **FEW)
+    assert found.n_questions == 16
+    assert found.n_left_out.tolist() == [0, 8]
+    assert found.accuracy.value.tolist() == pytest.approx([0.5, 0.75])
+    assert "8 further questions without an answer" in found.summary()
+
+
+_SAID = {0: "I don't know.", 3: "unanswerable", 4: "Bern"}
+
+
+def test_abstentions_are_left_out_and_named() -> None:
+    asked = SemanticSampling(
+        [{"key": f"q{i}", "text": f"Where {i}?", "answer": "Rome"} for i in range(12)], n_samples=3
+    )
+    said = [asked.read(one, _SAID.get(int(one.item[1:]) % 6, "Rome")) for one in asked.prompts()]
+    found = semantic_calibration({"m": asked.score(said)}, **FEW)
+    assert found.n_questions == 8
+    assert found.accuracy.value.tolist() == [0.75]
+    assert "gives nearly always the same answer" in found.summary()
+
+
+def test_one_sample_per_question_tells_nothing() -> None:
+    samples = SampledAnswers.from_array([[["a"]] * 20], gold=["a", "b"] * 10)
+    found = semantic_calibration(samples, **FEW)
+    assert found.split_confidence is None
+    assert found.mean_confidence.value[0] == 1.0
+    # One sample is right or not: exchanged with the right answer it is always the same.
+    assert found.p_value.value[0] == 1.0
+    assert found.excess.value[0] == pytest.approx(0.0, abs=1e-12)
+    assert "one sample only" in found.summary()
+
+
+def test_one_question() -> None:
+    samples = SampledAnswers.from_array([[["a", "b", "a"]]], gold=["a"])
+    found = semantic_calibration(samples, **FEW)
+    assert found.n_questions == 1
+    assert isinstance(found.summary(), str)
+
+
+def test_clusters_are_drawn_whole() -> None:
+    samples = arms(1.0, 2.0, questions=60)
+    clusters = np.repeat(np.arange(15), 4)
+    found = semantic_calibration(samples, clusters=clusters, **FEW)
+    assert "clusters" in found.accuracy.method
+    missing = SampledAnswers.from_array(
+        np.where(np.arange(60)[None, :, None] < 4, np.nan, samples.codes),
+        correct=samples.right,
+        models=samples.models,
+    )
+    fewer = semantic_calibration(missing, clusters=clusters, **FEW)
+    assert fewer.n_questions == 56
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"arms": {}}, InputError),
+        ({"arms": [1, 2]}, InputError),
+        ({"baseline": "none"}, LabelError),
+        ({"level": 1.0}, OptionError),
+        ({"n_null": 5}, OptionError),
+        ({"arms": SampledAnswers.from_array([[["a", "b"]]])}, InputError),
+    ],
+)
+def test_bad_input(options: dict[str, Any], error: type[Exception]) -> None:
+    given = {"arms": arms(1.0, questions=20), **FEW, **options}
+    with pytest.raises(error):
+        semantic_calibration(**given)
