@@ -149,7 +149,8 @@ def _write_all(found: "LogImport", settings: ImportSettings) -> None:
         msg = "--confidence: these logs hold no confidences"
         raise InputError(msg)
     if settings.out is not None:
-        _write(found.responses.to_frame().rename_axis(index="model"), settings.out, index=True)
+        codes = found.responses.to_frame().astype("Int64")  # 1 and 0 also beside empty cells
+        _write(codes.rename_axis(index="model"), settings.out, index=True)
     if settings.long is not None:
         _write(found.frame, settings.long, index=False)
     if settings.confidence is not None and found.confidence is not None:

@@ -136,7 +136,9 @@ def read_runs(
         raise InputError(_unknown(source))
     try:
         return READERS[name].read(source)
-    except (KeyError, TypeError, AttributeError, IndexError) as error:
+    except InputError:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         # The readers take each field for what its tool writes there: this one was something else.
         fault = f"field {error}" if isinstance(error, KeyError) else str(error)
         msg = f"{path} is not laid out as a log of {name} ({fault}): which version wrote it?"
