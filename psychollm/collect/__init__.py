@@ -8,7 +8,8 @@ Asking needs httpx: ``pip install "psychollm[collect]"``; reading what is there 
 
 from psychollm.collect.client import Collection, collect
 from psychollm.collect.errors import StoreError
-from psychollm.collect.export import every_eval_ever, export, replies, to_frame
+from psychollm.collect.eval_records import every_eval_ever
+from psychollm.collect.export import export, replies, to_frame
 from psychollm.collect.plan import Plan, read_plan, read_prompts
 from psychollm.collect.preview import Preview, preview
 from psychollm.collect.progress import ModelProgress

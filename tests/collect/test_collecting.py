@@ -11,7 +11,7 @@ import pytest
 
 from psychollm._base.errors import InputError, OptionError
 from psychollm.collect.client import collect
-from psychollm.collect.export import every_eval_ever, export, replies, to_frame
+from psychollm.collect.export import export, replies, to_frame
 from psychollm.collect.plan import Plan
 from psychollm.collect.preview import preview
 from psychollm.collect.progress import ModelProgress
@@ -126,25 +126,6 @@ def test_failed_calls_are_missing_and_never_no(make_plan: MakePlan, tmp_path: Pa
         with pytest.raises(InputError, match="name it"):
             export(store, tmp_path / "a.xls")
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "a.parquet"), table)
-
-
-def test_records_of_every_eval_ever(make_plan: MakePlan, tmp_path: Path) -> None:
-    with Hostile() as server:
-        plan = make_plan(server.url, asked=chain())
-        collect(plan)
-    with Store(plan.store) as store:
-        grades = dict(zip(to_frame(store)["key"], (1.0, 0.0), strict=False))
-        (path,) = every_eval_ever(store, tmp_path, name="toy / set", grades=grades)
-    assert path.relative_to(tmp_path).parts[:2] == ("data", "toy___set")
-    first, second = (json.loads(line) for line in path.read_text().splitlines())
-    needed = {"schema_version", "evaluation_id", "model_id", "evaluation_name", "sample_id"}
-    needed |= {"interaction_type", "input", "answer_attribution", "evaluation", "output"}
-    assert needed <= set(first)
-    assert (first["interaction_type"], first["output"]) == ("single_turn", {"raw": ["Yes"]})
-    assert "messages" not in first
-    assert (second["interaction_type"], second["output"]) == ("multi_turn", None)
-    assert [turn["role"] for turn in second["messages"]] == ["user", "assistant"] * 2
-    assert second["evaluation"] == {"score": 0.0, "is_correct": False}
 
 
 # -- money and pace ------------------------------------------------------------------------------
