@@ -5,6 +5,8 @@ model answered a question more than once, what becomes of the repeats; where sco
 where right begins. An answer that failed is missing, never wrong.
 """
 
+import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.checks import check_choice
-from psychollm._base.errors import InputError, OptionError
+from psychollm._base.errors import InputError, OptionError, ValidityWarning
 from psychollm.data.labels import as_labels
 from psychollm.data.logs_choice import Choice, Scorer, choose
 from psychollm.data.logs_files import LeftOut, all_runs, leave_out, valid
@@ -101,6 +103,11 @@ def read_logs(
     MissingPackageError
         If a log is packed by Zstandard and zstandard is not installed, or pyarrow for Parquet.
 
+    Warns
+    -----
+    ValidityWarning
+        If no question of a run was put in the same words to any other model.
+
     Notes
     -----
     Two runs of one model whose settings differ (temperature, reasoning effort, prompt, solver,
@@ -164,6 +171,8 @@ def _frame(
         ]
         labels, apart = questions(kept, by_content=by_content)
         n_apart += apart
+        if apart:
+            _warn_of_strangers(task, [chosen[place][0] for place in places], labels)
         last: dict[tuple[str, str], int] = {}  # the last repeat of a respondent and a question
         for place, samples, named in zip(places, kept, labels, strict=True):
             run, respondent = chosen[place]
@@ -175,6 +184,18 @@ def _frame(
             ]
     flat = [row for place in sorted(rows) for row in rows[place]]
     return pd.DataFrame(flat, columns=list(COLUMNS)), n_apart
+
+
+def _warn_of_strangers(task: str, runs: Sequence[Run], labels: Sequence[Sequence[str]]) -> None:
+    """Warn of a run that shares no question with any other: other words may be why."""
+    counts = Counter(label for named in labels for label in set(named))
+    for run, named in zip(runs, labels, strict=True):
+        if named and all(counts[label] == 1 for label in named):
+            msg = (
+                f"{run.source}: no question of {run.model} on {task!r} was put in these words to "
+                "another model; if the questions are the same all the same, pass match='label'"
+            )
+            warnings.warn(msg, ValidityWarning, stacklevel=4)
 
 
 def _repeats(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psychollm._base.errors import InputError, OptionError
+from psychollm._base.errors import InputError, OptionError, ValidityWarning
 from psychollm.data.logs import read_logs
 
 TIME = "2026-01-01T00-00-00.000000"
@@ -81,6 +81,18 @@ def test_positions_are_no_identity(run, tmp_path):
     assert "1 questions bear the label of another" in found.notes[0]
     by_label = read_logs(tmp_path, match="label")
     assert by_label.responses.values.tolist() == [[1, 0], [0, 1]]
+
+
+def test_a_run_that_shares_no_question_is_warned_of(run, tmp_path):
+    run("a", row(0, doc="chat format: what?"), row(1, doc="b"), model_name="a")
+    run("b", row(0, doc="what?"), model_name="b")
+    with pytest.warns(ValidityWarning) as caught:
+        assert read_logs(tmp_path).responses.n_questions == 3
+    assert [str(one.message).split(": ")[1][:19] for one in caught] == [
+        "no question of a on",
+        "no question of b on",
+    ]
+    assert read_logs(tmp_path, match="label").responses.n_questions == 2
 
 
 def test_the_same_text_twice_is_two_questions(run):
