@@ -57,7 +57,6 @@ from psychollm.studies.self_efficacy_text import summary
 if TYPE_CHECKING:
     import pandas as pd
 
-_UNIT = (0.0, 1.0)
 ALL = "all"
 
 
@@ -298,7 +297,7 @@ def _identical(rows: pd.DataFrame, items: Sequence[str], resampling: Resampling)
     found = by_model(long, "same", "condition")
     every = long.groupby("model", sort=False)["same"].mean()
     return over_models(
-        "identical ratings", "condition", found.assign(**{ALL: every}), resampling, bounds=_UNIT
+        "identical ratings", "condition", found.assign(**{ALL: every}), resampling, share=True
     )
 
 
@@ -320,7 +319,7 @@ def _style(table: EfficacyTable, base: pd.DataFrame, resampling: Resampling) -> 
                 "condition",
                 by_model(rows, name, "condition"),
                 resampling,
-                bounds=_UNIT,
+                share=True,
             )
             for name in columns
         }

@@ -126,7 +126,7 @@ def revision(table: EfficacyTable, resampling: Resampling) -> Revision | None:
             "phrasing",
             by_model(both, name, "phrasing"),
             resampling,
-            bounds=None if name == "change" else (0.0, 1.0),
+            share=name != "change",
         )
         for name in columns
     }
@@ -228,10 +228,9 @@ def difficulty(table: EfficacyTable, resampling: Resampling) -> Difficulty | Non
     efficacy = by_model(rated.sort_values("level"), "share", "level")
     reached = by_model(done.sort_values("level"), "correct", "level").reindex(efficacy.index)
     slopes = efficacy.iloc[:, :0].assign(efficacy=_slopes(efficacy), performance=_slopes(reached))
-    unit = (0.0, 1.0)
     return Difficulty(
-        efficacy=over_models("efficacy", "level", efficacy, resampling, bounds=unit),
-        performance=over_models("performance", "level", reached, resampling, bounds=unit),
+        efficacy=over_models("efficacy", "level", efficacy, resampling, share=True),
+        performance=over_models("performance", "level", reached, resampling, share=True),
         slopes=over_models("change per level", "of", slopes, resampling),
     )
 

@@ -8,10 +8,13 @@ import pytest
 from scipy import stats
 
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
 from psychollm.instruments.self_efficacy import TASKS, Scale, SelfEfficacy
 from psychollm.studies.self_efficacy import self_efficacy
 from psychollm.studies.self_efficacy_links import HumanNorm
+from psychollm.studies.self_efficacy_means import over_models
 
 QUICK = {"n_bootstrap": 40, "rng": 0}
 ITEMS = [f"i{n}" for n in range(1, 11)]
@@ -137,6 +140,21 @@ def test_means_rest_on_models() -> None:
     rows = frame[(frame["model"] == "m2") & (frame["condition"] == "none")]
     wanted = stats.t.interval(0.95, 2, total(rows).mean(), stats.sem(total(rows)))
     assert one[["lower", "upper"]].to_numpy()[0] == pytest.approx(wanted)
+
+
+def test_shares_keep_inside_their_range() -> None:
+    table = pd.DataFrame({"none": [0.0] * 8, "some": [0.0] * 7 + [0.5], "half": [0.5] * 8})
+    found = over_models("x", "condition", table, Resampling(n=0), share=True)
+    assert found.flags == (Reason.NONE,) * 3
+    assert found.interval[0] == pytest.approx(wilson(0, 8))
+    assert found.interval[2] == pytest.approx(wilson(4, 8))
+    p, se = 0.0625, 0.0625
+    n = p * (1 - p) / se**2 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 7)) ** 2
+    assert found.interval[1] == pytest.approx(wilson(p * n, n))
+    assert (found.interval >= 0).all()
+    one = over_models("x", "condition", table.iloc[:1], Resampling(n=0), share=True)
+    assert np.isnan(one.interval).all()
+    assert one.flags == (Reason.TOO_FEW,) * 3
 
 
 def test_norm_is_a_welch_test_of_two_groups() -> None:
