@@ -27,18 +27,24 @@ several classes are right, the largest of them is taken for g.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psychollm._base.checks import check_generator
+from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray, RandomState
 from psychollm.calibration.metric import Metric
 from psychollm.calibration.tally import Tally
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _BLOCK = 200_000  # draws at once
 _ROUNDING = 1e-12
+_MOST_PLACES = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -199,6 +205,119 @@ def _mean(table: Exchanged, values: FloatArray) -> tuple[FloatArray, FloatArray]
 
 def _sums(group: AnyArray, weights: FloatArray, size: int) -> FloatArray:
     return np.asarray(np.bincount(group, weights=weights, minlength=size), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SampleCurve(Result):
+    """Accuracy by confidence of one arm, and what a calibrated model shows with as many samples.
+
+    Examples
+    --------
+    >>> codes, right = np.array([[0, 0, 1]] * 9), np.array([[1.0, 1.0, 0.0]] * 9)
+    >>> found = sample_curve(codes, right, np.full(9, 2 / 3), np.ones(9), n=99, rng=0)
+    >>> found.confidence.round(2), found.expected.round(2)
+    (array([0.67, 1.  ]), array([1., 0.]))
+    """
+
+    label: Hashable
+    confidence: FloatArray  # (places,) where answers are, or would be under (1); mean of a bin
+    accuracy: FloatArray  # (places,) NaN where there is none
+    n: FloatArray  # (places,) questions
+    expected: FloatArray  # (places,) accuracy under (1)
+    interval: FloatArray  # (places, 2) range of accuracies under (1); NaN where hardly any fall
+    level: float
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per confidence."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "arm": [self.label] * self.n.size,
+                "confidence": self.confidence,
+                "accuracy": self.accuracy,
+                "n": self.n,
+                "expected": self.expected,
+                "expected_lower": self.interval[:, 0],
+                "expected_upper": self.interval[:, 1],
+            }
+        )
+
+
+def sample_curve(
+    codes: AnyArray,
+    right: FloatArray,
+    confidence: FloatArray,
+    correct: FloatArray,
+    *,
+    label: Hashable = 0,
+    n: int = 1000,
+    level: float = 0.95,
+    rng: RandomState = None,
+) -> SampleCurve:
+    """Return accuracy by confidence, beside that of data sets drawn by (1).
+
+    Parameters
+    ----------
+    codes, right, confidence, correct, n, rng
+        As in `sample_null`.
+    label : hashable
+        Of the arm.
+    level : float
+        Share of data sets inside the range.
+
+    Returns
+    -------
+    SampleCurve
+        One place per share of samples that occurs; ten of equal width where more than twenty do.
+
+    Examples
+    --------
+    >>> codes, right = np.array([[0, 1]] * 4), np.array([[1.0, 0.0]] * 4)
+    >>> sample_curve(codes, right, np.full(4, 0.5), np.full(4, 0.5), n=99, rng=0).accuracy
+    array([0.5, nan])
+    """
+    table = exchanged(codes, right)
+    values = np.unique(table.confidence[table.chance > 0.0].round(12))
+    bins = _places(values)
+    group = np.searchsorted(values, confidence.round(12))
+    hits, wrong = _mean(table, values)
+    draws = [_drawn(table, values, *block) for block in _blocks(n, len(codes), rng)]
+    every, own = hits + wrong, np.bincount(group, minlength=values.size)
+    tail = 0.5 * (1.0 - level)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        drawn = [_binned(one, bins) / _binned(one + other, bins) for one, other in draws]
+        shares = np.concatenate(drawn)
+        found = _binned(_sums(group, correct, values.size), bins) / _binned(own, bins)
+        expected = _binned(hits, bins) / _binned(every, bins)
+        place = _binned(every * values, bins) / _binned(every, bins)
+    # Where most data sets have no answer at all, a range says nothing.
+    often = np.isfinite(shares).mean(axis=0) > 0.5
+    interval = np.full((place.size, 2), np.nan)
+    interval[often] = np.nanquantile(shares[:, often], [tail, 1.0 - tail], axis=0).T
+    return SampleCurve(
+        label=label,
+        confidence=place,
+        accuracy=found,
+        n=_binned(own, bins),
+        expected=expected,
+        interval=interval,
+        level=level,
+    )
+
+
+def _places(values: FloatArray) -> IntArray:
+    """Return the bin of each possible confidence, without gaps."""
+    if values.size <= _MOST_PLACES:
+        return np.arange(values.size)
+    place = np.minimum((values * 10.0 + 1e-9).astype(np.int64), 9)
+    return np.unique(place, return_inverse=True)[1].astype(np.int64)
+
+
+def _binned(table: AnyArray, bins: IntArray) -> FloatArray:
+    """Return sums over the last axis by bin."""
+    chosen = np.equal.outer(bins, np.arange(int(bins.max()) + 1)).astype(np.float64)
+    return np.asarray(table @ chosen, dtype=np.float64)
 
 
 def _blocks(

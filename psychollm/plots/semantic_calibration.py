@@ -1,0 +1,161 @@
+"""Calibration in meaning, arm by arm: how often the most frequent answer is right."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import LabelError
+from psychollm.plots.canvas import TICK_SIZE
+from psychollm.plots.palette import BLUE, GREY, INK, MUTED, RULE
+from psychollm.plots.small_multiples import draw_panels, panel_title
+from psychollm.studies.semantic_calibration import SemanticCalibration
+from psychollm.studies.semantic_calibration_null import SampleCurve
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# The histogram stands in a strip below the diagram, on the same scale of confidence.
+_STRIP = (-0.24, -0.05)
+_FLOOR, _CEILING = -0.27, 1.03
+_PANEL = (2.5, 3.1)  # inches
+_LARGEST = 90.0  # area of a ring that holds all questions
+
+
+def plot_semantic_calibration(
+    study: SemanticCalibration,
+    *,
+    arms: Sequence[Any] | None = None,
+    columns: int = 4,
+    figure: "Figure | None" = None,
+) -> "Figure":
+    """Draw accuracy over the share of the largest class, one panel per arm.
+
+    Rings are the questions with that share, as large as their number. The grey line and its band
+    are what a calibrated model shows with as many samples; it lies below the diagonal, since the
+    largest of several shares is larger than the chance that it stands for. The numbers are those
+    of ``study.curves()``.
+
+    Parameters
+    ----------
+    study : SemanticCalibration
+        What `semantic_calibration` returns.
+    arms : sequence, optional
+        Which arms, in this order; all by default.
+    columns : int
+        Panels in a row.
+    figure : Figure, optional
+        An empty figure to draw on; by default one made with pyplot.
+
+    Raises
+    ------
+    LabelError
+        If there is no such arm.
+    OptionError
+        If `columns` is not a positive whole number.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.data import SampledAnswers
+    >>> from psychollm.studies.semantic_calibration import semantic_calibration
+    >>> samples = SampledAnswers.from_array([["a", "b", "a"]] * 9, gold=["a", "b", "b"] * 3)
+    >>> study = semantic_calibration(samples, n_null=99, n_bootstrap=50, rng=0)
+    >>> len(plot_semantic_calibration(study, figure=Figure()).axes)
+    1
+    """
+    labels = list(study.labels if arms is None else arms)
+    if unknown := [label for label in labels if label not in study.labels]:
+        msg = f"{unknown[0]!r} is no arm of the study: it has {', '.join(map(str, study.labels))}"
+        raise LabelError(msg)
+    places = [study.labels.index(label) for label in labels]
+
+    def draw(ax: "Axes", panel: int) -> None:
+        _draw(ax, study.diagrams[places[panel]])
+        panel_title(ax, labels[panel], _lines(study, places[panel]))
+
+    return draw_panels(
+        draw,
+        len(labels),
+        columns=columns,
+        panel=_PANEL,
+        names=("share of the most frequent answer", "share correct"),
+        key=_key(),
+        figure=figure,
+    )
+
+
+def _key() -> list[Any]:
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    ring: dict[str, Any] = {"marker": "o", "ms": 4.5, "mfc": "white", "mec": BLUE}
+    return [
+        Line2D([], [], color=BLUE, lw=1.2, **ring, label="observed"),
+        Patch(fc=GREY, alpha=0.38, label="calibrated, as many samples"),
+    ]
+
+
+def _lines(study: SemanticCalibration, place: int) -> tuple[str, ...]:
+    low, high = study.excess_overconfidence.interval[place]
+    p = study.p_value.value[place]
+    return (
+        f"smECE {_number(study.smooth.value.value[place])}, "
+        f"{_number(study.expected.value[place])} if calibrated "
+        f"(p {'<' if p < 0.001 else '='} {_number(max(p, 0.001))})",
+        f"overconfident by {_signed(study.excess_overconfidence.value[place])} "
+        f"[{_signed(low)}, {_signed(high)}]",
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}".replace("0.", ".", 1)
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.2f}".replace("0.", ".", 1).replace("-", "\u2212")
+
+
+def _draw(ax: "Axes", curve: SampleCurve) -> None:
+    ax.set_xlim(-0.03, 1.03)
+    ax.set_ylim(_FLOOR, _CEILING)
+    ax.set_box_aspect((_CEILING - _FLOOR) / 1.06)
+    ticks = np.linspace(0.0, 1.0, 5)
+    ax.set_xticks(ticks, ["0", "", ".5", "", "1"])
+    ax.set_yticks(ticks, ["0", "", ".5", "", "1"])
+    ax.axhline(0.0, color=RULE, lw=0.8, zorder=1)
+    ax.plot([0, 1], [0, 1], color=INK, lw=0.9, ls=(0, (4, 2)), zorder=2)
+    known = np.isfinite(curve.interval).all(axis=1)
+    ax.fill_between(
+        curve.confidence[known],
+        *curve.interval[known].T,
+        color=GREY,
+        alpha=0.38,
+        lw=0,
+        zorder=1,
+        gid=f"range {curve.label}",
+    )
+    ax.plot(
+        curve.confidence[known],
+        curve.expected[known],
+        color=GREY,
+        lw=1.4,
+        zorder=2,
+        gid=f"expected {curve.label}",
+    )
+    here = curve.n > 0
+    x, y, n = curve.confidence[here], curve.accuracy[here], curve.n[here]
+    ax.plot(x, y, color=BLUE, lw=1.2, zorder=3, gid=f"observed {curve.label}")
+    size = 4.0 + _LARGEST * n / n.sum()
+    ax.scatter(x, y, s=size, facecolor="white", edgecolor=BLUE, lw=1.0, zorder=4)
+    _strip(ax, x, n)
+
+
+def _strip(ax: "Axes", x: Any, n: Any) -> None:
+    low, high = _STRIP
+    width = 0.02 if x.size < 2 else min(0.05, 0.6 * float(np.diff(x).min()))
+    ax.bar(x, (high - low) * n / n.max(), width=width, bottom=low, color=GREY, lw=0, zorder=2)
+    ax.plot([0, 1], [low, low], color=RULE, lw=0.8, zorder=1)
+    text = f"n = {n.sum():,.0f}".replace(",", "\u202f")
+    ax.text(0.0, high, text, fontsize=TICK_SIZE - 2.0, color=MUTED, va="top", zorder=3)
