@@ -54,7 +54,7 @@ def selective(
             estimate = risk_at_coverage(scores, correct, coverage=coverage, ties=ties, **options)
             found[f"risk at coverage {coverage:g}, ties {ties}"] = (estimate.interval, value)
         truth = population(forecaster, coverage_at_risk_metric(RISKS, ties=ties))
-        for risk, value in zip(RISKS, truth, strict=True):
+        for risk, value in zip(RISKS, truth, strict=False):
             estimate = coverage_at_risk(scores, correct, risk=risk, ties=ties, **options)
             found[f"coverage at risk {risk:g}, ties {ties}"] = (estimate.interval, value)
     curve = risk_coverage(scores, correct, coverages=AT, **options)

@@ -14,7 +14,7 @@ from psychollm.calibration.meta_d import meta_d
 from psychollm.data.simulate_meta_d import simulate_meta_d
 from psychollm.reliability.clustered import mean_score
 from psychollm.reliability.consistency import alpha
-from psychollm.reliability.intraclass import intraclass
+from psychollm.reliability.intraclass import AbsoluteInterval, intraclass
 from psychollm.reliability.omega import omega
 
 LOADINGS = np.linspace(0.4, 0.8, 8)
@@ -61,7 +61,14 @@ def scales(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals
 
 
 def raters(
-    n: int, count: int, rng: np.random.Generator, jobs: int, *, judges: int, rater_sd: float
+    n: int,
+    count: int,
+    rng: np.random.Generator,
+    jobs: int,
+    *,
+    judges: int,
+    rater_sd: float,
+    absolute: AbsoluteInterval = "satterthwaite",
 ) -> Intervals:
     del jobs
     total = 1.0 + rater_sd**2 + 0.5
@@ -79,7 +86,7 @@ def raters(
     for _ in range(count):
         table = rng.standard_normal((n, 1)) + rater_sd * rng.standard_normal((1, judges))
         table = table + np.sqrt(0.5) * rng.standard_normal((n, judges))
-        frame = intraclass(table).to_frame()
+        frame = intraclass(table, absolute_interval=absolute).to_frame()
         rows = dict(zip(frame.iloc[:, 0], frame[["lower", "upper"]].to_numpy(), strict=True))
         for name in forms:
             bounds[name].append(rows[name])
@@ -120,6 +127,11 @@ CASES = [
     Case("scales", "eight normal items, one factor", scales),
     Case("raters", "three raters of equal leniency", partial(raters, judges=3, rater_sd=0.0)),
     Case("raters", "eight raters who differ", partial(raters, judges=8, rater_sd=0.5)),
+    Case(
+        "raters",
+        "eight raters who differ, generalised interval",
+        partial(raters, judges=8, rater_sd=0.5, absolute="generalised"),
+    ),
     Case("clustered means", "clusters of five", partial(clusters, size=5)),
     Case("clustered means", "clusters of one", partial(clusters, size=1)),
     Case("meta-d'", "d' = 1.2, M-ratio 0.8", partial(type_two, d=1.2, ratio=0.8)),

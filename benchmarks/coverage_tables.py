@@ -7,6 +7,7 @@ import numpy as np
 import scipy
 
 import psychollm
+from benchmarks.coverage_index import index
 
 LOW, HIGH = 0.93, 0.97
 Totals = dict[tuple[str, str, str, int], tuple[int, int, int]]
@@ -64,4 +65,4 @@ def write_tables(totals: Totals, path: Path) -> None:
         f"<!-- Made by benchmarks/coverage.py: psychollm {psychollm.__version__}, NumPy "
         f"{np.__version__}, SciPy {scipy.__version__}, Python {platform.python_version()}. -->\n"
     )
-    path.write_text("\n".join([head, *lines(totals)]), encoding="utf-8")
+    path.write_text("\n".join([head, *index(), *lines(totals)]), encoding="utf-8")
