@@ -193,6 +193,8 @@ def test_disowning_is_found_and_kept(reply) -> None:
     prompt = BARE.prompts()[0]
     assert disowning(read_reply(prompt, reply).said)
     assert disowning(read_reply(prompt, lines([1] * 10) + "\n\n" + reply).said)
+    long = "considering that " * 40 + reply
+    assert disowning(read_reply(prompt, long).said)
 
 
 @pytest.mark.parametrize(

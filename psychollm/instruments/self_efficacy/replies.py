@@ -11,8 +11,6 @@ from psychollm.instruments.reading import Outcome, Reading
 from psychollm.instruments.self_efficacy.agency import disowning
 from psychollm.instruments.self_efficacy.rubric import grade_task
 
-_KEPT = 200
-
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
     r"""Read a reply to a prompt of a self-efficacy scale.
@@ -49,7 +47,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
     def rating(text: str) -> Reading:
         return read_rating(text, low=low, high=high, labels=labels)
 
-    disowned = disowning(reply)[:_KEPT]
+    disowned = disowning(reply)
     if about["stage"] == "item":
         one = read_rating(reply, low=low, high=high, labels=labels, finish_reason=finish_reason)
         return Reading(outcome=one.outcome, value=one.value, said=_said(one.said, disowned))
