@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from psychollm.collect.connection import Connections, Exchange
+from psychollm.collect.connection import Exchange
 from psychollm.collect.costs import cost_of, most_cost
 from psychollm.collect.faults import (
     MAYBE_BILLED,
@@ -64,9 +64,10 @@ class Asker:
         self._models = models
         self._store = store
         self._secret = endpoint.secret()
-        self._connections = Connections(
-            endpoint.url.rstrip("/") + self._wire.path,
-            headers={**endpoint.headers, **self._wire.headers(self._secret)},
+        self._line = self._wire.open(
+            endpoint.url,
+            secret=self._secret,
+            headers=endpoint.headers,
             timeout=endpoint.timeout,
         )
         self._dropped = {name: store.dropped(name) for name in models}
@@ -75,7 +76,7 @@ class Asker:
         """Send one request, and return what became of it."""
         parameters = self._parameters(job)
         sent = json.dumps(self._wire.body(job.model_id, job.messages, parameters))
-        exchange = await self._connections.post(sent.encode())
+        exchange = await self._line.post(sent.encode())
         raw = self._without_secret(exchange.raw)
         kind, detail, reply = self._judge(exchange, raw)
         if kind is Kind.BAD_REQUEST and self._drop_refused(job, raw or b"", parameters):
@@ -95,8 +96,8 @@ class Asker:
         return Asked(kind=kind, attempt=attempt)
 
     async def close(self) -> None:
-        """Close the connections."""
-        await self._connections.close()
+        """Close the line to the endpoint."""
+        await self._line.close()
 
     def _parameters(self, job: Job) -> dict[str, Any]:
         """Return the parameters that the format has a place for and the model accepts."""

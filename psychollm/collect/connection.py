@@ -70,6 +70,7 @@ class Connections:
             self._httpx.ConnectTimeout,
             self._httpx.ProxyError,
         )
+        self.url = url
         self._url = self._httpx.URL(url)
         self._headers = {
             "Content-Type": "application/json",
@@ -92,7 +93,7 @@ class Connections:
         client = self._httpx.AsyncHTTPTransport(
             verify=self._context,
             limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1),
-            proxy=proxy_for(str(self._url)),
+            proxy=proxy_for(self.url),
         )
         self._all.append(client)
         return client

@@ -58,9 +58,10 @@ class Lane:
         self._state = state
         self._models = {model.name: model for model in models}
         self._asker = Asker(endpoint, dict(self._models), state.store)
+        # Models in this process take turns anyway, and what waits could not be interrupted.
+        self._limit = 1 if endpoint.wire_format.local else endpoint.concurrency
         self._window = Window(
-            limit=endpoint.concurrency,
-            size=float(min(endpoint.start_concurrency, endpoint.concurrency)),
+            limit=self._limit, size=float(min(endpoint.start_concurrency, self._limit))
         )
         self._allowance = SharedAllowance(state.store, endpoint)
         self._open = set(self._models)  # models that may have requests to claim
@@ -93,7 +94,7 @@ class Lane:
             now = time.monotonic()
             if self._later and self._later[0].due <= now:
                 return heapq.heappop(self._later).pending
-            if len(self._later) < self._endpoint.concurrency and (fresh := self._fresh()):
+            if len(self._later) < self._limit and (fresh := self._fresh()):
                 return fresh
             if not self._tasks and not self._later:
                 return None

@@ -13,7 +13,7 @@
 
     [endpoints.here]
     url = "http://127.0.0.1:8080/v1"
-    wire = "openai-chat"            # openai-completions, anthropic
+    wire = "openai-chat"            # openai-completions, anthropic; transformers: no url
     key = "MY_API_KEY"              # name of the environment variable that holds the secret
     requests_per_minute = 600
 
@@ -292,7 +292,7 @@ def _check_parameters(where: str, parameters: Mapping[str, Any]) -> None:
 
 
 def _endpoint(name: str, table: Any) -> Endpoint:
-    _check_names(f"endpoint {name!r}", table, known=_ENDPOINT, needed=frozenset({"url"}))
+    _check_names(f"endpoint {name!r}", table, known=_ENDPOINT)
     return Endpoint(name=name, **table)
 
 

@@ -20,12 +20,12 @@ class Endpoint:
 
     Examples
     --------
-    >>> Endpoint(name="here", url="http://127.0.0.1:8080/v1").wire_format.path
-    '/chat/completions'
+    >>> Endpoint(name="here", url="http://127.0.0.1:8080/v1").wire_format.name
+    'openai-chat'
     """
 
     name: str
-    url: str
+    url: str = ""  # nothing where models run in this process
     wire: str = "openai-chat"
     key: str | None = None  # name of the environment variable that holds the secret
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -43,7 +43,10 @@ class Endpoint:
         if self.wire not in WIRES:
             msg = f"{where}wire={self.wire!r} is not known: use one of {', '.join(WIRES)}"
             raise OptionError(msg)
-        if not re.match(r"https?://[^\s@]+$", self.url):
+        if self.wire_format.local and self.url:
+            msg = f"{where}models of wire={self.wire!r} run in this process: leave out url"
+            raise OptionError(msg)
+        if not self.wire_format.local and not re.match(r"https?://[^\s@]+$", self.url):
             msg = f"{where}url must begin with http:// or https:// and hold no password"
             raise OptionError(msg)
         if self.key is not None and not _VARIABLE.fullmatch(self.key):

@@ -4,7 +4,12 @@ from psychollm.collect.wire.anthropic import AnthropicMessages
 from psychollm.collect.wire.openai_chat import OpenAIChat
 from psychollm.collect.wire.openai_completions import OpenAICompletions
 from psychollm.collect.wire.protocol import Wire
+from psychollm.collect.wire.transformers_local import TransformersLocal
 
-WIRES: dict[str, Wire] = {
-    wire.name: wire for wire in (OpenAIChat(), OpenAICompletions(), AnthropicMessages())
-}
+_ALL: tuple[Wire, ...] = (
+    OpenAIChat(),
+    OpenAICompletions(),
+    AnthropicMessages(),
+    TransformersLocal(),
+)
+WIRES: dict[str, Wire] = {wire.name: wire for wire in _ALL}

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from psychollm.collect.faults import Kind
+from psychollm.collect.wire.over_http import OverHttp
 from psychollm.collect.wire.protocol import (
     Messages,
     Reply,
@@ -21,7 +22,7 @@ DEFAULT_MAX_TOKENS = 1024
 _FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length"}
 
 
-class AnthropicMessages:
+class AnthropicMessages(OverHttp):
     """``POST /messages``: the system prompt stands apart; no log probabilities, no seed.
 
     Examples

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from psychollm.collect.faults import Kind
+from psychollm.collect.wire.over_http import OverHttp
 from psychollm.collect.wire.protocol import (
     Messages,
     Reply,
@@ -17,7 +18,7 @@ from psychollm.collect.wire.protocol import (
 )
 
 
-class OpenAIChat:
+class OpenAIChat(OverHttp):
     """``POST /chat/completions``.
 
     Examples
@@ -29,10 +30,6 @@ class OpenAIChat:
     name = "openai-chat"
     path = "/chat/completions"
     lacks: frozenset[str] = frozenset()
-
-    def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers: the secret is a bearer token."""
-        return {"Authorization": f"Bearer {secret}"} if secret else {}
 
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]

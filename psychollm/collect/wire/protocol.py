@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from psychollm.collect.connection import Exchange
 from psychollm.collect.faults import Kind
 
 Messages = Sequence[Mapping[str, str]]
@@ -72,15 +73,27 @@ class Reply:
     mass: YesNoMass | None = None  # None where no log probabilities came back
 
 
+class Line(Protocol):
+    """What carries bodies to a model and brings back what it says."""
+
+    async def post(self, body: bytes) -> Exchange:
+        """Send one body; what fails is named in the result, never raised."""
+
+    async def close(self) -> None:
+        """Give back what it holds."""
+
+
 class Wire(Protocol):
-    """One wire format: requests to HTTP bodies, HTTP bodies to replies."""
+    """One wire format: requests to bodies, what comes back to replies."""
 
     name: str
-    path: str  # below the address of the endpoint
+    local: bool  # whether models run in this process, without an address
     lacks: frozenset[str]  # parameters that it has no place for
 
-    def headers(self, secret: str | None) -> dict[str, str]:
-        """Return the headers, with the secret where one is needed."""
+    def open(
+        self, url: str, *, secret: str | None, headers: Mapping[str, str], timeout: float
+    ) -> Line:
+        """Return a line to an endpoint."""
 
     def body(
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
@@ -158,6 +171,17 @@ def openai_usage(found: Mapping[str, Any]) -> Usage:
     )
 
 
+def word_of(token: str) -> str:
+    r"""Return the word that a token holds: without marks of spaces, punctuation and case.
+
+    Examples
+    --------
+    >>> word_of("\u0120Yes."), word_of(" NO")
+    ('yes', 'no')
+    """
+    return token.strip(" \t\r\n\u2581\u0120\u010a.,:;!*_\"'`()").casefold()
+
+
 def yes_no_mass(listed: Iterable[tuple[Any, Any]]) -> YesNoMass | None:
     """Add up the probability of all forms of "yes" and "no" among listed first tokens.
 
@@ -183,7 +207,7 @@ def yes_no_mass(listed: Iterable[tuple[Any, Any]]) -> YesNoMass | None:
         if not isinstance(token, str) or not isinstance(logprob, int | float):
             continue
         read = True
-        word = token.strip(" \t\r\n\u2581\u0120\u010a.,:;!*_\"'`()").casefold()
+        word = word_of(token)
         if word in masses and not math.isnan(logprob):
             masses[word] += math.exp(min(float(logprob), 0.0))
     return YesNoMass(yes=masses["yes"], no=masses["no"]) if read else None

@@ -1,0 +1,33 @@
+"""What wire formats over HTTP have in common: where their bodies go."""
+
+from collections.abc import Mapping
+
+from psychollm.collect.connection import Connections
+
+
+class OverHttp:
+    """A wire format whose bodies are posted to a server.
+
+    Examples
+    --------
+    >>> from psychollm.collect.wire.openai_chat import OpenAIChat
+    >>> OpenAIChat().open("http://127.0.0.1:9/v1/", secret=None, headers={}, timeout=1.0).url
+    'http://127.0.0.1:9/v1/chat/completions'
+    """
+
+    path: str
+    local = False
+
+    def headers(self, secret: str | None) -> dict[str, str]:
+        """Return the headers: the secret is a bearer token."""
+        return {"Authorization": f"Bearer {secret}"} if secret else {}
+
+    def open(
+        self, url: str, *, secret: str | None, headers: Mapping[str, str], timeout: float
+    ) -> Connections:
+        """Return connections to the place below an address where bodies are posted."""
+        return Connections(
+            url.rstrip("/") + self.path,
+            headers={**headers, **self.headers(secret)},
+            timeout=timeout,
+        )
