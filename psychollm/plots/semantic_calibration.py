@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _STRIP = (-0.24, -0.05)
 _FLOOR, _CEILING = -0.27, 1.03
 _PANEL = (2.5, 3.1)  # inches
+_FEWEST = 3  # questions
 _LARGEST = 90.0  # area of a ring that holds all questions
 
 
@@ -146,9 +147,11 @@ def _draw(ax: "Axes", curve: SampleCurve) -> None:
     )
     here = curve.n > 0
     x, y, n = curve.confidence[here], curve.accuracy[here], curve.n[here]
-    ax.plot(x, y, color=BLUE, lw=1.2, zorder=3, gid=f"observed {curve.label}")
+    often = n >= max(_FEWEST, 0.01 * n.sum())  # the line does not run after single questions
+    ax.plot(x[often], y[often], color=BLUE, lw=1.2, zorder=3, gid=f"observed {curve.label}")
     size = 4.0 + _LARGEST * n / n.sum()
-    ax.scatter(x, y, s=size, facecolor="white", edgecolor=BLUE, lw=1.0, zorder=4)
+    rings = ax.scatter(x, y, s=size, facecolor="white", edgecolor=BLUE, lw=1.0, zorder=4)
+    rings.set_gid(f"rings {curve.label}")
     _strip(ax, x, n)
 
 

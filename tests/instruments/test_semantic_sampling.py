@@ -1,7 +1,10 @@
 """Semantic sampling: what is asked, how replies are read, and how answers become classes."""
 
+import json
+from collections import Counter
 from collections.abc import Callable
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -394,3 +397,19 @@ def test_samples_are_stacked_by_question() -> None:
 def test_samples_that_cannot_be_stacked(arms: Callable[[], dict], match: str) -> None:  # type: ignore[type-arg]
     with pytest.raises(InputError, match=match):
         stack_samples(arms())
+
+
+def test_recorded_replies_of_a_small_model(shared: Path) -> None:
+    # 60 of its replies were stopped after one token, by design: none of them is an answer.
+    path = shared / "samples" / "smollm2_squad" / "raw_responses.jsonl"
+    counts: Counter[str] = Counter()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        choice = json.loads(line)["response"]["choices"][0]
+        found = read_reply(
+            prompt_of("instruct"),
+            choice["message"]["content"],
+            finish_reason=choice["finish_reason"],
+        )
+        counts[f"{choice['finish_reason']} {found.outcome}"] += 1
+    assert set(counts) == {"length truncated", "stop answered"}
+    assert counts["stop answered"] == 29

@@ -29,9 +29,11 @@ def test_panels_hold_the_numbers(study: SemanticCalibration) -> None:
     table = study.curves()
     for ax, label in zip(figure.axes, study.labels, strict=True):
         own = table[(table["arm"] == label) & (table["n"] > 0)]
+        (rings,) = [one for one in ax.collections if one.get_gid() == f"rings {label}"]
+        expected = own[["confidence", "accuracy"]].to_numpy()
+        assert np.asarray(rings.get_offsets()) == pytest.approx(expected)
         (line,) = [one for one in ax.lines if one.get_gid() == f"observed {label}"]
-        assert line.get_xdata() == pytest.approx(own["confidence"])
-        assert line.get_ydata() == pytest.approx(own["accuracy"])
+        assert line.get_ydata() == pytest.approx(own.loc[own["n"] >= 3, "accuracy"].to_numpy())
         assert any(text.get_text() == str(label) for text in ax.texts)
 
 
