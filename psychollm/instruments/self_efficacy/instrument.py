@@ -311,7 +311,7 @@ class SelfEfficacy:
             yield self._asked(setting, repeat, ("scale", "scale"), text, before)
             return
         for n, place in enumerate(order):
-            text = wording.next_item(scale.items[place])
+            text = wording.next_item(scale.items[place], scale.anchors, scale.low)
             if n == 0:
                 text = wording.one_item(scale.items[place], scale.anchors, scale.low, head)
             prompt = self._asked(setting, repeat, ("item", f"i{place + 1}"), text, before)

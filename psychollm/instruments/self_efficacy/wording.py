@@ -76,12 +76,12 @@ def all_at_once(items: Sequence[str], anchors: Sequence[str], low: int, before: 
     Examples
     --------
     >>> print(all_at_once(["I cope.", "I learn."], ["no", "yes"], 1, "").splitlines()[-1])
-    Reply with 2 lines, each with the number of the statement, a full stop and its rating.
+    Reply with 2 lines: the number of each statement, a full stop, and a rating from 1 to 2.
     """
     numbered = [f"{number}. {text}" for number, text in enumerate(items, 1)]
     ask = (
-        f"Reply with {len(items)} lines, each with the number of the statement, a full stop and "
-        "its rating."
+        f"Reply with {len(items)} lines: the number of each statement, a full stop, and a rating "
+        f"{_range(anchors, low)}."
     )
     head = _joined(before, "Below are statements about yourself.", _points(anchors, low))
     return "\n".join([head, "", *numbered, "", ask])
@@ -96,21 +96,19 @@ def one_item(text: str, anchors: Sequence[str], low: int, before: str) -> str:
     I cope.
     """
     head = _joined(before, "Below is a statement about yourself.", _points(anchors, low))
-    return "\n".join([head, "", text, "", "Reply with the rating alone."])
+    return "\n".join([head, "", text, "", _alone(anchors, low)])
 
 
-def next_item(text: str) -> str:
+def next_item(text: str, anchors: Sequence[str], low: int) -> str:
     r"""Return the request for a further rating.
 
     Examples
     --------
-    >>> next_item("I cope.").splitlines()[0]
-    'The next statement, to be rated in the same way:'
+    >>> next_item("I cope.", ["no", "yes"], 0).splitlines()[-1]
+    'Reply with one number from 0 to 1, and nothing else.'
     """
-    return (
-        f"The next statement, to be rated in the same way:\n\n{text}\n\n"
-        "Reply with the rating alone."
-    )
+    head = "The next statement, to be rated in the same way:"
+    return "\n".join([head, "", text, "", _alone(anchors, low)])
 
 
 def follow_up(phrasing: str, n: int, *, numbered: bool) -> str:
@@ -126,6 +124,14 @@ def follow_up(phrasing: str, n: int, *, numbered: bool) -> str:
         f"{PHRASINGS[phrasing]} Then give all {n} ratings once more{order}, changed or not: "
         f"{n} lines, each with the number of the statement, a full stop and its rating."
     )
+
+
+def _range(anchors: Sequence[str], low: int) -> str:
+    return f"from {low} to {low + len(anchors) - 1}"
+
+
+def _alone(anchors: Sequence[str], low: int) -> str:
+    return f"Reply with one number {_range(anchors, low)}, and nothing else."
 
 
 def _points(anchors: Sequence[str], low: int) -> str:
