@@ -16,7 +16,7 @@ from psychollm.data.simulate_meta_d import simulate_meta_d
 
 STEPS = np.array([0.5, 1.0, 1.5])
 FIELDS = ("meta_i", "meta_i1", "meta_i1_accuracy", "meta_i2", "rmi")
-MODELS = 12
+MODELS = 8
 MEAN_LOG, SPREAD = np.log(0.8), 0.3
 
 
@@ -74,7 +74,7 @@ def information(
 
 
 def group(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
-    """Twelve models of n trials each; log M-ratios are normal, d' about 1.5."""
+    """Eight models of n trials each; log M-ratios are normal, d' about 1.5."""
     del jobs
     truth = {"group M-ratio": float(np.exp(MEAN_LOG)), "log M-ratio": float(MEAN_LOG)}
     truth |= {"spread": SPREAD, "M-ratio of a model": 0.0, "d' of a model": 0.0}
@@ -84,7 +84,7 @@ def group(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
         d = 1.5 + 0.3 * rng.standard_normal(MODELS)
         drawn = simulate_meta_d(d_prime=d, m_ratio=ratio, n_questions=n, rng=rng)
         found = hierarchical_meta_d(
-            drawn.stimulus, drawn.response, drawn.rating, n_draws=2000, rng=rng
+            drawn.stimulus, drawn.response, drawn.rating, n_draws=1000, rng=rng
         )
         return {
             "group M-ratio": found.group_m_ratio.interval[0],
@@ -100,5 +100,5 @@ def group(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
 CASES = [
     Case("meta-information", "d' = 1.2, M-ratio 0.8", partial(information, d=1.2, ratio=0.8)),
     Case("meta-information", "d' = 2, M-ratio 0.5", partial(information, d=2.0, ratio=0.5)),
-    Case("hierarchical meta-d'", "twelve models, n trials each", group),
+    Case("hierarchical meta-d'", "eight models, n trials each", group),
 ]

@@ -26,7 +26,7 @@ from psychollm.calibration.selective import (
 )
 from psychollm.calibration.type2_roc import type2_roc
 
-RESAMPLES = 1_000
+RESAMPLES, FEWER = 1_000, 400
 TIES = ("random", "whole")
 COVERAGES = (0.5, 0.8)
 RISKS = (0.1, 0.2)
@@ -46,7 +46,7 @@ def selective(
 ) -> Intervals:
     """Risk at coverage, coverage at risk, and the band of the risk-coverage curve."""
     scores, correct = forecaster.draw(n, count, rng)
-    options = {"n_bootstrap": RESAMPLES, "rng": rng, "n_jobs": jobs}
+    options = {"n_bootstrap": FEWER, "rng": rng, "n_jobs": jobs}
     found: Intervals = {}
     for ties in TIES:
         truth = population(forecaster, risk_at_coverage_metric(COVERAGES, ties=ties))
@@ -101,7 +101,7 @@ def calibration(
 ) -> Intervals:
     """What the panel leaves out: other norms of the ECE, profile intervals, bins and bands."""
     confidence, correct = forecaster.draw(n, count, rng)
-    options = {"n_bootstrap": RESAMPLES, "rng": rng, "n_jobs": jobs}
+    options = {"n_bootstrap": FEWER, "rng": rng, "n_jobs": jobs}
     found: Intervals = {}
     for norm in ("max", "average"):
         value = population(forecaster, binned_metric(norm))[0]
@@ -111,7 +111,7 @@ def calibration(
     truth = cox_of(forecaster)
     for name, value in truth.items():
         found[f"Cox {name}, profile"] = (getattr(line, name).interval, value)
-    curves = corp(confidence, correct, n_bands=500, rng=rng, n_bootstrap=2).curves
+    curves = corp(confidence, correct, n_bands=300, rng=rng, n_bootstrap=2).curves
     for level in (0.5, 0.8):
         at = int(np.abs(forecaster.values - level).argmin())
         value, share = forecaster.values[at], float(forecaster.right[at])

@@ -180,7 +180,12 @@ CASES = [
         partial(crossed, models=12, items=None),
     ),
     Case("generalizability", "twelve models, n questions right or wrong", right_or_wrong),
-    Case("mixed model", "n models, three conditions", partial(conditions, models=None)),
+    Case(
+        "mixed model",
+        "n models, three conditions",
+        partial(conditions, models=None),
+        sizes=(50, 200),  # the work grows with the cube of the models
+    ),
     Case("mixed model", "eight models, three conditions, n scores", partial(conditions, models=8)),
     Case("rank tests", "three conditions 0.5 apart", partial(ranked, step=0.5)),
     Case("rank tests", "three conditions alike", partial(ranked, step=0.0)),

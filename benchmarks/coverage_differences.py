@@ -25,7 +25,7 @@ from psychollm.reliability.retest import retest
 from psychollm.reliability.score_differences import score_differences
 from psychollm.reliability.set_difference import set_difference
 
-RESAMPLES = 500
+RESAMPLES = 400
 ABILITIES = np.array([0.8, 0.4, 0.0, 0.2, 0.6])
 YES, NO = np.ones(2), np.zeros(2)  # an interval that holds 1, and one that does not
 
@@ -119,18 +119,16 @@ def forecasters(n: int, count: int, rng: np.random.Generator, jobs: int) -> Inte
     exact = [each.truth() for each in (first, second)]
     truth = {f"{name} difference": exact[0][name] - exact[1][name] for name in ("brier", "auroc")}
 
-    def one() -> dict[str, np.ndarray]:
-        place = rng.choice(first.values.size, size=n, p=first.shares)
-        luck = rng.uniform(size=n)
-        correct = np.stack([(luck < each.right[place]) * 1.0 for each in (first, second)])
-        stated = np.tile(first.values[place], (2, 1))
-        options = {"n_bootstrap": RESAMPLES, "rng": rng, "n_jobs": jobs}
-        return {
-            "brier difference": brier(stated, correct, **options).difference(0, 1).interval,
-            "auroc difference": auroc(stated, correct, **options).difference(0, 1).interval,
-        }
-
-    return collected(one, count, truth)
+    place = rng.choice(first.values.size, size=(count, n), p=first.shares)
+    luck = rng.uniform(size=place.shape)
+    correct = np.concatenate([(luck < each.right[place]) * 1.0 for each in (first, second)])
+    stated = np.tile(first.values[place], (2, 1))
+    found: Intervals = {}
+    for name, metric in (("brier", brier), ("auroc", auroc)):
+        both = metric(stated, correct, n_bootstrap=RESAMPLES, rng=rng, n_jobs=jobs)
+        bounds = [both.difference(i, count + i).interval for i in range(count)]
+        found[f"{name} difference"] = (np.array(bounds), truth[f"{name} difference"])
+    return found
 
 
 def parts(

@@ -129,7 +129,8 @@ def omega(
     Coverage of nominal 95 % jackknife intervals in simulation (n = 50, 200, 1000; 300 data sets
     each, three factors of four items): omega total 95, 97, 97 %; omega hierarchical 80, 94, 96 %.
     With 50 respondents the rotation finds factors less correlated than they are, which lowers
-    omega hierarchical by 0.09 on average (0.03 with 200): no interval makes up for that.
+    omega hierarchical by 0.09 on average (0.03 with 200): no interval makes up for that. With
+    three items a factor and weaker groups (1,000 data sets): 87, 93, 96 and 68, 91, 95 %.
 
     References
     ----------
