@@ -1,7 +1,7 @@
 """Codes, spans and checks of every trace, as one coder gave them."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,7 @@ class CodingScores(Result):
     transcripts: tuple[str, ...]  # (rows,) their keys
     models: tuple[str, ...]
     items: tuple[str, ...]
+    runs: tuple[int, ...]  # from 1
     arms: tuple[str, ...]
     structures: tuple[str, ...]
     coders: tuple[str, ...]
@@ -69,16 +70,19 @@ class CodingScores(Result):
 
         n, k = self.codes.shape
         rows = np.repeat(np.arange(n), k)
-        per_row = {
+        per_row: dict[str, tuple[Any, ...]] = {
             "transcript": self.transcripts,
             "model": self.models,
             "item": self.items,
+            "run": self.runs,
             "arm": self.arms,
             "structure": self.structures,
             "coder": self.coders,
             "outcome": tuple(str(one) for one in self.outcomes),
         }
-        table = {name: [values[row] for row in rows] for name, values in per_row.items()}
+        table: dict[str, Any] = {
+            name: [values[row] for row in rows] for name, values in per_row.items()
+        }
         return pd.DataFrame(
             table
             | {"category": list(self.categories) * n}

@@ -103,6 +103,7 @@ def _scores(
         transcripts=_field(about, "transcript"),
         models=_field(about, "model"),
         items=_field(about, "item"),
+        runs=tuple(int(one.get("run", 1)) for one in about),
         arms=_field(about, "arm"),
         structures=_field(about, "structure"),
         coders=coders,

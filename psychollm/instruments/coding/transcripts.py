@@ -22,6 +22,7 @@ class Transcript:
     text: str
     model: str = ""  # whose trace it is
     item: str = ""  # the question; that of the key if nothing is said
+    run: int = 1  # which of several traces of the question
     arm: str = ""  # how it was asked for: "spontaneous", "prompted", ...
     structure: str = ""  # kind of problem
     correct: float | None = None  # whether the answer is right
@@ -47,6 +48,7 @@ class Transcript:
             "transcript": self.key,
             "model": self.model,
             "item": self.item or self.key,
+            "run": None if self.run == 1 else self.run,
             "arm": self.arm,
             "structure": self.structure,
             "correct": None if self.correct is None else float(self.correct),
