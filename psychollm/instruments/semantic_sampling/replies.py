@@ -97,7 +97,7 @@ def _of_base_reasoning(reply: str) -> tuple[str | None, bool]:
 def _of_instruct(reply: str) -> tuple[str | None, bool]:
     """Return the named answer or all of the reply, and whether more came after it."""
     answer = final_text(reply)
-    return answer or None, not plain(reply).text.rstrip().endswith(answer)
+    return answer or None, _goes_on(plain(reply).text, answer)
 
 
 def _of_reasoning(reply: str) -> tuple[str | None, bool]:
@@ -105,7 +105,12 @@ def _of_reasoning(reply: str) -> tuple[str | None, bool]:
     text, answer = plain(reply).text.strip(), final_text(reply)
     if "\n" in text and len(answer) >= len(text.replace("\ue000", "").replace("\ue001", "")):
         return None, True
-    return answer or None, not text.endswith(answer)
+    return answer or None, _goes_on(text, answer)
+
+
+def _goes_on(text: str, answer: str) -> bool:
+    """Tell whether something follows the answer, so that it was complete."""
+    return not text.rstrip(" \t\n\"'").endswith(answer)
 
 
 _READERS = {
