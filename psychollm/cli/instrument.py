@@ -50,18 +50,8 @@ def _add_recipe(names: "Commands", name: str, recipe: Recipe) -> None:
         description=f"{recipe.help[0].upper()}{recipe.help[1:]}.",
         allow_abbrev=False,
     )
-    if recipe.questions:
-        parser.add_argument(
-            "questions",
-            type=Path,
-            metavar="QUESTIONS",
-            help=".csv or .jsonl with question and answer, or .json as SQuAD has it",
-        )
-        parser.add_argument(
-            "--rule",
-            choices=("exact", "contains", "f1", "numeric"),
-            help="how answers are compared, where the questions do not say (exact)",
-        )
+    if recipe.source is not None:
+        recipe.source.add_to(parser)
     for option in recipe.options:
         option.add_to(parser)
     parser.add_argument(
@@ -75,8 +65,8 @@ def run(options: argparse.Namespace) -> int:
     prompts = made(options)
     _write(prompts, options.out)
     if not options.quiet:
-        n_items = len({prompt.item for prompt in prompts})
-        print(f"{len(prompts)} prompts about {n_items} items: {options.out}")
+        items = _counted(len({prompt.item for prompt in prompts}), "item")
+        print(f"{_counted(len(prompts), 'prompt')} about {items}: {options.out}")
         print(f'To ask them, write prompts = "{options.out.name}" in a plan beside it.')
     return 0
 
@@ -84,13 +74,8 @@ def run(options: argparse.Namespace) -> int:
 def made(options: argparse.Namespace) -> "tuple[Prompt, ...]":
     """Return the prompts that the options ask for."""
     recipe = RECIPES[options.instrument]
-    given = recipe.given(options)
-    if recipe.questions:
-        from psychollm.instruments.questions import read_questions
-
-        given[recipe.questions] = read_questions(options.questions, rule=options.rule)
     build = getattr(import_module(f"psychollm.instruments.{recipe.module}"), recipe.name)
-    prompts: tuple[Prompt, ...] = build(**given).prompts()
+    prompts: tuple[Prompt, ...] = build(**recipe.given(options)).prompts()
     return prompts
 
 
@@ -103,3 +88,7 @@ def _write(prompts: "Sequence[Prompt]", path: Path) -> None:
     except OSError as error:
         msg = f"--out {path}: cannot be written ({error.strerror})"
         raise InputError(msg) from error
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}" + ("" if n == 1 else "s")

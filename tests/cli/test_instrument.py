@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections.abc import Iterator
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -60,23 +61,43 @@ def test_recipes_name_parameters_that_exist(name: str) -> None:
     assert recipe.module in INSTRUMENTS
     build = getattr(import_module(f"psychollm.instruments.{recipe.module}"), recipe.name)
     known = set(signature(build).parameters)
-    assert {option.name for option in recipe.options} | {recipe.questions} - {""} <= known
+    source = {recipe.source.name} if recipe.source else set()
+    assert {option.name for option in recipe.options} | source <= known
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_every_instrument_can_be_made(name: str, call, tmp_path: Path) -> None:
+def every_choice() -> Iterator[tuple[str, ...]]:
+    """Yield each instrument with its own defaults, and with each choice of each option."""
+    for name, recipe in RECIPES.items():
+        files = ("q.csv",) if recipe.source and recipe.source.needed else ()
+        yield name, *files
+        for option in recipe.options:
+            flag = option.off or f"--{option.name.replace('_', '-')}"
+            if option.kind is bool:
+                yield name, *files, flag
+            for choice in option.choices:
+                yield name, *files, flag, choice
+
+
+@pytest.mark.parametrize("arguments", [*every_choice()], ids=" ".join)
+def test_every_choice_makes_prompts(arguments: tuple[str, ...], call, tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_text(QUESTIONS)
-    files = ["q.csv"] if RECIPES[name].questions else []
-    needed = [
-        word
-        for option in RECIPES[name].options
-        if option.needed
-        for word in (f"--{option.name.replace('_', '-')}", option.choices[0])
-    ]
-    found = call("instrument", name, *files, *needed, "--out", "items.jsonl")
+    found = call("instrument", *arguments, "--out", "items.jsonl")
     assert found.returncode == 0, found.stderr
     prompts = read_prompts(tmp_path / "items.jsonl")
-    assert {instrument_of(prompt) for prompt in prompts} == {RECIPES[name].module}
+    assert {instrument_of(prompt) for prompt in prompts} == {RECIPES[arguments[0]].module}
+
+
+def test_an_empty_list(call, tmp_path: Path) -> None:
+    call("instrument", "self-efficacy", "--followups", "none", "--out", "a.jsonl")
+    call("instrument", "self-efficacy", "--followups", "neutral", "--out", "b.jsonl")
+    assert len(read_prompts(tmp_path / "a.jsonl")) < len(read_prompts(tmp_path / "b.jsonl"))
+
+
+def test_a_scale_of_ones_own(call, tmp_path: Path) -> None:
+    (tmp_path / "two.csv").write_text("item\nI cope.\nI manage.\n")
+    found = call("instrument", "self-efficacy", "--scale", "two.csv", "--out", "a.jsonl")
+    assert found.returncode == 0, found.stderr
+    assert "I manage." in (tmp_path / "a.jsonl").read_text()
 
 
 @pytest.mark.parametrize(
