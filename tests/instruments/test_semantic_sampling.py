@@ -134,6 +134,8 @@ READ: list[tuple[str, str, str | None, str | Outcome]] = [
     ("reasoning", "<think>Bern\nor so</think>Rome", None, "Rome"),
     ("reasoning", "It is old.\nIt has a forum.\n\\boxed{Rome}", None, "Rome"),
     ("reasoning", "It is old.\nIt has a forum.", None, Outcome.UNREADABLE),
+    ("reasoning", 'It is old.\nThey call it "the city"', None, Outcome.UNREADABLE),
+    ("instruct", 'It is called "the ci"', "length", Outcome.TRUNCATED),
     ("reasoning", "It is old.\nIt has a", "length", Outcome.TRUNCATED),
     ("reasoning", "It is old.\nAnswer: Ro", "length", Outcome.TRUNCATED),
 ]
@@ -412,4 +414,4 @@ def test_recorded_replies_of_a_small_model(shared: Path) -> None:
         )
         counts[f"{choice['finish_reason']} {found.outcome}"] += 1
     assert set(counts) == {"length truncated", "stop answered"}
-    assert counts["stop answered"] == 29
+    assert counts["stop answered"] == 28

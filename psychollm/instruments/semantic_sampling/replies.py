@@ -102,10 +102,10 @@ def _of_instruct(reply: str) -> tuple[str | None, bool]:
 
 def _of_reasoning(reply: str) -> tuple[str | None, bool]:
     """Return the named answer, or a reply that is a single line."""
-    text, answer = plain(reply).text.strip(), final_text(reply)
-    if "\n" in text and len(answer) >= len(text.replace("\ue000", "").replace("\ue001", "")):
+    answer = final_text(reply)
+    if "\n" in answer:  # an answer that is named stands on a line
         return None, True
-    return answer or None, _goes_on(text, answer)
+    return answer or None, _goes_on(plain(reply).text, answer)
 
 
 def _goes_on(text: str, answer: str) -> bool:
