@@ -12,6 +12,8 @@ _MODIFIER = re.compile(
     r"|plus|moins|bastante|más|menos|abbastanza|più|meno|mais|vrij|tamelijk|dość|довольно|весьма|oldukça"
     r")\s|un|non-?)$"
 )
+# "Likely not" denies; "likely not because ... but" is left open all the same.
+_DENIED_AFTER = re.compile(r"\s(?:not|nicht|pas)\b")
 _UNSPACED = "\u3000"  # from here on, scripts that do not set words apart
 
 
@@ -55,6 +57,8 @@ class Phrases:
                 mode = manner(others, sentence, one.start())
                 if mode is Mode.SAID and _MODIFIER.search(before):
                     mode = Mode.RAISED
+                if mode is Mode.SAID and _DENIED_AFTER.match(lower, one.end()):
+                    mode = Mode.DENIED
                 found.append(Mention(self._values[_key(one.group())], *one.span(), mode))
         return found
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 LIKELIHOOD_BY_LANGUAGE: Mapping[str, Mapping[float, tuple[str, ...]]] = {
     "en": {
         0.0: ("impossible",),
-        0.03: ("almost no chance", "remote", "remote chance"),
+        0.03: ("almost no chance", "remote", "remote chance", "almost certainly not"),
         0.125: ("very unlikely", "highly improbable", "very improbable"),
         0.325: ("unlikely", "improbable"),
         0.5: (

@@ -20,7 +20,7 @@ _LAST_LINE = {
     "correctly: {phrases}",
 }
 PHRASES: tuple[str, ...] = (
-    "almost certainly not",
+    "almost no chance",
     "very unlikely",
     "unlikely",
     "roughly even chance",
