@@ -2,9 +2,9 @@
 
     python -m benchmarks.large_table --models 1000 --questions 100000
 
-The file is written first (text labels, in random order within blocks of questions, Zstandard), then each step runs in a
-process of its own, so that its peak of memory is its own: the scan reads the same columns in the
-same batches and drops them. ``--answered 0.1`` makes a sparse panel.
+The file is written first (text labels, in random order within blocks of questions, Zstandard);
+then each step runs in a process of its own, so that its peak of memory is its own: the scan reads
+the same columns in the same batches and drops them. ``--answered 0.1`` makes a sparse panel.
 """
 
 import argparse
