@@ -103,6 +103,9 @@ def efficacy_table(
     names = _items(answers, items)
     rows = _filled(answers)
     _check_ratings(rows, names, points)
+    if not ((rows["phrasing"] == "") & (rows["feedback"] == "")).any():
+        msg = "answers has no first ratings: rows with blank phrasing and feedback are needed"
+        raise ShapeError(msg)
     twice = rows.duplicated([*CELL, "repeat"])
     if twice.any():
         place = int(np.flatnonzero(twice)[0])

@@ -429,6 +429,7 @@ def test_order_of_rows_does_not_matter() -> None:
         (lambda frame: frame.assign(repeat=1), LabelError, "repeats model 'm0'"),
         (lambda frame: frame.assign(condition=None), LabelError, "row 1 has no condition"),
         (lambda frame: {}, ShapeError, "no model"),
+        (lambda frame: frame.assign(phrasing="neutral"), ShapeError, "no first ratings"),
     ],
 )
 def test_tables_that_cannot_be_used(change, error, message) -> None:
@@ -506,7 +507,7 @@ def results():
     return {f"m{place}": asked(skill, place) for place, skill in enumerate((0.2, 0.5, 0.7, 0.9))}
 
 
-def test_from_replies_to_the_study(results) -> None:
+def test_from_replies_to_the_study(results, tmp_path) -> None:
     study = self_efficacy(results, **QUICK)
     assert study.conditions == ("none", "computational", "social")
     assert set(study.effects) == {"persona", "placement", "mode", "feedback"}
@@ -521,7 +522,12 @@ def test_from_replies_to_the_study(results) -> None:
     assert study.consistency.alpha.n.tolist() == [8, 8, 8]
     tasks = pd.concat([one.tasks_frame(label) for label, one in results.items()])
     frames = pd.concat([one.to_frame(label) for label, one in results.items()])
+    frames.to_csv(tmp_path / "rows.csv", index=False)
+    tasks.to_csv(tmp_path / "tasks.csv", index=False)
+    frames, tasks = (pd.read_csv(tmp_path / name) for name in ("rows.csv", "tasks.csv"))
     again = self_efficacy(frames, performance=tasks, **QUICK)
+    assert again.revision.change.value == pytest.approx(study.revision.change.value)
+    assert again.feedback.value == pytest.approx(study.feedback.value)
     assert again.means.value == pytest.approx(study.means.value)
     assert again.performance["social"].value == pytest.approx(study.performance["social"].value)
     assert "Do ratings stand" in study.summary()
