@@ -3,20 +3,28 @@
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.optional import require
-from psychollm.data.logs_repeats import Repeats
-from psychollm.data.readers.logs.detect import LogFormat
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from psychollm.data.logs import NoAnswer
+    from psychollm.data.logs_repeats import Repeats
     from psychollm.data.logs_result import LogImport
+    from psychollm.data.readers.logs.detect import LogFormat
 
     Commands = argparse._SubParsersAction[Any]
+
+# Spelt out here, for the readers are not loaded before they are needed.
+FORMATS = (
+    "inspect", "lm-eval", "every-eval-ever", "helm", "lighteval", "opencompass", "promptfoo",
+    "deepeval", "openai-evals", "hal", "table",
+)  # fmt: skip
+REPEATS = ("mean", "first", "majority", "keep")
+NO_ANSWERS = ("wrong", "missing")
 
 DESCRIPTION = """\
 Read logs of evaluation tools (Inspect AI, lm-evaluation-harness, Every Eval Ever, HELM, lighteval,
@@ -43,11 +51,11 @@ class ImportSettings:
     out: Path | None
     long: Path | None
     confidence: Path | None
-    format: LogFormat | None
+    format: "LogFormat | None"
     task: tuple[str, ...] | None
     scorer: str | dict[str, str] | None
     filter: str | None
-    repeats: Repeats | None
+    repeats: "Repeats | None"
     threshold: float | None
     at_least: bool
     no_answer: "NoAnswer | None"
@@ -79,14 +87,14 @@ def add_options(commands: "Commands") -> None:
 def _add_choices(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("logs", type=Path, nargs="+", metavar="LOG", help="logs, or folders of logs")
-    add("--format", choices=get_args(LogFormat), help="by default what each file's content says")
+    add("--format", choices=FORMATS, help="by default what each file's content says")
     add("--task", action="append", metavar="NAME", help="the task that counts; may be repeated")
     add("--scorer", metavar="NAME", help="the scorer or metric that counts, or TASK=NAME,...")
     add("--filter", metavar="NAME", help="the filter (lm-eval) or perturbation (HELM)")
-    add("--repeats", choices=get_args(Repeats), help="what becomes of repeated answers")
+    add("--repeats", choices=REPEATS, help="what becomes of repeated answers")
     add("--threshold", type=float, metavar="CUT", help="scores above it are right")
     add("--at-least", action="store_true", help="scores equal to the threshold are right, too")
-    add("--no-answer", choices=("wrong", "missing"), help="what 'N' of Inspect AI means")
+    add("--no-answer", choices=NO_ANSWERS, help="what 'N' of Inspect AI means")
     add("--by-label", action="store_true", help="questions with one label are the same question")
     add("--columns", metavar="PAIRS", help="of a table: model=...,question=...,score=...")
 

@@ -3,6 +3,7 @@
 import argparse
 import json
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,10 @@ import pytest
 from psychollm._base.errors import InputError, OptionError, PsychollmError
 from psychollm.cli import import_logs
 from psychollm.cli.wording import in_options
+from psychollm.data.logs import NoAnswer
+from psychollm.data.logs_repeats import Repeats
 from psychollm.data.readers import read_responses
+from psychollm.data.readers.logs.detect import LogFormat
 
 SAMPLES = Path(__file__).resolve().parents[1] / "data" / "samples"
 HELM = [[1, 1, 1, 1, 0, 0], [1, 1, 0, 1, 1, 0]]
@@ -31,6 +35,12 @@ def command(capsys):
         return said.out
 
     return run
+
+
+def test_choices_are_those_of_the_library():
+    assert get_args(LogFormat) == import_logs.FORMATS
+    assert get_args(Repeats) == import_logs.REPEATS
+    assert get_args(NoAnswer) == import_logs.NO_ANSWERS
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
