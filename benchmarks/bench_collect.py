@@ -1,5 +1,10 @@
-"""Collection: what it costs to ask, against a server on this machine that answers at once."""
+"""Collection: what it costs to ask, against a server on this machine that answers at once.
 
+``python -m benchmarks.bench_collect [N]`` prints requests per second of the clock on the wall, the
+collector on one core and the server, where there is another, on the next.
+"""
+
+import os
 import resource
 import subprocess
 import sys
@@ -17,7 +22,7 @@ N = 2000
 
 
 class Asking:
-    """2,000 requests, stored; requests per second of this process's time, and its memory."""
+    """2,000 requests, stored: requests per second, by the wall and of this process; memory."""
 
     params = (16, 200)
     param_names = ("at_once",)
@@ -30,15 +35,15 @@ class Asking:
         )
         port = self.server.stdout.readline().strip()
         self.url = f"http://127.0.0.1:{port}/v1"
-        self._ask(at_once, 50)  # imports and first connections
+        self.ask(at_once, 50)  # imports and first connections
 
     def teardown(self, at_once: int) -> None:
         self.server.kill()
         self.server.communicate()
         self.folder.cleanup()
 
-    def _ask(self, at_once: int, n: int) -> float:
-        """Ask, and return the seconds of processor time that it took."""
+    def ask(self, at_once: int, n: int) -> tuple[float, float]:
+        """Ask, and return the seconds that it took, on the wall and of processor time."""
         endpoint = Endpoint(
             name="here", url=self.url, concurrency=at_once, start_concurrency=at_once
         )
@@ -52,18 +57,47 @@ class Asking:
             endpoints={"here": endpoint},
             models=(Model(name="m", endpoint="here", model="m"),),
         )
-        start = time.process_time()
+        wall, own = time.perf_counter(), time.process_time()
         found = collect(plan)
         assert found.complete
-        return time.process_time() - start
+        return time.perf_counter() - wall, time.process_time() - own
 
     def track_requests_per_second(self, at_once: int) -> float:
-        return N / self._ask(at_once, N)
+        return N / self.ask(at_once, N)[0]
 
     track_requests_per_second.unit = "requests/s"
 
+    def track_requests_per_processor_second(self, at_once: int) -> float:
+        return N / self.ask(at_once, N)[1]
+
+    track_requests_per_processor_second.unit = "requests/s"
+
     def track_peak_memory(self, at_once: int) -> float:
-        self._ask(at_once, N)
+        self.ask(at_once, N)
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
     track_peak_memory.unit = "MB"
+
+
+def main(n: int) -> None:
+    """Print requests per second at several widths; the best and the worst of three rounds."""
+    cores = sorted(os.sched_getaffinity(0))
+    print(f"{n:,} requests, collector on 1 of {len(cores)} cores, load {os.getloadavg()[0]:.1f}")
+    for at_once in (1, 16, 64, 200):
+        bench = Asking()
+        bench.setup(at_once)
+        try:
+            os.sched_setaffinity(bench.server.pid, {cores[-1]})
+            os.sched_setaffinity(0, {cores[0]})
+            spent = [bench.ask(at_once, n) for _ in range(3)]
+        finally:
+            os.sched_setaffinity(0, cores)
+            bench.teardown(at_once)
+        wall = sorted(n / one for one, _ in spent)
+        own = max(n / one for _, one in spent)
+        by_wall = f"{wall[-1]:6,.0f} requests/s by the wall (worst {wall[0]:,.0f})"
+        print(f"{at_once:4d} at once: {by_wall}, {own:6,.0f} per second of processor", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]) if len(sys.argv) > 1 else N)
