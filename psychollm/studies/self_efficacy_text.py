@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
     from psychollm.studies.self_efficacy import SelfEfficacyStudy
-    from psychollm.studies.self_efficacy_effects import FactorEffect
+    from psychollm.studies.self_efficacy_effects import FactorEffect, Revision
     from psychollm.studies.self_efficacy_links import EfficacyLink, NormComparison
 
 
@@ -30,7 +30,7 @@ def summary(study: SelfEfficacyStudy) -> str:
         head = "Do higher totals go with better performance?"
         parts.append([head, *(f"  {_link(one)}" for one in study.performance.values())])
     if study.revision is not None:
-        parts.append(_revision(study))
+        parts.append(_revision(study.revision))
     parts.extend(_effect(effect) for effect in study.effects.values())
     if study.feedback is not None:
         head = "Do ratings come nearer to the share of tasks passed after feedback?"
@@ -137,11 +137,8 @@ def _missing(share: float) -> str:
     return f"; {100 * share:.0f} % are missing" if share > 0 else ""
 
 
-def _revision(study: SelfEfficacyStudy) -> list[str]:
-    found = study.revision
+def _revision(found: Revision) -> list[str]:
     rows = ["Do ratings stand when models are asked whether they are confident?"]
-    if found is None:
-        return rows
     for i, phrasing in enumerate(found.change.labels):
         rows.append(
             f"  {phrasing}: net change {_number(found.change, i, '+.2f')}; totals rise in "

@@ -450,6 +450,8 @@ def test_options_that_cannot_be_used() -> None:
     for wrong in ({"sd": 0.0}, {"sd": 1.0, "n": 1}):
         with pytest.raises(OptionError):
             HumanNorm(mean=1.0, **wrong)
+    resampled = self_efficacy(frame, alpha_interval="bootstrap", **QUICK)
+    assert "BCa" in resampled.consistency.alpha.method
     wide = frame.assign(i1=7)
     assert self_efficacy(wide, points=(1, 7), **QUICK).high == 7
     few = self_efficacy(frame, items=["i1", "i2", "i3"], **QUICK)
