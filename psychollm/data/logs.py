@@ -171,7 +171,7 @@ def _frame(
         ]
         labels, apart = questions(kept, by_content=by_content)
         n_apart += apart
-        if apart:
+        if apart and len(places) > 1:
             _warn_of_strangers(task, [chosen[place][0] for place in places], labels)
         last: dict[tuple[str, str], int] = {}  # the last repeat of a respondent and a question
         for place, samples, named in zip(places, kept, labels, strict=True):

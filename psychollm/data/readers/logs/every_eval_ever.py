@@ -1,16 +1,17 @@
 """Instance-level records of Every Eval Ever: ``UUID_samples.jsonl``.
 
 One record per question and metric; the metric is told by ``evaluation_result_id``, named by the
-aggregate file ``UUID.json`` where that lies beside the samples. Repeats have no field of their
-own: records of one question and metric are numbered as they come. Records that psychollm wrote
-name the respondent and the item in their metadata.
+aggregate file ``UUID.json`` where that lies beside the samples. Such ids differ from model to
+model, so that one without a name is no name either where it is the only one. Repeats have no
+field of their own: records of one question and metric are numbered as they come. Records that
+psychollm wrote name the respondent and the item in their metadata, and their scorer is "grade".
 
 References
 ----------
 EvalEval Coalition. Every Eval Ever, schema 0.3.0.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,9 @@ from psychollm._base.errors import InputError
 from psychollm.data.readers.logs.run import Run, Sample, as_score, digest
 from psychollm.data.readers.logs.source import Source, parse
 
+_KEPT = ("evaluation", "evaluation_result_id", "error", "input", "metadata", "sample_id",
+         "sample_hash")  # fmt: skip
+_OWN = "/grade"  # how the ids end that psychollm writes
 _NEEDED = {"model_id", "evaluation_name", "sample_id", "evaluation"}
 
 
@@ -34,27 +38,31 @@ def read_every_eval_ever(source: Source) -> list[Run]:
     InputError
         If a line is damaged, or lacks a field that the schema asks for.
     """
-    names = _metric_names(source.path)
-    samples: dict[tuple[str, str], list[Sample]] = {}
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for line, record in source.lines():
         if not record.keys() >= _NEEDED:
             lacking = ", ".join(sorted(_NEEDED - record.keys()))
             msg = f"{source.path}, line {line}: the record has no {lacking}"
             raise InputError(msg)
-        about = record.get("metadata") or {}
-        model = str(about.get("respondent") or record["model_id"])
-        place = samples.setdefault((model, str(record["evaluation_name"])), [])
-        place.append(_sample(record, about, names))
+        model = str(_about(record).get("respondent") or record["model_id"])
+        # Only what is needed later: the replies may be long.
+        kept = {name: record.get(name) for name in _KEPT}
+        found.setdefault((model, str(record["evaluation_name"])), []).append(kept)
+    names = _metric_names(source.path)
     return [
         Run(
             format="every-eval-ever",
             source=str(source.path),
             model=model,
             task=task,
-            samples=tuple(found),
+            samples=_samples(records, names),
         )
-        for (model, task), found in samples.items()
+        for (model, task), records in found.items()
     ]
+
+
+def _about(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    return record.get("metadata") or {}
 
 
 def _metric_names(path: Path) -> dict[str, str]:
@@ -73,20 +81,25 @@ def _metric_names(path: Path) -> dict[str, str]:
     return names
 
 
-def _sample(
-    record: Mapping[str, Any], about: Mapping[str, Any], names: Mapping[str, str]
-) -> Sample:
+def _samples(records: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> tuple[Sample, ...]:
+    """Return the samples of one model and evaluation."""
+    ids = {str(one.get("evaluation_result_id") or "") for one in records}
+    scorers = {one: "grade" if one.endswith(_OWN) else names.get(one, one) for one in ids}
+    if len(ids) == 1 and set(scorers.values()) == ids:
+        scorers = dict.fromkeys(ids, "")
+    return tuple(_sample(one, scorers) for one in records)
+
+
+def _sample(record: Mapping[str, Any], scorers: Mapping[str, str]) -> Sample:
     verdict = record["evaluation"] or {}
     score = as_score(verdict.get("score"))
     if score is None:
         score = as_score(verdict.get("is_correct"))
-    metric = str(record.get("evaluation_result_id") or "")
-    error = "" if score is not None else str(record.get("error") or "not scored")
     asked = record.get("input") or {}
     return Sample(
-        question=str(about.get("item") or record["sample_id"]),
-        scores={names.get(metric, metric): score},
-        error=error,
+        question=str(_about(record).get("item") or record["sample_id"]),
+        scores={scorers[str(record.get("evaluation_result_id") or "")]: score},
+        error="" if score is not None else str(record.get("error") or "not scored"),
         content=digest(asked.get("raw"), asked.get("choices"), asked.get("reference"))
         or str(record.get("sample_hash") or ""),
     )

@@ -35,6 +35,13 @@ def test_eee_metrics_are_scorers_named_by_the_aggregate(write):
     assert values(read_logs(path, scorer="fuzzy")) == [[0]]
 
 
+def test_eee_ids_of_one_metric_differ_from_model_to_model(write, tmp_path):
+    for model in "ab":
+        rows = [record("1", 1.0, model_id=model, evaluation_result_id=f"{model}-7")]
+        write(f"{model}_samples.jsonl", rows, lines=True)
+    assert values(read_logs(tmp_path)) == [[1], [1]]
+
+
 def test_eee_repeats_have_no_field(write):
     path = write("u_samples.jsonl", [record("1", 1.0), record("1", 0.0)], lines=True)
     with pytest.raises(OptionError, match="answered question '1' 2 times"):
