@@ -5,7 +5,7 @@ distribution; the right answer is drawn from the same chances, so that the model
 meaning. Small concentrations make answers uniform, large ones diverse. A tuned model samples from
 the chances raised to a power and normalised again: sharper than it should be.
 
-    python -m benchmarks.semantic_calibration_rates [--n 400] [--seed 1] [--jobs 1]
+    python -m benchmarks.semantic_calibration_rates [--n 200] [--seed 1] [--only sharpened]
 
 Prints one line per condition: how often each test speaks at the 5 % level. Calibrated pairs are
 false alarms; sharpened ones show power.
@@ -119,7 +119,7 @@ COLUMNS = (
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--n", type=int, default=400, help="data sets per condition")
+    parser.add_argument("--n", type=int, default=200, help="data sets per condition")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="conditions whose name holds this")
     given = parser.parse_args()

@@ -17,7 +17,7 @@ model itself after tuning. Then
 
 are the cross-entropy and the Kullback-Leibler divergence from the model's distribution, whose
 entropy is corrected after Miller and Madow: that of the samples is too small, and the divergence
-would be too large where answers are diverse, where calibration errors are large by chance.
+would be the larger, the more diverse answers are, whether or not they were foreseen.
 
 The link between arms is a rank correlation with Bonett and Wright's interval; with five arms it
 spans nearly all that is possible.
