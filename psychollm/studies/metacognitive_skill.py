@@ -3,8 +3,7 @@ r"""`metacognitive_skill`: what models do about their own thinking, and whether 
 A behaviour may be in a model's repertoire and yet not be there when it is needed. With C a
 behaviour that a trace shows and R a right answer,
 
-.. math:: \text{gap} = P(C \mid R) - P(C)
-          = P(\bar R)\,\big(P(C \mid R) - P(C \mid \bar R)\big)                          \quad (1)
+.. math:: P(C \mid R) - P(C)                                                             \quad (1)
 
 is above zero for what goes along with success and is shown too seldom elsewhere: it says where a
 behaviour is missing, not that it would help. That takes an experiment: the same questions with and
@@ -30,11 +29,15 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.reasons import Reason
 from psychollm.estimates.repeated_share import repeated_share
 from psychollm.estimates.resampling import Resampling
 from psychollm.studies.metacognitive_skill_arms import Scaffolding, prompting, scaffolding
 from psychollm.studies.metacognitive_skill_coders import CoderAgreement, coder_agreement
+from psychollm.studies.metacognitive_skill_deployment import (
+    Deployment,
+    deployment,
+    register_deployment,
+)
 from psychollm.studies.metacognitive_skill_structure import (
     StructureContrast,
     entropy_of,
@@ -44,24 +47,13 @@ from psychollm.studies.metacognitive_skill_structure import (
 from psychollm.studies.metacognitive_skill_text import summary
 from psychollm.studies.metacognitive_skill_traces import (
     Panel,
-    Sums,
     Traces,
     as_traces,
-    divided,
     fixed,
 )
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Deployment(Result):
-    """How a behaviour goes along with right answers."""
-
-    given_correct: Estimate  # share of traces with a right answer that show it
-    given_wrong: Estimate  # share of traces with a wrong answer that show it
-    gap: Estimate  # given_correct minus the share of all traces (1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -164,7 +156,8 @@ def metacognitive_skill(
     MetacognitiveSkill
         What is not known is NaN with a reason, or None where nothing of the kind was passed.
         Shares have Wilson's interval at the effective size, so that several traces of one
-        question do not count as many questions; densities and gaps have percentiles.
+        question do not count as many questions; gaps join three such intervals; densities and
+        diversities have percentiles.
 
     Raises
     ------
@@ -195,6 +188,7 @@ def metacognitive_skill(
     keep = known.where("arm", first)
     panel = Panel(known.models, resampling)
     _register(panel, known, keep, threshold)
+    register_deployment(panel, known, keep, threshold)
     register_structures(panel, known, keep, threshold)
     categories = known.categories
     return MetacognitiveSkill(
@@ -211,12 +205,11 @@ def metacognitive_skill(
             "diversity",
             lambda of: entropy_of(categories, "spans", of),
             panel.size("spans"),
-            interval="basic",
         ),
         length=panel.ratio("tokens per trace", "tokens", "n tokens"),
         repetition=_repetition(panel),
         accuracy=panel.share("accuracy", "correct", "n correct"),
-        deployment={name: _deployment(panel, name) for name in categories},
+        deployment={name: deployment(panel, name) for name in categories},
         structure=structure_contrast(panel, known, structures),
         scaffolding=None if second is None else scaffolding(known, first, second, level=level),
         prompting=None
@@ -262,7 +255,6 @@ def _register(panel: Panel, traces: Traces, keep: BoolArray, threshold: int) -> 
     """Put the sums of the baseline arm into the panel."""
     tokens, correct = traces.numbers["tokens"], traces.numbers["correct"]
     ones = np.ones(tokens.size)
-    right = np.nan_to_num(correct)
 
     def add(name: str, values: FloatArray, where: BoolArray) -> None:
         panel.add(name, traces.sums(np.nan_to_num(values), keep & where))
@@ -271,16 +263,9 @@ def _register(panel: Panel, traces: Traces, keep: BoolArray, threshold: int) -> 
     counted = np.isfinite(tokens)
     for name in traces.categories:
         codes, spans = traces.codes[name], traces.spans[name]
-        coded, both = np.isfinite(codes), np.isfinite(codes) & np.isfinite(correct)
-        shown = (codes >= threshold).astype(np.float64)
-        add(f"shown {name}", shown, coded)
+        coded = np.isfinite(codes)
+        add(f"shown {name}", (codes >= threshold).astype(np.float64), coded)
         add(f"n {name}", ones, coded)
-        add(f"graded shown {name}", shown, both)
-        add(f"graded n {name}", ones, both)
-        add(f"right shown {name}", shown * right, both)
-        add(f"right n {name}", right, both)
-        add(f"wrong shown {name}", shown * (1.0 - right), both)
-        add(f"wrong n {name}", 1.0 - right, both)
         add(f"spans {name}", spans, everywhere)
         add(f"placed {name}", spans, counted)
         add(f"tokens {name}", tokens, np.isfinite(spans))
@@ -302,36 +287,3 @@ def _repetition(panel: Panel) -> Estimate:
         for row, label in enumerate(panel.models)
     }
     return repeated_share("repeated checks", counts, level=panel.resampling.level)
-
-
-def _deployment(panel: Panel, name: str | Hashable) -> Deployment:
-    n, shown = panel.size(f"graded n {name}"), panel.size(f"graded shown {name}")
-    right, wrong = panel.size(f"right n {name}"), panel.size(f"wrong n {name}")
-
-    def gap(of: Sums) -> FloatArray:
-        given = divided(of(f"right shown {name}"), of(f"right n {name}"))
-        return given - divided(of(f"graded shown {name}"), of(f"graded n {name}"))
-
-    return Deployment(
-        given_correct=panel.share(
-            f"{name} given correct",
-            f"right shown {name}",
-            f"right n {name}",
-            (right == 0, Reason.NO_CORRECT),
-        ),
-        given_wrong=panel.share(
-            f"{name} given wrong",
-            f"wrong shown {name}",
-            f"wrong n {name}",
-            (wrong == 0, Reason.NO_WRONG),
-        ),
-        gap=panel.estimate(
-            f"deployment gap of {name}",
-            gap,
-            n,
-            (n == 0, Reason.TOO_FEW),
-            (right == 0, Reason.NO_CORRECT),
-            (wrong == 0, Reason.NO_WRONG),
-            ((shown == 0) | (shown == n), Reason.CONSTANT),
-        ),
-    )

@@ -24,7 +24,6 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.repeated_share import repeated_share
 from psychollm.estimates.resampling import (
-    Interval,
     Resampling,
     bootstrap_estimate,
     bootstrap_questions,
@@ -233,7 +232,6 @@ class Panel:
         function: Callable[[Sums], FloatArray],
         n: FloatArray,
         *cases: tuple[BoolArray, Reason],
-        interval: Interval = "percentile",
     ) -> Estimate:
         """Estimate any function of sums; `cases` make it undefined."""
         value = function(lambda key: self.columns[key].sum(axis=1)[None])[0]
@@ -249,7 +247,6 @@ class Panel:
             flags=first_reason(*cases, (~np.isfinite(value), Reason.TOO_FEW)),
             level=self.resampling.level,
             labels=self.models,
-            interval=interval,
         )
 
     def size(self, name: str) -> FloatArray:
