@@ -1,0 +1,122 @@
+"""The study of the inference boundary: rates by type of question, and how models fail."""
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.errors import LabelError
+from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes
+from psychollm.plots.forest import plot_forest
+from psychollm.plots.palette import INK, colour_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.studies.inference_boundary import InferenceBoundary
+
+
+def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None) -> "Axes":
+    """Draw each model's rate of passing, by type of question, with its interval.
+
+    Models are sorted by certainty inversion, the most inverted on top; those whose certainty is
+    inverted beyond chance are set in bold. The numbers are those of ``study.to_frame()``.
+
+    Parameters
+    ----------
+    study : InferenceBoundary
+        What `inference_boundary` returns.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.studies.inference_boundary import inference_boundary
+    >>> table = pd.DataFrame({"model": "m", "type": ["A", "C"] * 10, "item": range(20),
+    ...                       "run": 1, "response": "", "score": [1, 1, 0, 1] * 5})
+    >>> study = inference_boundary(table, n_bootstrap=200, rng=0)
+    >>> plot_boundary_rates(study, ax=Figure().subplots()).get_xlabel()
+    'share of answers that pass'
+    """
+    rates = [profile.retest.rate for profile in study.profiles.values()]
+    inversion = study.certainty_inversion.value
+    order = np.argsort(np.where(np.isfinite(inversion), -inversion, np.inf), kind="stable")
+    ax = plot_forest(
+        rates,
+        names=[_name(study, kind) for kind in study.profiles],
+        order=order,
+        strong=[label in study.inverted for label in study.labels],
+        x="share of answers that pass",
+        ax=ax,
+    )
+    ax.set_xlim(-0.02, 1.02)
+    return ax
+
+
+def plot_failures(
+    study: "InferenceBoundary", *, kind: Hashable | None = None, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw how each model fails: shares of the responses that never pass, a bar per model.
+
+    Parameters
+    ----------
+    study : InferenceBoundary
+        What `inference_boundary` returns.
+    kind : hashable, optional
+        Type of question; that with an uncovered event by default.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Raises
+    ------
+    LabelError
+        If there is no such type, or none of its answers failed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.studies.inference_boundary import inference_boundary
+    >>> table = pd.DataFrame({"model": "m", "type": ["A", "C"] * 10, "item": range(20), "run": 1,
+    ...                       "response": ["x", "gap", "x", "misread"] * 5,
+    ...                       "score": [1, 1, 0, 0] * 5})
+    >>> study = inference_boundary(table, n_bootstrap=200, rng=0)
+    >>> len(plot_failures(study, ax=Figure().subplots()).patches)
+    1
+    """
+    kind = study.interaction if kind is None else kind
+    if kind not in study.profiles:
+        msg = f"kind={kind!r} is no type of the study: use one of {list(study.profiles)}"
+        raise LabelError(msg)
+    shares = study.profiles[kind].failures
+    if shares is None:
+        msg = f"no answer to questions of type {kind!r} failed: there is nothing to draw"
+        raise LabelError(msg)
+    ax = open_axes(ax, size=(6.4, 1.3 + 0.24 * len(study.labels)))
+    y, left = np.arange(len(shares.labels)), np.zeros(len(shares.labels))
+    for place, response in enumerate(shares.categories):
+        width = np.nan_to_num(shares.value[:, place])
+        ax.barh(y, width, left=left, color=colour_of(place), label=str(response), height=0.7)
+        left += width
+    ax.set_yticks(y, [str(label) for label in shares.labels])
+    for text in ax.get_yticklabels():
+        text.set(color=INK, fontsize=TICK_SIZE - 0.5)
+    ax.set_ylim(len(y) - 0.5, -0.5)
+    ax.set_xlim(0, 1)
+    ax.grid(visible=False, axis="y")
+    name_axes(ax, x=f"share of failed answers, {_name(study, kind)}")
+    legend(ax, columns=min(len(shares.categories), 3))
+    return ax
+
+
+def _name(study: "InferenceBoundary", kind: Hashable) -> str:
+    """Return what a type of question is about."""
+    words = {
+        study.answerable: "with an answer",
+        study.lexical: "undefined word",
+        study.interaction: "uncovered event",
+        study.control: "words exchanged",
+    }
+    return f"{kind}: {words[kind]}" if kind in words else str(kind)
