@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -84,7 +85,10 @@ def run(settings: CollectSettings) -> int:
 
     watched = sys.stderr is not None and not (settings.quiet or settings.json)
     terminal = watched and sys.stderr.isatty()
-    found = collect(plan, watch=_Screen() if watched else None, every=1.0 if terminal else 30.0)
+    screen = _Screen() if watched else None
+    found = collect(plan, watch=screen, every=1.0 if terminal else 30.0)
+    if screen is not None:
+        screen.clear()
     _tell(found, settings)
     if settings.export is not None:
         _export(plan, settings.export)
@@ -109,7 +113,7 @@ def _tell(found: "Collection", settings: CollectSettings) -> None:
         print(as_json(found.to_dict()))
     elif not settings.quiet:
         print(found.summary())
-        print(f"Store: {found.store}")
+        print(f"Store: {found.store} (to read it: psychollm score {found.store})")
 
 
 def _export(plan: "Plan", path: Path) -> None:
@@ -128,8 +132,30 @@ class _Screen:
 
     def __call__(self, models: "Sequence[ModelProgress]") -> None:
         now = time.monotonic()
-        if sys.stderr.isatty() and self._lines:
-            print(f"\x1b[{self._lines}A\x1b[J", end="", file=sys.stderr)
         lines = [one.line(now) for one in models]
+        if len(models) > 1:
+            from psychollm.collect.progress import total_line
+
+            lines.append(total_line(models, now))
+        if sys.stderr.isatty():
+            self.clear()
+            lines = fitted(lines, *get_terminal_size())
+            self._lines = len(lines)
         print("\n".join(lines), file=sys.stderr, flush=True)
-        self._lines = len(lines)
+
+    def clear(self) -> None:
+        """Take away what stands at a terminal: the summary says it once more."""
+        if self._lines:
+            print(f"\x1b[{self._lines}A\x1b[J", end="", file=sys.stderr, flush=True)
+        self._lines = 0
+
+
+def fitted(lines: list[str], width: int, height: int) -> list[str]:
+    """Return lines that fit a terminal, the last ones if there are too many.
+
+    Examples
+    --------
+    >>> fitted(["a: 1/9 answered", "b: 2/9 answered", "In all: 3/18 answered"], 12, 3)
+    ['b: 2/9 answe', 'In all: 3/18']
+    """
+    return [line[:width] for line in lines[-max(height - 1, 1) :]]

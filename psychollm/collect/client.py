@@ -59,15 +59,17 @@ class Collection(Result):
         """Return what was collected, in words."""
         rows = zip(self.models, self.answered, self.failed, self.left, strict=True)
         lines = [
-            f"{name}: {answered} answered, {failed} failed, {left} not asked"
+            f"{name}: {answered:,} answered, {failed:,} failed, {left:,} not asked"
             + (f" (stopped: {self.halted[name]})" if name in self.halted else "")
             for name, answered, failed, left in rows
         ]
         if self.failures:
-            kinds = ", ".join(f"{n} {kind}" for kind, n in self.failures.items())
+            kinds = ", ".join(
+                f"{n:,} {kind.replace('_', ' ')}" for kind, n in self.failures.items()
+            )
             lines.append(f"Exchanges without an answer in this run: {kinds}.")
         if self.cost:
-            lines.append(f"Cost so far: {self.cost:.4g}.")
+            lines.append(f"Cost so far: {self.cost:.3g}.")
         if self.stopped:
             lines.append(f"Stopped: {self.stopped}.")
         if not self.complete:

@@ -1,6 +1,7 @@
 """What a plan would ask and cost, without asking."""
 
 from dataclasses import dataclass
+from textwrap import indent
 
 from psychollm._base.result import Result
 from psychollm.collect.costs import likely_tokens, limit_of, most_cost
@@ -20,23 +21,25 @@ class Preview(Result):
     requests: tuple[int, ...]
     tokens: tuple[int, ...]  # roughly
     most_cost: tuple[float, ...]  # a bound; 0 without prices
-    prompts: tuple[str, ...]  # the first few, as they will be sent
+    prompts: tuple[str, ...]  # the first of each kind, as it will be sent
     budget: float | None
 
     def summary(self) -> str:
         """Return what would be asked, in words."""
-        lines = [*self.prompts, ""]
+        lines = [f"{text}\n" for text in self.prompts]
         for name, n, tokens, cost in zip(
             self.models, self.requests, self.tokens, self.most_cost, strict=True
         ):
-            price = f", at most {cost:.4g}" if cost else ""
-            lines.append(f"{name}: {n} requests, about {tokens} tokens{price}")
-        total = f"In all: {sum(self.requests)} requests, about {sum(self.tokens)} tokens"
-        if any(self.most_cost):
-            total += f", at most {sum(self.most_cost):.4g}"
+            lines.append(f"{name}: {_amounts(n, tokens, cost)}")
+        total = _amounts(sum(self.requests), sum(self.tokens), sum(self.most_cost))
         if self.budget is not None:
             total += f" (budget {self.budget:.4g})"
-        return "\n".join([*lines, f"{total}. Nothing was asked."])
+        return "\n".join([*lines, f"In all: {total}. Nothing was asked."])
+
+
+def _amounts(n: int, tokens: int, cost: float) -> str:
+    price = f", at most {cost:.3g}" if cost else ""
+    return f"{n:,} requests, about {tokens:,} tokens{price}"
 
 
 def preview(plan: Plan, *, show: int = 3) -> Preview:
@@ -47,7 +50,7 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     plan : Plan
         What is asked, of whom.
     show : int
-        How many prompts of the first model are shown whole.
+        How many prompts are shown whole, the first of each kind of reply.
 
     Examples
     --------
@@ -63,21 +66,21 @@ def preview(plan: Plan, *, show: int = 3) -> Preview:
     counts = dict.fromkeys(models, 0)
     tokens = dict.fromkeys(models, 0)
     costs = dict.fromkeys(models, 0.0)
-    shown: list[str] = []
+    shown: dict[str, str] = {}
     before: dict[str, Job] = {}  # jobs of the model at hand, for conversations that go on
     for request in plan.requests():
         job = _whole(request, before)
         counts[request.model] += 1
         tokens[request.model] += likely_tokens(job)
         costs[request.model] += most_cost(job, models[request.model])
-        if len(shown) < show:
-            shown.append(_shown(request, job))
+        if len(shown) < show and request.prompt.reply not in shown:
+            shown[request.prompt.reply] = _shown(request, job)
     return Preview(
         models=tuple(models),
         requests=tuple(counts.values()),
         tokens=tuple(tokens.values()),
         most_cost=tuple(costs.values()),
-        prompts=tuple(shown),
+        prompts=tuple(shown.values()),
         budget=plan.budget,
     )
 
@@ -94,5 +97,11 @@ def _whole(request: Request, before: dict[str, Job]) -> Job:
 
 
 def _shown(request: Request, job: Job) -> str:
-    turns = [f"  {turn['role']}: {turn['content'].strip()}" for turn in job.messages]
-    return "\n".join([f"{request.model}, prompt {request.prompt.key}:", *turns])
+    turns = [_indented(f"{turn['role']}: {turn['content'].strip()}") for turn in job.messages]
+    head = f"{request.model}, prompt {request.prompt.key} (reply: {request.prompt.reply}):"
+    return "\n".join([head, *turns])
+
+
+def _indented(text: str) -> str:
+    """Return a turn with its first line set in, and the others further."""
+    return indent(text.replace("\n", "\n  "), "  ", lambda line: bool(line.strip()))

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from psychollm.collect.faults import Kind
@@ -41,17 +42,40 @@ class ModelProgress:
 
     def line(self, now: float) -> str:
         """Return one line of text."""
-        parts = [f"{self.name}: {self.before + self.answered}/{self.total} answered"]
+        parts = [f"{self.name}: {self.before + self.answered:,}/{self.total:,} answered"]
         if self.failed:
-            parts.append(f"{self.failed} failed")
+            parts.append(f"{self.failed:,} failed")
+        # What holds a run up is seen while it lasts.
+        for kind, n in self.kinds.most_common(2):
+            if kind is not Kind.OK:
+                parts.append(f"{n:,} {kind.replace('_', ' ')}")
         rate = self.rate(now)
         if self.left and self.halted is None and rate > 0:
             parts += [f"{rate:.3g}/s", f"{_duration(self.left / rate)} left"]
         if self.cost:
-            parts.append(f"cost {self.cost:.4g}")
+            parts.append(f"cost {self.cost:.3g}")
         if self.halted is not None:
             parts.append(f"stopped: {self.halted}")
         return ", ".join(parts)
+
+
+def total_line(models: Sequence[ModelProgress], now: float) -> str:
+    """Return one line of text for all models together.
+
+    Examples
+    --------
+    >>> one = ModelProgress(name="m", total=10, before=4, answered=3, began=0.0)
+    >>> total_line([one, one], now=6.0)
+    'In all: 14/20 answered, 1/s, 6 s left'
+    """
+    whole = ModelProgress(name="In all", total=0, began=min(one.began for one in models))
+    for one in models:
+        whole.total += one.total
+        whole.before += one.before
+        whole.answered += one.answered
+        whole.failed += one.failed
+        whole.cost += one.cost
+    return whole.line(now)
 
 
 def _duration(seconds: float) -> str:
