@@ -84,6 +84,7 @@ class Reason(StrEnum):
     FEWER_FACTORS = "the items hold fewer factors than were asked for"
     UNANSWERED = "nobody answered it"
     UNIDENTIFIED = "the data do not determine it"
+    UNSCORED = "it answered none of the items"
 
 
 def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:

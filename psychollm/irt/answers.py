@@ -8,7 +8,7 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import ShapeError
-from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason, first_reason
@@ -52,7 +52,8 @@ def orient(table: Responses, reading: Respondents) -> Oriented:
     [[1], [0], [-1]]
     """
     check_choice("respondents", reading, Respondents)
-    codes = np.where(table.missing, MISSING, table.codes) if table.missing.any() else table.codes
+    codes = table.codes.astype(np.int64)
+    codes[table.missing] = MISSING
     if reading == "questions":
         return Oriented(codes.T, table.questions, table.models, reading)
     return Oriented(codes, table.models, table.questions, reading)
@@ -138,7 +139,7 @@ def _distinct(codes: IntArray, n_categories: int) -> tuple[IntArray, IntArray, I
     return first, inverse.ravel(), frequency
 
 
-def _keys(packed: np.ndarray) -> np.ndarray:  # type: ignore[type-arg]
+def _keys(packed: AnyArray) -> AnyArray:
     """Return one sortable key per row of bytes: a word where 64 bits suffice."""
     rows, width = packed.shape
     if width > 8:

@@ -36,6 +36,7 @@ LONGEST = 1.5  # largest change of a parameter in one step
 MAX_NEWTON = 60
 BOUNDS = np.array([25.0, 75.0, 12.0, 12.0])  # of slope, intercept and logit asymptotes
 SLACK = 1e-13  # relative loss of the objective that is rounding
+ROUNDED = 1e-11  # the same where the gradient says that the step was good
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +91,17 @@ def em_step(problem: Problem, point: Point, grid: Grid, *, expand: bool = True) 
     """Return the parameters after one (expanded) EM step."""
     family, parameters, state = problem.family, point.parameters, point.state
     information = point.expected + 1e-8 * np.eye(parameters.shape[1])
+    free = ~point.frozen
+    information = np.where(free[:, :, None] & free[:, None], information, np.eye(free.shape[1]))
+    gradient = np.where(free, point.gradient, 0.0)
     if family.tied:
-        step = _tied_step(point.gradient, information)
+        step = _tied_step(gradient, information)
     else:
-        step = np.linalg.solve(information, point.gradient[:, :, None])[:, :, 0]
-    moved = parameters + np.clip(step, -LONGEST, LONGEST)
+        step = np.asarray(
+            np.linalg.solve(information, gradient[:, :, None])[:, :, 0], dtype=np.float64
+        )
+    longest = np.abs(step).max(axis=1, keepdims=True)
+    moved: FloatArray = parameters + step * np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))
     if not expand or point.frozen.any():
         return moved
     mass = state.mass / state.mass.sum()
@@ -118,10 +125,12 @@ def _tied_step(gradient: FloatArray, information: FloatArray) -> FloatArray:
 
 def improved(problem: Problem, point: Point, target: FloatArray, grid: Grid) -> Point | None:
     """Move towards `target`, less far where that would lower the objective; None if it must."""
-    floor = point.state.objective - SLACK * abs(point.state.objective)
+    size = abs(point.state.objective)
     for halving in range(12):
         reached = at(problem, point.parameters + 0.5**halving * (target - point.parameters), grid)
-        if reached.state.objective >= floor:
+        loss = point.state.objective - reached.state.objective
+        flatter = reached.steepness <= 0.1 * point.steepness
+        if loss <= SLACK * size or (flatter and loss <= ROUNDED * size):
             return reached
     return None
 
@@ -156,10 +165,10 @@ def _extrapolated(
     """Return the SQUAREM point if it is higher than two EM steps, else those."""
     step = first.parameters - start.parameters
     bend = second.parameters - first.parameters - step
-    length = np.linalg.norm(step) / max(float(np.linalg.norm(bend)), 1e-300)
+    length = float(np.linalg.norm(step)) / max(float(np.linalg.norm(bend)), 1e-300)
     if length <= 1.0:
         return second
-    length = min(float(length), 16.0)
+    length = min(length, 16.0)
     leap = at(problem, start.parameters + 2.0 * length * step + length**2 * bend, grid)
     return leap if leap.state.objective > second.state.objective else second
 

@@ -19,13 +19,14 @@ Louis, T. A. (1982). Finding the observed information matrix when using the EM a
 of the Royal Statistical Society B, 44(2), 226-233.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from psychollm._base.types import BoolArray, FloatArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.irt.answers import Patterns
 from psychollm.irt.likelihood import Grid, Problem, posteriors
 from psychollm.kernels.quadrature import weighted_polynomials
@@ -33,7 +34,9 @@ from psychollm.kernels.response_models import linear, logistic
 
 DENSE = 2_500  # parameters up to which the matrix is formed
 MAX_DEGREE = 30
-NEGLIGIBLE = 1e-14  # share of a degree in the sum of squares below which the series ends
+Projection: TypeAlias = Callable[[FloatArray], FloatArray]
+Terms: TypeAlias = tuple[FloatArray, Iterator[FloatArray]]
+NEGLIGIBLE = 1e-13  # share of a degree in the sum of squares below which the series ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,31 +102,64 @@ def _logistic_products(
     return total.reshape(products.shape) - products, products
 
 
-def _projected(
-    patterns: Patterns, block: slice, weighted: FloatArray, table: FloatArray
-) -> FloatArray:
-    """Return sums over nodes of weights times score, (u, J, p), of a table (J, C, p, Q)."""
+def _projected(patterns: Patterns, block: slice, table: FloatArray) -> Projection:
+    """Return what turns node weights (u, Q) into sums of weight times score, (u, J p).
+
+    `table` holds the derivatives of log-probabilities (J, C, p, Q).
+    """
     items, answers, size, n_nodes = table.shape
-    total = np.zeros((weighted.shape[0], items, size))
-    for answer in range(answers):
-        flat = table[:, answer].reshape(items * size, n_nodes)
-        part = (weighted @ flat.T).reshape(total.shape)
-        part *= (patterns.codes[block] == answer)[:, :, None]
-        total += part
-    return total
+
+    def project(weighted: FloatArray) -> FloatArray:
+        total = np.zeros((weighted.shape[0], items, size))
+        for answer in range(answers):
+            flat = table[:, answer].reshape(items * size, n_nodes)
+            part = (weighted @ flat.T).reshape(total.shape)
+            part *= (patterns.codes[block] == answer)[:, :, None]
+            total += part
+        return total.reshape(weighted.shape[0], -1)
+
+    return project
 
 
-def _projections(
-    problem: Problem, parameters: FloatArray, grid: Grid, block: slice, posterior: FloatArray
-) -> Iterator[tuple[FloatArray, FloatArray]]:
-    """Yield (degree as 0 or not, scores times root frequency (u, J p)) until nothing is left."""
-    table = problem.family.scores(parameters, grid.nodes)
-    root = np.sqrt(problem.patterns.frequency[block])[:, None]
-    shape = (posterior.shape[0], -1)
-    yield _projected(problem.patterns, block, posterior, table).reshape(shape) * root
+def _logistic_projected(
+    patterns: Patterns, block: slice, curve: FloatArray, nodes: FloatArray
+) -> Projection:
+    """Return the same for logistic items, whose scores are (y - P) times (ability, 1)."""
+    codes = patterns.codes[block]
+    yes, answered = (codes == 1).astype(np.float64), (codes >= 0).astype(np.float64)
+
+    def project(weighted: FloatArray) -> FloatArray:
+        total = np.empty((*codes.shape, 2))
+        for k, part in ((0, weighted * nodes), (1, weighted)):
+            total[:, :, k] = yes * part.sum(axis=1)[:, None] - answered * (part @ curve.T)
+        return total.reshape(codes.shape[0], -1)
+
+    return project
+
+
+def _projections(problem: Problem, parameters: FloatArray, grid: Grid) -> Iterator[Terms]:
+    """Yield, per block of patterns, mean scores and the terms of (2), times root frequency."""
+    patterns, logistic_items = problem.patterns, problem.family.exponential
+    if logistic_items:
+        table = logistic(linear(parameters, grid.nodes))[0]
+    else:
+        table = problem.family.scores(parameters, grid.nodes)
+    for block, posterior, _ in posteriors(problem, parameters, grid):
+        if logistic_items:
+            project = _logistic_projected(patterns, block, table, grid.nodes)
+        else:
+            project = _projected(patterns, block, table)
+        root = np.sqrt(patterns.frequency[block])[:, None]
+        yield project(posterior) * root, _series(project, posterior, grid.nodes, root)
+
+
+def _series(
+    project: Projection, posterior: FloatArray, nodes: FloatArray, root: FloatArray
+) -> Iterator[FloatArray]:
+    """Yield projections on polynomials of rising degree until nothing is left."""
     total = 0.0
-    for weighted in weighted_polynomials(posterior, grid.nodes, MAX_DEGREE):
-        term = _projected(problem.patterns, block, weighted, table).reshape(shape) * root
+    for weighted in weighted_polynomials(posterior, nodes, MAX_DEGREE):
+        term = project(weighted) * root
         yield term
         size = float(np.einsum("up,up->", term, term))
         total += size
@@ -137,9 +173,7 @@ def _polynomial_products(
     """Return sum f Cov(s) and sum f s s^T for any family."""
     size = parameters.size
     missing, products = np.zeros((size, size)), np.zeros((size, size))
-    for block, posterior, _ in posteriors(problem, parameters, grid):
-        terms = _projections(problem, parameters, grid, block, posterior)
-        mean = next(terms)
+    for mean, terms in _projections(problem, parameters, grid):
         products += mean.T @ mean
         for term in terms:
             missing += term.T @ term
@@ -151,11 +185,10 @@ def _factors(
 ) -> tuple[FloatArray, FloatArray]:
     """Return V (Jp, r) and mean scores (Jp, U), both times root frequency."""
     columns, means = [], []
-    for block, posterior, _ in posteriors(problem, parameters, grid):
-        terms = list(_projections(problem, parameters, grid, block, posterior))
-        means.append(terms[0].T)
-        columns += [term.T for term in terms[1:]]
-    return np.hstack(columns), np.hstack(means)
+    for mean, terms in _projections(problem, parameters, grid):
+        means.append(mean)
+        columns += list(terms)
+    return np.vstack(columns).T, np.vstack(means).T
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,9 +238,7 @@ def _inverse(matrix: FloatArray) -> FloatArray:
     return np.asarray(cho_solve(factor, np.eye(matrix.shape[0])))
 
 
-def dense_curvature(
-    pieces: Parts, frozen: BoolArray, *, tied: bool
-) -> DenseCurvature | None:
+def dense_curvature(pieces: Parts, frozen: BoolArray, *, tied: bool) -> DenseCurvature | None:
     """Factor the information; None if it is not positive definite."""
     items, p, _ = pieces.blocks.shape
     matrix = -pieces.missing.copy()
@@ -238,7 +269,7 @@ def _tying(items: int, p: int) -> FloatArray:
     return design.reshape(items * p, -1)
 
 
-def _held(matrix: FloatArray, fixed: np.ndarray) -> FloatArray:  # type: ignore[type-arg]
+def _held(matrix: FloatArray, fixed: IntArray) -> FloatArray:
     """Return the matrix with the rows of fixed parameters made those of the identity."""
     matrix = matrix.copy()
     matrix[fixed] = 0.0

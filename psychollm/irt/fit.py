@@ -21,7 +21,7 @@ https://doi.org/10.1007/BF02293801
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 StandardErrors = Literal["observed", "cross_product", "sandwich"]
+Reading: TypeAlias = tuple[Oriented, BoolArray, tuple[Reason, ...]]
 
 VAGUE = 4.0  # standard error of a logit asymptote beyond which data say nothing about it
 
@@ -114,7 +115,7 @@ def fit_irt(
     problem = Problem(family, patterns, *used.arrays(len(family.names)))
     summit = climb(problem, _start(family, patterns))
     summit.convergence.warn(f"the {model} fit")
-    return _result(problem, summit, answers, keep, reasons, used, standard_errors)
+    return _result(problem, family, summit, (answers, keep, reasons), used, standard_errors)
 
 
 def _check_size(answers: Oriented) -> None:
@@ -180,28 +181,28 @@ def _qualified(summit: Summit, variances: FloatArray) -> list[Reason]:
 
 def _result(
     problem: Problem,
+    family: Dichotomous,
     summit: Summit,
-    answers: Oriented,
-    keep: BoolArray,
-    reasons: tuple[Reason, ...],
+    read: Reading,
     priors: Priors,
     kind: StandardErrors,
 ) -> IRTFit:
     """Put the estimates among all items, on the scale of the model."""
+    answers, keep, reasons = read
     covariance = _covariance(problem, summit, kind)
     variances = np.einsum("jpp->jp", covariance)
     told = iter(_qualified(summit, variances))
     all_reasons = tuple(reason or next(told) for reason in reasons)
     parameters = summit.point.parameters.copy()
-    columns = _columns(problem.family, parameters, covariance, summit.point.frozen)
-    family, point = problem.family, summit.point
+    point = summit.point
+    columns = _columns(family, parameters, covariance, point.frozen)
     size = parameters.size - (parameters.shape[0] - 1 if family.tied else 0)
     log_likelihood = point.state.log_likelihood
-    rasch = family.model == "rasch"  # type: ignore[attr-defined]
+    rasch = family.model == "rasch"
     return IRTFit(
         **{name: spread(values, keep) for name, values in columns.items()},
-        model=family.model,  # type: ignore[attr-defined]
-        link=family.link,  # type: ignore[attr-defined]
+        model=family.model,
+        link=family.link,
         respondents=answers.reading,
         ability_sd=float(parameters[0, 0]) if rasch else 1.0,
         se_ability_sd=float(np.sqrt(variances[0, 0])) if rasch else np.nan,

@@ -46,7 +46,7 @@ def woodbury(blocks: FloatArray, columns: FloatArray) -> Woodbury | None:
     """Factor D - V V^T, blocks (J, p, p), columns (J, p, r); None if not positive definite."""
     try:
         np.linalg.cholesky(blocks)
-        inverse = np.linalg.inv(blocks)
+        inverse = np.asarray(np.linalg.inv(blocks), dtype=np.float64)
         scaled = inverse @ columns
         items, p, rank = columns.shape
         inner = np.eye(rank) - columns.reshape(items * p, rank).T @ scaled.reshape(-1, rank)
@@ -98,9 +98,7 @@ class LowRankCurvature:
         return total
 
 
-def low_rank_curvature(
-    pieces: Parts, frozen: BoolArray, *, tied: bool
-) -> LowRankCurvature | None:
+def low_rank_curvature(pieces: Parts, frozen: BoolArray, *, tied: bool) -> LowRankCurvature | None:
     """Factor the information; None if it is not positive definite."""
     items, p, _ = pieces.blocks.shape
     columns = pieces.missing.reshape(items, p, -1).copy()

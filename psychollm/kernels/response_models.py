@@ -79,9 +79,7 @@ def asymptotes(parameters: Floats) -> tuple[Floats, Floats, Floats, Floats]:
 
 def linear(parameters: Floats, nodes: Floats) -> Floats:
     """Return z of (1), shape (items, Q)."""
-    return np.asarray(
-        parameters[:, :1] * nodes + parameters[:, 1:2], dtype=np.float64
-    )
+    return np.asarray(parameters[:, :1] * nodes + parameters[:, 1:2], dtype=np.float64)
 
 
 def yes_no(parameters: Floats, nodes: Floats, link: str) -> tuple[Floats, Floats]:

@@ -1,0 +1,233 @@
+r"""Abilities of respondents given fitted items.
+
+* EAP: mean and standard deviation of the posterior, on the nodes of the fit's quadrature.
+* MAP: mode of the posterior; standard error from the observed information plus 1.
+* ML: mode of the likelihood; none where all answers are yes, or all are no.
+* WLE: Warm's weighted likelihood, the root of :math:`l'(\theta) + J/(2I)`,
+  :math:`J = \sum P' P'' / (P (1 - P))`: finite for perfect and zero scores, its bias of order
+  1/J^2 where that of ML is of order 1/J.
+
+In the Rasch model abilities are on the scale on which slopes are 1, with the fit's standard
+deviation.
+
+References
+----------
+Warm, T. A. (1989). Weighted likelihood estimation of ability in item response theory.
+Psychometrika, 54(3), 427-450. https://doi.org/10.1007/BF02294627
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.result import Result
+from psychollm._base.types import AnyArray, FloatArray, IntArray
+from psychollm.data.labels import Labels
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import Patterns, patterns_of
+from psychollm.irt.fit import codes_for
+from psychollm.irt.likelihood import Problem, grid_for, posteriors
+from psychollm.irt.result import IRTFit
+from psychollm.irt.scoring import AbilitySlope, ability_slope, blocks
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from psychollm.data.responses import Responses
+
+Method = Literal["eap", "map", "ml", "wle"]
+
+FURTHEST = 15.0  # a mode beyond this has left for infinity
+STEPS = 100
+PRECISION = 1e-10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Abilities(Result):
+    """Abilities of respondents, with standard errors.
+
+    Attributes
+    ----------
+    ability, se : ndarray of shape (respondents,)
+        Estimates and standard errors (for EAP the posterior's standard deviation), NaN where
+        there is none.
+    method : str
+        How they were estimated.
+    reliability : float
+        Share of the variance of abilities that the estimates carry: var / (var + mean se^2).
+    reasons : tuple of Reason
+        Why a respondent has no estimate.
+    labels : tuple
+        Names of the respondents.
+    """
+
+    ability: FloatArray  # (N,)
+    se: FloatArray  # (N,)
+    method: Method
+    reliability: float
+    reasons: tuple[Reason, ...]  # N
+    labels: Labels  # N
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per respondent."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "respondent": list(self.labels),
+                "ability": self.ability,
+                "se": self.se,
+                "reason": [str(reason) for reason in self.reasons],
+            }
+        )
+
+
+def ability(
+    fit: IRTFit,
+    responses: Responses | pd.DataFrame | ArrayLike,
+    *,
+    method: Method = "eap",
+) -> Abilities:
+    """Estimate abilities from answers to items already fitted.
+
+    Parameters
+    ----------
+    fit : IRTFit
+        Items; those without estimates are left out.
+    responses : Responses or table
+        Answers to the same items, oriented like the table that was fitted; respondents may be
+        others.
+    method : {"eap", "map", "ml", "wle"}
+        Posterior mean or mode, likelihood mode, or Warm's weighted likelihood.
+
+    Raises
+    ------
+    ShapeError
+        If the items are not those of the fit.
+
+    Examples
+    --------
+    >>> from psychollm.irt.fit import fit_irt
+    >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
+    >>> ability(fit_irt(answers, model="rasch"), answers).ability.shape
+    (600,)
+    """
+    check_choice("method", method, Method)
+    codes = codes_for(fit, responses)
+    parameters = fit.parameters[fit.fitted]
+    patterns = patterns_of(codes, 2)
+    if method == "eap":
+        value, se = _posterior_means(fit, parameters, patterns)
+    else:
+        value, se = _modes(method, parameters, patterns.codes, fit.link)
+    value, se = value * fit.ability_sd, se * fit.ability_sd
+    reasons = _reasons(method, patterns.codes, value)
+    undefined = np.array([bool(reason) for reason in reasons])
+    value, se = np.where(undefined, np.nan, value), np.where(undefined, np.nan, se)
+    everyone = patterns.of_respondent
+    return Abilities(
+        ability=value[everyone],
+        se=se[everyone],
+        method=method,
+        reliability=_reliability(value[everyone], se[everyone]),
+        reasons=tuple(reasons[place] for place in everyone),
+        labels=_labels(fit, responses, codes.shape[0]),
+    )
+
+
+def _labels(fit: IRTFit, responses: object, n: int) -> Labels:
+    """Return the names of the respondents of the table."""
+    from psychollm.data.responses import as_responses
+
+    table = as_responses(responses)
+    labels = table.models if fit.respondents == "models" else table.questions
+    return labels[:n]
+
+
+def _reliability(value: FloatArray, se: FloatArray) -> float:
+    """Return var / (var + mean squared error) of the respondents with both."""
+    use = np.isfinite(value) & np.isfinite(se)
+    if use.sum() < 2:
+        return float("nan")
+    variance = float(value[use].var(ddof=1))
+    return variance / (variance + float((se[use] ** 2).mean()))
+
+
+def _posterior_means(
+    fit: IRTFit, parameters: FloatArray, patterns: Patterns
+) -> tuple[FloatArray, FloatArray]:
+    """Return posterior means and standard deviations per pattern."""
+    grid = grid_for(fit.family, parameters)
+    size = parameters.shape[1]
+    problem = Problem(fit.family, patterns, np.zeros(size), np.zeros(size))
+    mean, sd = np.empty(patterns.frequency.size), np.empty(patterns.frequency.size)
+    for block, posterior, _ in posteriors(problem, parameters, grid):
+        mean[block] = posterior @ grid.nodes
+        gap = grid.nodes - mean[block, None]
+        sd[block] = np.sqrt(np.einsum("uq,uq->u", posterior, gap**2))
+    return mean, sd
+
+
+def _modes(
+    method: Method, parameters: FloatArray, codes: IntArray, link: str
+) -> tuple[FloatArray, FloatArray]:
+    """Return modes and standard errors per pattern."""
+    value, se = np.zeros(codes.shape[0]), np.zeros(codes.shape[0])
+    for block in blocks(codes.shape[0], parameters.shape[0]):
+        value[block] = _roots(method, parameters, codes[block], link)
+        there = ability_slope(parameters, value[block], codes[block], link)
+        if method == "map":
+            information = there.observed + 1.0
+        else:
+            information = there.observed if method == "ml" else there.information
+        with np.errstate(divide="ignore", invalid="ignore"):
+            se[block] = 1.0 / np.sqrt(information)
+    return value, se
+
+
+def _target(method: Method, at: AbilitySlope, value: FloatArray) -> FloatArray:
+    """Return the function whose root is sought."""
+    if method == "map":
+        return np.asarray(at.gradient - value)
+    if method == "wle":
+        safe = np.maximum(at.information, 1e-300)
+        return np.asarray(at.gradient + 0.5 * at.skew / safe)
+    return at.gradient
+
+
+def _roots(method: Method, parameters: FloatArray, codes: IntArray, link: str) -> FloatArray:
+    """Find the roots by scoring steps kept inside a shrinking bracket."""
+    n = codes.shape[0]
+    value, low, high = np.zeros(n), np.full(n, -FURTHEST), np.full(n, FURTHEST)
+    for _ in range(STEPS):
+        at = ability_slope(parameters, value, codes, link)
+        height = _target(method, at, value)
+        low, high = np.where(height > 0.0, value, low), np.where(height > 0.0, high, value)
+        scale = at.information + (1.0 if method == "map" else 1e-300)
+        proposed = value + np.clip(height / scale, -1.0, 1.0)
+        outside = (proposed <= low) | (proposed >= high)
+        moved = np.where(outside, 0.5 * (low + high), proposed)
+        done = np.abs(moved - value).max(initial=0.0) <= PRECISION
+        value = moved
+        if done:
+            break
+    return value
+
+
+def _reasons(method: Method, codes: IntArray, value: FloatArray) -> AnyArray:
+    """Return why a pattern has no estimate."""
+    answered = codes >= 0
+    reasons = np.full(codes.shape[0], Reason.NONE, dtype=object)
+    if method == "ml":
+        reasons[np.abs(value) > FURTHEST - 1.0] = Reason.UNBOUNDED
+        reasons[((codes == 1) | ~answered).all(axis=1)] = Reason.NO_NO
+        reasons[((codes == 0) | ~answered).all(axis=1)] = Reason.NO_YES
+    elif method == "wle":
+        reasons[np.abs(value) > FURTHEST - 1.0] = Reason.UNBOUNDED
+    reasons[~answered.any(axis=1)] = Reason.UNSCORED
+    return reasons

@@ -1,0 +1,84 @@
+"""Fit of single respondents: whose answers the shared ability does not explain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.data.labels import Labels
+from psychollm.irt.residuals import answer_residuals, mean_squares
+from psychollm.irt.result import IRTFit
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from psychollm.data.responses import Responses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class PersonFit(Result):
+    """How well the answers of each respondent fit.
+
+    Attributes
+    ----------
+    zh : ndarray of shape (respondents,)
+        Standardised log-likelihood (Drasgow's Zh): below -2, answers are less likely than they
+        should be at that ability (guessing, contamination, other skills).
+    infit, outfit, z_infit, z_outfit : ndarray of shape (respondents,)
+        Mean squares (1 = as expected) and their normal scores.
+    labels : tuple
+        Names of the respondents.
+    """
+
+    zh: FloatArray  # (N,)
+    infit: FloatArray  # (N,)
+    outfit: FloatArray  # (N,)
+    z_infit: FloatArray  # (N,)
+    z_outfit: FloatArray  # (N,)
+    labels: Labels  # N
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per respondent."""
+        import pandas as pd
+
+        names = ["zh", "infit", "outfit", "z_infit", "z_outfit"]
+        return pd.DataFrame(
+            {"respondent": list(self.labels)} | {name: getattr(self, name) for name in names}
+        )
+
+
+def person_fit(fit: IRTFit, responses: Responses | pd.DataFrame | ArrayLike) -> PersonFit:
+    """Return Zh, infit and outfit of every respondent at its posterior mean.
+
+    Raises
+    ------
+    ShapeError
+        If the items are not those of the fit.
+
+    Examples
+    --------
+    >>> from psychollm.irt.fit import fit_irt
+    >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
+    >>> person_fit(fit_irt(answers, model="rasch"), answers).zh.shape
+    (600,)
+    """
+    squares = mean_squares(answer_residuals(fit, responses), axis=1)
+    return PersonFit(
+        zh=squares.zh,
+        infit=squares.infit,
+        outfit=squares.outfit,
+        z_infit=squares.z_infit,
+        z_outfit=squares.z_outfit,
+        labels=answer_labels(fit, responses),
+    )
+
+
+def answer_labels(fit: IRTFit, responses: object) -> Labels:
+    """Return the names of the respondents of a table."""
+    from psychollm.data.responses import as_responses
+
+    table = as_responses(responses)
+    return table.models if fit.respondents == "models" else table.questions
