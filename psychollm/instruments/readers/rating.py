@@ -12,6 +12,11 @@ from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 
 _TO = r"\s?(?:to|through|-|–|bis|à|a|tot|do|до|から|到|至|~)\s?"
+# "Two numbers", "3 statements": so many of them, no rating.
+_COUNTED = re.compile(
+    r"(?i)\s(?:numbers?|numerals?|ratings?|statements?|items?|questions?|words?"
+    r"|sentences?|reasons?|times|options?|choices|answers|responses)\b"
+)
 _STARS = re.compile(r"\s*([★⭐🌟]\s?)+(?:[☆✩]\s?)*\s*")
 
 
@@ -90,7 +95,8 @@ class _Rating(NumericForm):
 
     def found(self, text: str) -> list[Numeral]:
         blank = self._scale.sub(lambda ends: " " * len(ends.group()), text)
-        return [one for one in numerals(blank, equations=False, shares=True) if not one.percent]
+        given = numerals(blank, equations=False, shares=True)
+        return [one for one in given if not one.percent and not _COUNTED.match(blank, one.end)]
 
     def mentions(self, text: str) -> Sequence[Mention]:
         found = [*super().mentions(text)]
