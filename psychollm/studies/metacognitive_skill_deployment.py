@@ -13,8 +13,8 @@ Zou, Huang and Zhang, 2009, for products). With l and u the distances of d from 
                   w d + \sqrt{(w u)^2 + (d w_u)^2} \,\bigr],                              \quad (2)
 
 and with :math:`w_l, w_u` exchanged for d < 0. In 2,000 data sets each of 20 to 1,000 traces it
-held 93 to 97 % of the time, and up to 99 % where hardly any trace shows the behaviour or hardly any
-answer is wrong; percentiles of the bootstrap held 87 % there.
+held 93 to 97 % of the time, and up to 99 % where hardly any trace shows the behaviour or hardly
+any answer is wrong; percentiles of the bootstrap held 87 % there.
 
 References
 ----------

@@ -165,6 +165,7 @@ def test_manner_and_trace(reply, decision, manner, trace):
         ("<think>and so", "length", Outcome.TRUNCATED),
         ("First we add", "length", Outcome.TRUNCATED),
         ("We add.\nAnswer:", None, Outcome.UNREADABLE),
+        (prompt_of("missing_fact", due=True).about["question"], None, Outcome.UNREADABLE),
         ("Answer: It is not stated, but I would guess 20.", None, Outcome.AMBIGUOUS),
     ],
 )

@@ -9,7 +9,7 @@ import re
 from typing import Literal, NamedTuple, Self, TypeAlias, cast
 
 from psychollm.instruments.abstention.doubt import commits, doubts, objects
-from psychollm.instruments.grading import final_text, grade
+from psychollm.instruments.grading import final_text, grade, token_f1
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.readers import read_yes_no
 from psychollm.instruments.readers.sentences import sentences
@@ -23,6 +23,7 @@ Thinking: TypeAlias = Literal["doubting", "settled", "untraced"]
 _BLANK = re.compile(
     r"(?i)[\W_]*(?:(?:so|the|my|final|thus|therefore),?\s+){0,3}answer(?: is)?[\W_]*"
 )
+_ECHO = 0.75  # share of words with the question from which a reply only repeats it
 _SHOWN = 4  # sentences of a reply that names no answer: its first two and its last two
 
 
@@ -67,7 +68,8 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
     Returns
     -------
     Reading
-        The words of `Reply`, or 1 and 0 for a judge's yes and no. An answer that doubts whether
+        The words of `Reply`, or 1 and 0 for a judge's yes and no. A reply that only repeats the
+        question is unreadable. An answer that doubts whether
         there is one and gives one all the same is ambiguous: a judge may decide.
 
     Examples
@@ -87,6 +89,8 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
         return Reading(outcome=Outcome.TRUNCATED if cut else blank)
     if cut and not named:
         return Reading(outcome=Outcome.TRUNCATED, said=text)
+    if token_f1(text, [prompt.about["question"]]) >= _ECHO:
+        return Reading(outcome=Outcome.UNREADABLE, said=text)
     said = text if named else _ends(text)
     decision = _decision(prompt, text, said)
     if decision is None:
