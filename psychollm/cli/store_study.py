@@ -47,7 +47,7 @@ def _chosen(store: "Store", asked: str | None) -> str:
 
 
 def _studies() -> "dict[str, Run]":
-    from psychollm.cli.store_boundary import study_boundary
+    from psychollm.cli.store_plain import STUDIES, study_plain
     from psychollm.cli.store_prediction import study_prediction
 
-    return {"self_prediction": study_prediction, "rule_world": study_boundary}
+    return {"self_prediction": study_prediction, **dict.fromkeys(STUDIES, study_plain)}

@@ -23,7 +23,8 @@ CONFIDENCE holds what each model said when asked whether it can answer each ques
 per answer, with columns "model" and "question" or "item"). Empty cells are missing answers.
 
 A store of psychollm collect takes the place of both: its replies are read, and the study that fits
-what was asked is run (self-prediction: this one; rule-world: where rules stop to carry).
+what was asked is run (self-prediction: this one; rule-world: how far rules carry; self-efficacy;
+semantic-sampling: whether models are as sure of a meaning as they are right).
 """
 EPILOG = """\
 examples:

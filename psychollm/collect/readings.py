@@ -92,11 +92,10 @@ class Readings(Result):
             prompts, said = [], {}
             for place, sample in enumerate(samples):
                 for prompt in asked:
-                    key = f"{prompt.key}#{sample}"
-                    repeat = prompt.repeat + place * step
-                    prompts.append(replace(prompt, key=key, repeat=repeat))
+                    again = _again(prompt, sample, place * step)
+                    prompts.append(again)
                     if (reading := samples[sample].get(prompt.key)) is not None:
-                        said[key] = reading
+                        said[again.key] = reading
             found[model] = score(prompts, said)
         return found
 
@@ -136,6 +135,15 @@ class Readings(Result):
 
 
 _FAILED = Reading(outcome=Outcome.FAILED)
+
+
+def _again(prompt: Prompt, sample: int, repeats: int) -> Prompt:
+    """Return a prompt as that of a later administration; the first stays as it is."""
+    if not repeats:
+        return prompt
+    follows = None if prompt.follows is None else f"{prompt.follows}#{sample}"
+    key = f"{prompt.key}#{sample}"
+    return replace(prompt, key=key, follows=follows, repeat=prompt.repeat + repeats)
 
 
 def instruments_in(store: Store) -> dict[str, int]:

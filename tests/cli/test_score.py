@@ -8,9 +8,13 @@ import pandas as pd
 import pytest
 
 from psychollm.cli import UNUSABLE
+from psychollm.instruments.abstention import Abstention
 from psychollm.instruments.prompt import Message, Prompt
+from psychollm.instruments.revision import Revision
 from psychollm.instruments.rule_world import RuleWorld
+from psychollm.instruments.self_efficacy import SelfEfficacy
 from psychollm.instruments.self_prediction import SelfPrediction
+from psychollm.instruments.semantic_sampling import SemanticSampling
 from tests.cli.stores import filled
 
 WORLD = RuleWorld(n=24, seed=2)
@@ -110,6 +114,55 @@ def test_the_study_of_self_predictions(call, predictions: Path, tmp_path: Path) 
     result = json.loads((tmp_path / "here" / "results.json").read_text())
     assert result["n_questions"] == 100
     assert result["source"] == [str(predictions)]
+
+
+def test_the_study_of_self_efficacy(call, tmp_path: Path) -> None:
+    asked = SelfEfficacy(conditions=("none", "social"), n_repeats=2, followups=())
+    chance = np.random.default_rng(3)
+
+    def says(prompt: Prompt, sample: int) -> str:
+        if prompt.reply == "rating":
+            return str(chance.integers(1, 5))
+        numbers = "\n".join(f"{k}. {chance.integers(1, 5)}" for k in range(1, 11))
+        return numbers if "ratings" in str(prompt.about) or prompt.reply != "text" else "Done."
+
+    path = filled(
+        tmp_path / "e.sqlite", asked.prompts(), dict.fromkeys(("a", "b", "c"), says), repeats=2
+    )
+    assert call("score", path).returncode == 0
+    found = call("study", path, *QUICK, "--out", "here")
+    assert found.returncode == 0, found.stderr
+    table = pd.read_csv(tmp_path / "here" / "conditions.csv")
+    assert table["condition"].tolist() == ["none", "social"]
+
+
+def test_the_study_of_samples(call, tmp_path: Path) -> None:
+    questions = [{"question": f"What is {k} + 1?", "answer": str(k + 1)} for k in range(30)]
+    asked = SemanticSampling(questions, n_samples=5)
+    chance = np.random.default_rng(3)
+
+    def says(prompt: Prompt, sample: int) -> str:
+        return f"Answer: {int(prompt.item) + int(chance.random() < int(prompt.item) / 40)}"
+
+    path = filled(tmp_path / "s.sqlite", asked.prompts(), dict.fromkeys(("a", "b"), says))
+    assert call("score", path).returncode == 0
+    found = call("study", path, *QUICK, "--json")
+    assert found.returncode == 0, found.stderr
+    assert len(json.loads(found.stdout)["arms"]) == 2
+
+
+@pytest.mark.parametrize("name", ["abstention", "revision"])
+def test_what_has_no_study_can_be_scored(call, name: str, tmp_path: Path) -> None:
+    questions = [{"question": f"What is {k} + 1?", "answer": str(k + 1)} for k in range(4)]
+    asked = Abstention(n_pairs=2) if name == "abstention" else Revision(questions=questions)
+    says = {"m": lambda prompt, sample: "Let me see.\nAnswer: 3"}
+    path = filled(tmp_path / "x.sqlite", asked.prompts(), says)
+    scored = call("score", path, "--out", "scores.csv")
+    assert scored.returncode == 0, scored.stderr
+    assert (tmp_path / "scores.csv").read_text().startswith("model,sample,")
+    found = call("study", path)
+    assert found.returncode == UNUSABLE
+    assert f"psychollm score {path}" in found.stderr
 
 
 def test_models_of_a_store_can_be_left_out(call, predictions: Path, rules: Path) -> None:
