@@ -15,7 +15,7 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError, OptionError, ValidityWarning
-from psychollm.data.labels import as_labels
+from psychollm.data.labels import as_labels, listed
 from psychollm.data.logs_choice import Choice, Scorer, choose
 from psychollm.data.logs_files import LeftOut, all_runs, leave_out, valid
 from psychollm.data.logs_labels import questions, respondents
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 NoAnswer: TypeAlias = Literal["wrong", "missing"]
 Match: TypeAlias = Literal["content", "label"]
+# Settings that say how questions were put, not who answered.
+_PUT = ("num_fewshot", "system_instruction", "max_train_instances", "method", "instructions")
 COLUMNS = (
     "model", "question", "score", "task", "repeat", "scorer", "filter", "error", "confidence",
     "format", "source",
@@ -246,12 +248,32 @@ def _scores(found: "pd.Series[Any]", no_answer: NoAnswer | None) -> Any:
 
 def _notes(runs: Sequence[Run], n_apart: int) -> tuple[str, ...]:
     notes = [f"{run.source}: {note}" for run in runs for note in run.notes]
+    notes += _unlike(runs)
     if n_apart:
         notes.append(
             f"{n_apart} questions bear the label of another question with other content, and are "
             "kept apart (match='label' takes them for one)"
         )
     return tuple(notes)
+
+
+def _unlike(runs: Sequence[Run]) -> list[str]:
+    """Say where models were not put the same questions in the same way."""
+    stated: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for run in runs:
+        for name in _PUT:
+            value = run.configuration.get(name)
+            if value is not None:
+                found = stated.setdefault((run.task, name), {})
+                found.setdefault(value, []).append(run.model)
+    return [
+        f"models were not asked alike on {task!r}: {name} is "
+        + "; ".join(
+            f"{value[:30]} ({listed(list(dict.fromkeys(who)))})" for value, who in found.items()
+        )
+        for (task, name), found in stated.items()
+        if len(found) > 1
+    ]
 
 
 def _result(

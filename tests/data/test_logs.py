@@ -15,6 +15,7 @@ from psychollm._base.errors import CodeError, InputError, LabelError, OptionErro
 from psychollm.data.logs import COLUMNS, read_logs
 from psychollm.data.logs_labels import questions
 from psychollm.data.logs_repeats import one_per_cell
+from psychollm.data.readers.logs import source, table_log
 from psychollm.data.readers.logs.detect import READERS
 from psychollm.data.readers.logs.run import Sample
 
@@ -130,6 +131,28 @@ def test_damaged_gzip(tmp_path):
     path.write_bytes(b"no gzip at all")
     with pytest.raises(InputError, match="is no log that is known"):
         read_logs(path)
+
+
+@pytest.mark.parametrize("line", [b"a," + b"q" * 60_000 + b",1\n", b"0"], ids=["rows", "one"])
+def test_gzip_bombs(tmp_path, line, monkeypatch):
+    monkeypatch.setattr(table_log, "MAX_LINE", 1 << 22)
+    path = tmp_path / "a.csv.gz"
+    path.write_bytes(gzip.compress(LONG.encode() + line * ((1 << 24) // len(line) + 1)))
+    with pytest.raises(InputError, match=r"is refused: more than 250|holds a line of more than"):
+        read_logs(path, repeats="first")
+
+
+def test_parquet_that_declares_too_much(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow")
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"model": ["a"] * 3, "question": [1, 2, 3], "score": 1}).to_parquet(path)
+    monkeypatch.setattr(source, "MAX_ROWS", 2)
+    with pytest.raises(InputError, match=r"declares 3 rows, and 2 are the most"):
+        read_logs(path, format="table")
+    monkeypatch.setattr(source, "MAX_ROWS", 3)
+    monkeypatch.setattr(source, "MAX_PARQUET", 10)
+    with pytest.raises(InputError, match=r"bytes, and 10 are the most"):
+        read_logs(path, format="table")
 
 
 def test_not_in_utf_8(tmp_path):
@@ -314,7 +337,7 @@ ANYTHING = st.sampled_from(
 
 
 @given(st.data())
-@settings(max_examples=150)
+@settings(max_examples=100)
 def test_a_log_with_anything_in_it_is_read_or_refused(tmp_path_factory, data):
     path = data.draw(st.sampled_from(JSON_LOGS + LINES))
     text = path.read_text()

@@ -15,6 +15,7 @@ Shape: TypeAlias = Literal["archive", "parquet", "document", "lines", "text"]
 MAX_DOCUMENT = 1 << 30  # bytes of a JSON file, which is parsed in one piece
 MAX_LINE = 1 << 28  # bytes of one line of a JSONL file
 MAX_PARQUET = 1 << 33  # bytes that a Parquet file declares once unpacked
+MAX_ROWS = 50_000_000  # rows that it declares: a hundred bytes may declare any number
 
 
 class Source:
@@ -107,7 +108,7 @@ class Source:
         MissingPackageError
             If pyarrow is not installed.
         InputError
-            If it is damaged, or declares more than `MAX_PARQUET` bytes.
+            If it is damaged, or declares more than `MAX_PARQUET` bytes or `MAX_ROWS` rows.
         """
         arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
         module = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")
@@ -116,6 +117,14 @@ class Source:
         except (arrow.ArrowException, OSError) as error:
             msg = f"{self.path} is not a complete Parquet file: {error}"
             raise InputError(msg) from error
+        if file.metadata.num_rows > MAX_ROWS:
+            n = file.metadata.num_rows
+            file.close()
+            msg = (
+                f"{self.path} declares {n:,} rows, and {MAX_ROWS:,} are the most: count a long "
+                "table with psychollm.data.pair_counts_file.read_pair_counts"
+            )
+            raise InputError(msg)
         groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
         size = sum(group.total_byte_size for group in groups)
         if size > MAX_PARQUET:

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 
 from psychollm._base.errors import CodeError, InputError, LabelError
 from psychollm.data.readers.csv_file import meanings
+from psychollm.data.readers.logs.archive import FREE, MAX_RATIO
 from psychollm.data.readers.logs.run import Run, Sample, as_score, digest
 from psychollm.data.readers.logs.source import MAX_LINE, Source
 
@@ -194,10 +195,16 @@ def _csv_rows(path: Path) -> Iterator[Row]:
 
 
 def _lines(file: TextIO, path: Path) -> Iterator[str]:
-    """Yield lines of bounded length: a few packed bytes may hold a line beyond all memory."""
+    """Yield lines, of bounded length and in all: a few packed bytes may hold more than memory."""
+    packed = path.stat().st_size if path.suffix == ".gz" else None
+    size = 0
     while line := file.readline(MAX_LINE):
+        size += len(line)
         if len(line) == MAX_LINE:
             msg = f"{path} holds a line of more than {MAX_LINE:,} characters"
+            raise InputError(msg)
+        if packed is not None and size > FREE and size > MAX_RATIO * packed:
+            msg = f"{path} is refused: more than {MAX_RATIO} characters out of each packed byte"
             raise InputError(msg)
         yield line
 

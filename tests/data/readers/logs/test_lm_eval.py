@@ -121,6 +121,14 @@ def test_shots_that_differ_between_tasks_make_no_respondents(run, tmp_path):
     assert read_logs(tmp_path).responses.models == ("m",)
 
 
+def test_models_that_were_not_asked_alike_are_named(run, tmp_path):
+    run("a", row(0), model_name="a", **{"n-shot": {"t": 0}})
+    run("b", row(0), model_name="b", **{"n-shot": {"t": 5}})
+    found = read_logs(tmp_path)
+    assert found.responses.models == ("a", "b")
+    assert found.notes == ("models were not asked alike on 't': num_fewshot is 0 ('a'); 5 ('b')",)
+
+
 def test_a_damaged_line_is_named(run):
     path = run("m", row(0), row(1))
     path.write_text(path.read_text()[:-30])
