@@ -213,8 +213,23 @@ def test_scores_and_mismatch_by_rule_and_by_judge():
     np.testing.assert_array_equal(scores.mismatch_judged_whole, [1, 1])
     assert scores.to_frame("m").shape == (2, 20)
     assert "0 of 1" in scores.summary()
-    with pytest.raises(LabelError, match="which is not there"):
-        score_readings(judged, {})
+
+
+def test_verdicts_alone_can_be_scored():
+    asked = Abstention(n_pairs=1, scenarios=("missing_fact",))
+    said = {one.key: "Hm.\nAnswer: 3" for one in asked.prompts()}
+    judged = [one for model in "ab" for one in asked.judge_prompts(said, model=model)]
+    assert len({one.key for one in judged}) == len(judged) == 20
+    readings = {
+        one.key: asked.read(one, f"Verdict: {'yes' if one.about['model'] == 'b' else 'no'}")
+        for one in judged
+    }
+    scores = score_readings(judged, readings)
+    assert scores.models == ("a", "a", "b", "b")
+    np.testing.assert_array_equal(scores.should_abstain, [0, 1, 0, 1])
+    np.testing.assert_array_equal(scores.abstained_judged, [0, 0, 1, 1])
+    assert np.isnan(scores.abstained).all()
+    assert scores.to_frame("x")["model"].tolist() == ["a", "a", "b", "b"]
 
 
 def test_the_judge_sees_what_it_should():
@@ -227,7 +242,6 @@ def test_the_judge_sees_what_it_should():
         assert ("secret" in text) == (one.about["view"] != "answer")
         assert ("public" in text) == (one.about["view"] != "trace")
         assert one.about["of"] == yes.key
-        assert "should_abstain" not in one.about
 
 
 def test_failed_calls_are_missing():

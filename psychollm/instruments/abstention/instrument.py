@@ -105,8 +105,15 @@ class Abstention:
             self._prompt(item, repeat) for repeat in range(self.n_repeats) for item in self.items
         )
 
-    def judge_prompts(self, replies: Mapping[str, str]) -> tuple[Prompt, ...]:
+    def judge_prompts(self, replies: Mapping[str, str], *, model: str = "") -> tuple[Prompt, ...]:
         """Return what to ask a judge about replies in hand, by the key of their prompts.
+
+        Parameters
+        ----------
+        replies : mapping
+            Of one model; thinking in tags (`with_reasoning`).
+        model : str
+            Its name, so that one run may judge several.
 
         Examples
         --------
@@ -115,7 +122,7 @@ class Abstention:
         >>> [one.about["asks"] for one in judged]
         ['abstains', 'confident']
         """
-        return judge_prompts(self.prompts(), replies)
+        return judge_prompts(self.prompts(), replies, model=model)
 
     def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
         """Read a reply to one of the prompts, or a judge's verdict.

@@ -11,6 +11,8 @@ from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.traces import split_trace
 
 _MAX_TOKENS = 512
+# What scoring needs to know of the question where it has nothing but a judge's verdicts.
+_KEPT = ("instrument", "should_abstain", "scenario", "pair", "dataset")
 # What is judged of a reply, and with what in view; the last four need thinking to look at.
 JUDGEMENTS: tuple[tuple[Asks, View], ...] = (
     ("abstains", "answer"),
@@ -25,6 +27,7 @@ def judge_prompts(
     prompts: Sequence[Prompt],
     replies: Mapping[str, str],
     *,
+    model: str = "",
     judgements: Sequence[tuple[Asks, View]] = JUDGEMENTS,
 ) -> tuple[Prompt, ...]:
     """Return what to ask a judge about replies in hand.
@@ -35,6 +38,8 @@ def judge_prompts(
         What was asked.
     replies : mapping
         Replies by the key of the prompt; thinking in tags. Blank ones are left out.
+    model : str
+        Whose replies these are, so that one run may judge those of several models.
     judgements : sequence of (asks, view)
         What to have judged, and whether the judge sees the answer, the thinking, or the whole.
         What needs thinking is asked where there is any.
@@ -51,14 +56,15 @@ def judge_prompts(
         made
         for prompt in prompts
         if replies.get(prompt.key, "").strip() and prompt.about["stage"] == "ask"
-        for made in _of_reply(prompt, replies[prompt.key], judgements)
+        for made in _of_reply(prompt, replies[prompt.key], model, judgements)
     )
 
 
 def _of_reply(
-    prompt: Prompt, reply: str, judgements: Sequence[tuple[Asks, View]]
+    prompt: Prompt, reply: str, model: str, judgements: Sequence[tuple[Asks, View]]
 ) -> Iterator[Prompt]:
     thinking, answer, _ = split_trace(reply)
+    known = {name: prompt.about[name] for name in _KEPT}
     for asks, view in judgements:
         if view != "answer" and not thinking:
             continue
@@ -71,17 +77,13 @@ def _of_reply(
             answer="" if view == "trace" else answer,
         )
         yield Prompt(
-            key=f"{prompt.key}/{asks}/{view}",
+            key=f"{f'{model}: ' if model else ''}{prompt.key}/{asks}/{view}",
             item=prompt.item,
             messages=(Message("system", role), Message("user", task)),
             reply="yes_no",
             repeat=prompt.repeat,
             max_tokens=_MAX_TOKENS,
-            about={
-                "instrument": "abstention",
-                "stage": "judge",
-                "of": prompt.key,
-                "asks": asks,
-                "view": view,
-            },
+            about=known
+            | {"stage": "judge", "of": prompt.key, "asks": asks, "view": view}
+            | ({"model": model} if model else {}),
         )

@@ -28,6 +28,7 @@ class AbstentionScores(Result):
     array([1., 1.])
     """
 
+    models: tuple[str, ...]  # as a judge was told, blank otherwise
     items: tuple[str, ...]
     scenarios: tuple[str, ...]
     pairs: tuple[str, ...]
@@ -68,13 +69,13 @@ class AbstentionScores(Result):
         Parameters
         ----------
         model : hashable
-            Label of the model.
+            Label of the model, where a judge was told no other.
         """
         import pandas as pd
 
         return pd.DataFrame(
             {
-                "model": [model] * len(self.items),
+                "model": [one or model for one in self.models],
                 "item": list(self.items),
                 "run": list(self.runs),
                 "scenario": list(self.scenarios),

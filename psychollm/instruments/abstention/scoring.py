@@ -1,17 +1,19 @@
 """What one model did with every question, by rule and by judge."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from psychollm._base.errors import LabelError
 from psychollm._base.types import FloatArray
 from psychollm.instruments.abstention.replies import Reply
 from psychollm.instruments.abstention.result import AbstentionScores
-from psychollm.instruments.in_order import in_order
+from psychollm.instruments.aligned import aligned
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.reading import Reading
+from psychollm.instruments.reading import Outcome, Reading
 
+Row = tuple[str, str]  # the model that replied, as far as a judge was told, and the prompt's key
+FAILED = Reading(outcome=Outcome.FAILED)
 _GRADES = {"correct": 1.0, "wrong": 0.0}
 
 
@@ -23,7 +25,8 @@ def score_readings(
     Parameters
     ----------
     prompts : sequence of Prompt
-        What was asked, and what a judge was asked of it, if there was one.
+        What was asked, and what a judge was asked of it; or the latter alone, in which case
+        nothing is known by rule.
     readings : mapping or sequence
         As in `Abstention.score`.
 
@@ -32,32 +35,40 @@ def score_readings(
     ShapeError
         If a sequence has another length.
     LabelError
-        If a key belongs to no prompt, or a judge was asked of a prompt that is not there.
+        If a key belongs to no prompt.
 
     Examples
     --------
     >>> score_readings([], {}).abstained
     array([], dtype=float64)
     """
-    found = dict(zip((one.key for one in prompts), in_order(prompts, readings), strict=True))
-    asked = [one for one in prompts if one.about["stage"] == "ask"]
-    replies = [found[one.key] for one in asked]
+    found = dict(zip((one.key for one in prompts), aligned(prompts, readings), strict=True))
+    rows = _rows(prompts)
+    about = [prompt.about for prompt in rows.values()]
+    asked = [one.about["stage"] == "ask" for one in rows.values()]
+    replies = [
+        found[prompt.key] if own else FAILED
+        for prompt, own in zip(rows.values(), asked, strict=True)
+    ]
     said = [Reply.of(str(one.value)) if one.answered else None for one in replies]
-    judged = _judged(prompts, found, {one.key for one in asked})
+    judged = _judged(prompts, found, rows)
 
     def verdicts(asks: str, view: str) -> FloatArray:
-        return np.array([judged.get((one.key, asks, view), np.nan) for one in asked], dtype=float)
+        return np.array([judged.get((*row, asks, view), np.nan) for row in rows], dtype=float)
 
     return AbstentionScores(
-        items=tuple(one.item for one in asked),
-        scenarios=_of(asked, "scenario"),
-        pairs=_of(asked, "pair"),
-        datasets=_of(asked, "dataset"),
-        runs=tuple(one.repeat + 1 for one in asked),
+        models=tuple(str(one.get("model", "")) for one in about),
+        items=tuple(one.item for one in rows.values()),
+        scenarios=_of(about, "scenario"),
+        pairs=_of(about, "pair"),
+        datasets=_of(about, "dataset"),
+        runs=tuple(one.repeat + 1 for one in rows.values()),
         outcomes=tuple(one.outcome for one in replies),
-        should_abstain=np.array([float(one.about["should_abstain"]) for one in asked]),
+        should_abstain=np.array([float(one["should_abstain"]) for one in about], dtype=float),
         abstained=_flags([one and one.decision == "abstained" for one in said]),
-        correct=np.array([_GRADES.get(one.decision, np.nan) if one else np.nan for one in said]),
+        correct=np.array(
+            [_GRADES.get(one.decision, np.nan) if one else np.nan for one in said], dtype=float
+        ),
         confident=_flags([one and one.manner == "confident" for one in said]),
         doubting=_flags([_doubting(one) for one in said]),
         abstained_judged=verdicts("abstains", "answer"),
@@ -68,25 +79,38 @@ def score_readings(
     )
 
 
+def _rows(prompts: Sequence[Prompt]) -> dict[Row, Prompt]:
+    """Return one prompt per reply: the one that asked, or, without it, one that judges."""
+    rows = {("", one.key): one for one in prompts if one.about["stage"] == "ask"}
+    for prompt in prompts:
+        if prompt.about["stage"] == "judge":
+            row = _judged_row(prompt)
+            if row not in rows and ("", row[1]) not in rows:
+                rows[row] = prompt
+    return rows
+
+
+def _judged_row(prompt: Prompt) -> Row:
+    """Return the model and the prompt whose reply is judged; of further samples, theirs."""
+    _, mark, sample = prompt.key.rpartition("#")
+    return str(prompt.about.get("model", "")), f"{prompt.about['of']}{mark}{sample * bool(mark)}"
+
+
 def _judged(
-    prompts: Sequence[Prompt], found: Mapping[str, Reading], asked: set[str]
-) -> dict[tuple[str, str, str], float]:
+    prompts: Sequence[Prompt], found: Mapping[str, Reading], rows: Mapping[Row, Prompt]
+) -> dict[tuple[str, str, str, str], float]:
     judged = {}
     for prompt in prompts:
-        about = prompt.about
-        if about["stage"] != "judge":
-            continue
-        if about["of"] not in asked:
-            msg = f"prompt {prompt.key!r} judges {about['of']!r}, which is not there: pass both"
-            raise LabelError(msg)
-        value = found[prompt.key].value
-        if value is not None:
-            judged[about["of"], about["asks"], about["view"]] = float(value)
+        about, value = prompt.about, found[prompt.key].value
+        if about["stage"] == "judge" and value is not None:
+            model, key = _judged_row(prompt)
+            row = (model, key) if (model, key) in rows else ("", key)
+            judged[(*row, about["asks"], about["view"])] = float(value)
     return judged
 
 
-def _of(asked: Sequence[Prompt], name: str) -> tuple[str, ...]:
-    return tuple(str(one.about.get(name, "")) for one in asked)
+def _of(about: Sequence[Mapping[str, Any]], name: str) -> tuple[str, ...]:
+    return tuple(str(one.get(name, "")) for one in about)
 
 
 def _doubting(said: Reply | None) -> bool | None:

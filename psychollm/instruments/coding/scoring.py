@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.errors import InputError
+from psychollm.instruments.aligned import aligned
 from psychollm.instruments.coding.repetition import verifications
 from psychollm.instruments.coding.replies import coded, transcript_of
 from psychollm.instruments.coding.result import CodingScores
@@ -13,7 +14,6 @@ from psychollm.instruments.coding.rules import code_by_rules
 from psychollm.instruments.coding.schemes import Scheme
 from psychollm.instruments.coding.spans import Coded
 from psychollm.instruments.coding.transcripts import Transcript
-from psychollm.instruments.in_order import in_order
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.reading import Outcome, Reading
 
@@ -49,7 +49,7 @@ def score_readings(
     >>> score_readings([], []).codes.shape
     (0, 0)
     """
-    found = in_order(prompts, readings)
+    found = aligned(prompts, readings)
     if len({tuple(one.about["categories"]) for one in prompts}) > 1:
         msg = "prompts hold several schemes of categories: score each on its own"
         raise InputError(msg)

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from psychollm.instruments.aligned import aligned
 from psychollm.instruments.grading import final_text, normalise
-from psychollm.instruments.in_order import in_order
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.readers import read_number
 from psychollm.instruments.reading import Reading
@@ -42,7 +42,7 @@ def score_readings(
     >>> score_readings([], {}).correct
     array([], dtype=float64)
     """
-    found = in_order(prompts, readings)
+    found = aligned(prompts, readings)
     spent = tokens or {}
     return RevisionScores(
         items=tuple(one.item for one in prompts),
