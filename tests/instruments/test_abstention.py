@@ -181,6 +181,23 @@ def test_reading_never_raises(reply, finish):
     split_trace(reply)
 
 
+def test_replies_of_a_real_small_model():
+    """Of SmolLM2-135M-Instruct: what it said, and what it did."""
+    said = {
+        ("nonsense_entity", False): ("The capital of {} is {}.", "correct"),
+        ("nonsense_entity", True): ("The capital of Drivvantis is Drivvantis.", "attempted"),
+        ("missing_fact", True): ("The answer is 33.\n\nThe answer is 33.", "attempted"),
+        ("false_premise", True): ("The answer is: 20:11.", "attempted"),
+        ("subjective", True): ("The lovelier one is 884, which is larger.", "attempted"),
+    }
+    for (scenario, due), (reply, decision) in said.items():
+        prompt = prompt_of(scenario, due=due)
+        if "{}" in reply:
+            country = prompt.about["question"].rstrip("?").split()[-1]
+            reply = reply.format(country, *prompt.about["reference"])
+        assert Reply.of(read_reply(prompt, reply).value).decision == decision
+
+
 def test_traces():
     assert split_trace("a</think>b")[:2] == ("a", "b")
     assert split_trace("<think>a")[:2] == ("a", "")

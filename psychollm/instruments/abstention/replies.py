@@ -23,7 +23,7 @@ Thinking: TypeAlias = Literal["doubting", "settled", "untraced"]
 _BLANK = re.compile(
     r"(?i)[\W_]*(?:(?:so|the|my|final|thus|therefore),?\s+){0,3}answer(?: is)?[\W_]*"
 )
-_ECHO = 0.75  # share of words with the question from which a reply only repeats it
+_ECHO = 0.75  # F1 with the question from which a reply only asks it again
 _SHOWN = 4  # sentences of a reply that names no answer: its first two and its last two
 
 
@@ -89,7 +89,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
         return Reading(outcome=Outcome.TRUNCATED if cut else blank)
     if cut and not named:
         return Reading(outcome=Outcome.TRUNCATED, said=text)
-    if token_f1(text, [prompt.about["question"]]) >= _ECHO:
+    if text.endswith("?") and token_f1(text, [prompt.about["question"]]) >= _ECHO:
         return Reading(outcome=Outcome.UNREADABLE, said=text)
     said = text if named else _ends(text)
     decision = _decision(prompt, text, said)

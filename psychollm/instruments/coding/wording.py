@@ -1,7 +1,5 @@
 """What a coder is told."""
 
-import json
-
 from psychollm.instruments.coding.schemes import Scheme
 
 _ROLE = (
@@ -13,6 +11,8 @@ _SCALE = (
     "or it is left half done; 2 if it is plainly there. For a code of 1 or 2, quote the words "
     "that show it, exactly as they stand, at most 20 words each, one quotation for every place."
 )
+# No codes in it that could be copied: a reply that copies it is no JSON.
+_FORM = '{"CATEGORY": {"code": CODE, "quotes": ["QUOTATION", ...]}, ...}'
 
 
 def coding_task(scheme: Scheme, text: str) -> tuple[str, str, int]:
@@ -26,12 +26,9 @@ def coding_task(scheme: Scheme, text: str) -> tuple[str, str, int]:
     'Two '
     """
     defined = "\n".join(f"- {one.name}: the writer {one.meaning}." for one in scheme.categories)
-    form = json.dumps(
-        {scheme.names[0]: {"code": 1, "quotes": ["..."]}, scheme.names[1]: {"code": 0}}
-    )
     head = f"{_SCALE}\n\n{defined}\n\nTRANSCRIPT\n<<<\n"
     tail = (
         "\n>>>\n\nReply with one JSON object and nothing else, all categories in it, of this "
-        f"form: {form}"
+        f"form: {_FORM}"
     )
     return _ROLE, f"{head}{text}{tail}", len(head)
