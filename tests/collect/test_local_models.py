@@ -286,7 +286,10 @@ def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     find_spec("torch") is None or find_spec("transformers") is None,
     reason="needs torch and transformers",
 )
-def test_a_real_model_with_random_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "template", [None, "{% for m in messages %}{{ m['content'] }} {% endfor %}"]
+)
+def test_a_real_model_with_random_weights(template: str | None, tmp_path: Path) -> None:
     import tokenizers
     import torch
     import transformers
@@ -298,6 +301,7 @@ def test_a_real_model_with_random_weights(tmp_path: Path) -> None:
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=made, eos_token="<end>", unk_token="<unk>"
     )
+    tokenizer.chat_template = template
     torch.manual_seed(0)
     config = transformers.LlamaConfig(
         vocab_size=len(words), hidden_size=16, intermediate_size=16, num_hidden_layers=1,
@@ -306,9 +310,14 @@ def test_a_real_model_with_random_weights(tmp_path: Path) -> None:
     folder = tmp_path / "model"
     tokenizer.save_pretrained(folder)
     transformers.LlamaForCausalLM(config).save_pretrained(folder)
-    plan = read_plan(plan_of(tmp_path, 2, name=str(folder)))
+    path = plan_of(tmp_path, 2, name=str(folder))
+    path.write_text(
+        path.read_text().replace("temperature = 0.0", "temperature = 1.0\nstop = 'sea'")
+    )
+    plan = read_plan(path)
     assert collect(plan).answered == (2,)
     with Store(plan.store) as store:
+        assert store.dropped("m") == {"reasoning_effort": None}
         table = to_frame(store)
     inputs = tokenizer("Question 0?", return_tensors="pt")
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
