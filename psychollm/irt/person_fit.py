@@ -60,6 +60,7 @@ def person_fit(fit: IRTFit, responses: Responses | pd.DataFrame | ArrayLike) -> 
 
     Examples
     --------
+    >>> import numpy as np
     >>> from psychollm.irt.fit import fit_irt
     >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
     >>> person_fit(fit_irt(answers, model="rasch"), answers).zh.shape

@@ -1,0 +1,288 @@
+r"""Items that two groups of respondents answer differently at equal ability.
+
+For each item the answers are regressed on a matching score s and the group g,
+
+.. math:: \mathrm{logit}\,P(\text{yes}) = b_0 + b_1 s + b_2 g + b_3 s g,              \quad (1)
+
+and compared with the model of s alone (Swaminathan & Rogers, 1990): b2 is uniform, b3 non-uniform
+differential functioning. The score is the share of yes on the items that do not themselves
+function differently (purification), the item at hand included: items are dropped from the score
+and tested again until the list no longer changes. p values are those of the likelihood ratio,
+adjusted over items; `effect` is the change of Nagelkerke's R squared, of which less than 0.035 is
+negligible and more than 0.07 large (Jodoin & Gierl, 2001).
+
+References
+----------
+Swaminathan, H., & Rogers, H. J. (1990). Detecting differential item functioning using logistic
+regression procedures. Journal of Educational Measurement, 27(4), 361-370.
+
+Jodoin, M. G., & Gierl, M. J. (2001). Evaluating type I error and power rates using an effect size
+measure with the logistic regression procedure for DIF detection. Applied Measurement in
+Education, 14(4), 329-349.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_fraction
+from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.multiplicity import adjust_p_values
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.labels import Labels
+from psychollm.data.responses import as_responses
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import Respondents, orient
+from psychollm.kernels.response_models import logistic, softplus
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from psychollm.data.responses import Responses
+
+STEPS = 50
+FEWEST = 5  # respondents with each answer, in each group
+ROUNDS = 10
+NEGLIGIBLE, LARGE = 0.035, 0.07
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class DifferentialFunctioning(Result):
+    """Which items function differently in two groups.
+
+    Attributes
+    ----------
+    statistic, p_value, adjusted : ndarray of shape (items,)
+        Likelihood ratio of both kinds together (2 degrees of freedom), NaN where it cannot be
+        tested; p values alone and over all items (Holm).
+    uniform, nonuniform : ndarray of shape (items,)
+        p values of a shift of the curve, and of a change of its slope, 1 degree of freedom each.
+    log_odds : ndarray of shape (items,)
+        Shift b2 in favour of the second group at equal score, from the model without b3.
+    effect : ndarray of shape (items,)
+        Change of Nagelkerke's R squared.
+    flagged : bool ndarray of shape (items,)
+        Adjusted p value at most `level`.
+    size : tuple of str
+        "negligible", "moderate", "large", or "" where it cannot be tested.
+    groups : tuple
+        The reference group and the other.
+    rounds : int
+        Rounds of purification.
+    level : float
+        Chance of any false alarm.
+    reasons : tuple of Reason
+        Why an item cannot be tested.
+    labels : tuple
+        Names of the items.
+    """
+
+    statistic: FloatArray  # (J,)
+    p_value: FloatArray  # (J,)
+    adjusted: FloatArray  # (J,)
+    uniform: FloatArray  # (J,)
+    nonuniform: FloatArray  # (J,)
+    log_odds: FloatArray  # (J,)
+    effect: FloatArray  # (J,)
+    flagged: BoolArray  # (J,)
+    size: tuple[str, ...]  # J
+    groups: tuple[Any, Any]
+    rounds: int
+    level: float
+    reasons: tuple[Reason, ...]  # J
+    labels: Labels  # J
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per item."""
+        import pandas as pd
+
+        names = ["statistic", "p_value", "adjusted", "uniform", "nonuniform", "log_odds"]
+        names += ["effect", "flagged"]
+        columns = {"item": list(self.labels)} | {name: getattr(self, name) for name in names}
+        return pd.DataFrame(columns | {"size": self.size, "reason": list(map(str, self.reasons))})
+
+    def summary(self) -> str:
+        """Return how many items function differently, in one sentence."""
+        named = [str(self.labels[j]) for j in np.flatnonzero(self.flagged)]
+        shown = f" ({', '.join(named[:10])}{', ...' if len(named) > 10 else ''})" if named else ""
+        return (
+            f"{len(named)} of {len(self.labels)} items function differently for "
+            f"{self.groups[1]!r} than for {self.groups[0]!r} at equal score{shown}."
+        )
+
+
+def differential_functioning(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    groups: Sequence[Any],
+    *,
+    respondents: Respondents = "models",
+    purify: bool = True,
+    level: float = 0.05,
+) -> DifferentialFunctioning:
+    """Find items that two groups answer differently at equal score.
+
+    Parameters
+    ----------
+    responses : Responses or table of shape (models, questions)
+        Binary answers.
+    groups : sequence of two different labels, one per respondent
+        Such as two model families; the first label that occurs is the reference.
+    respondents : {"models", "questions"}
+        Whose groups these are.
+    purify : bool
+        Whether flagged items leave the matching score.
+    level : float
+        Chance of any false alarm.
+
+    Raises
+    ------
+    LabelError
+        If there are not exactly two groups, or not one label per respondent.
+    ShapeError
+        If there are fewer than three items.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> group = np.repeat([0, 1], 500)
+    >>> z = rng.normal(size=(1000, 1)) + np.linspace(-1, 1, 8) + np.eye(8)[2] * group[:, None]
+    >>> answers = rng.random(z.shape) < 1 / (1 + np.exp(-1.3 * z))
+    >>> differential_functioning(answers, group).flagged.nonzero()[0]
+    array([2])
+    """
+    check_fraction("level", level)
+    table = as_responses(responses)
+    check_binary(table)
+    answers = orient(table, respondents)
+    names, second = _two_groups(groups, len(answers.respondents))
+    if len(answers.items) < 3:
+        msg = f"responses: {len(answers.items)} items leave no score to match on: pass at least 3"
+        raise ShapeError(msg)
+    untestable = _reasons(answers.codes, second, answers.reasons())
+    anchor = np.array([not reason for reason in answers.reasons()])
+    seen: set[bytes] = set()
+    rounds, values = 0, np.empty((0, 0))
+    while rounds < ROUNDS and anchor.tobytes() not in seen:
+        seen.add(anchor.tobytes())
+        rounds += 1
+        values = _test_items(answers.codes, second, anchor, untestable)
+        clean = ~(adjust_p_values(values[1]) <= level)
+        usable = np.array([not reason for reason in answers.reasons()])
+        if not purify or (clean & usable).sum() < 2:
+            break
+        anchor = clean & usable
+    adjusted = adjust_p_values(values[1])
+    return DifferentialFunctioning(
+        statistic=values[0],
+        p_value=values[1],
+        adjusted=adjusted,
+        uniform=values[2],
+        nonuniform=values[3],
+        log_odds=values[4],
+        effect=values[5],
+        flagged=np.nan_to_num(adjusted, nan=1.0) <= level,
+        size=tuple(map(_size, values[5])),
+        groups=names,
+        rounds=rounds,
+        level=level,
+        reasons=untestable,
+        labels=answers.items,
+    )
+
+
+def _size(effect: float) -> str:
+    """Return the word for an effect."""
+    if np.isnan(effect):
+        return ""
+    if effect < NEGLIGIBLE:
+        return "negligible"
+    return "large" if effect >= LARGE else "moderate"
+
+
+def _two_groups(groups: Sequence[Any], n: int) -> tuple[tuple[Any, Any], BoolArray]:
+    """Return the two labels and who belongs to the second."""
+    listed = list(groups)
+    if len(listed) != n:
+        msg = f"groups holds {len(listed)} labels, but there are {n} respondents: one label each"
+        raise LabelError(msg)
+    names = list(dict.fromkeys(listed))
+    if len(names) != 2:
+        shown = ", ".join(map(repr, names[:5]))
+        msg = f"groups must hold two different labels, got {len(names)}: {shown}"
+        raise LabelError(msg)
+    return (names[0], names[1]), np.array([name == names[1] for name in listed])
+
+
+def _reasons(
+    codes: IntArray, second: BoolArray, reasons: tuple[Reason, ...]
+) -> tuple[Reason, ...]:
+    """Return why items cannot be tested: too few of an answer in a group."""
+    counts = [
+        (codes[side] == answer).sum(axis=0) for side in (second, ~second) for answer in (0, 1)
+    ]
+    few = np.min(counts, axis=0) < FEWEST
+    return tuple(
+        reason or (Reason.TOO_FEW if few[j] else Reason.NONE) for j, reason in enumerate(reasons)
+    )
+
+
+def _test_items(
+    codes: IntArray, second: BoolArray, anchor: BoolArray, reasons: tuple[Reason, ...]
+) -> FloatArray:
+    """Return (6, J): statistic, p values, shift and effect of each item."""
+    from scipy.stats import chi2
+
+    answered, yes = codes >= 0, (codes == 1).astype(np.float64)
+    total = (yes * anchor).sum(axis=1)
+    n_items = (answered & anchor).sum(axis=1).astype(np.float64)
+    values = np.full((6, codes.shape[1]), np.nan)
+    for j, reason in enumerate(reasons):
+        own = 0.0 if anchor[j] else 1.0  # the item at hand is part of its own score
+        size = n_items + own * answered[:, j]
+        use = answered[:, j] & (size > 0)
+        score = (total + own * yes[:, j])[use] / size[use]
+        if reason or not score.std() > 0.0:
+            continue
+        score = (score - score.mean()) / score.std()
+        group = second[use].astype(np.float64)
+        columns = np.column_stack([np.ones(score.size), score, group, score * group])
+        fits = [_logistic_fit(columns[:, :k], yes[use, j]) for k in (1, 2, 3, 4)]
+        none, base, shift, full = (value for value, _ in fits)
+        values[0, j] = max(2.0 * (full - base), 0.0)
+        values[1, j] = chi2.sf(values[0, j], 2)
+        values[2, j] = chi2.sf(max(2.0 * (shift - base), 0.0), 1)
+        values[3, j] = chi2.sf(max(2.0 * (full - shift), 0.0), 1)
+        values[4, j] = fits[2][1][2]
+        top = 1.0 - np.exp(2.0 * none / score.size)
+        cox = [1.0 - np.exp(2.0 * (none - value) / score.size) for value in (base, full)]
+        values[5, j] = (cox[1] - cox[0]) / top
+    return values
+
+
+def _logistic_fit(columns: FloatArray, yes: FloatArray) -> tuple[float, FloatArray]:
+    """Return the maximised log-likelihood and coefficients, by damped Newton steps."""
+    point = np.zeros(columns.shape[1])
+    value = -yes.size * np.log(2.0)
+    for _ in range(STEPS):
+        p, q = logistic(columns @ point)
+        gradient = columns.T @ (yes - p)
+        information = (columns.T * (p * q)) @ columns + 1e-10 * np.eye(point.size)
+        step = np.linalg.solve(information, gradient)
+        reached, after = value, point
+        for halving in range(20):
+            after = point + 0.5**halving * step
+            z = columns @ after
+            reached = float(yes @ z - softplus(z).sum())
+            if reached >= value - 1e-12 * abs(value):
+                break
+        gain, value, point = reached - value, reached, after
+        if abs(gain) < 1e-10:
+            break
+    return value, point

@@ -1,0 +1,177 @@
+r"""Items that look miskeyed, dead or empty.
+
+* *Dead*: all respondents give the same answer, or nobody answers.
+* *Miskeyed*: the better the rest of a respondent's answers, the less likely the yes. With few
+  models luck makes many such items, so that each is held against shuffling: with the item's n1
+  yes among n respondents drawn at random, the sum of their rest scores r has
+
+  .. math:: E = n_1 \bar r, \qquad
+            V = \frac{n_1 (n - n_1)}{n - 1}\,\overline{(r - \bar r)^2},               \quad (1)
+
+  and the p value of the standardised sum (normal; one-sided towards negative) is adjusted over
+  items (Holm). "It cannot be shown" is the usual answer with a dozen models.
+* *Empty*: not dead, but its share of the test's information about the population of abilities
+  is below a tenth of an even share.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.checks import check_fraction
+from psychollm._base.multiplicity import adjust_p_values
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.labels import Labels
+from psychollm.data.responses import as_responses
+from psychollm.irt.answers import orient
+from psychollm.irt.result import IRTFit
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from psychollm.data.responses import Responses
+
+EVEN_SHARE = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ItemScreen(Result):
+    """What is wrong with items, as far as it can be shown.
+
+    Attributes
+    ----------
+    yes_rate : ndarray of shape (items,)
+        Share of yes; NaN where nobody answered.
+    rest_correlation : ndarray of shape (items,)
+        Correlation with the share of yes on all other items.
+    p_value, adjusted : ndarray of shape (items,)
+        Of a correlation this negative under shuffling, alone and over all items (Holm).
+    information_share : ndarray of shape (items,)
+        Share of the information about abilities N(0, 1).
+    dead, miskeyed, empty : bool ndarray of shape (items,)
+        The verdicts.
+    level : float
+        Chance of any false verdict of miskeying.
+    labels : tuple
+        Names of the items.
+    """
+
+    yes_rate: FloatArray  # (J,)
+    rest_correlation: FloatArray  # (J,)
+    p_value: FloatArray  # (J,)
+    adjusted: FloatArray  # (J,)
+    information_share: FloatArray  # (J,)
+    dead: BoolArray  # (J,)
+    miskeyed: BoolArray  # (J,)
+    empty: BoolArray  # (J,)
+    level: float
+    labels: Labels  # J
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per item, the most suspicious first."""
+        import pandas as pd
+
+        names = ["yes_rate", "rest_correlation", "p_value", "adjusted", "information_share"]
+        names += ["dead", "miskeyed", "empty"]
+        table = pd.DataFrame(
+            {"item": list(self.labels)} | {name: getattr(self, name) for name in names}
+        )
+        return table.sort_values("p_value", ignore_index=True)
+
+    def summary(self) -> str:
+        """Return how many items are dead, miskeyed or empty, and which are miskeyed."""
+        named = [str(self.labels[j]) for j in np.flatnonzero(self.miskeyed)]
+        shown = ", ".join(named[:10]) + (", ..." if len(named) > 10 else "")
+        return (
+            f"{int(self.dead.sum())} of {len(self.labels)} items are dead, "
+            f"{len(named)} can be shown to be miskeyed{': ' + shown if named else ''}, "
+            f"{int(self.empty.sum())} say next to nothing about ability."
+        )
+
+
+def item_screen(
+    fit: IRTFit,
+    responses: Responses | pd.DataFrame | ArrayLike,
+    *,
+    level: float = 0.05,
+) -> ItemScreen:
+    """Find dead, miskeyed and empty items.
+
+    Parameters
+    ----------
+    fit : IRTFit
+        A fit of the same answers; use a 2PL, whose slopes may be negative.
+    responses : Responses or table
+        The answers.
+    level : float
+        Chance of naming any sound item as miskeyed.
+
+    Examples
+    --------
+    >>> from psychollm.irt.fit import fit_irt
+    >>> rng = np.random.default_rng(1)
+    >>> answers = (rng.random((400, 9)) < 1 / (1 + np.exp(-1.5 * rng.normal(size=(400, 1))))) * 1
+    >>> answers[:, 4] = 1 - answers[:, 4]
+    >>> item_screen(fit_irt(answers), answers).miskeyed.nonzero()[0]
+    array([4])
+    """
+    check_fraction("level", level)
+    table = as_responses(responses)
+    check_binary(table)
+    codes = orient(table, fit.respondents).codes
+    rate, correlation, p_value = _against_rest(codes)
+    adjusted = adjust_p_values(p_value)
+    share = _information_share(fit)
+    dead = ~(fit.fitted)
+    return ItemScreen(
+        yes_rate=rate,
+        rest_correlation=correlation,
+        p_value=p_value,
+        adjusted=adjusted,
+        information_share=share,
+        dead=dead,
+        miskeyed=np.nan_to_num(adjusted, nan=1.0) <= level,
+        empty=~dead & (share < EVEN_SHARE / max(int((~dead).sum()), 1)),
+        level=level,
+        labels=fit.labels,
+    )
+
+
+def _against_rest(codes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return yes rates, correlations with the rest and p values of negative ones: (1)."""
+    answered = codes >= 0
+    yes = (codes == 1).astype(np.float64)
+    total, n_items = yes.sum(axis=1, keepdims=True), answered.sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = (total - yes) / (n_items - answered)
+        use = answered & np.isfinite(rest)
+        n, n1 = use.sum(axis=0), (yes * use).sum(axis=0)
+        rest = np.where(use, rest, 0.0)
+        mean = rest.sum(axis=0) / n
+        spread = ((rest - mean) ** 2 * use).sum(axis=0) / n
+        surplus = (rest * yes).sum(axis=0) - n1 * mean
+        z = surplus / np.sqrt(n1 * (n - n1) / (n - 1.0) * spread)
+        return n1 / n, z / np.sqrt(n - 1.0), _lower_tail(z)
+
+
+def _lower_tail(z: FloatArray) -> FloatArray:
+    """Return P(Z <= z), NaN where z is."""
+    from scipy.special import ndtr
+
+    return np.asarray(ndtr(np.where(np.isfinite(z), z, np.nan)), dtype=np.float64)
+
+
+def _information_share(fit: IRTFit) -> FloatArray:
+    """Return each item's share of the mean information over abilities N(0, 1)."""
+    nodes = np.linspace(-4.0, 4.0, 81)
+    weights = np.exp(-0.5 * nodes**2)
+    share = np.full(len(fit.labels), np.nan)
+    mean = fit.family.information(fit.parameters[fit.fitted], nodes) @ weights
+    share[fit.fitted] = mean / mean.sum()
+    return share

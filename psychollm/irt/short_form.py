@@ -1,0 +1,236 @@
+r"""A short form: the few questions that keep what all of them say about models.
+
+* *information*: greedily, the item that most lowers the mean posterior variance
+  :math:`E[1/(1 + I(\theta))]`, abilities N(0, 1).
+* *error*: greedily, the item that most lowers the leave-one-out error of predicting a
+  respondent's score on all items from its sum on the chosen ones by a straight line.
+
+With thousands of items to choose from and dozens of models the error on the models that chose the
+items flatters. The error reported is that of models held out of everything: they are dealt into
+folds, items are chosen and the line is fitted without each fold, and its models predicted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count, check_generator
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.data.coerce import check_binary
+from psychollm.data.labels import Labels
+from psychollm.data.responses import as_responses
+from psychollm.irt.answers import orient
+from psychollm.irt.fit import fit_irt
+from psychollm.irt.result import IRTFit
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from psychollm.data.responses import Responses
+
+Method = Literal["information", "error"]
+
+POINTS = 41
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ShortForm(Result):
+    """Chosen items and what they keep.
+
+    Attributes
+    ----------
+    items : tuple
+        Chosen items, the most useful first.
+    predicted, full : ndarray of shape (respondents,)
+        Score on all items (share of yes) predicted for respondents while held out, and the true
+        one.
+    rmse, rank_correlation : float
+        Error of the held-out predictions, and their Spearman correlation with the truth.
+    random_rmse : float
+        The same error with as many items drawn at random.
+    method : str
+        How items were chosen.
+    labels : tuple
+        Names of the respondents.
+    """
+
+    items: Labels
+    predicted: FloatArray  # (N,)
+    full: FloatArray  # (N,)
+    rmse: float
+    rank_correlation: float
+    random_rmse: float
+    method: Method
+    labels: Labels  # N
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per respondent."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {"respondent": list(self.labels), "full": self.full, "predicted": self.predicted}
+        )
+
+    def summary(self) -> str:
+        """Return what the short form keeps, in one sentence."""
+        return (
+            f"{len(self.items)} items predict held-out scores on all items with an error of "
+            f"{self.rmse:.4f} (random items: {self.random_rmse:.4f}) and a rank correlation of "
+            f"{self.rank_correlation:.3f}."
+        )
+
+
+def short_form(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    n_items: int,
+    *,
+    method: Method = "information",
+    fit: IRTFit | None = None,
+    n_folds: int = 5,
+    rng: RandomState = 0,
+) -> ShortForm:
+    """Choose items that keep the ranking of models, and say how well on held-out models.
+
+    Parameters
+    ----------
+    responses : Responses or table of shape (models, questions)
+        Complete binary answers.
+    n_items : int
+        How many questions to keep.
+    method : {"information", "error"}
+        By information about ability, or by the error of predicted full scores.
+    fit : IRTFit, optional
+        A 2PL of these answers, to choose the final items by information; fitted if not given.
+    n_folds : int
+        Into how many folds models are dealt.
+    rng : Generator or int
+        For the dealing and the random forms.
+
+    Raises
+    ------
+    ShapeError
+        If answers are missing, or models are fewer than folds.
+    OptionError
+        If `n_items` is more than there are.
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(2)
+    >>> chance = 1 / (1 + np.exp(-generator.normal(size=(40, 1)) - generator.normal(size=60)))
+    >>> short_form(generator.random((40, 60)) < chance, 10, n_folds=2).rank_correlation > 0.5
+    True
+    """
+    check_choice("method", method, Method)
+    n_items, n_folds = check_count("n_items", n_items), check_count("n_folds", n_folds, low=2)
+    table = as_responses(responses)
+    check_binary(table)
+    answers = orient(table, "models")
+    _check(answers.codes, n_items, n_folds)
+    yes = answers.codes.astype(np.float64)
+    generator = check_generator(rng)
+    fold = generator.permutation(np.arange(yes.shape[0]) % n_folds)
+    predicted, at_random = np.empty(yes.shape[0]), np.empty(yes.shape[0])
+    for k in range(n_folds):
+        out = fold == k
+        chosen = _choose(yes[~out], n_items, method, None)
+        predicted[out] = _predict(yes, ~out, chosen)[out]
+        at_random[out] = _predict(yes, ~out, generator.permutation(yes.shape[1])[:n_items])[out]
+    full = yes.mean(axis=1)
+    final = _choose(yes, n_items, method, fit)
+    return ShortForm(
+        items=tuple(answers.items[j] for j in final),
+        predicted=predicted,
+        full=full,
+        rmse=float(np.sqrt(np.mean((predicted - full) ** 2))),
+        rank_correlation=_spearman(predicted, full),
+        random_rmse=float(np.sqrt(np.mean((at_random - full) ** 2))),
+        method=method,
+        labels=answers.respondents,
+    )
+
+
+def _check(codes: IntArray, n_items: int, n_folds: int) -> None:
+    """Raise where no short form can be chosen or judged."""
+    if (codes < 0).any():
+        msg = "responses: a full score needs complete answers: drop models or questions with gaps"
+        raise ShapeError(msg)
+    if n_items > codes.shape[1]:
+        msg = f"n_items={n_items} is more than the {codes.shape[1]} questions there are"
+        raise OptionError(msg)
+    if codes.shape[0] < 2 * n_folds:
+        msg = f"responses: {codes.shape[0]} models are too few for n_folds={n_folds}: two per fold"
+        raise ShapeError(msg)
+
+
+def _choose(yes: FloatArray, n_items: int, method: Method, fit: IRTFit | None) -> IntArray:
+    """Return the places of the chosen items, the most useful first."""
+    if method == "error":
+        return _by_error(yes, n_items)
+    return _by_information(fit_irt(yes) if fit is None else fit, n_items)
+
+
+def _by_information(fit: IRTFit, n_items: int) -> IntArray:
+    """Choose greedily by the mean posterior variance."""
+    nodes = np.linspace(-3.0, 3.0, POINTS)
+    weights = np.exp(-0.5 * nodes**2)
+    table = np.zeros((len(fit.labels), POINTS))
+    table[fit.fitted] = fit.family.information(fit.parameters[fit.fitted], nodes)
+    total, chosen = np.ones(POINTS), []
+    left = np.ones(table.shape[0], dtype=bool)
+    for _ in range(n_items):
+        variance = (1.0 / (total + table)) @ weights
+        best = int(np.argmin(np.where(left, variance, np.inf)))
+        chosen.append(best)
+        left[best] = False
+        total = total + table[best]
+    return np.array(chosen)
+
+
+def _by_error(yes: FloatArray, n_items: int) -> IntArray:
+    """Choose greedily by the leave-one-out error of a straight line."""
+    full = yes.mean(axis=1)
+    centred = full - full.mean()
+    total, chosen = np.zeros(yes.shape[0]), []
+    left = np.ones(yes.shape[1], dtype=bool)
+    for _ in range(n_items):
+        errors = _left_out_error(yes + total[:, None], centred)
+        best = int(np.argmin(np.where(left, errors, np.inf)))
+        chosen.append(best)
+        left[best] = False
+        total = total + yes[:, best]
+    return np.array(chosen)
+
+
+def _left_out_error(sums: FloatArray, centred: FloatArray) -> FloatArray:
+    """Return the mean squared leave-one-out error of each candidate's line (J,)."""
+    x = sums - sums.mean(axis=0)
+    square = (x**2).sum(axis=0)
+    slope = np.divide(centred @ x, square, out=np.zeros_like(square), where=square > 0.0)
+    leverage = 1.0 / x.shape[0] + np.divide(x**2, square, out=np.zeros_like(x), where=square > 0)
+    residual = (centred[:, None] - slope * x) / np.maximum(1.0 - leverage, 1e-12)
+    return np.asarray((residual**2).mean(axis=0))
+
+
+def _predict(yes: FloatArray, train: FloatArray, chosen: IntArray) -> FloatArray:
+    """Return full scores predicted from chosen items by a line fitted on some respondents."""
+    x, full = yes[:, chosen].mean(axis=1), yes.mean(axis=1)
+    centre = x[train].mean()
+    square = float(((x[train] - centre) ** 2).sum())
+    slope = float((x[train] - centre) @ full[train]) / square if square > 0.0 else 0.0
+    return np.asarray(full[train].mean() + slope * (x - centre))
+
+
+def _spearman(one: FloatArray, two: FloatArray) -> float:
+    """Return the rank correlation, NaN where one is constant."""
+    from scipy.stats import rankdata
+
+    a, b = rankdata(one), rankdata(two)
+    a, b = a - a.mean(), b - b.mean()
+    size = float(np.sqrt((a @ a) * (b @ b)))
+    return float(a @ b) / size if size > 0.0 else float("nan")
