@@ -3,7 +3,7 @@
 Question: ``instance_id``, unique within a scenario only; repeat: ``train_trial_index``; scorers:
 the statistics of an instance that are neither counts nor times. A perturbed copy of a question is
 another version of it: it counts as a filter. Where a run holds several splits, each is a task of
-its own. ``max_prob`` is the confidence.
+its own. ``max_prob`` is the confidence, where the model gave likelihoods.
 """
 
 import re
@@ -127,7 +127,8 @@ def _sample(
         for name, mean in means.items()
         if not _BOOKKEEPING.fullmatch(name)
     }
-    confidence = means.get("max_prob")
+    # Where a model gave no likelihoods, HELM writes a log-likelihood of 0 and a probability of 1.
+    confidence = means.get("max_prob") if means.get("logprob") != 0.0 else None
     return split, Sample(
         question=key[0],
         scores=scores or {"": None},

@@ -134,7 +134,10 @@ def _notes(status: Any, about: Mapping[str, Any], n: int) -> tuple[str, ...]:
 def _configuration(log: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str, str]:
     """Return what may tell two respondents of one model apart."""
     steps = (log.get("plan") or {}).get("steps") or []
-    solver = [{one.get("solver"): one.get("params_passed") or {}} for one in steps]
+    # Older logs have no ``params_passed``, and nothing in ``params`` that was not passed.
+    solver = [
+        {one.get("solver"): one.get("params_passed", one.get("params")) or {}} for one in steps
+    ]
     return without(
         flatten(about.get("model_generate_config"))
         | flatten(about.get("model_args"))

@@ -172,6 +172,13 @@ def test_solvers_and_task_arguments_make_respondents(write, tmp_path):
     assert all("solver" in model for model in models)
 
 
+def test_solvers_of_older_logs(write, tmp_path):
+    for i, steps in enumerate(({"params_passed": {}, "params": {"all": 1}}, {"params": {}})):
+        step = {"solver": "generate"} | steps
+        write(f"{i}.json", log(sample("q"), created=str(i), plan={"steps": [step]}))
+    assert read_logs(tmp_path, repeats="first").responses.models == ("m",)
+
+
 def test_stated_confidence(write):
     sure = sample("q")
     sure["scores"]["match"]["metadata"] = {"confidence": 0.8}

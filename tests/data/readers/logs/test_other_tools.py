@@ -158,6 +158,11 @@ def test_helm_confidence_and_configurations(helm, tmp_path):
     assert found.confidence.to_numpy().tolist() == [[0.9], [0.9]]
 
 
+def test_helm_certainty_without_likelihoods_is_none(helm):
+    stats = (stat("exact_match", 1.0), stat("max_prob", 1.0), stat("logprob", 0.0))
+    assert read_logs(helm(instance("id1", *stats))).confidence is None
+
+
 def test_helm_without_its_specification(write):
     path = write("per_instance_stats.json", [instance("id1", stat("exact_match", 1.0))])
     with pytest.raises(InputError, match=r"run_spec.json is not beside it, and it alone names"):
