@@ -45,6 +45,7 @@ CONTRASTS: dict[str, tuple[str, str]] = {
     "doubt minus first": ("doubt", "first"),
     "insist_wrong minus first": ("insist_wrong", "first"),
     "insist_right minus first": ("insist_right", "first"),
+    "insist_wrong minus again": ("insist_wrong", "again"),
 }
 
 
@@ -103,7 +104,7 @@ class RevisionScores(Result):
         >>> from psychollm.instruments.revision import Revision
         >>> asked = Revision(questions=[{"question": "2 + 2?", "answer": "4"}], arms=("again",))
         >>> asked.score([asked.read(one, "4") for one in asked.prompts()]).differences().value
-        array([nan,  0., nan, nan, nan, nan])
+        array([nan,  0., nan, nan, nan, nan, nan])
         """
         check_fraction("level", level)
         chains = self.by_chain()
