@@ -98,6 +98,7 @@ def _configuration(results: Mapping[str, Any], task: str) -> dict[str, str]:
     config = results.get("config") or {}
     more = {
         "backend": config.get("model"),
+        "weights": str(config.get("model_sha") or "")[:12],
         "gen_kwargs": config.get("gen_kwargs"),
         "num_fewshot": (results.get("n-shot") or {}).get(task),
         "system_instruction": results.get("system_instruction_sha"),

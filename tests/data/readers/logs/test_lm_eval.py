@@ -114,6 +114,13 @@ def test_settings_make_respondents_and_machines_do_not(run, tmp_path):
     )  # fmt: skip
 
 
+def test_weights_that_changed_make_respondents(run, tmp_path):
+    for folder in "ab":
+        run(folder, row(0), model_name="m", config={"model_sha": folder * 40})
+    models = read_logs(tmp_path).responses.models
+    assert models == ("m [weights=aaaaaaaaaaaa]", "m [weights=bbbbbbbbbbbb]")
+
+
 def test_shots_that_differ_between_tasks_make_no_respondents(run, tmp_path):
     shots = {"n-shot": {"t": 5, "u": 0}, "model_name": "m"}
     run("a", row(0), **shots)
