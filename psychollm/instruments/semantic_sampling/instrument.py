@@ -146,7 +146,7 @@ class SemanticSampling:
 
     def score(
         self,
-        readings: Mapping[str, Reading] | Sequence[Reading | None],
+        readings: Mapping[str, Reading | None] | Sequence[Reading | None],
         *,
         judged: Sequence[Prompt] = (),
         abstentions: Abstentions = "left_out",

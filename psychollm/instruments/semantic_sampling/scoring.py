@@ -7,9 +7,10 @@ from typing import Literal, TypeAlias, TypeVar
 import numpy as np
 
 from psychollm._base.checks import check_choice
-from psychollm._base.errors import InputError, LabelError, ShapeError
+from psychollm._base.errors import InputError
 from psychollm.data.labels import listed
 from psychollm.data.sampled import SampledAnswers
+from psychollm.instruments.aligned import aligned
 from psychollm.instruments.grading import grade
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.reading import Outcome, Reading
@@ -21,12 +22,11 @@ from psychollm.instruments.semantic_sampling.result import SemanticSamples
 Abstentions: TypeAlias = Literal["left_out", "wrong", "missing"]
 ABSTAINED = "(abstains)"
 _T = TypeVar("_T")
-_FAILED = Reading(outcome=Outcome.FAILED)
 
 
 def score_readings(
     prompts: Sequence[Prompt],
-    readings: Mapping[str, Reading] | Sequence[Reading | None],
+    readings: Mapping[str, Reading | None] | Sequence[Reading | None],
     *,
     collapse: Collapse | None = None,
     abstentions: Abstentions = "left_out",
@@ -65,7 +65,8 @@ def score_readings(
     ('rome',)
     """
     check_choice("abstentions", abstentions, Abstentions)
-    found = _by_key(prompts, readings)
+    keys = [prompt.key for prompt in prompts]
+    found = dict(zip(keys, aligned(prompts, readings), strict=True))
     asked = [prompt for prompt in prompts if prompt.about.get("form") != JUDGED]
     judged = [prompt for prompt in prompts if prompt.about.get("form") == JUDGED]
     form = _form(asked)
@@ -197,21 +198,3 @@ def _form(asked: Sequence[Prompt]) -> str:
         )
         raise InputError(msg)
     return forms[0]
-
-
-def _by_key(
-    prompts: Sequence[Prompt], readings: Mapping[str, Reading] | Sequence[Reading | None]
-) -> dict[str, Reading]:
-    keys = [prompt.key for prompt in prompts]
-    if not isinstance(readings, Mapping):
-        if len(readings) != len(keys):
-            msg = (
-                f"readings holds {len(readings)} readings for {len(keys)} prompts: pass one "
-                "for each, None for a failed call"
-            )
-            raise ShapeError(msg)
-        readings = {key: one for key, one in zip(keys, readings, strict=True) if one is not None}
-    if unknown := sorted(set(readings) - set(keys)):
-        msg = f"readings has keys of no prompt: {listed(unknown)}; use the instrument that asked"
-        raise LabelError(msg)
-    return {key: readings.get(key, _FAILED) for key in keys}
