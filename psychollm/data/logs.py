@@ -144,6 +144,7 @@ def read_logs(
     ]
     frame, n_apart = _frame(chosen, choice, by_content=match == "content")
     frame["score"] = _scores(frame["score"], no_answer)
+    frame.loc[frame["score"].isna() & (frame["error"] == ""), "error"] = NO_ANSWER
     return _result(
         frame,
         choice,
@@ -223,7 +224,7 @@ def _row(
 ) -> tuple[Any, ...]:
     sample, question, repeat = found
     score = sample.scores.get(scorer)
-    error = sample.error if score is not None or sample.error else "not scored"
+    error = "" if score is not None else sample.error or "not scored"
     stated = sample.confidence.get(scorer, sample.confidence.get("", np.nan))
     return (
         respondent, question, score, run.task, repeat, scorer, sample.filter, error, stated,

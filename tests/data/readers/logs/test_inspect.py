@@ -53,7 +53,9 @@ def test_no_answer_is_wrong_only_if_the_caller_says_so(write):
     with pytest.raises(OptionError, match="1 answers are marked as no answer"):
         read_logs(path)
     assert values(read_logs(path, no_answer="wrong")) == [[0, 1]]
-    assert np.isnan(read_logs(path, no_answer="missing").responses.values[0, 0])
+    missing = read_logs(path, no_answer="missing")
+    assert np.isnan(missing.responses.values[0, 0])
+    assert missing.errors == {"no answer": 1}
 
 
 def test_partial_credit_needs_a_threshold(write):
