@@ -100,10 +100,13 @@ def collect(plan: Plan, *, watch: Watch | None = None, every: float = 1.0) -> Co
 
     Examples
     --------
-    >>> from psychollm.collect.plan import read_plan
-    >>> found = collect(read_plan("plan.toml"))  # doctest: +SKIP
-    >>> print(found.summary())  # doctest: +SKIP
-    small, careful: 400 answered, 0 failed, 0 not asked
+    >>> from psychollm.collect.roster import Endpoint, Model
+    >>> here = Endpoint(name="here", url="http://127.0.0.1:9/v1")
+    >>> plan = Plan(store=getfixture("tmp_path") / "run.sqlite", prompts=(),
+    ...             endpoints={"here": here},
+    ...             models=(Model(name="m", endpoint="here", model="m"),))
+    >>> print(collect(plan).summary())
+    m: 0 answered, 0 failed, 0 not asked
     """
     with Store(plan.store) as store:
         state = prepare(plan, store)
@@ -118,14 +121,10 @@ def prepare(plan: Plan, store: Store) -> RunState:
     store.release_dead()
     store.enlist(plan.requests())
     store.reopen(model.name for model in plan.models)
-    counts = store.counts()
+    counts = _counts(plan, store)
     progress = {
-        model.name: ModelProgress(
-            name=model.name,
-            total=sum(counts[model.name].values()),
-            before=counts[model.name].get("answered", 0),
-        )
-        for model in plan.models
+        name: ModelProgress(name=name, total=sum(n.values()), before=n.get("answered", 0))
+        for name, n in counts.items()
     }
     return RunState(store, progress, budget=plan.budget, draw=np.random.default_rng().random)
 
@@ -192,9 +191,15 @@ def _interrupts(state: RunState) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def _counts(plan: Plan, store: Store) -> dict[str, dict[str, int]]:
+    """Return the number of requests of each model of a plan by state."""
+    found = store.counts()
+    return {model.name: found.get(model.name, {}) for model in plan.models}
+
+
 def _collection(plan: Plan, state: RunState) -> Collection:
-    counts = state.store.counts()
-    names = tuple(model.name for model in plan.models)
+    counts = _counts(plan, state.store)
+    names = tuple(counts)
     failures: dict[str, int] = {}
     for one in state.progress.values():
         for kind, n in one.kinds.items():

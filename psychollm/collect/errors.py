@@ -22,7 +22,15 @@ _REMEDIES = {
 
 
 class StoreError(PsychollmError):
-    """A store that cannot be opened, read or written."""
+    """A store that cannot be opened, read or written.
+
+    Examples
+    --------
+    >>> from psychollm.collect.store import Store
+    >>> Store(Path("no such run.sqlite"), create=False)
+    Traceback (most recent call last):
+    psychollm.collect.errors.StoreError: no such run.sqlite does not exist: name the store of a run
+    """
 
 
 @contextmanager

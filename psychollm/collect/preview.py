@@ -15,6 +15,14 @@ class Preview(Result):
     """What a plan would ask: counts, tokens and cost by model.
 
     Replies that prompts continue are not known: they count with the most that they can have.
+
+    Examples
+    --------
+    >>> found = Preview(models=("m",), requests=(4,), tokens=(1200,), most_cost=(0.5,),
+    ...                 prompts=(), budget=2.0)
+    >>> print(found.summary())
+    m: 4 requests, about 1,200 tokens, at most 0.5
+    In all: 4 requests, about 1,200 tokens, at most 0.5 (budget 2). Nothing was asked.
     """
 
     models: tuple[str, ...]

@@ -113,7 +113,7 @@ def test_lasting_faults_are_failures_by_kind_and_never_answers(make_plan: MakePl
         found = collect(plan)
         assert (found.answered, found.failed, found.left) == ((2,), (1,), (0,))
         assert found.failures == {"server_error": 3}
-        assert "3 server_error" in found.summary()
+        assert "3 server error" in found.summary()
         # The next run asks again for what failed, and for nothing else.
         server.seen.clear()
         server.script = lambda body, n: said()
