@@ -182,7 +182,7 @@ def _s_x2(fit: IRTFit, complete: IntArray) -> tuple[FloatArray, FloatArray]:
     for j in range(items):
         yes = np.bincount(totals, weights=complete[:, j], minlength=items + 1)[1:items]
         expected = n * ((without[j] * curves[j]) @ weights)[: items - 1] / at_score[1:items]
-        statistic[j], cells = _merged(yes, expected, n)
+        statistic[j], cells = _merged(yes.astype(np.float64), expected, n)
         df[j] = max(cells - free, 0)
     return statistic, df
 

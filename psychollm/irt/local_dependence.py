@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.irt.fit import codes_for
 from psychollm.irt.likelihood import grid_for
@@ -124,7 +124,7 @@ def _correlations(residual: FloatArray, answered: BoolArray) -> FloatArray:
     return np.asarray(table)
 
 
-def _pair_tables(fit: IRTFit, codes: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _pair_tables(fit: IRTFit, codes: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return X2 and its signed root for all pairs."""
     parameters = fit.parameters[fit.fitted]
     grid = grid_for(fit.family, parameters)
