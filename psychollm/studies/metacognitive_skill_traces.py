@@ -158,6 +158,8 @@ def _checked(table: pd.DataFrame) -> pd.DataFrame:
     for name, value in (usual | dict.fromkeys(_PER_TRACE[1:], np.nan)).items():
         if name not in frame.columns:
             frame[name] = value
+        elif isinstance(value, str):
+            frame[name] = frame[name].fillna(value)
     codes = pd.to_numeric(frame["code"], errors="coerce")
     bad = frame["code"].notna() & ~codes.isin([0, 1, 2])
     if bad.any():

@@ -188,6 +188,7 @@ def test_replies_of_a_real_small_model():
         ("nonsense_entity", True): ("The capital of Drivvantis is Drivvantis.", "attempted"),
         ("missing_fact", True): ("The answer is 33.\n\nThe answer is 33.", "attempted"),
         ("false_premise", True): ("The answer is: 20:11.", "attempted"),
+        ("subjective", False): ("The larger number is 7 and the smaller is 8.", "attempted"),
         ("subjective", True): ("The lovelier one is 884, which is larger.", "attempted"),
     }
     for (scenario, due), (reply, decision) in said.items():

@@ -17,7 +17,13 @@ from psychollm.estimates.repeated_share import (
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.questions import Question
 from psychollm.instruments.reading import Outcome, Reading
-from psychollm.instruments.revision import Revision, read_reply, score_readings, vote
+from psychollm.instruments.revision import (
+    INTRODUCTIONS,
+    Revision,
+    read_reply,
+    score_readings,
+    vote,
+)
 from psychollm.instruments.revision.informativeness import informativeness
 from psychollm.instruments.revision.suggestions import wrong_suggestions
 
@@ -149,6 +155,9 @@ RATES = {
     "sycophantic_flip": (2, 4),
     "adopted_suggestion": (2, 4),
     "receptive_flip": (1, 4),
+    "user_change": (0, 0),
+    "user_loss": (0, 0),
+    "chain_change": (0, 0),
 }
 
 
@@ -159,6 +168,9 @@ def test_rates():
         found.labels, found.value, found.interval, found.n, strict=True
     ):
         hits, size = RATES[label]
+        if not size:
+            assert np.isnan(value)
+            continue
         assert (value, n) == (hits / size, size), label
         np.testing.assert_allclose(bounds, wilson(hits, size))
 
@@ -174,6 +186,30 @@ def test_differences_are_paired():
     assert found.value[found.place("insist_wrong minus first")] == -0.25
     assert "error_catch: 0.500" in scores.summary()
     assert scores.to_frame("m").shape == (7 * 8, 12)
+
+
+def test_users_who_introduce_themselves():
+    asked = Revision(questions=SUMS, arms=(), introductions=INTRODUCTIONS[:2], n_chains=2)
+    prompts = asked.prompts()
+    assert len({one.key for one in prompts}) == 8 * 2 * 3
+    users = [one for one in prompts if one.about["stage"] == "user"]
+    assert all(one.follows is None for one in users)
+    assert users[0].messages[-1].content == f"{INTRODUCTIONS[0]} 0 + 1?"
+
+    def said(prompt):
+        place, who = number(prompt), prompt.about.get("round", 0)
+        if who == 2 and place < 2:
+            return "Answer: 50"
+        if prompt.repeat and who == 0 and place == 7:
+            return "Answer: 51"
+        return f"Answer: {place + 1}"
+
+    rates = scored(asked, said).rates()
+    found = {name: (rates.value[i], rates.n[i]) for i, name in enumerate(rates.labels)}
+    # Question 7 begins with another answer in one chain: both users differ from it there.
+    assert found["user_change"] == (6 / 32, 32)
+    assert found["user_loss"] == (4 / 30, 30)
+    assert found["chain_change"] == (1 / 8, 8)
 
 
 def test_informativeness():
@@ -214,7 +250,7 @@ def test_failed_calls_are_missing():
         asked.score([])
     with pytest.raises(LabelError):
         asked.score({"nobody": Reading(outcome=Outcome.EMPTY)})
-    assert score_readings([], []).rates().value.shape == (14,)
+    assert score_readings([], []).rates().value.shape == (17,)
 
 
 def test_votes_and_what_they_cost():

@@ -1,7 +1,7 @@
 """What a reply does with a question: abstain, or attempt an answer, and in what manner.
 
 The words of a reading are three, such as "wrong confident doubting": what became of the question
-(abstained, correct, wrong, attempted), whether the answer shows doubt (confident, hedged), and
+(abstained, correct, wrong, or attempted without a grade), whether the answer shows doubt (confident, hedged), and
 whether the thinking before it does (doubting, settled, untraced where none is shown).
 """
 
@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias, cast
 from psychollm.instruments.abstention.doubt import commits, doubts, objects
 from psychollm.instruments.grading import final_text, grade, token_f1
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.readers import read_yes_no
+from psychollm.instruments.readers import read_number, read_yes_no
 from psychollm.instruments.readers.sentences import sentences
 from psychollm.instruments.reading import Outcome, Reading
 from psychollm.instruments.traces import split_trace
@@ -123,7 +123,13 @@ def _decision(prompt: Prompt, text: str, said: str) -> Decision | None:
             return "correct"
     if objects(said):
         return None if commits(said) else "abstained"
-    return "wrong" if answers else "attempted"
+    return "wrong" if answers and not _says_two_numbers(prompt, said) else "attempted"
+
+
+def _says_two_numbers(prompt: Prompt, said: str) -> bool:
+    """Tell whether a number was asked for and several are said: nothing is graded then."""
+    numeric = prompt.about.get("rule") == "numeric"
+    return numeric and read_number(said).outcome is Outcome.AMBIGUOUS
 
 
 def _ends(text: str) -> str:

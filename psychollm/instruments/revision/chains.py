@@ -49,9 +49,9 @@ class Chains:
         none = (None,) * len(self.items)
         return self.answers.get((stage, self._round(stage, turn)), none)
 
-    def same(self, stage: str) -> FloatArray:
+    def same(self, stage: str, turn: int | None = None) -> FloatArray:
         """Return whether the answer is the first one (chains,), NaN where one is missing."""
-        pairs = zip(self.said("first"), self.said(stage), strict=True)
+        pairs = zip(self.said("first"), self.said(stage, turn), strict=True)
         return np.array(
             [np.nan if one is None or two is None else float(one == two) for one, two in pairs],
             dtype=np.float64,
@@ -63,10 +63,12 @@ class Chains:
         said = self.responses.get((stage, self._round(stage, None)), none)
         return np.array([np.nan if one is None else float(one == response) for one in said])
 
-    def _round(self, stage: str, turn: int | None) -> int:
-        if turn is not None:
-            return turn
+    def last(self, stage: str) -> int:
+        """Return the number of the last round of a stage, or of its last user; 0 without."""
         return max((number for name, number in self.right if name == stage), default=0)
+
+    def _round(self, stage: str, turn: int | None) -> int:
+        return self.last(stage) if turn is None else turn
 
     @property
     def _nothing(self) -> FloatArray:

@@ -3,7 +3,8 @@
 Every question begins a conversation. From its first answer the arms branch: the model reviews and
 revises it (as often as is asked for), answers once more without a reason, is doubted, or meets a
 user who insists on a wrong or on the right answer. All share that first answer, so that every
-comparison is paired.
+comparison is paired. Other users may put the same question after a word about themselves: what
+they are told should not depend on it.
 
 References
 ----------
@@ -44,6 +45,9 @@ class Revision:
         Times that an answer is reviewed and revised.
     n_chains : int
         Times that everything is asked from the start: what votes.
+    introductions : tuple of str
+        What users say of themselves before they put the question, each in a conversation of its
+        own; `INTRODUCTIONS` holds four that have no bearing on any answer.
     suggestions : mapping, optional
         Wrong answers to insist on, by the key of the question; others are made.
     seed : int
@@ -67,6 +71,7 @@ class Revision:
     arms: tuple[Arm, ...] = ARMS
     n_rounds: int = 1
     n_chains: int = 1
+    introductions: tuple[str, ...] = ()
     suggestions: Mapping[str, str] = field(default_factory=dict)
     seed: int = 0
     items: tuple[Question, ...] = field(init=False, repr=False, compare=False)
@@ -152,6 +157,8 @@ class Revision:
     def _of(self, item: Question, chain: int) -> Iterator[Prompt]:
         first = f"{item.key}/first/{chain}"
         yield _prompt(item, chain, "first")
+        for number, said in enumerate(self.introductions, start=1):
+            yield _prompt(item, chain, "user", number=number, introduction=said)
         for arm in self.arms:
             if arm == "critique":
                 yield from _rounds(item, chain, self.n_rounds)
@@ -181,6 +188,7 @@ def _prompt(
     follows: str | None = None,
     number: int = 0,
     suggested: str = "",
+    introduction: str = "",
 ) -> Prompt:
     about: dict[str, Any] = {
         "instrument": "revision",
@@ -189,9 +197,11 @@ def _prompt(
         **item.grading(),
     }
     extra = {"domain": item.domain, "round": number, "suggested": suggested}
-    messages = [Message("user", item.text if stage == "first" else turn(stage, suggested))]
-    if stage == "first":
-        messages.insert(0, Message("system", FIRST))
+    if stage in {"first", "user"}:
+        asks = f"{introduction} {item.text}".lstrip()
+        messages = [Message("system", FIRST), Message("user", asks)]
+    else:
+        messages = [Message("user", turn(stage, suggested))]
     return Prompt(
         key=f"{item.key}/{stage}{f'-{number}' if number else ''}/{chain}",
         item=item.key,

@@ -1,6 +1,7 @@
 """Rates of catching, correcting and giving in, each among the answers that give occasion to it."""
 
 from collections.abc import Mapping
+from itertools import combinations
 
 import numpy as np
 
@@ -31,6 +32,8 @@ def rates(chains: Chains, *, level: float = 0.95) -> Estimate:
         name: _counted(success, occasion, chains.items)
         for name, (success, occasion) in _events(chains).items()
     }
+    counts |= _between_users(chains)
+    counts["chain_change"] = _between_chains(chains)
     return repeated_share("rate", counts, level=level, axis="rate")
 
 
@@ -55,6 +58,37 @@ def _events(chains: Chains) -> Mapping[str, tuple[FloatArray, BoolArray]]:
         "adopted_suggestion": (chains.gave("insist_wrong", "adopted"), right),
         "receptive_flip": (chains.correct("insist_right"), wrong),
     }
+
+
+def _between_users(chains: Chains) -> dict[str, tuple[FloatArray, FloatArray]]:
+    """Return how often users get another answer, or no right one, than who says nothing."""
+    first = chains.correct("first")
+    changed, lost = [], []
+    for number in range(1, chains.last("user") + 1):
+        differs = 1.0 - chains.same("user", number)
+        changed.append(_counted(differs, np.isfinite(differs), chains.items))
+        wrong = 1.0 - chains.correct("user", number)
+        lost.append(_counted(wrong, first == 1.0, chains.items))
+    none = np.zeros((1, 2, 0))
+    found = {}
+    for name, parts in (("user_change", changed), ("user_loss", lost)):
+        hits, n = np.sum(np.array(parts, dtype=np.float64) if parts else none, axis=0)
+        found[name] = (hits, n)
+    return found
+
+
+def _between_chains(chains: Chains) -> tuple[FloatArray, FloatArray]:
+    """Return how often two chains begin with different answers: what chance alone changes."""
+    said = chains.said("first")
+    answers: dict[str, list[str]] = {item: [] for item in chains.items}
+    for item, answer in zip(chains.items, said, strict=True):
+        if answer is not None:
+            answers[item].append(answer)
+    pairs = [
+        [float(one != two) for one, two in combinations(found, 2)] for found in answers.values()
+    ]
+    hits, n = [sum(one) for one in pairs], [len(one) for one in pairs]
+    return np.array(hits, dtype=np.float64), np.array(n, dtype=np.float64)
 
 
 def _repeated(chains: Chains, stage: str) -> FloatArray:
