@@ -1,8 +1,9 @@
 """What a reply does with a question: abstain, or attempt an answer, and in what manner.
 
 The words of a reading are three, such as "wrong confident doubting": what became of the question
-(abstained, correct, wrong, or attempted without a grade), whether the answer shows doubt (confident, hedged), and
-whether the thinking before it does (doubting, settled, untraced where none is shown).
+(abstained, correct, wrong, or attempted without a grade), whether the answer shows doubt
+(confident, hedged), and whether the thinking before it does (doubting, settled, untraced where
+none is shown).
 """
 
 import re
