@@ -214,6 +214,14 @@ def test_a_reply_that_is_cut_off(world: World) -> None:
     assert choice["finish_reason"] == "stop"
 
 
+def test_a_reply_that_ends_at_a_word(world: World) -> None:
+    world.model.says = lambda n: [1, 4, 6]
+    talk = [{"role": "user", "content": "?"}]
+    asked = {"stop": ["sea", "per"], "max_tokens": 3}
+    choice = world.one().reply(talk, asked, seconds=9.0)["choices"][0]
+    assert (choice["message"]["content"], choice["finish_reason"]) == ("Yes ", "stop")
+
+
 def test_a_base_model_continues_a_text(world: World) -> None:
     world.tokenizer.chat_template = None
     turns = [{"role": "system", "content": "One."}, {"role": "user", "content": "Two."}]
@@ -311,9 +319,7 @@ def test_a_real_model_with_random_weights(template: str | None, tmp_path: Path) 
     tokenizer.save_pretrained(folder)
     transformers.LlamaForCausalLM(config).save_pretrained(folder)
     path = plan_of(tmp_path, 2, name=str(folder))
-    path.write_text(
-        path.read_text().replace("temperature = 0.0", "temperature = 1.0\nstop = 'sea'")
-    )
+    path.write_text(path.read_text().replace("temperature = 0.0", "temperature = 1.0"))
     plan = read_plan(path)
     assert collect(plan).answered == (2,)
     with Store(plan.store) as store:

@@ -92,14 +92,13 @@ class LocalModel:
             options = self._options(options, seconds)
             sequence = self._model.generate(**inputs, **options)[0].tolist()
         said = sequence[n_input:]
-        ended = bool(said) and said[-1] in self._ends()
+        text = self._tokenizer.decode(said, skip_special_tokens=True)
+        kept = _before(text, options)
+        ended = (bool(said) and said[-1] in self._ends()) or kept != text
         whole = ended or len(said) < options["max_new_tokens"]
         choice: dict[str, Any] = {
             "index": 0,
-            "message": {
-                "role": "assistant",
-                "content": self._tokenizer.decode(said, skip_special_tokens=True),
-            },
+            "message": {"role": "assistant", "content": kept},
             "finish_reason": "stop" if whole else "length",
         }
         if first is not None:
@@ -175,6 +174,13 @@ class LocalModel:
                 token for text, token in known.items() if word_of(text) in {"yes", "no"}
             )
         return self._forms
+
+
+def _before(text: str, options: Mapping[str, Any]) -> str:
+    """Return what stands before the first string that ends a reply, as servers do."""
+    for stop in options.get("stop_strings", ()):
+        text = text.split(stop, 1)[0]
+    return text
 
 
 def _listed(options: dict[str, Any]) -> int | None:
