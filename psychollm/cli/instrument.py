@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psychollm.cli.help import CommandHelp
 from psychollm.cli.instrument_recipes import RECIPES, Recipe
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def add_options(commands: "Commands") -> None:
         help="write the prompts of an instrument, for a plan to ask",
         description=DESCRIPTION,
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=CommandHelp,
         allow_abbrev=False,
     )
     names = parser.add_subparsers(

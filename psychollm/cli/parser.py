@@ -8,6 +8,7 @@ from typing import NoReturn
 from psychollm._base.errors import OptionError
 from psychollm.cli import calibrate, collect, instrument, score, study, version
 from psychollm.cli.calibrate_settings import calibrate_settings_of
+from psychollm.cli.help import CommandHelp
 from psychollm.cli.settings import settings_of
 
 DESCRIPTION = "The psychometrics of language models: do they know what they know?"
@@ -29,7 +30,7 @@ def read_arguments(argv: Sequence[str] | None) -> Callable[[], int]:
     OptionError
         If there is no such command or option.
     """
-    parser = _Parser(prog="psychollm", description=DESCRIPTION)
+    parser = _Parser(prog="psychollm", description=DESCRIPTION, formatter_class=CommandHelp)
     parser.add_argument("--version", action="store_true", help="print the version and stop")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", dest="command")
     instrument.add_options(commands)
