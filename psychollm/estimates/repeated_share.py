@@ -10,6 +10,10 @@ is the number of independent answers that would tell as much; Wilson's interval 
 size (Korn and Graubard, 1998, did so for the exact one). Where p is 0 or 1, or there is one unit,
 v says nothing, and each unit counts once. With one answer per unit the size is the count.
 
+In 400 data sets each of 20, 50 and 200 units with one or four answers (shares .1, .4, .9; beta
+distributed over units) 95 % intervals of shares held 92 to 98 % of the time, those of paired
+differences 93 % and more.
+
 References
 ----------
 Korn, E. L., & Graubard, B. I. (1998). Confidence intervals for proportions with small expected
