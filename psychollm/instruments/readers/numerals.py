@@ -99,13 +99,14 @@ def numerals(text: str, *, equations: bool = True, shares: bool = False) -> list
     found: list[Numeral] = []
     operands: set[float] = set()
     results: list[Numeral] = []
+    solved = _with_signs(text) if equations else text
     for sentence in sentences(text):
         ones = [
             _in_manner(text, one, sentence)
             for one in _fractions(text, _plain(text, sentence), shares=shares)
         ]
-        if equations and "=" in text[sentence.start : sentence.end]:
-            ones, terms, ends = _solved(text, ones)
+        if equations and "=" in solved[sentence.start : sentence.end]:
+            ones, terms, ends = _solved(solved, ones)
             operands |= terms
             results += ends
         found += ones
@@ -229,7 +230,18 @@ def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
     return replace(one, mode=mode, heads=heads)
 
 
+_TERM = r"[-−]?[0-9](?:[0-9.,]*[0-9])?"
+_SUM_IN_WORDS = re.compile(
+    rf"(?i)(?P<sum>(?<![\w.]){_TERM}(?:(?:\s(?:plus|minus|times|over|divided\ by|multiplied\ by|added\ to|x"
+    rf"|[-+*×·/÷−])\s|\s?[+*×·÷]\s?){_TERM})+\s)(?P<is>is\ equal\ to|equals|is|are|makes?|gives?|comes\ to)"
+    rf"(?=\s(?:exactly\s|simply\s)?{_TERM})"
+)
 _SIDES = re.compile(r"[,;:\n]\s|\bso\b|\bhence\b|\btherefore\b")
+
+
+def _with_signs(text: str) -> str:
+    """Write "=" where words say so after a sum: "3 plus 4 is 7"."""
+    return _SUM_IN_WORDS.sub(lambda said: said["sum"] + "=".ljust(len(said["is"])), text)
 
 
 def _solved(text: str, ones: list[Numeral]) -> tuple[list[Numeral], set[float], list[Numeral]]:
