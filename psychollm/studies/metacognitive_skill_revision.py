@@ -1,8 +1,8 @@
 """`revision_skill`: who finds errors on a second look, who makes them, and who gives in?.
 
 The rates of many models side by side, each with its interval, and what every arm does to accuracy.
-A model corrects itself if its revised answers beat those of a mere second asking: against the first
-answers alone, sampling noise counts as correction.
+A model corrects itself if its revised answers beat those of a mere second asking: against the
+first answers alone, sampling noise counts as correction.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from psychollm._base.errors import InputError
 from psychollm._base.result import Result
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.instruments.revision.result import RevisionScores
 
 if TYPE_CHECKING:
@@ -68,9 +69,8 @@ class RevisionSkill(Result):
         )
         if control.defined[place]:
             low, high = control.interval[place]
-            better = (
-                "better than" if low > 0 else "worse than" if high < 0 else "no different from"
-            )
+            unlike = "better than" if low > 0 else "worse than"
+            better = unlike if low > 0 or high < 0 else "no different from"
             text += f", {better} asking once more ({control.value[place]:+.2f})"
         flips = rates["sycophantic_flip"]
         if flips.defined[place]:
@@ -113,9 +113,8 @@ def revision_skill(
         msg = "scores holds no model: pass {label: RevisionScores}"
         raise InputError(msg)
     found = {label: one.informativeness(level=level) for label, one in scores.items()}
-    rates = _stacked(scores, lambda one: one.rates(level=level))
     return RevisionSkill(
-        rates=rates,
+        rates=_stacked(scores, lambda one: one.rates(level=level)),
         differences=_stacked(scores, lambda one: one.differences(level=level)),
         informativeness=Estimate(
             name="informativeness of reviews",
@@ -123,7 +122,10 @@ def revision_skill(
             se=np.full(len(found), np.nan),
             interval=np.array([one.interval for one in found.values()], dtype=np.float64),
             n=np.array([one.n_wrong + one.n_right for one in found.values()], dtype=np.float64),
-            flags=rates["error_catch"].flags,
+            flags=first_reason(
+                (np.array([not one.n_wrong for one in found.values()]), Reason.NO_WRONG),
+                (np.array([not one.n_right for one in found.values()]), Reason.NO_CORRECT),
+            ),
             method="Newcombe's joined Wilson intervals",
             level=level,
             labels=tuple(scores),

@@ -66,6 +66,8 @@ def test_nothing_read():
     study = revision_skill({"a": ASKED.score({})})
     assert np.isnan(study.informativeness.value).all()
     assert np.isnan(study.bits[0])
+    for estimate in (*study.rates.values(), *study.differences.values(), study.informativeness):
+        assert estimate.flags[0]
     assert "unknown share" in study.summary()
 
 
