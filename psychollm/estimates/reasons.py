@@ -85,6 +85,7 @@ class Reason(StrEnum):
     UNANSWERED = "nobody answered it"
     UNIDENTIFIED = "the data do not determine it"
     UNSCORED = "it answered none of the items"
+    UNUSED_ANSWER = "one of the answers was never given: merge answers"
 
 
 def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:

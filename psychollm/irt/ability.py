@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from psychollm._base.checks import check_choice
+from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
@@ -118,9 +119,12 @@ def ability(
     (600,)
     """
     check_choice("method", method, Method)
-    codes = codes_for(fit, responses)
+    codes = codes_for(fit, responses, graded=True)
+    if fit.n_categories > 2 and method != "eap":
+        msg = f"method={method!r} is for yes-or-no items: use 'eap' with a {fit.model} model"
+        raise OptionError(msg)
     parameters = fit.parameters[fit.fitted]
-    patterns = patterns_of(codes, 2)
+    patterns = patterns_of(codes, fit.n_categories)
     if method == "eap":
         value, se = _posterior_means(fit, parameters, patterns)
     else:

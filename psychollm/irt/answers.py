@@ -33,13 +33,16 @@ class Oriented:
         """Number of different codes."""
         return int(self.codes.max()) + 1
 
-    def reasons(self) -> tuple[Reason, ...]:
+    def reasons(self, n_categories: int = 2) -> tuple[Reason, ...]:
         """Return why an item cannot be fitted, for each item."""
         answered = self.codes != MISSING
         low = np.where(answered, self.codes, np.iinfo(self.codes.dtype).max).min(axis=0)
         high = self.codes.max(axis=0)
+        used = np.sum([(self.codes == c).any(axis=0) for c in range(n_categories)], axis=0)
         return first_reason(
-            (~answered.any(axis=0), Reason.UNANSWERED), (low == high, Reason.CONSTANT_ITEM)
+            (~answered.any(axis=0), Reason.UNANSWERED),
+            (low == high, Reason.CONSTANT_ITEM),
+            (used < n_categories, Reason.UNUSED_ANSWER),
         )
 
 

@@ -34,7 +34,6 @@ ROUNDING = 1e-14  # of the gradient, per respondent
 CLOSE = 0.02  # largest change of an EM step at which Newton takes over
 LONGEST = 1.5  # largest change of a parameter in one step
 MAX_NEWTON = 60
-BOUNDS = np.array([25.0, 75.0, 12.0, 12.0])  # of slope, intercept and logit asymptotes
 SLACK = 1e-13  # relative loss of the objective that is rounding
 ROUNDED = 1e-11  # the same where the gradient says that the step was good
 
@@ -68,7 +67,7 @@ class Summit:
 
 def at(problem: Problem, parameters: FloatArray, grid: Grid) -> Point:
     """Evaluate the objective and its gradient."""
-    bounds = _bounds(parameters.shape[1])
+    bounds = problem.family.bounds
     parameters = np.clip(parameters, -bounds, bounds)
     state = expectation(problem, parameters, grid)
     moments = problem.family.moments(parameters, grid.nodes, state.counts)
@@ -80,11 +79,6 @@ def at(problem: Problem, parameters: FloatArray, grid: Grid) -> Point:
     return Point(
         parameters, state, gradient, moments[1] + precisions, moments[2] + precisions, frozen
     )
-
-
-def _bounds(size: int) -> FloatArray:
-    """Return bounds of the parameters of an item; steps of graded items count as intercepts."""
-    return BOUNDS[:size] if size <= BOUNDS.size else np.full(size, BOUNDS[1])
 
 
 def em_step(problem: Problem, point: Point, grid: Grid, *, expand: bool = True) -> FloatArray:

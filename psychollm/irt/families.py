@@ -21,7 +21,7 @@ from psychollm.kernels.response_models import (
 )
 
 Link: TypeAlias = Literal["logit", "probit"]
-Model: TypeAlias = Literal["rasch", "1pl", "2pl", "3pl", "4pl"]
+Model: TypeAlias = Literal["rasch", "1pl", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"]
 
 CHUNK = 400_000  # cells of an (items, nodes) table worked on at once: stays in the cache
 START_GUESSING = -1.5
@@ -42,6 +42,10 @@ class Family(Protocol):
     @property
     def tied(self) -> bool:
         """Whether all items share one slope, the first parameter."""
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Largest absolute values of the parameters (p,)."""
 
     @property
     def exponential(self) -> bool:
@@ -105,8 +109,14 @@ class Dichotomous:
         """Whether the log-odds are linear in slope and intercept."""
         return self.link == "logit" and len(self.names) == 2
 
-    def start(self, rates: FloatArray, signs: FloatArray) -> FloatArray:
-        """Return parameters to start from, given yes rates and signs of slopes (J,)."""
+    @property
+    def bounds(self) -> FloatArray:
+        """Largest absolute values of slope, intercept and logits of asymptotes (p,)."""
+        return np.array([25.0, 75.0, 12.0, 12.0])[: len(self.names)]
+
+    def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
+        """Return parameters to start from, given shares of answers (J, 2) and signs (J,)."""
+        rates = shares[:, 1]
         logits = np.log(rates / (1.0 - rates))
         scale = 1.0 if self.link == "logit" else 1.0 / 1.7
         columns = [signs * scale, 1.15 * logits * scale]

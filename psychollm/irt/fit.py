@@ -26,24 +26,27 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.checks import check_choice
-from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Oriented, Patterns, Respondents, orient, patterns_of, spread
 from psychollm.irt.climb import Summit, climb, curvature
+from psychollm.irt.estimates import columns_of
 from psychollm.irt.families import Dichotomous, Link, Model
 from psychollm.irt.likelihood import Problem
+from psychollm.irt.polytomous import Graded, LogLinear, family_of
 from psychollm.irt.priors import NO_PRIORS, Priors, default_priors
 from psychollm.irt.result import IRTFit
-from psychollm.kernels.response_models import logistic
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
 
 StandardErrors = Literal["observed", "cross_product", "sandwich"]
+POLYTOMOUS = ("graded", "gpcm", "nominal")
+AnyFamily: TypeAlias = Dichotomous | Graded | LogLinear
 Reading: TypeAlias = tuple[Oriented, BoolArray, tuple[Reason, ...]]
 
 VAGUE = 4.0  # standard error of a logit asymptote beyond which data say nothing about it
@@ -58,17 +61,19 @@ def fit_irt(
     priors: Priors | Literal["auto"] | None = "auto",
     standard_errors: StandardErrors = "observed",
 ) -> IRTFit:
-    """Fit a Rasch, 1PL, 2PL, 3PL or 4PL model by marginal maximum likelihood.
+    """Fit an item response model by marginal maximum likelihood.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
-        Binary answers; missing ones are left out, which is right where they are missing at
-        random given the answers seen.
-    model : {"rasch", "1pl", "2pl", "3pl", "4pl"}
-        Which parameters items have.
+        Binary answers, or codes 0, 1, 2, ... for the last three models; missing ones are left
+        out, which is right where they are missing at random given the answers seen.
+    model : {"rasch", "1pl", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
+        Which parameters items have: graded response, generalized partial credit and nominal are
+        for more than two answers, all of which each item must show.
     link : {"logit", "probit"}
-        Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller.
+        Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial
+        credit and nominal models are log-linear and have no probit form.
     respondents : {"models", "questions"}
         Whose abilities are integrated out; the others are the items.
     priors : Priors, "auto" or None
@@ -80,7 +85,7 @@ def fit_irt(
     Raises
     ------
     CodeError
-        If answers are not 0 and 1.
+        If answers to a dichotomous model are not 0 and 1.
     ShapeError
         If there are fewer than two respondents or no item varies.
     OptionError
@@ -103,19 +108,36 @@ def fit_irt(
     check_choice("model", model, Model)
     check_choice("link", link, Link)
     check_choice("standard_errors", standard_errors, StandardErrors)
-    table = as_responses(responses)
-    check_binary(table)
-    answers = orient(table, respondents)
+    answers = orient(_table(responses, model, link), respondents)
     _check_size(answers)
-    reasons = answers.reasons()
+    n_categories = max(answers.n_categories, 2)
+    reasons = answers.reasons(n_categories)
     keep = np.array([not reason for reason in reasons])
     used = _priors(priors, model, link, len(answers.respondents))
-    patterns = patterns_of(answers.codes if keep.all() else answers.codes[:, keep], 2)
-    family = Dichotomous(model, link)
-    problem = Problem(family, patterns, *used.arrays(len(family.names)))
+    patterns = patterns_of(answers.codes if keep.all() else answers.codes[:, keep], n_categories)
+    family = family_of(model, link, n_categories)
+    problem = Problem(family, patterns, *_prior_arrays(used, family))
     summit = climb(problem, _start(family, patterns))
     summit.convergence.warn(f"the {model} fit")
     return _result(problem, family, summit, (answers, keep, reasons), used, standard_errors)
+
+
+def _table(responses: object, model: Model, link: Link) -> Responses:
+    """Return the table, its answers checked against the model."""
+    table = as_responses(responses)
+    if model not in POLYTOMOUS:
+        check_binary(table)
+    elif link == "probit" and model != "graded":
+        msg = f"link='probit' does not exist for model={model!r}, which is log-linear: use 'logit'"
+        raise OptionError(msg)
+    return table
+
+
+def _prior_arrays(priors: Priors, family: AnyFamily) -> tuple[FloatArray, FloatArray]:
+    """Return prior means and precisions of the parameters of an item (p,)."""
+    if isinstance(family, Dichotomous):
+        return priors.arrays(len(family.names))
+    return priors.steps(family.n_slopes, family.n_categories - 1)
 
 
 def _check_size(answers: Oriented) -> None:
@@ -140,18 +162,18 @@ def _priors(priors: object, model: Model, link: Link, n_respondents: int) -> Pri
     raise OptionError(msg)
 
 
-def _start(family: Dichotomous, patterns: Patterns) -> FloatArray:
-    """Return a start from yes rates and the signs of item-rest covariances."""
-    answered = patterns.codes >= 0
-    yes = (patterns.codes == 1).astype(np.float64)
+def _start(family: AnyFamily, patterns: Patterns) -> FloatArray:
+    """Return a start from shares of answers and the signs of item-rest covariances."""
+    answered, answers = patterns.codes >= 0, range(patterns.n_categories)
     weight = patterns.frequency @ answered
-    rates = (patterns.frequency @ yes + 0.5) / (weight + 1.0)
-    centred = np.where(answered, yes - rates, 0.0)
+    counts = np.stack([patterns.frequency @ (patterns.codes == c) for c in answers], axis=1)
+    shares = (counts + 1.0 / len(answers)) / (weight[:, None] + 1.0)
+    centred = np.where(answered, patterns.codes - shares @ np.arange(len(answers)), 0.0)
     rest = centred.sum(axis=1)
     weighted = centred * patterns.frequency[:, None]
     shared = weighted.T @ rest - np.einsum("uj,uj->j", weighted, centred)
     signs = np.where((shared >= 0.0) | family.tied, 1.0, -1.0)
-    return family.start(rates, signs)
+    return family.start(shares, signs)
 
 
 def _covariance(problem: Problem, summit: Summit, kind: StandardErrors) -> FloatArray:
@@ -166,13 +188,13 @@ def _covariance(problem: Problem, summit: Summit, kind: StandardErrors) -> Float
     return blocks
 
 
-def _qualified(summit: Summit, variances: FloatArray) -> list[Reason]:
+def _qualified(summit: Summit, variances: FloatArray, *, asymptotes: bool) -> list[Reason]:
     """Return what must be said beside each fitted item's estimates."""
     parameters, frozen = summit.point.parameters, summit.point.frozen
     told = []
     for j in range(parameters.shape[0]):
-        vague = (variances[j, 2:] > VAGUE**2).any() or frozen[j, 2:].any()
-        if frozen[j, :2].any():
+        vague = asymptotes and ((variances[j, 2:] > VAGUE**2).any() or frozen[j, 2:].any())
+        if frozen[j, : 2 if asymptotes else None].any():
             told.append(Reason.UNBOUNDED)
         else:
             told.append(Reason.UNIDENTIFIED if vague else Reason.NONE)
@@ -181,7 +203,7 @@ def _qualified(summit: Summit, variances: FloatArray) -> list[Reason]:
 
 def _result(
     problem: Problem,
-    family: Dichotomous,
+    family: AnyFamily,
     summit: Summit,
     read: Reading,
     priors: Priors,
@@ -191,11 +213,11 @@ def _result(
     answers, keep, reasons = read
     covariance = _covariance(problem, summit, kind)
     variances = np.einsum("jpp->jp", covariance)
-    told = iter(_qualified(summit, variances))
+    told = iter(_qualified(summit, variances, asymptotes=isinstance(family, Dichotomous)))
     all_reasons = tuple(reason or next(told) for reason in reasons)
     parameters = summit.point.parameters.copy()
     point = summit.point
-    columns = _columns(family, parameters, covariance, point.frozen)
+    columns = columns_of(family, parameters, covariance, point.frozen)
     size = parameters.size - (parameters.shape[0] - 1 if family.tied else 0)
     log_likelihood = point.state.log_likelihood
     rasch = family.model == "rasch"
@@ -203,6 +225,7 @@ def _result(
         **{name: spread(values, keep) for name, values in columns.items()},
         model=family.model,
         link=family.link,
+        n_categories=family.n_categories,
         respondents=answers.reading,
         ability_sd=float(parameters[0, 0]) if rasch else 1.0,
         se_ability_sd=float(np.sqrt(variances[0, 0])) if rasch else np.nan,
@@ -223,67 +246,22 @@ def _result(
     )
 
 
-def _columns(
-    family: Dichotomous, parameters: FloatArray, covariance: FloatArray, frozen: BoolArray
-) -> dict[str, FloatArray]:
-    """Return estimates and standard errors per fitted item."""
-    shown = np.where(frozen, np.nan, parameters)
-    variances = np.einsum("jpp->jp", covariance)
-    se = np.sqrt(np.where(variances > 0.0, variances, np.nan))
-    slope, intercept = shown[:, 0], shown[:, 1]
-    se_slope = se[:, 0]
-    if family.model == "rasch":
-        slope, se_slope = np.ones(slope.size), np.zeros(slope.size)
-        difficulty, se_difficulty = -intercept, se[:, 1]
-    else:
-        difficulty, se_difficulty = _difficulty(slope, intercept, covariance)
-    columns = {
-        "parameters": parameters,
-        "covariance": covariance,
-        "slope": slope,
-        "intercept": intercept,
-        "difficulty": difficulty,
-        "se_slope": se_slope,
-        "se_intercept": se[:, 1],
-        "se_difficulty": se_difficulty,
-    }
-    for k, name, absent in ((2, "guessing", 0.0), (3, "upper", 1.0)):
-        columns[name], columns[f"se_{name}"] = _asymptote(parameters, se, k, absent)
-    return columns
-
-
-def _difficulty(
-    slope: FloatArray, intercept: FloatArray, covariance: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return -d/a with its standard error by the delta method; NaN where a is 0."""
-    a = np.where(slope == 0.0, np.nan, slope)
-    value = -intercept / a
-    direction = np.stack([-value / a, -1.0 / a], axis=1)
-    variance = np.einsum("jp,jpq,jq->j", direction, covariance[:, :2, :2], direction)
-    return value, np.sqrt(np.where(variance > 0.0, variance, np.nan))
-
-
-def _asymptote(
-    parameters: FloatArray, se: FloatArray, k: int, absent: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return an asymptote with its standard error, or the value it has in smaller models."""
-    items = parameters.shape[0]
-    if parameters.shape[1] <= k:
-        return np.full(items, absent), np.full(items, np.nan)
-    value, rest = logistic(parameters[:, k])
-    return value, se[:, k] * value * rest
-
-
-def codes_for(fit: IRTFit, responses: object) -> IntArray:
+def codes_for(fit: IRTFit, responses: object, *, graded: bool = False) -> IntArray:
     """Return the codes (respondents, fitted items) of a table read as the fit read its own.
 
     Raises
     ------
+    OptionError
+        If the fit has more than two answers and `graded` is false.
+    CodeError
+        If a code is one that the fit does not have.
     ShapeError
         If the table does not have the fit's items.
     """
+    if fit.model in POLYTOMOUS and not graded:
+        msg = f"fit is a {fit.model} model: this is computed for yes-or-no items only"
+        raise OptionError(msg)
     table = as_responses(responses)
-    check_binary(table)
     answers = orient(table, fit.respondents)
     if answers.items != fit.labels:
         msg = (
@@ -291,4 +269,7 @@ def codes_for(fit: IRTFit, responses: object) -> IntArray:
             f"{len(fit.labels)} ({fit.labels[:3]}...): pass the same items in the same order"
         )
         raise ShapeError(msg)
+    if answers.codes.max() >= fit.n_categories:
+        msg = f"responses hold code {answers.codes.max()}, but the fit knows 0 to "
+        raise CodeError(msg + f"{fit.n_categories - 1}")
     return np.asarray(answers.codes[:, fit.fitted], dtype=np.int64)

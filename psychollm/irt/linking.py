@@ -103,6 +103,9 @@ def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lor
             f"{second.link} link: only fits of one model can be linked"
         )
         raise OptionError(msg)
+    if first.n_categories > 2:
+        msg = f"first is a {first.model} model: linking is for yes-or-no items"
+        raise OptionError(msg)
     labels, one, two = _shared(first, second)
     start = _moments(one, two, by_spread=method == "mean_sigma")
     scale, shift = start

@@ -67,6 +67,12 @@ class Priors:
         ]
         return ", ".join(parts) if parts else "none"
 
+    def steps(self, n_slopes: int, n_steps: int) -> tuple[FloatArray, FloatArray]:
+        """Return means and precisions (p,) of items with several slopes or intercepts."""
+        priors = [self.slope] * n_slopes + [self.intercept] * n_steps
+        means = np.array([prior[0] if prior else 0.0 for prior in priors])
+        return means, np.array([prior[1] ** -2 if prior else 0.0 for prior in priors])
+
     def arrays(self, size: int) -> tuple[FloatArray, FloatArray]:
         """Return means (p,) and precisions (p,), 0 where there is no prior."""
         priors = [self.slope, self.intercept, self.guessing, self.upper][:size]
@@ -91,8 +97,9 @@ def default_priors(model: str, link: str, n_respondents: int) -> Priors:
     """
     scale = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
     few = n_respondents < FEW
+    sd = 2.0 if model == "nominal" else 0.75
     return Priors(
-        slope=(1.0 * scale, 0.75 * scale) if few and model not in ("rasch", "1pl") else None,
+        slope=(1.0 * scale, sd * scale) if few and model not in ("rasch", "1pl") else None,
         intercept=(0.0, 2.5 * scale) if few else None,
         guessing=(-1.4, 0.7) if model in ("3pl", "4pl") else None,
         upper=(3.0, 0.7) if model == "4pl" else None,

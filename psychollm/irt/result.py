@@ -13,7 +13,8 @@ from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents
-from psychollm.irt.families import Dichotomous, Family, Link, Model
+from psychollm.irt.families import Family, Link, Model
+from psychollm.irt.polytomous import family_of
 from psychollm.irt.priors import Priors
 
 if TYPE_CHECKING:
@@ -35,6 +36,12 @@ class IRTFit(Result):
         model does not have are 0 and 1.
     se_slope, se_intercept, se_difficulty, se_guessing, se_upper : ndarray of shape (items,)
         Standard errors by `standard_errors`; NaN where there is none.
+    steps, se_steps : ndarray of shape (items, answers - 1)
+        Intercepts of the steps between answers: of P(y >= c) in the graded model, between c - 1
+        and c in the partial credit model, of answer c against 0 in the nominal one. `intercept`
+        and `difficulty` are then those of the mean step, `slope` that of the last answer.
+    n_categories : int
+        Number of different answers.
     ability_sd, se_ability_sd : float
         Standard deviation of abilities: 1 except in the Rasch model, whose slopes are 1 instead.
     parameters, covariance : ndarray of shape (items, p) and (items, p, p)
@@ -68,6 +75,9 @@ class IRTFit(Result):
     se_difficulty: FloatArray  # (J,)
     se_guessing: FloatArray  # (J,)
     se_upper: FloatArray  # (J,)
+    steps: FloatArray  # (J, C - 1)
+    se_steps: FloatArray  # (J, C - 1)
+    n_categories: int
     ability_sd: float
     se_ability_sd: float
     parameters: FloatArray  # (J, p)
@@ -90,7 +100,7 @@ class IRTFit(Result):
     @property
     def family(self) -> Family:
         """The curves of the items, as the other functions of this room need them."""
-        return Dichotomous(self.model, self.link)
+        return family_of(self.model, self.link, self.n_categories)
 
     @property
     def fitted(self) -> BoolArray:
@@ -108,6 +118,10 @@ class IRTFit(Result):
         for name in names:
             columns[name] = getattr(self, name)
             columns[f"se_{name}"] = getattr(self, f"se_{name}")
+        if self.n_categories > 2:
+            for c in range(self.n_categories - 1):
+                columns[f"step_{c + 1}"] = self.steps[:, c]
+                columns[f"se_step_{c + 1}"] = self.se_steps[:, c]
         columns["reason"] = [str(reason) for reason in self.reasons]
         return pd.DataFrame(columns)
 

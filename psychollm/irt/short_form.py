@@ -1,12 +1,14 @@
 r"""A short form: the few questions that keep what all of them say about models.
 
 * *information*: greedily, the item that most lowers the mean posterior variance
-  :math:`E[1/(1 + I(\theta))]`, abilities N(0, 1).
+  :math:`E[1/(1 + I(\theta))]`, abilities N(0, 1). The score on all items is predicted by its
+  expectation under the posterior of the ability given the chosen ones.
 * *error*: greedily, the item that most lowers the leave-one-out error of predicting a
   respondent's score on all items from its sum on the chosen ones by a straight line.
 
 With thousands of items to choose from and dozens of models the error on the models that chose the
-items flatters. The error reported is that of models held out of everything: they are dealt into
+items flatters, and choosing by it fails: of 12,032 questions and 23 models many sets of 100 predict
+those 23 without error and others no better than chance would. Use it with many models. The error reported is that of models held out of everything: they are dealt into
 folds, items are chosen and the line is fitted without each fold, and its models predicted.
 """
 
@@ -20,12 +22,14 @@ import numpy as np
 from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import as_responses
-from psychollm.irt.answers import orient
+from psychollm.irt.answers import orient, patterns_of
+from psychollm.irt.families import chunks
 from psychollm.irt.fit import fit_irt
+from psychollm.irt.likelihood import Problem, grid_for, posteriors
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:
@@ -138,8 +142,7 @@ def short_form(
     predicted, at_random = np.empty(yes.shape[0]), np.empty(yes.shape[0])
     for k in range(n_folds):
         out = fold == k
-        chosen = _choose(yes[~out], n_items, method, None)
-        predicted[out] = _predict(yes, ~out, chosen)[out]
+        predicted[out] = _held_out(yes, out, n_items, method)
         at_random[out] = _predict(yes, ~out, generator.permutation(yes.shape[1])[:n_items])[out]
     full = yes.mean(axis=1)
     final = _choose(yes, n_items, method, fit)
@@ -166,6 +169,34 @@ def _check(codes: IntArray, n_items: int, n_folds: int) -> None:
     if codes.shape[0] < 2 * n_folds:
         msg = f"responses: {codes.shape[0]} models are too few for n_folds={n_folds}: two per fold"
         raise ShapeError(msg)
+
+
+def _held_out(yes: FloatArray, out: BoolArray, n_items: int, method: Method) -> FloatArray:
+    """Return the full scores of the models left out, predicted by what the others chose."""
+    if method == "error":
+        return np.asarray(_predict(yes, ~out, _by_error(yes[~out], n_items))[out])
+    train = yes[~out]
+    fit = fit_irt(train)
+    chosen = _by_information(fit, n_items)
+    chosen = chosen[fit.fitted[chosen]]
+    return _expected_scores(fit, train.mean(axis=0), chosen, yes[out][:, chosen])
+
+
+def _expected_scores(
+    fit: IRTFit, rates: FloatArray, chosen: IntArray, yes: FloatArray
+) -> FloatArray:
+    """Return the expected score on all items given answers to the chosen ones."""
+    parameters = fit.parameters[chosen]
+    grid = grid_for(fit.family, parameters)
+    curve = np.full(grid.nodes.size, rates[~fit.fitted].sum())  # constant so far, constant still
+    for part in chunks(int(fit.fitted.sum()), grid.nodes.size):
+        logs = fit.family.log_probabilities(fit.parameters[fit.fitted][part], grid.nodes)
+        curve += np.exp(logs[:, 1]).sum(axis=0)
+    patterns = patterns_of(yes.astype(np.int64), 2)
+    nothing = np.zeros(parameters.shape[1])
+    problem = Problem(fit.family, patterns, nothing, nothing)
+    scores = [weights @ curve for _, weights, _ in posteriors(problem, parameters, grid)]
+    return np.asarray(np.concatenate(scores)[patterns.of_respondent] / rates.size)
 
 
 def _choose(yes: FloatArray, n_items: int, method: Method, fit: IRTFit | None) -> IntArray:

@@ -137,7 +137,7 @@ def test_em_never_lowers_the_likelihood(model, link, simulated):
     family = Dichotomous(model, link)
     size = len(family.names)
     problem = Problem(family, patterns_of(answers, 2), *NO_PRIORS.arrays(size))
-    start = family.start(np.full(6, 0.5), np.ones(6))
+    start = family.start(np.full((6, 2), 0.5), np.ones(6))
     grid = grid_for(family, start)
     point = at(problem, start, grid)
     for expand in (False, True):

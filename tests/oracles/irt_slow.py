@@ -100,3 +100,33 @@ def sum_score_probabilities(curves):
             value *= p if answer else 1 - p
         total[sum(pattern)] += value
     return total
+
+
+def polytomous_probabilities(parameters, theta, model):
+    """Probabilities of all answers to one item by the definition of its model."""
+    if model == "graded":
+        above = [1.0]
+        above += [1 / (1 + math.exp(-(parameters[0] * theta + d))) for d in parameters[1:]]
+        above.append(0.0)
+        return [above[c] - above[c + 1] for c in range(len(above) - 1)]
+    if model == "gpcm":
+        eta = [0.0] + [parameters[0] * (c + 1) * theta + d for c, d in enumerate(parameters[1:])]
+    else:
+        half = len(parameters) // 2
+        eta = [0.0] + [parameters[c] * theta + parameters[half + c] for c in range(half)]
+    weights = [math.exp(x) for x in eta]
+    return [w / sum(weights) for w in weights]
+
+
+def polytomous_log_likelihood(rows, parameters, model):
+    """Marginal log-likelihood of answers in several categories."""
+    tables = [[polytomous_probabilities(item, x, model) for item in parameters] for x in NODES]
+    total = 0.0
+    for row, times in Counter(map(tuple, rows)).items():
+        marginal = 0.0
+        for w, table in zip(WEIGHTS, tables, strict=True):
+            for answer, p in zip(row, table, strict=True):
+                w *= 1.0 if answer is None else p[answer]
+            marginal += w
+        total += times * math.log(marginal)
+    return total

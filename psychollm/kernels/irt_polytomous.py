@@ -1,0 +1,115 @@
+r"""Curves of items with ordered or unordered answers, and their derivatives.
+
+Graded response (Samejima, 1969), parameters :math:`(a, d_1 > \dots > d_{C-1})`:
+
+.. math:: P(y \ge c) = F(a\theta + d_c), \qquad P_c = P(y \ge c) - P(y \ge c + 1).     \quad (1)
+
+Generalized partial credit (Muraki, 1992) and nominal (Bock, 1972), log-linear with
+:math:`T_c = c\,\theta` or one slope for each answer:
+
+.. math:: \log P_c = \eta_c - \log \sum_k e^{\eta_k}, \qquad
+          \eta_c = a\,c\,\theta + d_c \quad\text{or}\quad a_c\theta + d_c, \quad \eta_0 = 0.
+                                                                                       \quad (2)
+
+Of log-linear curves the observed information is the expected one: the covariance of the
+derivatives of :math:`\eta`.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from psychollm.kernels.response_models import TINY, distribution
+
+Floats = NDArray[np.float64]
+
+
+def graded_curves(parameters: Floats, nodes: Floats, link: str) -> tuple[Floats, Floats, Floats]:
+    """Return P (J, C, Q), and density and its slope at each step (J, C + 1, Q): (1)."""
+    items = parameters.shape[0]
+    z = parameters[:, :1, None] * nodes + parameters[:, 1:, None]
+    lower, upper, density, change = distribution(z, link)
+    edge = np.zeros((items, 1, nodes.size))
+    # Differences of the smaller tail keep their digits.
+    above = np.concatenate([edge + 1.0, lower, edge], axis=1)
+    below = np.concatenate([edge, upper, edge + 1.0], axis=1)
+    high = above[:, 1:] + above[:, :-1] > 1.0
+    p = np.where(high, below[:, 1:] - below[:, :-1], above[:, :-1] - above[:, 1:])
+    density = np.concatenate([edge, density, edge], axis=1)
+    change = np.concatenate([edge, change, edge], axis=1)
+    return np.maximum(p, TINY), density, change
+
+
+def graded_first(density: Floats, nodes: Floats) -> Floats:
+    """Return derivatives of P by the parameters (J, C, p, Q)."""
+    items, edges, n_nodes = density.shape
+    answers = edges - 1
+    table = np.zeros((items, answers, answers, n_nodes))
+    table[:, :, 0] = (density[:, :-1] - density[:, 1:]) * nodes
+    for c in range(answers):
+        if c > 0:
+            table[:, c, c] = density[:, c]
+        if c + 1 < answers:
+            table[:, c, c + 1] = -density[:, c + 1]
+    return table
+
+
+def graded_second(change: Floats, nodes: Floats) -> Floats:
+    """Return second derivatives of P (J, C, p, p, Q)."""
+    items, edges, n_nodes = change.shape
+    answers = edges - 1
+    table = np.zeros((items, answers, answers, answers, n_nodes))
+    table[:, :, 0, 0] = (change[:, :-1] - change[:, 1:]) * nodes**2
+    for c in range(answers):
+        for step, sign in ((c, 1.0), (c + 1, -1.0)):
+            if 0 < step < answers:
+                table[:, c, step, step] = sign * change[:, step]
+                table[:, c, 0, step] = table[:, c, step, 0] = sign * change[:, step] * nodes
+    return table
+
+
+def probability_moments(
+    p: Floats, first: Floats, second: Floats, counts: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return gradient, observed and expected information of counts (J, C, Q)."""
+    ratio = counts / p
+    gradient = np.einsum("jcq,jcaq->ja", ratio, first)
+    observed = np.einsum("jcq,jcaq,jcbq->jab", ratio / p, first, first, optimize=True)
+    observed -= np.einsum("jcq,jcabq->jab", ratio, second)
+    weight = counts.sum(axis=1)[:, None] / p
+    expected = np.einsum("jcq,jcaq,jcbq->jab", weight, first, first, optimize=True)
+    return gradient, observed, expected
+
+
+def loglinear_design(answers: int, nodes: Floats, *, nominal: bool) -> Floats:
+    """Return derivatives of eta by the parameters (C, p, Q): (2)."""
+    slopes = answers - 1 if nominal else 1
+    table = np.zeros((answers, slopes + answers - 1, nodes.size))
+    for c in range(1, answers):
+        if nominal:
+            table[c, c - 1] = nodes
+        else:
+            table[c, 0] = c * nodes
+        table[c, slopes + c - 1] = 1.0
+    return table
+
+
+def loglinear_logs(parameters: Floats, design: Floats) -> Floats:
+    """Return log P (J, C, Q)."""
+    eta = np.einsum("jp,cpq->jcq", parameters, design)
+    top = eta.max(axis=1, keepdims=True)
+    total = np.log(np.exp(eta - top).sum(axis=1, keepdims=True)) + top
+    return np.asarray(eta - total, dtype=np.float64)
+
+
+def loglinear_moments(
+    parameters: Floats, design: Floats, counts: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return gradient and information (twice) of counts (J, C, Q)."""
+    p = np.exp(loglinear_logs(parameters, design))
+    total = counts.sum(axis=1)
+    gradient = np.einsum("jcq,cpq->jp", counts - total[:, None] * p, design)
+    mean = np.einsum("jcq,cpq->jpq", p, design)
+    weighted = total[:, None] * p
+    information = np.einsum("jcq,caq,cbq->jab", weighted, design, design, optimize=True)
+    information -= np.einsum("jq,jaq,jbq->jab", total, mean, mean, optimize=True)
+    return gradient, information, information
