@@ -11,7 +11,7 @@ class CommandHelp(argparse.RawDescriptionHelpFormatter):
     >>> parser = argparse.ArgumentParser(prog="p", formatter_class=CommandHelp)
     >>> commands = parser.add_subparsers(metavar="COMMAND")
     >>> _ = commands.add_parser("calibrate", help="explained")
-    >>> parser.format_help().splitlines()[-1]
+    >>> parser.format_help().splitlines()[4]
     '    calibrate  explained'
     """
 
