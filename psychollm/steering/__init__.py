@@ -1,0 +1,44 @@
+"""Annex: a causal model on this machine, its states, and what happens when they are moved.
+
+`hidden_states` reads the states and the model's own answers, `difference_of_means` and its kin
+make a `Direction` of them, `steer` adds it while the model runs, and `sweep` finds what the model
+answers at many strengths for little more than one pass. Running a model needs torch and
+transformers: ``pip install "psychollm[steering]"``; what was found is read without them.
+"""
+
+from psychollm.steering.anatomy import decoder_layers
+from psychollm.steering.answer_words import AnswerTokens, answer_tokens
+from psychollm.steering.direction import Direction
+from psychollm.steering.dose_response import DoseResponse, LayerScan
+from psychollm.steering.extract import (
+    difference_of_means,
+    logistic_probe,
+    principal_component,
+    random_direction,
+    shuffled_direction,
+)
+from psychollm.steering.hooks import steer
+from psychollm.steering.readout import answer_logits, hidden_states
+from psychollm.steering.states import AnswerLogits, HiddenStates
+from psychollm.steering.sweep import scan_layers, sweep
+
+__all__ = [
+    "AnswerLogits",
+    "AnswerTokens",
+    "Direction",
+    "DoseResponse",
+    "HiddenStates",
+    "LayerScan",
+    "answer_logits",
+    "answer_tokens",
+    "decoder_layers",
+    "difference_of_means",
+    "hidden_states",
+    "logistic_probe",
+    "principal_component",
+    "random_direction",
+    "scan_layers",
+    "shuffled_direction",
+    "steer",
+    "sweep",
+]

@@ -1,0 +1,211 @@
+"""Where the decoder layers of a causal model are, and what its forward pass takes.
+
+Nothing here knows an architecture by name. The layers are the list of modules that is as long as
+the model is deep; a layer is counted from 0, and "the state of layer L" is what layer L returns,
+which is what layer L + 1 gets. Some layers return that state, some a tuple that begins with it.
+"""
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from psychollm._base.errors import InputError, OptionError
+from psychollm._base.optional import require
+
+# Layers that read earlier tokens from a cache of keys and values, and from nothing else.
+_PLAIN = frozenset({"attention", "full_attention", "sliding_attention"})
+
+
+def torch() -> Any:
+    """Return the library torch.
+
+    Raises
+    ------
+    MissingPackageError
+        If it is not installed.
+    """
+    return require("torch", extra="steering", purpose="steering")
+
+
+def transformers() -> Any:
+    """Return the library transformers.
+
+    Raises
+    ------
+    MissingPackageError
+        If it is not installed.
+    """
+    return require("transformers", extra="steering", purpose="steering")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Anatomy:
+    """What is known of a model without running it."""
+
+    model: Any  # the causal model itself, without wrappers
+    blocks: tuple[Any, ...]  # its decoder layers
+    stem: Any  # the module that holds them, called with the tokens
+    hidden_size: int
+    accepts: frozenset[str]  # names of arguments of its forward pass
+    plain: bool  # earlier tokens act through keys and values alone
+    rotary: bool  # positions are what position_ids say they are
+    window: int | None  # tokens that a layer looks back at most
+
+    @property
+    def n_layers(self) -> int:
+        """How many decoder layers there are."""
+        return len(self.blocks)
+
+    @property
+    def hooked(self) -> bool:
+        """Whether something watches or changes what passes through, a `steer` for one."""
+        watched = (self.stem, *self.blocks)
+        return any(one._forward_hooks or one._forward_pre_hooks for one in watched)
+
+    @property
+    def name(self) -> str:
+        """What the model was loaded as, or its class."""
+        given = getattr(self.model.config, "_name_or_path", "") or ""
+        return given or type(self.model).__name__
+
+    @property
+    def device(self) -> Any:
+        """Where tokens go."""
+        return self.model.get_input_embeddings().weight.device
+
+    def check_layers(self, layers: int | Sequence[int]) -> tuple[int, ...]:
+        """Return layers that exist, in the order given.
+
+        Raises
+        ------
+        OptionError
+            If one does not.
+        """
+        wanted = (layers,) if isinstance(layers, int) else tuple(layers)
+        for layer in wanted:
+            if isinstance(layer, bool) or not 0 <= layer < self.n_layers or layer % 1:
+                msg = (
+                    f"layer={layer!r} is no layer of {self.name}: "
+                    f"use 0 to {self.n_layers - 1} (the state that the layer returns is steered)"
+                )
+                raise OptionError(msg)
+        if not wanted:
+            msg = "layers is empty: name at least one"
+            raise OptionError(msg)
+        return tuple(int(layer) for layer in wanted)
+
+
+def decoder_layers(model: Any) -> tuple[Any, ...]:
+    """Return the decoder layers of a causal model of transformers, the first at 0.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        A causal language model; a wrapper of peft is looked through.
+
+    Returns
+    -------
+    tuple of torch.nn.Module
+        As they are, not copied.
+
+    Raises
+    ------
+    InputError
+        If no list of modules is as long as the model is deep.
+
+    Examples
+    --------
+    >>> layers = decoder_layers(model)  # doctest: +SKIP
+    >>> len(layers)  # doctest: +SKIP
+    30
+    """
+    bare = _unwrapped(model)
+    _, blocks = _stack(bare)
+    return tuple(blocks)
+
+
+def anatomy(model: Any) -> Anatomy:
+    """Return what steering needs to know of a model.
+
+    Raises
+    ------
+    InputError
+        If it is no causal model of transformers, or is being trained.
+    """
+    bare = _unwrapped(model)
+    if model.training:
+        msg = "the model is in training mode, so that dropout blurs its answers: call model.eval()"
+        raise InputError(msg)
+    path, blocks = _stack(bare)
+    config = _text_config(bare)
+    accepts = frozenset(inspect.signature(bare.forward).parameters)
+    kinds = set(getattr(config, "layer_types", None) or ())
+    plain = (
+        kinds <= _PLAIN
+        and not getattr(bare, "_is_stateful", False)
+        and not getattr(config, "num_kv_shared_layers", 0)
+        and "past_key_values" in accepts
+    )
+    return Anatomy(
+        model=bare,
+        blocks=tuple(blocks),
+        stem=bare.get_submodule(path.rpartition(".")[0]),
+        hidden_size=int(config.hidden_size),
+        accepts=accepts,
+        plain=plain,
+        rotary="position_ids" in accepts and not getattr(config, "alibi", False),
+        window=getattr(config, "sliding_window", None),
+    )
+
+
+def _unwrapped(model: Any) -> Any:
+    """Return the causal model inside wrappers."""
+    bare = model.get_base_model() if hasattr(model, "get_base_model") else model
+    if not hasattr(bare, "config") or not hasattr(bare, "named_modules"):
+        msg = (
+            f"model is a {type(model).__name__}: pass a causal language model of transformers, "
+            "as AutoModelForCausalLM.from_pretrained returns it"
+        )
+        raise InputError(msg)
+    return bare
+
+
+def _text_config(model: Any) -> Any:
+    config = model.config
+    return config.get_text_config(decoder=True) if hasattr(config, "get_text_config") else config
+
+
+def _stack(model: Any) -> tuple[str, Any]:
+    """Return the path and the list of the decoder layers."""
+    nn = torch().nn
+    depth = int(_text_config(model).num_hidden_layers)
+    found = [
+        (path, module)
+        for path, module in model.named_modules()
+        if isinstance(module, nn.ModuleList)
+        and len(module) == depth
+        and not any(isinstance(block, nn.ModuleList) for block in module)
+    ]
+    if not found:
+        msg = (
+            f"no list of {depth} decoder layers was found in {type(model).__name__}: "
+            "steering needs a causal model whose layers stand in one torch.nn.ModuleList"
+        )
+        raise InputError(msg)
+    # Lists of the same length further in are parts of a layer (experts); beside it, the larger.
+    return min(found, key=lambda one: (one[0].count("."), -_size(one[1])))
+
+
+def _size(module: Any) -> int:
+    return sum(weight.numel() for weight in module.parameters())
+
+
+def hidden_of(output: Any) -> Any:
+    """Return the state in what a layer returned."""
+    return output[0] if isinstance(output, tuple | list) else output
+
+
+def with_hidden(output: Any, hidden: Any) -> Any:
+    """Return what a layer returned with another state in it."""
+    return (hidden, *output[1:]) if isinstance(output, tuple | list) else hidden

@@ -1,0 +1,265 @@
+"""A direction in the states of a model: arithmetic, files, and what it was made from."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
+from psychollm._base.optional import require
+from psychollm._base.result import Result
+from psychollm._base.types import AnyArray, FloatArray
+from psychollm._base.version import __version__
+
+_FORMAT = "psychollm.direction.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Direction(Result):
+    """One vector per layer, in units of the mean length of the layer's state.
+
+    A vector of length one, added to the state of its layer, moves it by as much as states are
+    long on average: that is a dose of one. Doses are so comparable between layers and models.
+    Directions of one model form a vector space: ``0.2 * d``, ``a + b``, ``a - b``, ``-d``.
+
+    Examples
+    --------
+    >>> direction = Direction(vectors=[[0.6, 0.8]], hidden_norms=[50.0], layers=(15,), kind="made")
+    >>> half = direction / 2
+    >>> half.doses.round(6).tolist(), half.displacement(15).round(4).tolist()
+    ([0.5], [15.0, 20.0])
+    """
+
+    # NumPy's numbers leave the product to the direction.
+    __array_ufunc__ = None
+
+    vectors: AnyArray  # (layers, hidden) float32
+    hidden_norms: FloatArray  # (layers,) mean length of the states
+    layers: tuple[int, ...]
+    kind: str  # how it was made
+    model: str = ""  # from what
+    about: Mapping[str, Any] = field(default_factory=dict)  # JSON-safe
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "vectors", np.array(self.vectors, dtype=np.float32))
+        object.__setattr__(self, "hidden_norms", np.array(self.hidden_norms, dtype=np.float64))
+        n = len(self.layers)
+        if self.vectors.ndim != 2 or len(self.vectors) != n or self.hidden_norms.shape != (n,):
+            msg = (
+                f"vectors must be (layers, hidden) and hidden_norms (layers,) for {n} layers, "
+                f"got {self.vectors.shape} and {self.hidden_norms.shape}"
+            )
+            raise ShapeError(msg)
+        if not (np.isfinite(self.vectors).all() and np.isfinite(self.hidden_norms).all()):
+            msg = "a direction holds NaN or infinity: check the states that it was made from"
+            raise InputError(msg)
+        Result.__post_init__(self)
+
+    @property
+    def hidden_size(self) -> int:
+        """Components of each vector."""
+        return int(self.vectors.shape[1])
+
+    @property
+    def doses(self) -> FloatArray:
+        """Length of each vector: the dose that adding it is (layers,)."""
+        return np.asarray(np.linalg.norm(self.vectors.astype(np.float64), axis=1))
+
+    def place(self, layer: int) -> int:
+        """Return the row of a layer.
+
+        Raises
+        ------
+        OptionError
+            If there is none for it.
+        """
+        if layer not in self.layers:
+            msg = f"the direction has no vector for layer {layer}: it has {self.layers}"
+            raise OptionError(msg)
+        return self.layers.index(layer)
+
+    def displacement(self, layer: int) -> AnyArray:
+        """Return what is added to the state of a layer (hidden,), float32.
+
+        Raises
+        ------
+        OptionError
+            If there is no vector for it.
+        """
+        row = self.place(layer)
+        return np.asarray(self.vectors[row] * np.float32(self.hidden_norms[row]))
+
+    def unit(self) -> "Direction":
+        """Return the direction with every vector of length one; zeros stay."""
+        doses = self.doses[:, None]
+        return replace(self, vectors=self.vectors / np.where(doses > 0, doses, 1.0))
+
+    def only(self, *layers: int) -> "Direction":
+        """Return the direction for some layers.
+
+        Raises
+        ------
+        OptionError
+            If there is none for one.
+        """
+        rows = [self.place(layer) for layer in layers]
+        return replace(
+            self, vectors=self.vectors[rows], hidden_norms=self.hidden_norms[rows], layers=layers
+        )
+
+    def cosine(self, other: "Direction") -> FloatArray:
+        """Return the cosine of the angle to another direction, per layer (layers,).
+
+        Raises
+        ------
+        LabelError
+            If the layers differ.
+        ShapeError
+            If the widths do.
+        """
+        self._check_like(other, norms=False)
+        a, b = self.vectors.astype(np.float64), other.vectors.astype(np.float64)
+        lengths = np.linalg.norm(a, axis=1) * np.linalg.norm(b, axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray((a * b).sum(axis=1) / lengths)
+
+    def __mul__(self, factor: Any) -> "Direction":
+        if isinstance(factor, Direction) or np.ndim(factor) != 0:
+            return NotImplemented
+        if not np.isfinite(float(factor)):
+            msg = f"strength {factor!r} must be a finite number"
+            raise OptionError(msg)
+        return replace(self, vectors=self.vectors * np.float32(factor))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> "Direction":
+        if float(divisor) == 0.0:
+            msg = "a direction cannot be divided by zero"
+            raise OptionError(msg)
+        return self * (1.0 / float(divisor))
+
+    def __neg__(self) -> "Direction":
+        return self * -1.0
+
+    def __add__(self, other: "Direction") -> "Direction":
+        if not isinstance(other, Direction):
+            return NotImplemented
+        self._check_like(other, norms=True)
+        kind = self.kind if self.kind == other.kind else f"{self.kind} + {other.kind}"
+        return replace(self, vectors=self.vectors + other.vectors, kind=kind)
+
+    def __sub__(self, other: "Direction") -> "Direction":
+        if not isinstance(other, Direction):
+            return NotImplemented
+        return self + -other
+
+    def _check_like(self, other: "Direction", *, norms: bool) -> None:
+        if self.layers != other.layers:
+            msg = f"the directions are for layers {self.layers} and {other.layers}: use .only()"
+            raise LabelError(msg)
+        if self.hidden_size != other.hidden_size:
+            msg = f"the directions have {self.hidden_size} and {other.hidden_size} components"
+            raise ShapeError(msg)
+        if norms and not np.allclose(self.hidden_norms, other.hidden_norms, rtol=1e-6):
+            msg = (
+                "the directions measure doses by states of other lengths: make both from the "
+                "same states, or give them the same hidden_norms"
+            )
+            raise OptionError(msg)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a safetensors file, which torch and NumPy read alike.
+
+        Raises
+        ------
+        MissingPackageError
+            If safetensors is not installed.
+        """
+        files = require("safetensors.numpy", extra="steering", purpose="saving a direction")
+        known = {
+            "layers": list(self.layers),
+            "kind": self.kind,
+            "model": self.model,
+            "about": dict(self.about),
+            "state": "what the layer returns, layers counted from 0",
+            "vectors": "in units of hidden_norms",
+            "version": __version__,
+        }
+        tensors = {
+            "vectors": np.ascontiguousarray(self.vectors),
+            "hidden_norms": np.ascontiguousarray(self.hidden_norms),
+        }
+        files.save_file(
+            tensors, path, metadata={"format": _FORMAT, "direction": json.dumps(known)}
+        )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "Direction":
+        """Return the direction in a safetensors file that `save` wrote.
+
+        Raises
+        ------
+        InputError
+            If the file holds no direction.
+        MissingPackageError
+            If safetensors is not installed.
+        """
+        files = require("safetensors", extra="steering", purpose="loading a direction")
+        try:
+            with files.safe_open(path, framework="numpy") as held:
+                said = held.metadata() or {}
+                tensors = {name: held.get_tensor(name) for name in held.keys()}  # noqa: SIM118 -- no mapping
+        except files.SafetensorError as error:
+            msg = f"{path} is no safetensors file: {error}"
+            raise InputError(msg) from error
+        if said.get("format") != _FORMAT:
+            msg = f"{path} holds no direction of this library (format {said.get('format')!r})"
+            raise InputError(msg)
+        known = json.loads(said["direction"])
+        return cls(
+            vectors=tensors["vectors"],
+            hidden_norms=tensors["hidden_norms"],
+            layers=tuple(known["layers"]),
+            kind=known["kind"],
+            model=known["model"],
+            about=known["about"],
+        )
+
+    def export_gguf(self, path: str | PathLike[str], *, model_type: str) -> None:
+        """Write a control vector as llama.cpp and repeng read it.
+
+        Each tensor ``direction.L`` is what strength one adds to what layer L returns, in the
+        model's own units. llama.cpp adds it at every token and cannot steer layer 0.
+
+        Parameters
+        ----------
+        path : path
+            Ends in ``.gguf``.
+        model_type : str
+            The architecture, such as ``"llama"`` (``model.config.model_type``).
+
+        Raises
+        ------
+        OptionError
+            If the direction has a vector for layer 0 and for no other.
+        MissingPackageError
+            If gguf is not installed.
+        """
+        gguf = require("gguf", extra="steering", purpose="writing a GGUF file")
+        layers = [layer for layer in self.layers if layer > 0]
+        if not layers:
+            msg = "a GGUF control vector cannot hold layer 0, and there is no other"
+            raise OptionError(msg)
+        writer = gguf.GGUFWriter(str(path), "controlvector")
+        writer.add_string("controlvector.model_hint", model_type)
+        writer.add_uint32("controlvector.layer_count", len(layers))
+        for layer in layers:
+            writer.add_tensor(f"direction.{layer}", self.displacement(layer))
+        writer.write_header_to_file()
+        writer.write_kv_data_to_file()
+        writer.write_tensors_to_file()
+        writer.close()

@@ -1,0 +1,272 @@
+"""What a model answers at each strength of a direction: the table that matching starts from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import InputError
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FORMAT = "psychollm.dose_response.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DoseResponse(Result):
+    """Probabilities of yes and no for each strength and question.
+
+    A strength is `collapsed` where the probability that yes or no is said at all has fallen, on
+    average over the questions, below `min_mass` times what it is without steering: the model is
+    broken there, and its margins say nothing.
+
+    Examples
+    --------
+    >>> logs = np.log([[0.2, 0.1], [0.5, 0.6], [0.01, 0.01]])
+    >>> found = DoseResponse(strengths=[-1.0, 0.0, 4.0], doses=[-1.0, 0.0, 4.0], log_yes=logs,
+    ...                      log_no=logs[::-1], base_yes=logs[1], base_no=logs[1],
+    ...                      labels=("a", "b"), layer=15)
+    >>> found.yes_rates.tolist(), found.collapsed.tolist()
+    ([1.0, 0.0, 0.0], [True, False, True])
+    """
+
+    strengths: FloatArray  # (strengths,) ascending
+    doses: FloatArray  # (strengths,) in units of the mean length of the state
+    log_yes: FloatArray  # (strengths, questions)
+    log_no: FloatArray  # (strengths, questions)
+    base_yes: FloatArray  # (questions,) without steering
+    base_no: FloatArray  # (questions,)
+    labels: tuple[Any, ...]  # (questions,)
+    layer: int
+    positions: str = "prompt_last"
+    kind: str = ""  # of the direction
+    model: str = ""
+    engine: str = ""  # how it was computed
+    max_error: float = float("nan")  # against whole passes, where it was checked
+    min_mass: float = 0.5
+
+    def __post_init__(self) -> None:
+        for name in ("strengths", "doses", "log_yes", "log_no", "base_yes", "base_no"):
+            object.__setattr__(self, name, np.array(getattr(self, name), dtype=np.float64))
+        Result.__post_init__(self)
+
+    @property
+    def margin(self) -> FloatArray:
+        """Log odds of yes against no (strengths, questions)."""
+        return np.asarray(self.log_yes - self.log_no)
+
+    @property
+    def base_margin(self) -> FloatArray:
+        """Log odds of yes against no without steering (questions,)."""
+        return np.asarray(self.base_yes - self.base_no)
+
+    @property
+    def mass(self) -> FloatArray:
+        """Probability that yes or no is said (strengths, questions)."""
+        return np.asarray(np.exp(self.log_yes) + np.exp(self.log_no))
+
+    @property
+    def says_yes(self) -> BoolArray:
+        """Whether yes is likelier than no (strengths, questions)."""
+        return np.asarray(self.margin > 0, dtype=np.bool_)
+
+    @property
+    def yes_rates(self) -> FloatArray:
+        """Share of questions answered yes (strengths,)."""
+        return np.asarray(self.says_yes.mean(axis=1), dtype=np.float64)
+
+    @property
+    def collapsed(self) -> BoolArray:
+        """Strengths at which the model no longer answers yes or no (strengths,)."""
+        base = (np.exp(self.base_yes) + np.exp(self.base_no)).mean()
+        return np.asarray(~(self.mass.mean(axis=1) >= self.min_mass * base), dtype=np.bool_)
+
+    def usable(self) -> "DoseResponse":
+        """Return the strengths that have not collapsed.
+
+        Raises
+        ------
+        InputError
+            If none is left.
+        """
+        kept = ~self.collapsed
+        if not kept.any():
+            msg = (
+                f"layer {self.layer}: the model says neither yes nor no at any strength; "
+                "use smaller ones (doses within 0.3 are seldom too large)"
+            )
+            raise InputError(msg)
+        return replace(
+            self,
+            strengths=self.strengths[kept],
+            doses=self.doses[kept],
+            log_yes=self.log_yes[kept],
+            log_no=self.log_no[kept],
+        )
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per strength and question."""
+        import pandas as pd
+
+        s, n = self.log_yes.shape
+        return pd.DataFrame(
+            {
+                "strength": np.repeat(self.strengths, n),
+                "dose": np.repeat(self.doses, n),
+                "question": list(self.labels) * s,
+                "log_yes": self.log_yes.ravel(),
+                "log_no": self.log_no.ravel(),
+                "margin": self.margin.ravel(),
+                "mass": self.mass.ravel(),
+                "says_yes": self.says_yes.ravel(),
+                "collapsed": np.repeat(self.collapsed, n),
+            }
+        )
+
+    def by_strength(self) -> "pd.DataFrame":
+        """Return one row per strength: yes-rate, mass, and what steering left of the order.
+
+        ``order`` is Spearman's correlation of the margins with those of the unsteered model.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "strength": self.strengths,
+                "dose": self.doses,
+                "yes_rate": self.yes_rates,
+                "margin": self.margin.mean(axis=1),
+                "mass": self.mass.mean(axis=1),
+                "order": [rank_correlation(row, self.base_margin) for row in self.margin],
+                "collapsed": self.collapsed,
+            }
+        )
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write an ``.npz`` file that `load` reads; `to_frame` gives a table for other tools."""
+        said = {name: getattr(self, name) for name in _SAID}
+        arrays = {name: getattr(self, name) for name in _ARRAYS}
+        labels = np.array([str(label) for label in self.labels])
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, format=_FORMAT, labels=labels, **arrays, **said)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> "DoseResponse":
+        """Return what `save` wrote; labels come back as strings.
+
+        Raises
+        ------
+        InputError
+            If the file holds something else.
+        """
+        with np.load(path, allow_pickle=False) as held:
+            if "format" not in held or str(held["format"]) != _FORMAT:
+                msg = f"{path} holds no answers by strength of this library"
+                raise InputError(msg)
+            return cls(
+                labels=tuple(str(label) for label in held["labels"]),
+                **{name: held[name] for name in _ARRAYS},
+                **{name: held[name].item() for name in _SAID},
+            )
+
+
+_ARRAYS = ("strengths", "doses", "log_yes", "log_no", "base_yes", "base_no")
+_SAID = ("layer", "positions", "kind", "model", "engine", "max_error", "min_mass")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LayerScan(Result):
+    """One direction, swept after each of several layers.
+
+    Examples
+    --------
+    >>> LayerScan(responses=()).layers
+    ()
+    """
+
+    responses: tuple[DoseResponse, ...]  # one per layer
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """The layers."""
+        return tuple(one.layer for one in self.responses)
+
+    def layer(self, layer: int) -> DoseResponse:
+        """Return what was found after one layer.
+
+        Raises
+        ------
+        InputError
+            If it was not swept.
+        """
+        if layer not in self.layers:
+            msg = f"layer {layer} was not swept: there are {self.layers}"
+            raise InputError(msg)
+        return self.responses[self.layers.index(layer)]
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per layer, over the strengths that have not collapsed.
+
+        ``slope`` is that of the mean margin on the dose, ``monotone`` Kendall's correlation of
+        dose and yes-rate, ``order`` the lowest Spearman correlation with the unsteered margins.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([_summary(one) for one in self.responses])
+
+
+def _summary(response: DoseResponse) -> dict[str, Any]:
+    """Return how one layer answers to steering."""
+    kept = ~response.collapsed
+    row: dict[str, Any] = {"layer": response.layer, "usable": int(kept.sum())}
+    names = ("dose_low", "dose_high", "yes_low", "yes_high", "slope", "monotone", "order", "mass")
+    if kept.sum() < 2:
+        return row | dict.fromkeys(names, float("nan"))
+    doses, margins = response.doses[kept], response.margin[kept].mean(axis=1)
+    rates = response.yes_rates[kept]
+    centred = doses - doses.mean()
+    base = response.base_margin
+    values = (
+        doses.min(),
+        doses.max(),
+        rates.min(),
+        rates.max(),
+        centred @ margins / (centred @ centred),
+        _kendall(doses, rates),
+        min(rank_correlation(row, base) for row in response.margin[kept]),
+        response.mass[kept].mean(axis=1).min(),
+    )
+    return row | dict(zip(names, map(float, values), strict=True))
+
+
+def rank_correlation(a: FloatArray, b: FloatArray) -> float:
+    """Return Spearman's correlation; NaN where one of the two does not vary.
+
+    Examples
+    --------
+    >>> rank_correlation(np.array([1.0, 2.0, 9.0]), np.array([0.0, 0.1, 0.2]))
+    1.0
+    """
+    ranks = [_mid_ranks(values) for values in (a, b)]
+    x, y = (values - values.mean() for values in ranks)
+    scale = float(np.sqrt((x @ x) * (y @ y)))
+    return float(x @ y) / scale if scale > 0 else float("nan")
+
+
+def _mid_ranks(values: FloatArray) -> FloatArray:
+    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    return np.asarray((ends - (counts - 1) / 2)[place], dtype=np.float64)
+
+
+def _kendall(a: FloatArray, b: Sequence[float] | FloatArray) -> float:
+    """Return Kendall's tau-b."""
+    signs = [np.sign(np.subtract.outer(values, values)) for values in (a, np.asarray(b))]
+    scale = float(np.sqrt((signs[0] ** 2).sum() * (signs[1] ** 2).sum()))
+    return float((signs[0] * signs[1]).sum()) / scale if scale > 0 else float("nan")

@@ -1,0 +1,254 @@
+"""Three ways to the same answers at many strengths, from the slowest to the fastest.
+
+`Whole` steers whole passes, one per strength. The others use what a strength does not change:
+
+* `UpperLayers`: the states that enter the steered layer's successor are known but for the
+  displacement, so that only the layers above are computed; and what all prompts begin with is
+  computed once per strength for all of them.
+* `LastToken`: where only the last token is steered, all tokens before it keep their keys and
+  values in every layer. Each strength is then one more token in the same place, which sees the
+  tokens before it and itself, and no other strength; one pass carries many.
+
+Both are exact but for rounding, and are compared with whole passes before they are relied on.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from psychollm._base.types import AnyArray, FloatArray
+from psychollm.steering.anatomy import hidden_of, torch, with_hidden
+from psychollm.steering.asked import Asked
+from psychollm.steering.hooks import Positions, added
+from psychollm.steering.passes import (
+    Opened,
+    Pairs,
+    Prefix,
+    cache_of,
+    forward,
+    pairs_of,
+    read_answers,
+    resumed,
+    spread,
+)
+from psychollm.steering.tokens import positions_of
+
+_AT_ONCE = 32  # strengths in one pass, for each prompt of a batch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Steering:
+    """What is added where."""
+
+    asked: Asked
+    layers: tuple[int, ...]
+    vectors: dict[int, AnyArray]  # layer -> displacement of strength one (hidden,)
+    positions: Positions
+
+    def vector(self, layer: int, like: Any) -> Any:
+        """Return the displacement of strength one where a state is."""
+        return torch().tensor(self.vectors[layer], device=like.device)
+
+
+class Engine(Protocol):
+    """Answers some prompts at some strengths."""
+
+    name: str
+
+    def answer(self, places: Sequence[int], strengths: FloatArray) -> FloatArray:
+        """Return log P(yes) and log P(no) (layers, 2, strengths, prompts)."""
+
+    def unsteered(self, places: Sequence[int]) -> FloatArray:
+        """Return log P(yes) and log P(no) (2, prompts) of the last call's prompts."""
+
+
+class Whole:
+    """Whole passes, one per strength."""
+
+    name = "whole"
+
+    def __init__(self, steering: Steering) -> None:
+        self.steering = steering
+
+    def answer(self, places: Sequence[int], strengths: FloatArray) -> FloatArray:
+        """Return log P(yes) and log P(no) (layers, 2, strengths, prompts)."""
+        found = np.empty((len(self.steering.layers), 2, len(strengths), len(places)))
+        for i, layer in enumerate(self.steering.layers):
+            for j, strength in enumerate(strengths):
+                found[i, :, j] = self._pass(places, layer, float(strength))
+        return found
+
+    def unsteered(self, places: Sequence[int]) -> FloatArray:
+        """Return log P(yes) and log P(no) (2, prompts)."""
+        return self._pass(places, self.steering.layers[0], 0.0)
+
+    def _pass(self, places: Sequence[int], layer: int, strength: float) -> FloatArray:
+        it = self.steering
+        last_only = it.positions == "prompt_last"
+
+        def move(module: Any, args: Any, output: Any) -> Any:
+            state = hidden_of(output)
+            mask = _columns(state) if last_only else None
+            return with_hidden(output, added(state, strength * it.vector(layer, state), mask))
+
+        handle = it.asked.body.blocks[layer].register_forward_hook(move)
+        try:
+            opened = it.asked.open(places, (), prefix=None, cached=False)
+        finally:
+            handle.remove()
+        return _numbers(it.asked, opened.logits)
+
+
+@dataclass(slots=True, eq=False)
+class UpperLayers:
+    """Only the layers above the steered one, and the common beginning once per strength."""
+
+    it: Steering
+    name: str = "upper_layers"
+    _prefix: Prefix | None = None
+    _begun: bool = False
+    _steered: dict[tuple[int, float], Pairs] = field(default_factory=dict)
+    _base: FloatArray | None = None
+
+    def answer(self, places: Sequence[int], strengths: FloatArray) -> FloatArray:
+        """Return log P(yes) and log P(no) (layers, 2, strengths, prompts)."""
+        if not self._begun:
+            self._prefix, self._begun = self.it.asked.open_prefix(self.it.layers), True
+        prefix = self._prefix
+        cached = prefix is not None
+        opened = self.it.asked.open(places, self.it.layers, prefix=prefix, cached=cached)
+        self._base = _numbers(self.it.asked, opened.logits)
+        found = np.empty((len(self.it.layers), 2, len(strengths), len(places)))
+        for i, layer in enumerate(self.it.layers):
+            for j, strength in enumerate(strengths):
+                found[i, :, j] = self._above(opened, layer, float(strength))
+        return found
+
+    def unsteered(self, places: Sequence[int]) -> FloatArray:
+        """Return log P(yes) and log P(no) (2, prompts) of the last call's prompts."""
+        return np.empty((2, len(places))) if self._base is None else self._base
+
+    def _above(self, opened: Opened, layer: int, strength: float) -> FloatArray:
+        body, prefix = self.it.asked.body, self._prefix
+        output = opened.outputs[layer]
+        state = hidden_of(output)
+        mask = _columns(state) if self.it.positions == "prompt_last" else None
+        moved = added(state, strength * self.it.vector(layer, state), mask)
+        skipped = len(prefix.ids) if prefix else 0
+        positions = positions_of(opened.mask)[:, skipped:]
+        cache = None
+        if prefix:
+            cache = cache_of(spread(self._before(prefix, layer, strength), len(state)))
+        with resumed(body, layer, moved, output):
+            logits = forward(body, opened.tail, opened.mask, positions, cache=cache)
+        return _numbers(self.it.asked, logits[:, -1])
+
+    def _before(self, prefix: Prefix, layer: int, strength: float) -> Pairs:
+        """Return keys and values of the common beginning at a strength."""
+        if self.it.positions == "prompt_last":
+            return prefix.pairs
+        if (layer, strength) not in self._steered:
+            t, body = torch(), self.it.asked.body
+            output = prefix.outputs[layer]
+            state = hidden_of(output)
+            moved = added(state, strength * self.it.vector(layer, state))
+            ids = t.tensor([list(prefix.ids)], device=body.device)
+            mask = t.ones_like(ids)
+            cache = cache_of(())
+            with resumed(body, layer, moved, output):
+                forward(body, ids, mask, positions_of(mask), cache=cache)
+            above = pairs_of(cache)[layer + 1 :]
+            self._steered[layer, strength] = [*prefix.pairs[: layer + 1], *above]
+        return self._steered[layer, strength]
+
+
+@dataclass(slots=True, eq=False)
+class LastToken:
+    """The last token alone, each strength a token of its own."""
+
+    it: Steering
+    name: str = "last_token"
+    _prefix: Prefix | None = None
+    _begun: bool = False
+    _base: FloatArray | None = None
+
+    @staticmethod
+    def possible(steering: Steering) -> bool:
+        """Whether a model and an option allow it, as far as can be seen before trying."""
+        body = steering.asked.body
+        longest = max(map(len, steering.asked.encoded.rows))
+        far = body.window is not None and longest >= body.window
+        attention = getattr(body.model.config, "_attn_implementation", None)
+        whole = attention not in {None, "eager", "sdpa"} or body.hooked or far
+        return steering.positions == "prompt_last" and body.plain and body.rotary and not whole
+
+    def answer(self, places: Sequence[int], strengths: FloatArray) -> FloatArray:
+        """Return log P(yes) and log P(no) (layers, 2, strengths, prompts)."""
+        if not self._begun:
+            self._prefix, self._begun = self.it.asked.open_prefix(()), True
+        opened = self.it.asked.open(places, self.it.layers, prefix=self._prefix, cached=True)
+        self._base = _numbers(self.it.asked, opened.logits)
+        earlier = [(keys[:, :, :-1], values[:, :, :-1]) for keys, values in opened.pairs]
+        n_parts = -(-len(strengths) // _AT_ONCE)
+        found = np.empty((len(self.it.layers), 2, len(strengths), len(places)))
+        for i, layer in enumerate(self.it.layers):
+            for part in np.array_split(np.arange(len(strengths)), n_parts):
+                found[i][:, part] = self._fan(opened, earlier, layer, strengths[part])
+        return found
+
+    def unsteered(self, places: Sequence[int]) -> FloatArray:
+        """Return log P(yes) and log P(no) (2, prompts) of the last call's prompts."""
+        return np.empty((2, len(places))) if self._base is None else self._base
+
+    def _fan(
+        self, opened: Opened, earlier: Pairs, layer: int, strengths: FloatArray
+    ) -> FloatArray:
+        """Return answers (2, strengths, prompts) of one pass."""
+        t, body = torch(), self.it.asked.body
+        output = opened.outputs[layer]
+        state = hidden_of(output)[:, -1:]
+        factors = t.tensor(strengths, dtype=t.float32, device=state.device)
+        moved = added(state, factors[None, :, None] * self.it.vector(layer, state))
+        rows, n = len(state), len(strengths)
+        ids = opened.tail[:, -1:].expand(rows, n)
+        positions = positions_of(opened.mask)[:, -1:].expand(rows, n)
+        mask = _apart(opened.mask, n, state.dtype)
+        with resumed(body, layer, moved, output):
+            logits = forward(body, ids, mask, positions, cache=cache_of(earlier), keep=n)
+        return _numbers(self.it.asked, logits).swapaxes(1, 2)
+
+
+def _columns(state: Any) -> Any:
+    """Return the mask of the last column (1, tokens)."""
+    t = torch()
+    mask = t.zeros(1, state.shape[1], device=state.device)
+    mask[:, -1] = 1.0
+    return mask
+
+
+def _apart(mask: Any, n: int, dtype: Any) -> Any:
+    """Return what `n` tokens in the place of the last may see: those before, and themselves.
+
+    Parameters
+    ----------
+    mask : tensor (rows, tokens)
+        Which tokens are no padding.
+    n : int
+        How many there are in the last place.
+    dtype
+        Of the result (rows, 1, n, tokens - 1 + n): 0 where they see, the lowest number elsewhere.
+    """
+    t = torch()
+    before = mask[:, None, None, :-1].bool().expand(-1, 1, n, -1)
+    own = t.eye(n, dtype=t.bool, device=mask.device).expand(len(mask), 1, n, n)
+    seen = t.cat([before, own], dim=-1)
+    hidden = t.full((), t.finfo(dtype).min, dtype=dtype, device=mask.device)
+    return t.where(seen, t.zeros((), dtype=dtype, device=mask.device), hidden)
+
+
+def _numbers(asked: Asked, logits: Any) -> FloatArray:
+    """Return log P(yes) and log P(no) as numbers, stacked in front."""
+    answers = read_answers(logits, asked.tokens)
+    return np.stack([values.cpu().numpy().astype(np.float64) for values in answers])

@@ -1,0 +1,377 @@
+r"""Directions from states: difference of means, its shrunk form, principal component, probe.
+
+With :math:`\mu_1, \mu_0` the mean states of prompts answered yes and no, and :math:`S` the
+pooled covariance of the states within the two, in d dimensions with mean variance
+:math:`s = \mathrm{tr}(S) / d`,
+
+.. math::
+    v = \mu_1 - \mu_0,                                                              \tag{1}
+
+.. math::
+    v_\gamma = \left[(1 - \gamma) S + \gamma s I\right]^{-1} (\mu_1 - \mu_0).     \tag{2}
+
+Equation (1) is the direction in which the two kinds of prompts lie apart; (2), a discriminant with
+the covariance shrunk towards a sphere, is the one that tells them apart best where states vary
+more in some directions than in others; with :math:`\gamma = 1` it is (1).
+
+References
+----------
+N. Rimsky et al. (2024). Steering Llama 2 via contrastive activation addition. ACL.
+S. Marks, M. Tegmark (2024). The geometry of truth. COLM.
+O. Ledoit, M. Wolf (2004). A well-conditioned estimator for large-dimensional covariance matrices.
+Journal of Multivariate Analysis 88, 365-411.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.errors import InputError, OptionError, ShapeError
+from psychollm._base.optional import require
+from psychollm._base.types import AnyArray, BoolArray, FloatArray, RandomState
+from psychollm.steering.direction import Direction
+from psychollm.steering.states import HiddenStates, as_states
+
+
+def difference_of_means(
+    states: HiddenStates | AnyArray,
+    response: Any = None,
+    *,
+    quantile: float | None = None,
+    shrinkage: float | None = None,
+    min_class: int = 10,
+) -> Direction:
+    """Return the direction from prompts answered no to prompts answered yes (1, 2).
+
+    Parameters
+    ----------
+    states : HiddenStates or ndarray (prompts, layers, hidden)
+        States at one token of each prompt.
+    response : array_like (prompts,), optional
+        1 for yes, 0 for no, NaN for neither; with `quantile`, any score. The model's own answers
+        by default, its margin of yes over no with `quantile`.
+    quantile : float, optional
+        Take the prompts with the highest scores for yes and as many with the lowest for no: 0.3
+        takes three tenths each. For models that hardly ever say yes, or no.
+    shrinkage : float, optional
+        Gamma in (2), above 0 and up to 1. None for the plain difference (1).
+    min_class : int
+        How many prompts each of the two needs at least.
+
+    Returns
+    -------
+    Direction
+        Of length one in every layer; ``about`` holds the raw lengths and the counts.
+
+    Raises
+    ------
+    InputError
+        If one answer was given too rarely, or not at all; or there is no response.
+    OptionError, ShapeError
+        If an option or a shape is off.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> yes = np.arange(40) % 2
+    >>> states = rng.normal(size=(40, 1, 3)) + yes[:, None, None] * [9.0, 0.0, 0.0]
+    >>> bool(difference_of_means(states, yes).vectors[0, 0] > 0.99)
+    True
+    """
+    if shrinkage is not None and shrinkage != 1:
+        check_fraction("shrinkage", shrinkage)
+
+    def vector(x: FloatArray, yes: BoolArray) -> FloatArray:
+        found = x[yes].mean(axis=0) - x[~yes].mean(axis=0)
+        return found if shrinkage is None else _whitened(x, yes, found, shrinkage)
+
+    kind = "difference of means" if shrinkage is None else "shrunk discriminant"
+    return _made(states, response, vector, kind, quantile=quantile, min_class=min_class)
+
+
+def principal_component(
+    states: HiddenStates | AnyArray,
+    response: Any = None,
+    *,
+    quantile: float | None = None,
+    min_class: int = 10,
+) -> Direction:
+    """Return the direction in which states vary most, turned towards yes.
+
+    Parameters
+    ----------
+    states, response, quantile, min_class
+        As in `difference_of_means`. The responses turn the direction and choose the prompts, no
+        more.
+
+    Returns
+    -------
+    Direction
+        Of length one in every layer.
+
+    Raises
+    ------
+    InputError, OptionError, ShapeError
+        As `difference_of_means`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> yes = np.arange(40) % 2
+    >>> states = rng.normal(size=(40, 1, 3)) + yes[:, None, None] * [99.0, 0.0, 0.0]
+    >>> bool(principal_component(states, yes).vectors[0, 0] > 0.99)
+    True
+    """
+
+    def vector(x: FloatArray, yes: BoolArray) -> FloatArray:
+        first = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)[2][0]
+        towards = (x[yes].mean(axis=0) - x[~yes].mean(axis=0)) @ first
+        return np.asarray(first if towards >= 0 else -first)
+
+    return _made(
+        states, response, vector, "principal component", quantile=quantile, min_class=min_class
+    )
+
+
+def logistic_probe(
+    states: HiddenStates | AnyArray,
+    response: Any = None,
+    *,
+    quantile: float | None = None,
+    penalty: float = 1.0,
+    min_class: int = 10,
+) -> Direction:
+    """Return the direction along which a logistic regression predicts yes.
+
+    Parameters
+    ----------
+    states, response, quantile, min_class
+        As in `difference_of_means`.
+    penalty : float
+        Of the squared coefficients, states in units of their mean length.
+
+    Returns
+    -------
+    Direction
+        Of length one in every layer.
+
+    Raises
+    ------
+    InputError, OptionError, ShapeError
+        As `difference_of_means`.
+    MissingPackageError
+        If scikit-learn is not installed.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> yes = np.arange(40) % 2
+    >>> states = rng.normal(size=(40, 1, 3)) + yes[:, None, None] * [9.0, 0.0, 0.0]
+    >>> bool(logistic_probe(states, yes).vectors[0, 0] > 0.95)
+    True
+    """
+    linear = require("sklearn.linear_model", extra="text", purpose="a logistic probe")
+    if not penalty > 0:
+        msg = f"penalty={penalty!r} must be above zero"
+        raise OptionError(msg)
+
+    def vector(x: FloatArray, yes: BoolArray) -> FloatArray:
+        scale = np.linalg.norm(x, axis=1).mean() or 1.0
+        probe = linear.LogisticRegression(C=1.0 / penalty, max_iter=2000)
+        return np.asarray(probe.fit((x - x.mean(axis=0)) / scale, yes).coef_[0])
+
+    return _made(
+        states, response, vector, "logistic probe", quantile=quantile, min_class=min_class
+    )
+
+
+def shuffled_direction(
+    states: HiddenStates | AnyArray,
+    response: Any = None,
+    *,
+    quantile: float | None = None,
+    min_class: int = 10,
+    rng: RandomState = None,
+) -> Direction:
+    """Return the difference of means after the answers were shuffled among the prompts.
+
+    A control: it is made from the same states in the same way, and knows nothing of the answers.
+
+    Parameters
+    ----------
+    states, response, quantile, min_class
+        As in `difference_of_means`.
+    rng : Generator or int, optional
+        Source of the order.
+
+    Returns
+    -------
+    Direction
+        Of length one in every layer.
+
+    Raises
+    ------
+    InputError, OptionError, ShapeError
+        As `difference_of_means`.
+
+    Examples
+    --------
+    >>> states = np.random.default_rng(1).normal(size=(40, 1, 3))
+    >>> shuffled_direction(states, np.arange(40) % 2, rng=0).kind
+    'shuffled answers'
+    """
+    generator = check_generator(rng)
+
+    def vector(x: FloatArray, yes: BoolArray) -> FloatArray:
+        return np.asarray(x[yes].mean(axis=0) - x[~yes].mean(axis=0))
+
+    return _made(
+        states,
+        response,
+        vector,
+        "shuffled answers",
+        quantile=quantile,
+        min_class=min_class,
+        order=generator,
+    )
+
+
+def random_direction(like: Direction | HiddenStates, *, rng: RandomState = None) -> Direction:
+    """Return a direction drawn at random, uniform over the sphere.
+
+    A control: of the same doses, and with no knowledge of the model.
+
+    Parameters
+    ----------
+    like : Direction or HiddenStates
+        Whose layers, width and unit of dose it gets; and the length, if it is a direction.
+    rng : Generator or int, optional
+        Source of the draw.
+
+    Returns
+    -------
+    Direction
+        Drawn anew for each layer.
+
+    Examples
+    --------
+    >>> made = Direction(vectors=[[0.0, 2.0]], hidden_norms=[9.0], layers=(4,), kind="made")
+    >>> random_direction(made, rng=0).doses.round(6).tolist()
+    [2.0]
+    """
+    n_layers = len(like.layers)
+    if isinstance(like, Direction):
+        width, doses = like.hidden_size, like.doses
+    else:
+        width, doses = like.states.shape[2], np.ones(n_layers)
+    drawn = check_generator(rng).normal(size=(n_layers, width))
+    drawn *= (doses / np.linalg.norm(drawn, axis=1))[:, None]
+    return Direction(
+        vectors=drawn,
+        hidden_norms=like.hidden_norms,
+        layers=like.layers,
+        kind="random",
+        model=like.model,
+    )
+
+
+def _made(
+    states: HiddenStates | AnyArray,
+    response: Any,
+    vector: Callable[[FloatArray, BoolArray], FloatArray],
+    kind: str,
+    *,
+    quantile: float | None,
+    min_class: int,
+    order: np.random.Generator | None = None,
+) -> Direction:
+    """Return the direction that `vector` finds in the states of each layer."""
+    known = as_states(states)
+    answers = _answers(known, response, scored=quantile is not None)
+    kept, yes = _split(answers, quantile, check_count("min_class", min_class))
+    if order is not None:
+        yes = order.permutation(yes)
+    found = np.array(
+        [vector(known.states[kept, i].astype(np.float64), yes) for i in range(len(known.layers))]
+    )
+    lengths = np.linalg.norm(found, axis=1)
+    norms = known.hidden_norms
+    return Direction(
+        vectors=found / np.where(lengths > 0, lengths, 1.0)[:, None],
+        hidden_norms=norms,
+        layers=known.layers,
+        kind=kind,
+        model=known.model,
+        about={
+            "n_yes": int(yes.sum()),
+            "n_no": int((~yes).sum()),
+            "quantile": quantile,
+            "token": known.token,
+            "lengths": [float(length) for length in lengths],
+        },
+    )
+
+
+def _answers(states: HiddenStates, response: Any, *, scored: bool) -> FloatArray:
+    """Return the answer or score of each prompt, NaN where there is none."""
+    if response is None:
+        if states.answers is None:
+            msg = "these states come without the model's answers: pass response=, one per prompt"
+            raise InputError(msg)
+        own = states.answers
+        return own.margin if scored else own.says_yes.astype(np.float64)
+    answers = np.asarray(response, dtype=np.float64)
+    if answers.shape != (len(states.states),):
+        msg = (
+            f"response must hold one answer per prompt ({len(states.states)}), "
+            f"got shape {answers.shape}"
+        )
+        raise ShapeError(msg)
+    odd = answers[np.isfinite(answers) & (answers != 0) & (answers != 1)]
+    if odd.size and not scored:
+        msg = f"response holds {odd[0]:g}: 1 is yes, 0 is no; pass quantile= to split by a score"
+        raise InputError(msg)
+    return answers
+
+
+def _split(
+    answers: FloatArray, quantile: float | None, min_class: int
+) -> tuple[AnyArray, BoolArray]:
+    """Return the places of the prompts that take part, and which of them count as yes."""
+    known = np.flatnonzero(np.isfinite(answers))
+    if quantile is None:
+        yes = answers[known] > 0
+    else:
+        check_fraction("quantile", quantile, high=0.5 + 1e-9)
+        n = int(quantile * known.size)
+        ranked = known[np.argsort(answers[known], kind="stable")]
+        known = np.concatenate([ranked[:n], ranked[known.size - n :]])
+        yes = np.arange(2 * n) >= n
+    counts = {"yes": int(yes.sum()), "no": int((~yes).sum())}
+    rare = min(counts, key=lambda answer: counts[answer])
+    if counts[rare] < min_class:
+        remedy = (
+            "pass quantile=0.3, which sets the prompts with the highest margin against those "
+            "with the lowest; or ask in a few-shot form, where the model says both"
+        )
+        msg = (
+            f"{rare} was answered {counts[rare]} times in {len(yes)}, min_class={min_class} are "
+            f"needed: {remedy if quantile is None else 'ask more prompts, or lower min_class'}"
+        )
+        raise InputError(msg)
+    return known, yes
+
+
+def _whitened(x: FloatArray, yes: BoolArray, found: FloatArray, gamma: float) -> FloatArray:
+    """Return the difference of means in the metric of the shrunk covariance (2)."""
+    within = np.concatenate([x[group] - x[group].mean(axis=0) for group in (yes, ~yes)])
+    n, width = len(within), x.shape[1]
+    sphere = gamma * (within**2).sum() / (n * width)
+    if sphere == 0:
+        return found
+    # Few prompts, many dimensions: the inverse by way of the smaller matrix (Woodbury).
+    scaled = within * np.sqrt((1 - gamma) / n)
+    inner = np.linalg.solve(sphere * np.eye(n) + scaled @ scaled.T, scaled @ found)
+    return np.asarray((found - scaled.T @ inner) / sphere)

@@ -1,0 +1,185 @@
+"""Steering a model while it runs, and leaving it as it was.
+
+What is added to the state of a layer depends on where a token stands in its text, not on how the
+text is fed: with a cache of keys and values, without one, or in pieces, the same tokens are
+steered. So each pass is looked at before it begins, and its columns are numbered from the first
+token of the text.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, TypeAlias
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm.steering.anatomy import Anatomy, anatomy, hidden_of, torch, with_hidden
+from psychollm.steering.direction import Direction
+
+Positions: TypeAlias = Literal["prompt_last", "generated", "all"]
+
+
+@contextmanager
+def steer(
+    model: Any,
+    direction: Direction,
+    *,
+    layer: int | Sequence[int],
+    positions: Positions = "prompt_last",
+) -> Iterator[Any]:
+    """Add a direction to the state of a layer as long as the context lasts.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        A causal model, not in training mode. It is not copied, wrapped or changed.
+    direction : Direction
+        What is added, times its dose: ``0.2 * direction`` adds a fifth of the mean length of the
+        state, if the direction has length one.
+    layer : int or sequence of int
+        After which layers, counted from 0.
+    positions : {"prompt_last", "generated", "all"}
+        The last token of the prompt, the tokens that come after it, or every token. The first
+        pass in the context, and each that does not go on from one before it, brings a prompt.
+
+    Yields
+    ------
+    transformers.PreTrainedModel
+        The model.
+
+    Raises
+    ------
+    OptionError
+        If a layer does not exist, or the direction has none for it.
+    ShapeError
+        If the direction was made from a model of another width.
+    InputError
+        If the model is no causal model of transformers, or in training mode.
+
+    Notes
+    -----
+    The sum is taken in float32 and given back in the type of the state: a dose of 0.05 in
+    bfloat16 would else come out as 0.051. Contexts within one another add up.
+
+    Examples
+    --------
+    >>> with steer(model, 0.2 * direction, layer=15):  # doctest: +SKIP
+    ...     reply = model.generate(**inputs)
+    """
+    body = anatomy(model)
+    layers = body.check_layers(layer)
+    check_choice("positions", positions, Positions)
+    check_fit(body, direction, layers)
+    if positions != "all" and not body.plain:
+        msg = (
+            f"positions={positions!r} needs a model that sees earlier tokens through keys and "
+            f"values; {body.name} does not: use positions='all'"
+        )
+        raise OptionError(msg)
+    columns = Columns(positions)
+    handles = [body.stem.register_forward_pre_hook(columns.look(body.stem), with_kwargs=True)]
+    try:
+        for one in layers:
+            hook = _adding(direction, one, columns)
+            handles.append(body.blocks[one].register_forward_hook(hook))
+        yield model
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def check_fit(body: Anatomy, direction: Direction, layers: Sequence[int]) -> None:
+    """Raise unless a direction has the width of a model, and the layers.
+
+    Raises
+    ------
+    OptionError
+        If it lacks a layer.
+    ShapeError
+        If it has another width.
+    """
+    if direction.hidden_size != body.hidden_size:
+        msg = (
+            f"the direction has {direction.hidden_size} components, the states of {body.name} "
+            f"have {body.hidden_size}: a direction serves only the model that it was made from"
+        )
+        raise ShapeError(msg)
+    for layer in layers:
+        direction.place(layer)
+
+
+def added(state: Any, displacement: Any, mask: Any = None) -> Any:
+    """Return a state moved by a displacement, the sum taken in float32."""
+    move = displacement if mask is None else displacement * mask.unsqueeze(-1)
+    return (state.float() + move).to(state.dtype)
+
+
+def _adding(direction: Direction, layer: int, columns: "Columns") -> Callable[..., Any]:
+    """Return a hook that moves what a layer returns."""
+    t = torch()
+    vector = t.tensor(direction.displacement(layer))
+
+    def move(module: Any, args: Any, output: Any) -> Any:
+        state = hidden_of(output)
+        mask = columns.now
+        mask = None if mask is None else mask.to(state.device)
+        return with_hidden(output, added(state, vector.to(state.device), mask))
+
+    return move
+
+
+class Columns:
+    """Which columns of the pass under way are steered."""
+
+    def __init__(self, positions: Positions) -> None:
+        self._positions = positions
+        self._prompt: Any = None  # ids of the prompt, to know it again
+        self._width = 0  # columns of the prompt
+        self._last: Any = None  # (rows or 1, 1) column of the last token of the prompt
+        self.now: Any = None  # (rows or 1, columns), or None for all
+
+    def look(self, stem: Any) -> Callable[..., None]:
+        """Return a hook that looks at each pass before it begins."""
+        signature = inspect.signature(stem.forward)
+
+        def look(module: Any, args: Any, options: Any) -> None:
+            if self._positions != "all":
+                given = signature.bind_partial(*args, **options).arguments
+                self._see({**given, **given.get("kwargs", {})})
+
+        return look
+
+    def _see(self, given: dict[str, Any]) -> None:
+        ids, embeds = given.get("input_ids"), given.get("inputs_embeds")
+        fed: Any = ids if ids is not None else embeds
+        cache = given.get("past_key_values")
+        past = int(cache.get_seq_length()) if cache is not None else 0
+        if not self._goes_on(ids, past):
+            self._start(fed, ids, past, given.get("attention_mask"))
+        t = torch()
+        columns = t.arange(past, past + fed.shape[1], device=fed.device)[None]
+        last = self._last.to(fed.device)
+        self.now = columns == last if self._positions == "prompt_last" else columns > last
+
+    def _goes_on(self, ids: Any, past: int) -> bool:
+        """Whether a pass continues the prompt that was seen last."""
+        if self._last is None:
+            return False
+        if past:
+            return past >= self._width
+        old = self._prompt
+        if ids is None or old is None or ids.shape[1] <= self._width or len(ids) != len(old):
+            return False
+        return bool((ids[:, : self._width] == old).all())
+
+    def _start(self, fed: Any, ids: Any, past: int, mask: Any) -> None:
+        """Take a pass for a prompt."""
+        t = torch()
+        self._width = past + fed.shape[1]
+        self._prompt = ids if ids is not None and not past else None
+        last = t.full((1, 1), self._width - 1)
+        if mask is not None and mask.ndim == 2 and mask.shape[1] == self._width:
+            # Where padding stands on the right, the last token of each row stands elsewhere.
+            ends = self._width - 1 - mask.bool().flip(1).int().argmax(1, keepdim=True)
+            last = ends[:1] if bool((ends == ends[0]).all()) else ends
+        self._last = last

@@ -1,0 +1,168 @@
+r"""What a model would answer, and the state that it would answer from.
+
+A model does not only say yes or no; it gives both a probability. Let :math:`Y` be the set of
+tokens that are a form of yes, :math:`N` that of no, and :math:`p_t` the probability of token
+:math:`t` after the prompt. Then
+
+.. math::
+    \text{log_yes} = \log \sum_{t \in Y} p_t, \qquad
+    \text{mass} = \sum_{t \in Y \cup N} p_t, \qquad
+    \text{margin} = \text{log_yes} - \text{log_no}.                                  \tag{1}
+
+Where the mass is small, the model would say something else, and the margin means little.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import InputError, LabelError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import AnyArray, BoolArray, FloatArray
+from psychollm.steering.answer_words import AnswerTokens
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AnswerLogits(Result):
+    """Probabilities of yes and no after each prompt (1).
+
+    Examples
+    --------
+    >>> answers = AnswerLogits(log_yes=np.log([0.6, 0.1]), log_no=np.log([0.3, 0.8]),
+    ...                        labels=("a", "b"), n_tokens=np.array([9, 9]),
+    ...                        tokens=AnswerTokens((1,), (2,)))
+    >>> answers.says_yes.tolist(), answers.mass.round(2).tolist()
+    ([True, False], [0.9, 0.9])
+    """
+
+    log_yes: FloatArray  # (prompts,)
+    log_no: FloatArray  # (prompts,)
+    labels: tuple[Any, ...]  # (prompts,) keys of prompts, or their places
+    n_tokens: AnyArray  # (prompts,) in each prompt
+    tokens: AnswerTokens  # that count as yes and no
+
+    @property
+    def margin(self) -> FloatArray:
+        """Log odds of yes against no (prompts,)."""
+        return np.asarray(self.log_yes - self.log_no, dtype=np.float64)
+
+    @property
+    def mass(self) -> FloatArray:
+        """Probability that the reply begins with yes or no (prompts,)."""
+        return np.asarray(np.exp(self.log_yes) + np.exp(self.log_no), dtype=np.float64)
+
+    @property
+    def p_yes(self) -> FloatArray:
+        """Probability of yes among yes and no (prompts,)."""
+        return np.asarray(1.0 / (1.0 + np.exp(-self.margin)), dtype=np.float64)
+
+    @property
+    def says_yes(self) -> BoolArray:
+        """Whether yes is likelier than no (prompts,)."""
+        return np.asarray(self.margin > 0, dtype=np.bool_)
+
+    def take(self, rows: Any) -> "AnswerLogits":
+        """Return the answers to some prompts, by place or mask."""
+        places = np.arange(len(self.labels))[rows]
+        return AnswerLogits(
+            log_yes=self.log_yes[places],
+            log_no=self.log_no[places],
+            labels=tuple(self.labels[place] for place in places),
+            n_tokens=self.n_tokens[places],
+            tokens=self.tokens,
+        )
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per prompt."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "prompt": list(self.labels),
+                "log_yes": self.log_yes,
+                "log_no": self.log_no,
+                "margin": self.margin,
+                "mass": self.mass,
+                "says_yes": self.says_yes,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class HiddenStates(Result):
+    """States of layers at one token of each prompt, and the answers given from there.
+
+    Examples
+    --------
+    >>> states = HiddenStates(states=np.ones((3, 2, 4), dtype=np.float32), layers=(5, 6))
+    >>> states.hidden_norms.tolist(), states.layer(6).shape
+    ([2.0, 2.0], (3, 4))
+    """
+
+    states: AnyArray  # (prompts, layers, hidden) float32
+    layers: tuple[int, ...]
+    token: int = -1  # counted from the end of the prompt
+    answers: AnswerLogits | None = None  # the model's own; None for states from elsewhere
+    model: str = ""
+
+    @property
+    def hidden_norms(self) -> FloatArray:
+        """Mean length of the state of each layer (layers,)."""
+        lengths = np.linalg.norm(self.states.astype(np.float64), axis=2)
+        return np.asarray(lengths.mean(axis=0), dtype=np.float64)
+
+    def layer(self, layer: int) -> AnyArray:
+        """Return the states of one layer (prompts, hidden).
+
+        Raises
+        ------
+        LabelError
+            If it is not there.
+        """
+        if layer not in self.layers:
+            msg = f"the states of layer {layer} were not kept: there are {self.layers}"
+            raise LabelError(msg)
+        return self.states[:, self.layers.index(layer)]
+
+    def take(self, rows: Any) -> "HiddenStates":
+        """Return the states of some prompts, by place or mask."""
+        return HiddenStates(
+            states=self.states[rows],
+            layers=self.layers,
+            token=self.token,
+            answers=None if self.answers is None else self.answers.take(rows),
+            model=self.model,
+        )
+
+
+def as_states(states: HiddenStates | AnyArray) -> HiddenStates:
+    """Return states from an array (prompts, layers, hidden) or (prompts, hidden).
+
+    Raises
+    ------
+    ShapeError
+        If it has another shape.
+    InputError
+        If it holds what is not a number.
+    """
+    if isinstance(states, HiddenStates):
+        found = states
+    else:
+        array = np.asarray(states, dtype=np.float32)
+        array = array[:, None] if array.ndim == 2 else array
+        if array.ndim != 3:
+            msg = f"states must be (prompts, layers, hidden), got shape {array.shape}"
+            raise ShapeError(msg)
+        found = HiddenStates(states=array, layers=tuple(range(array.shape[1])))
+    bad = np.argwhere(~np.isfinite(found.states).all(axis=2))
+    if bad.size:
+        msg = (
+            f"states: prompt {bad[0, 0]}, layer {found.layers[bad[0, 1]]} holds NaN or infinity; "
+            "load the model in float32 or bfloat16, and check its weights"
+        )
+        raise InputError(msg)
+    return found

@@ -1,0 +1,336 @@
+r"""The answers of a model at many strengths of a direction, for little more than one pass.
+
+With a hidden size of d, T tokens in a prompt, of which P are common to all, and a layer L of K,
+whole passes for S strengths cost about :math:`S T K` token-layers for each question. What is done
+here costs
+
+.. math::
+    (T - P) K + S (K - L - 1)                                                         \tag{1}
+
+where only the last token is steered, and :math:`(T - P) K + S (T - P)(K - L - 1)` where all are,
+with :math:`S P (K - L - 1)` once for all questions.
+"""
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_fraction
+from psychollm._base.errors import InputError, OptionError
+from psychollm._base.progress import progress_bar
+from psychollm._base.types import FloatArray
+from psychollm.instruments.prompt import Prompt
+from psychollm.steering.anatomy import torch
+from psychollm.steering.answer_words import NO, YES
+from psychollm.steering.asked import Asked
+from psychollm.steering.checkpoint import Ledger
+from psychollm.steering.direction import Direction
+from psychollm.steering.dose_response import DoseResponse, LayerScan
+from psychollm.steering.engines import Engine, LastToken, Steering, UpperLayers, Whole
+from psychollm.steering.hooks import Positions, check_fit
+from psychollm.steering.tokens import batches
+
+EngineName: TypeAlias = Literal["auto", "last_token", "upper_layers", "whole"]
+# Largest difference from whole passes that rounding explains, relative to 1 + |log P|.
+_TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
+_COARSE = 0.2  # in sixteen bits
+# What a forward pass raises that cannot begin at a layer.
+_UNFIT = (RuntimeError, ValueError, TypeError, AttributeError, IndexError, KeyError)
+
+
+def sweep(
+    model: Any,
+    tokenizer: Any,
+    prompts: Sequence[str | Prompt],
+    direction: Direction,
+    strengths: Any,
+    *,
+    layer: int,
+    positions: Positions = "prompt_last",
+    engine: EngineName = "auto",
+    yes: Sequence[str] = YES,
+    no: Sequence[str] = NO,
+    batch_size: int = 16,
+    min_mass: float = 0.5,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: bool = False,
+) -> DoseResponse:
+    """Return the probabilities of yes and no at each strength of a direction.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        A causal model, not in training mode.
+    tokenizer : transformers.PreTrainedTokenizerBase
+        That of the model.
+    prompts : sequence of str or Prompt
+        One per question, in one template.
+    direction : Direction
+        What is added; at strength s, s times the direction.
+    strengths : array_like (strengths,)
+        Factors of the direction; doses, if it has length one. Any order, no two alike.
+    layer : int
+        After which layer, counted from 0.
+    positions : {"prompt_last", "all"}
+        Whether the last token of the prompt or every token is steered.
+    engine : {"auto", "last_token", "upper_layers", "whole"}
+        How it is computed. By default the fastest way that agrees with whole passes on the
+        first prompts; what it was, and by how much it differed, stands in the result.
+    yes, no : sequence of str
+        As in `answer_logits`.
+    batch_size : int
+        Prompts in one pass; it bounds memory.
+    min_mass : float
+        A strength has collapsed where yes and no have less than this share of the probability
+        that they have without steering.
+    checkpoint : path, optional
+        A file that keeps what is done. If the call is interrupted, the same call goes on there.
+    progress : bool
+        Whether to draw a progress bar.
+
+    Returns
+    -------
+    DoseResponse
+        Strengths ascending, questions in the order of `prompts`.
+
+    Raises
+    ------
+    OptionError
+        If the layer does not exist, a strength is no finite number or occurs twice, or an engine
+        cannot do what is asked.
+    ShapeError
+        If the direction was made from a model of another width.
+    InputError
+        As in `answer_logits`; if the checkpoint belongs to another sweep; if the engine that was
+        asked for does not agree with whole passes.
+
+    Examples
+    --------
+    >>> doses = np.linspace(-0.3, 0.3, 41)
+    >>> found = sweep(model, tokenizer, prompts, direction, doses, layer=20)  # doctest: +SKIP
+    >>> found.yes_rates  # doctest: +SKIP
+    array([0.  , 0.01, ..., 0.98, 1.  ])
+    """
+    asked = Asked.of(model, tokenizer, prompts, yes=yes, no=no, batch_size=batch_size)
+    steering = _steering(asked, direction, (layer,), positions)
+    check_choice("engine", engine, EngineName)
+    responses = _swept(
+        steering,
+        direction,
+        _strengths(strengths),
+        engine=engine,
+        min_mass=min_mass,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    return responses[0]
+
+
+def scan_layers(
+    model: Any,
+    tokenizer: Any,
+    prompts: Sequence[str | Prompt],
+    direction: Direction,
+    strengths: Any,
+    *,
+    layers: Sequence[int] | None = None,
+    positions: Positions = "prompt_last",
+    yes: Sequence[str] = YES,
+    no: Sequence[str] = NO,
+    batch_size: int = 16,
+    min_mass: float = 0.5,
+    progress: bool = False,
+) -> LayerScan:
+    """Sweep a direction after each of several layers, one layer at a time being steered.
+
+    Where only the last token is steered, prompts go through the model once for all layers.
+
+    Parameters
+    ----------
+    model, tokenizer, prompts, direction, strengths, positions
+        As in `sweep`.
+    layers : sequence of int, optional
+        Which; all that the direction has by default.
+    yes, no, batch_size, min_mass, progress
+        As in `sweep`.
+
+    Returns
+    -------
+    LayerScan
+        A `DoseResponse` per layer; its table says where steering is steady and harmless.
+
+    Raises
+    ------
+    OptionError, ShapeError, InputError
+        As `sweep`.
+
+    Examples
+    --------
+    >>> scan = scan_layers(model, tokenizer, prompts, direction, doses)  # doctest: +SKIP
+    >>> scan.to_frame()[["layer", "slope", "monotone"]]  # doctest: +SKIP
+    """
+    asked = Asked.of(model, tokenizer, prompts, yes=yes, no=no, batch_size=batch_size)
+    steering = _steering(
+        asked, direction, direction.layers if layers is None else layers, positions
+    )
+    known = _strengths(strengths)
+    together = LastToken.possible(steering)
+    groups = [steering.layers] if together else [(layer,) for layer in steering.layers]
+    found: list[DoseResponse] = []
+    for group in groups:
+        found += _swept(
+            _steering(asked, direction, group, positions),
+            direction,
+            known,
+            engine="auto",
+            min_mass=min_mass,
+            checkpoint=None,
+            progress=progress,
+        )
+    return LayerScan(responses=tuple(found))
+
+
+def _strengths(strengths: Any) -> FloatArray:
+    found = np.asarray(strengths, dtype=np.float64)
+    if found.ndim != 1 or not found.size or not np.isfinite(found).all():
+        msg = "strengths must be a list of finite numbers, at least one"
+        raise OptionError(msg)
+    if np.unique(found).size < found.size:
+        msg = "strengths holds a number twice: each is swept once"
+        raise OptionError(msg)
+    return np.sort(found)
+
+
+def _steering(
+    asked: Asked, direction: Direction, layers: Sequence[int], positions: Positions
+) -> Steering:
+    known = asked.body.check_layers(layers)
+    check_choice("positions", positions, Positions)
+    if positions == "generated":
+        msg = (
+            "positions='generated' leaves the first token of the reply as it is: sweep takes "
+            "'prompt_last' or 'all'; steer() reaches what is generated"
+        )
+        raise OptionError(msg)
+    check_fit(asked.body, direction, known)
+    vectors = {layer: direction.displacement(layer) for layer in known}
+    return Steering(asked=asked, layers=known, vectors=vectors, positions=positions)
+
+
+def _swept(
+    steering: Steering,
+    direction: Direction,
+    strengths: FloatArray,
+    *,
+    engine: EngineName,
+    min_mass: float,
+    checkpoint: str | PathLike[str] | None,
+    progress: bool,
+) -> list[DoseResponse]:
+    """Return what each layer answers."""
+    share = check_fraction("min_mass", min_mass)
+    ledger = Ledger.open(None if checkpoint is None else Path(checkpoint), steering, strengths)
+    left = np.flatnonzero(~ledger.done)
+    bar = progress_bar(show=progress, total=len(ledger.done), label="sweep")
+    bar.update(len(ledger.done) - left.size)
+    with torch().inference_mode():
+        runner, error = _chosen(steering, strengths, engine)
+        rows = [steering.asked.encoded.rows[place] for place in left]
+        for some in batches(rows, steering.asked.batch_size):
+            places = [int(left[i]) for i in some]
+            logs = runner.answer(places, strengths)
+            ledger.keep(places, logs, _sound(runner.unsteered(places), steering, places))
+            bar.update(len(places))
+    bar.close()
+    return [
+        DoseResponse(
+            strengths=strengths,
+            doses=strengths * direction.doses[direction.place(layer)],
+            log_yes=ledger.logs[i, 0],
+            log_no=ledger.logs[i, 1],
+            base_yes=ledger.base[0],
+            base_no=ledger.base[1],
+            labels=steering.asked.encoded.labels,
+            layer=layer,
+            positions=steering.positions,
+            kind=direction.kind,
+            model=steering.asked.body.name,
+            engine=runner.name,
+            max_error=error,
+            min_mass=share,
+        )
+        for i, layer in enumerate(steering.layers)
+    ]
+
+
+def _sound(base: FloatArray, steering: Steering, places: Sequence[int]) -> FloatArray:
+    """Return the unsteered answers if they are numbers."""
+    bad = np.flatnonzero(np.isnan(base).any(axis=0))
+    if bad.size:
+        label = steering.asked.encoded.labels[places[bad[0]]]
+        msg = (
+            f"prompt {label!r}: the answer is not a number even without steering; load the model "
+            "in float32 or bfloat16 (float16 overflows), and check its weights"
+        )
+        raise InputError(msg)
+    return base
+
+
+def _chosen(steering: Steering, strengths: FloatArray, engine: EngineName) -> tuple[Engine, float]:
+    """Return the fastest engine that agrees with whole passes, and by how much it differs."""
+    whole = Whole(steering)
+    makers: dict[str, type[LastToken] | type[UpperLayers]] = {
+        "last_token": LastToken,
+        "upper_layers": UpperLayers,
+    }
+    if engine == "last_token" and not LastToken.possible(steering):
+        msg = (
+            "engine='last_token' needs positions='prompt_last' and a model with position_ids and "
+            "eager or sdpa attention that looks back over the whole prompt: use 'auto'"
+        )
+        raise OptionError(msg)
+    if engine == "auto":
+        names = ["last_token"] if LastToken.possible(steering) else []
+        names.append("upper_layers")
+    else:
+        names = [engine]
+    if engine == "whole" or steering.asked.body.hooked:
+        names = []
+    for name in names:
+        runner = makers[name](steering)
+        error = _difference(runner, whole, strengths)
+        if error <= _tolerance(steering):
+            return runner, error
+        if engine != "auto":
+            msg = (
+                f"engine={engine!r} differs from whole passes by {error:.2g} on "
+                f"{steering.asked.body.name}: use engine='auto'"
+            )
+            raise InputError(msg)
+    return whole, 0.0
+
+
+def _tolerance(steering: Steering) -> float:
+    kind = str(next(steering.asked.body.model.parameters()).dtype).rpartition(".")[2]
+    return _TOLERANCE.get(kind, _COARSE)
+
+
+def _difference(runner: Engine, whole: Whole, strengths: FloatArray) -> float:
+    """Return the largest difference on the shortest and the longest prompt; inf if it fails."""
+    rows = whole.steering.asked.encoded.rows
+    lengths = [len(row) for row in rows]
+    places = sorted({int(np.argmin(lengths)), int(np.argmax(lengths))})
+    # Not the largest: there a broken model turns rounding into anything.
+    by_size = strengths[np.argsort(np.abs(strengths), kind="stable")]
+    tried = by_size[[0, len(by_size) // 2]] if len(by_size) > 1 else by_size
+    expected = whole.answer(places, tried)
+    try:
+        found = runner.answer(places, tried)
+    except _UNFIT:
+        return float("inf")
+    if np.isnan(found).any() and not np.isnan(expected).any():
+        return float("inf")
+    return float(np.nanmax(np.abs(found - expected) / (1.0 + np.abs(expected)), initial=0.0))

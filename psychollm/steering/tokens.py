@@ -1,0 +1,114 @@
+"""Prompts in tokens: one row each, padded on the left, with the position of every token.
+
+Positions are always passed. Without them a model with learned positions counts the padding too,
+and the same prompt gets another answer in another batch.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from psychollm._base.errors import InputError
+from psychollm.instruments.prompt import Prompt
+from psychollm.steering.anatomy import torch
+
+Rows: TypeAlias = Sequence[Sequence[int]]
+_PREFIX = 8  # a shorter common beginning is not worth a pass of its own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoded:
+    """Prompts in tokens."""
+
+    rows: tuple[tuple[int, ...], ...]  # ids of each prompt
+    labels: tuple[Any, ...]  # keys of prompts, positions of strings
+    prefix: int  # how many tokens all begin with, less than the shortest has
+
+
+def encode(tokenizer: Any, prompts: Sequence[str | Prompt]) -> Encoded:
+    """Return prompts in tokens.
+
+    Conversations go through the chat template of the tokenizer; a string is taken as it stands,
+    and gets the token that opens a text if the tokenizer has one and the string does not.
+
+    Raises
+    ------
+    InputError
+        If there is none, they are of different kinds, one is empty, or they do not end alike.
+    """
+    if isinstance(prompts, str | Prompt) or not len(prompts):
+        msg = "prompts must be a sequence of strings or of instrument prompts, at least one"
+        raise InputError(msg)
+    kinds = {isinstance(prompt, Prompt) for prompt in prompts}
+    if len(kinds) > 1:
+        msg = "prompts holds strings and conversations: answers compare only within one template"
+        raise InputError(msg)
+    labels = tuple(
+        prompt.key if isinstance(prompt, Prompt) else place for place, prompt in enumerate(prompts)
+    )
+    rows = tuple(tuple(_ids(tokenizer, prompt)) for prompt in prompts)
+    _check_rows(rows, labels, tokenizer)
+    return Encoded(rows=rows, labels=labels, prefix=_common(rows))
+
+
+def _ids(tokenizer: Any, prompt: str | Prompt) -> list[int]:
+    text, opened = (prompt, False) if isinstance(prompt, str) else _conversation(tokenizer, prompt)
+    opening = getattr(tokenizer, "bos_token", None)
+    opened = opened or bool(opening and text.startswith(opening))
+    ids: list[int] = tokenizer(text, add_special_tokens=not opened)["input_ids"]
+    return ids
+
+
+def _conversation(tokenizer: Any, prompt: Prompt) -> tuple[str, bool]:
+    """Return a conversation as one text, and whether the template opened it."""
+    turns = [{"role": turn.role, "content": turn.content} for turn in prompt.messages]
+    if getattr(tokenizer, "chat_template", None):
+        text = tokenizer.apply_chat_template(turns, add_generation_prompt=True, tokenize=False)
+        return str(text), True
+    return "\n\n".join(turn["content"] for turn in turns), False
+
+
+def _check_rows(rows: Rows, labels: Sequence[Any], tokenizer: Any) -> None:
+    for label, row in zip(labels, rows, strict=True):
+        if not row:
+            msg = f"prompt {label!r} is empty: it has no token to answer from"
+            raise InputError(msg)
+        if row[-1] != rows[0][-1]:
+            ends = [tokenizer.decode([one[-1]]) for one in (row, rows[0])]
+            msg = (
+                f"prompt {label!r} ends with {ends[0]!r}, prompt {labels[0]!r} with {ends[1]!r}: "
+                "put all questions into one template, so that the same token is answered from"
+            )
+            raise InputError(msg)
+
+
+def _common(rows: Rows) -> int:
+    """Return how many tokens all rows begin with; the last token of each stays its own."""
+    if len(rows) < 2:
+        return 0
+    low, high = min(map(tuple, rows)), max(map(tuple, rows))
+    most = min(map(len, rows)) - 1
+    shared = next((i for i in range(most) if low[i] != high[i]), most)
+    return shared if shared >= _PREFIX else 0
+
+
+def batches(rows: Rows, size: int) -> Iterator[list[int]]:
+    """Yield places of rows of similar length, `size` at a time."""
+    order = sorted(range(len(rows)), key=lambda place: len(rows[place]))
+    for start in range(0, len(order), size):
+        yield order[start : start + size]
+
+
+def left_padded(rows: Rows, device: Any) -> tuple[Any, Any]:
+    """Return token ids and the mask of tokens that are no padding, both (rows, tokens)."""
+    t = torch()
+    width = max(map(len, rows))
+    # What stands in the padding is never looked at: any token will do.
+    ids = [[row[-1]] * (width - len(row)) + list(row) for row in rows]
+    mask = [[0] * (width - len(row)) + [1] * len(row) for row in rows]
+    return t.tensor(ids, device=device), t.tensor(mask, device=device)
+
+
+def positions_of(mask: Any) -> Any:
+    """Return the position of every token, counted without padding."""
+    return (mask.cumsum(-1) - 1).clamp(min=0)
