@@ -67,12 +67,12 @@ class Source:
 
     Examples
     --------
-    >>> QUESTIONS.flag, Source("scale", "self_efficacy.scale_files:read_scale", "", False).flag
+    >>> QUESTIONS.flag, Source("scale", "module:function", "a file", needed=False).flag
     ('questions', '--scale')
     """
 
     name: str  # the parameter that takes what is read
-    reader: str  # module and function, below psychollm.instruments
+    reader: str  # module and function, below psychollm
     help: str
     needed: bool = True
     rules: bool = False  # whether the reader can be told how answers are compared
@@ -100,7 +100,7 @@ class Source:
         if path is None:
             return {}
         module, _, function = self.reader.partition(":")
-        read = getattr(import_module(f"psychollm.instruments.{module}"), function)
+        read = getattr(import_module(f"psychollm.{module}"), function)
         rule = getattr(options, "rule", None)
         return {self.name: read(path, **({"rule": rule} if rule else {}))}
 
@@ -135,7 +135,7 @@ _SEED = Option("seed", "all is drawn from it (0)", int)
 _REPEATS = Option("n_repeats", "times that every prompt is put (1)", int)
 QUESTIONS = Source(
     "questions",
-    "questions:read_questions",
+    "instruments.questions:read_questions",
     ".csv or .jsonl with question and answer, or .json as SQuAD has it",
     rules=True,
 )
@@ -229,7 +229,7 @@ RECIPES: dict[str, Recipe] = {
         ),
         Source(
             "scale",
-            "self_efficacy.scale_files:read_scale",
+            "instruments.self_efficacy.scale_files:read_scale",
             "another scale: .toml, .json or .csv with its items",
             needed=False,
         ),
@@ -274,7 +274,7 @@ RECIPES: dict[str, Recipe] = {
         ),
         Source(
             "questions",
-            "abstention.questions:read_askable",
+            "instruments.abstention.questions:read_askable",
             "questions of your own: .csv or .jsonl with answerable, or .json as SQuAD 2.0 has it",
             needed=False,
             rules=True,
@@ -296,5 +296,21 @@ RECIPES: dict[str, Recipe] = {
             Option("seed", "made suggestions are drawn from it (0)", int),
         ),
         QUESTIONS,
+    ),
+    "coding": Recipe(
+        "traces of reasoning, to be coded by a judge: what a model does about its own thinking",
+        "coding",
+        "Coding",
+        (
+            Option(
+                "scheme", "what is looked for (five)", choices=("five", "rationalist")
+            ),
+            Option("n_repeats", "times that a judge codes each trace (1)", int),
+        ),
+        Source(
+            "transcripts",
+            "cli.transcripts:read_transcripts",
+            ".jsonl with key and text, or a store, whose replies are coded",
+        ),
     ),
 }  # fmt: skip

@@ -14,6 +14,7 @@ from psychollm.cli.instrument_recipes import RECIPES
 from psychollm.collect.plan import read_prompts
 from psychollm.instruments.registry import INSTRUMENTS, instrument_of
 from psychollm.instruments.rule_world import RuleWorld
+from tests.cli.stores import filled
 
 QUESTIONS = "question,answer\nWhat is 2 + 2?,4\nWhat is the capital of France?,Paris\n"
 
@@ -68,7 +69,8 @@ def test_recipes_name_parameters_that_exist(name: str) -> None:
 def every_choice() -> Iterator[tuple[str, ...]]:
     """Yield each instrument with its own defaults, and with each choice of each option."""
     for name, recipe in RECIPES.items():
-        files = ("q.csv",) if recipe.source and recipe.source.needed else ()
+        names = {"questions": "q.csv", "transcripts": "t.jsonl"}
+        files = (names[recipe.source.name],) if recipe.source and recipe.source.needed else ()
         yield name, *files
         for option in recipe.options:
             flag = option.off or f"--{option.name.replace('_', '-')}"
@@ -81,6 +83,7 @@ def every_choice() -> Iterator[tuple[str, ...]]:
 @pytest.mark.parametrize("arguments", [*every_choice()], ids=" ".join)
 def test_every_choice_makes_prompts(arguments: tuple[str, ...], call, tmp_path: Path) -> None:
     (tmp_path / "q.csv").write_text(QUESTIONS)
+    (tmp_path / "t.jsonl").write_text('{"key": "t1", "text": "Let me see."}\n')
     found = call("instrument", *arguments, "--out", "items.jsonl")
     assert found.returncode == 0, found.stderr
     prompts = read_prompts(tmp_path / "items.jsonl")
@@ -91,6 +94,17 @@ def test_an_empty_list(call, tmp_path: Path) -> None:
     call("instrument", "self-efficacy", "--followups", "none", "--out", "a.jsonl")
     call("instrument", "self-efficacy", "--followups", "neutral", "--out", "b.jsonl")
     assert len(read_prompts(tmp_path / "a.jsonl")) < len(read_prompts(tmp_path / "b.jsonl"))
+
+
+def test_replies_of_a_store_are_coded(call, tmp_path: Path) -> None:
+    said = {"m": lambda prompt, sample: "Let me see. Answer: 3" if prompt.repeat == 0 else None}
+    filled(tmp_path / "r.sqlite", RuleWorld(n=4, seed=1, n_repeats=2).prompts(), said)
+    found = call("instrument", "coding", "r.sqlite", "--out", "codes.jsonl")
+    assert found.returncode == 0, found.stderr
+    prompts = read_prompts(tmp_path / "codes.jsonl")
+    assert len({prompt.about["transcript"] for prompt in prompts}) == 4
+    assert {prompt.about["model"] for prompt in prompts} == {"m"}
+    assert "Let me see." in prompts[0].messages[-1].content
 
 
 def test_a_scale_of_ones_own(call, tmp_path: Path) -> None:
@@ -111,9 +125,14 @@ def test_a_scale_of_ones_own(call, tmp_path: Path) -> None:
         (["rule-world", "--skin", "gold", "--out", "x"], ["gold", "plumbing"]),
         (["rule-world", "--out", "no/x"], ["--out no/x", "cannot be written"]),
         (["self-prediction", "none.csv", "--out", "x"], ["none.csv"]),
+        (["coding", "none.jsonl", "--out", "x"], ["none.jsonl", "cannot be read"]),
+        (["coding", "broken.jsonl", "--out", "x"], ["broken.jsonl, line 1"]),
     ],
 )
-def test_wrong_use_is_one_line(call, arguments: list[str], words: list[str]) -> None:
+def test_wrong_use_is_one_line(
+    call, tmp_path: Path, arguments: list[str], words: list[str]
+) -> None:
+    (tmp_path / "broken.jsonl").write_text("{")
     found = call("instrument", *arguments)
     assert found.returncode == UNUSABLE
     (line,) = found.stderr.splitlines()
