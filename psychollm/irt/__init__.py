@@ -13,6 +13,7 @@ from psychollm.irt.priors import Priors
 from psychollm.irt.result import IRTFit
 from psychollm.irt.screen import ItemScreen, item_screen
 from psychollm.irt.short_form import ShortForm, short_form
+from psychollm.irt.shuffle import SlopeNull, slope_null
 
 __all__ = [
     "Abilities",
@@ -27,6 +28,7 @@ __all__ = [
     "PersonFit",
     "Priors",
     "ShortForm",
+    "SlopeNull",
     "ability",
     "differential_functioning",
     "fit_irt",
@@ -38,4 +40,5 @@ __all__ = [
     "model_fit",
     "person_fit",
     "short_form",
+    "slope_null",
 ]

@@ -7,9 +7,10 @@ r"""A short form: the few questions that keep what all of them say about models.
   respondent's score on all items from its sum on the chosen ones by a straight line.
 
 With thousands of items to choose from and dozens of models the error on the models that chose the
-items flatters, and choosing by it fails: of 12,032 questions and 23 models many sets of 100 predict
-those 23 without error and others no better than chance would. Use it with many models. The error reported is that of models held out of everything: they are dealt into
-folds, items are chosen and the line is fitted without each fold, and its models predicted.
+items flatters, and choosing by it fails: of 12,032 questions, many sets of 100 predict 23 models
+without error and others badly. It is for many models and few questions. The error reported is
+that of models held out of everything: they are dealt into folds, items are chosen and fitted
+without each fold, and its models predicted.
 """
 
 from __future__ import annotations
@@ -248,7 +249,7 @@ def _left_out_error(sums: FloatArray, centred: FloatArray) -> FloatArray:
     return np.asarray((residual**2).mean(axis=0))
 
 
-def _predict(yes: FloatArray, train: FloatArray, chosen: IntArray) -> FloatArray:
+def _predict(yes: FloatArray, train: BoolArray, chosen: IntArray) -> FloatArray:
     """Return full scores predicted from chosen items by a line fitted on some respondents."""
     x, full = yes[:, chosen].mean(axis=1), yes.mean(axis=1)
     centre = x[train].mean()

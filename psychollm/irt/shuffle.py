@@ -1,0 +1,152 @@
+r"""The negative control: what a fit says of answers that say nothing.
+
+Each item's answers are shuffled among the respondents that gave one. That keeps every item's
+yes-rate and every gap, and destroys whatever items share; the same model with the same priors is
+fitted to the shuffled table. With two dozen models the slopes of a 2PL then still spread and still
+look like slopes. What the fit gains over chance is measured by the objective (log-likelihood with
+priors); an item's own slope is held against its slopes in the shuffled tables.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.checks import check_count
+from psychollm._base.errors import ConvergenceWarning
+from psychollm._base.multiplicity import adjust_p_values
+from psychollm._base.replicate import replicate
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState, WordArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.labels import Labels
+from psychollm.data.responses import Responses, as_responses
+from psychollm.irt.answers import MISSING, Respondents, orient
+from psychollm.irt.families import Link, Model
+from psychollm.irt.fit import fit_irt
+from psychollm.irt.priors import default_priors
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class SlopeNull(Result):
+    """A fit beside fits of shuffled answers.
+
+    Attributes
+    ----------
+    objective, p_value : float
+        Maximum of the observed fit, and the share of shuffled ones (itself among them) that
+        reach it.
+    draws : ndarray of shape (n,)
+        Maxima of the shuffled fits.
+    slope, slope_p_value, adjusted : ndarray of shape (items,)
+        Slopes, the share of shuffled ones that are as far from 0, and that over all items (Holm).
+    null_slope_sd : ndarray of shape (items,)
+        Spread of each slope where there is nothing to find.
+    labels : tuple
+        Names of the items.
+    """
+
+    objective: float
+    p_value: float
+    draws: FloatArray  # (n,)
+    slope: FloatArray  # (J,)
+    slope_p_value: FloatArray  # (J,)
+    adjusted: FloatArray  # (J,)
+    null_slope_sd: FloatArray  # (J,)
+    labels: Labels  # J
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per item."""
+        import pandas as pd
+
+        names = ["slope", "slope_p_value", "adjusted", "null_slope_sd"]
+        return pd.DataFrame(
+            {"item": list(self.labels)} | {name: getattr(self, name) for name in names}
+        )
+
+    def summary(self) -> str:
+        """Return whether the fit says anything, in one sentence."""
+        says = "gains more than" if self.p_value <= 0.05 else "cannot be told from"
+        return f"The fit {says} fits of shuffled answers (p = {self.p_value:.3g})."
+
+
+def slope_null(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    *,
+    model: Model = "2pl",
+    link: Link = "logit",
+    respondents: Respondents = "models",
+    n: int = 199,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> SlopeNull:
+    """Fit a model, and fit it again to answers shuffled within items.
+
+    Parameters
+    ----------
+    responses : Responses or table of shape (models, questions)
+        Binary answers.
+    model, link, respondents
+        As in `fit_irt`, with its default priors.
+    n : int
+        How many shuffled tables.
+    rng, n_jobs, progress
+        Seed, workers and progress bar.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(1).random((24, 10)) < 0.5
+    >>> slope_null(noise, n=19, rng=1).p_value > 0.05
+    True
+    """
+    n = check_count("n", n)
+    table = as_responses(responses)
+    check_binary(table)
+    answers = orient(table, respondents)
+    priors = default_priors(model, link, len(answers.respondents))
+
+    def fitted(codes: FloatArray) -> FloatArray:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fit = fit_irt(codes, model=model, link=link, priors=priors)
+        return np.concatenate([[fit.convergence.objective], fit.parameters[:, 0]])
+
+    values = np.where(answers.codes == MISSING, np.nan, answers.codes.astype(np.float64))
+
+    def task(seeds: WordArray) -> FloatArray:
+        streams = [np.random.default_rng([int(word) for word in words]) for words in seeds]
+        return np.stack([fitted(_shuffled(values, stream)) for stream in streams])
+
+    observed = fitted(values)
+    draws = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="shuffled fits")
+    done = draws.shape[0]
+    slope = observed[1:]
+    beyond = (np.abs(draws[:, 1:]) >= np.abs(slope)).sum(axis=0)
+    own = np.where(np.isfinite(slope), (1.0 + beyond) / (1.0 + done), np.nan)
+    return SlopeNull(
+        objective=float(observed[0]),
+        p_value=float((1 + (draws[:, 0] >= observed[0] - 1e-9).sum()) / (1 + done)),
+        draws=draws[:, 0].copy(),
+        slope=slope,
+        slope_p_value=own,
+        adjusted=adjust_p_values(own),
+        null_slope_sd=draws[:, 1:].std(axis=0),
+        labels=answers.items,
+    )
+
+
+def _shuffled(values: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Return a table with each column's answers shuffled among those that answered."""
+    moved = values.copy()
+    for j in range(values.shape[1]):
+        there = np.flatnonzero(~np.isnan(values[:, j]))
+        moved[there, j] = values[rng.permutation(there), j]
+    return moved
