@@ -20,7 +20,7 @@ import psychollm as psy
 from psychollm.calibration.individuation import individuation
 from psychollm.data.simulate_study import simulate_study
 from psychollm.factor.pairwise import pairwise_factor
-from psychollm.studies.private_signal import private_signal
+from psychollm.studies.shared_confidence.private_signal import private_signal
 
 MODELS = (10, 19)
 QUESTIONS = (500, 2000, 10_000)

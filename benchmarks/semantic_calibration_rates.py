@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from psychollm.data.sampled import SampledAnswers
-from psychollm.studies.semantic_calibration import SemanticCalibration, semantic_calibration
+from psychollm.studies.semantic_calibration.study import SemanticCalibration, semantic_calibration
 
 CLASSES = 8
 

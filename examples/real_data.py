@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 import psychollm as psy
-from psychollm.studies.shared_confidence import SharedConfidence
+from psychollm.studies.shared_confidence.study import SharedConfidence
 
 SEED = 20261121
 LEAST_STATED = 265  # stated confidences a configuration needs to take part

@@ -16,7 +16,7 @@ from psychollm.cli.settings import Settings
 if TYPE_CHECKING:
     import pandas as pd
 
-    from psychollm.studies.shared_confidence import SharedConfidence
+    from psychollm.studies.shared_confidence.study import SharedConfidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -80,7 +80,7 @@ def _options(settings: Settings) -> dict[str, Any]:
 def _boundary(settings: Settings, scores: "Scores") -> "Found":
     import pandas as pd
 
-    from psychollm.studies.inference_boundary import inference_boundary
+    from psychollm.studies.inference_boundary.study import inference_boundary
 
     answers = pd.concat([one.to_frame(model) for model, one in scores.items()], ignore_index=True)
     study = inference_boundary(answers, **_options(settings))
@@ -90,23 +90,42 @@ def _boundary(settings: Settings, scores: "Scores") -> "Found":
 
 
 def _efficacy(settings: Settings, scores: "Scores") -> "Found":
-    from psychollm.studies.self_efficacy import self_efficacy
+    from psychollm.studies.self_efficacy.study import self_efficacy
 
     study = self_efficacy(scores, **_options(settings))
     return study.summary(), {"conditions": study.to_frame(), "totals": study.totals}
 
 
 def _semantic(settings: Settings, scores: "Scores") -> "Found":
-    from psychollm.studies.semantic_calibration import semantic_calibration
+    from psychollm.studies.semantic_calibration.study import semantic_calibration
 
     study = semantic_calibration(scores, n_null=settings.null, **_options(settings))
     return study.summary(), {"arms": study.to_frame()}
+
+
+def _abstention(settings: Settings, scores: "Scores") -> "Found":
+    import pandas as pd
+
+    from psychollm.studies.metacognitive_skill.abstention import abstention_skill
+
+    answers = pd.concat([one.to_frame(model) for model, one in scores.items()], ignore_index=True)
+    study = abstention_skill(answers, **_options(settings))
+    return study.summary(), {"abstention": study.to_frame(), "answers": answers}
+
+
+def _revision(settings: Settings, scores: "Scores") -> "Found":
+    from psychollm.studies.metacognitive_skill.revision import revision_skill
+
+    study = revision_skill(scores, level=settings.level)
+    return study.summary(), {"revision": study.to_frame()}
 
 
 STUDIES: "dict[str, Compute]" = {
     "rule_world": _boundary,
     "self_efficacy": _efficacy,
     "semantic_sampling": _semantic,
+    "abstention": _abstention,
+    "revision": _revision,
 }
 
 

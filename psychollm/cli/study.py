@@ -9,7 +9,7 @@ from psychollm.cli.settings import DEFAULT_FOLDER, Settings
 
 if TYPE_CHECKING:
     from psychollm.cli.inputs import Tables
-    from psychollm.studies.shared_confidence import SharedConfidence
+    from psychollm.studies.shared_confidence.study import SharedConfidence
 
     Commands = argparse._SubParsersAction[Any]
 
@@ -23,8 +23,8 @@ CONFIDENCE holds what each model said when asked whether it can answer each ques
 per answer, with columns "model" and "question" or "item"). Empty cells are missing answers.
 
 A store of psychollm collect takes the place of both: its replies are read, and the study that fits
-what was asked is run (self-prediction: this one; rule-world: how far rules carry; self-efficacy;
-semantic-sampling: whether models are as sure of a meaning as they are right).
+what was asked is run: this one for self-prediction, others for rule-world, self-efficacy,
+semantic-sampling, abstention and revision.
 """
 EPILOG = """\
 examples:
@@ -186,7 +186,7 @@ def run(settings: Settings) -> int:
 def compute(settings: Settings, tables: "Tables") -> "SharedConfidence":
     """Return the study of two tables, as the settings say."""
     from psychollm.cli.notes import watched
-    from psychollm.studies.shared_confidence import shared_confidence
+    from psychollm.studies.shared_confidence.study import shared_confidence
 
     return shared_confidence(
         tables.confidence,

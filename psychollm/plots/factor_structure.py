@@ -14,7 +14,7 @@ from psychollm.plots.scree import draw_components
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psychollm.studies.dimensionality import Dimensionality
+    from psychollm.studies.dimensionality.study import Dimensionality
 
 _COMPONENTS = 6
 # The lower part of the axes is kept free of points: both small figures stand there.

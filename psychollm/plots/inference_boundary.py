@@ -13,7 +13,7 @@ from psychollm.plots.palette import INK, colour_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psychollm.studies.inference_boundary import InferenceBoundary
+    from psychollm.studies.inference_boundary.study import InferenceBoundary
 
 
 def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None) -> "Axes":
@@ -33,7 +33,7 @@ def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None)
     --------
     >>> import pandas as pd
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.studies.inference_boundary import inference_boundary
+    >>> from psychollm.studies.inference_boundary.study import inference_boundary
     >>> table = pd.DataFrame({"model": "m", "type": ["A", "C"] * 10, "item": range(20),
     ...                       "run": 1, "response": "", "score": [1, 1, 0, 1] * 5})
     >>> study = inference_boundary(table, n_bootstrap=200, rng=0)
@@ -78,7 +78,7 @@ def plot_failures(
     --------
     >>> import pandas as pd
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.studies.inference_boundary import inference_boundary
+    >>> from psychollm.studies.inference_boundary.study import inference_boundary
     >>> table = pd.DataFrame({"model": "m", "type": ["A", "C"] * 10, "item": range(20), "run": 1,
     ...                       "response": ["x", "gap", "x", "misread"] * 5,
     ...                       "score": [1, 1, 0, 0] * 5})

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from psychollm.studies.self_efficacy import SelfEfficacyStudy
-    from psychollm.studies.self_efficacy_links import HumanNorm
+    from psychollm.studies.self_efficacy.links import HumanNorm
+    from psychollm.studies.self_efficacy.study import SelfEfficacyStudy
 
 _MARKS = ("o", "D", "s", "^", "v")
 _REACH = 0.27  # how far the marks of one row spread
@@ -37,7 +37,7 @@ def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) 
     --------
     >>> import pandas as pd
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.studies.self_efficacy import self_efficacy
+    >>> from psychollm.studies.self_efficacy.study import self_efficacy
     >>> rows = pd.DataFrame({"model": list("ab"), "condition": "none", "i1": [1, 4]})
     >>> study = self_efficacy(rows, n_bootstrap=20, rng=0)
     >>> ax = plot_self_efficacy(study, ax=Figure().subplots())

@@ -9,8 +9,8 @@ from psychollm._base.errors import LabelError
 from psychollm.plots.canvas import TICK_SIZE
 from psychollm.plots.palette import BLUE, GREY, INK, MUTED, RULE
 from psychollm.plots.small_multiples import draw_panels, panel_title
-from psychollm.studies.semantic_calibration import SemanticCalibration
-from psychollm.studies.semantic_calibration_null import SampleCurve
+from psychollm.studies.semantic_calibration.null import SampleCurve
+from psychollm.studies.semantic_calibration.study import SemanticCalibration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,7 +60,7 @@ def plot_semantic_calibration(
     --------
     >>> from matplotlib.figure import Figure
     >>> from psychollm.data import SampledAnswers
-    >>> from psychollm.studies.semantic_calibration import semantic_calibration
+    >>> from psychollm.studies.semantic_calibration.study import semantic_calibration
     >>> samples = SampledAnswers.from_array([["a", "b", "a"]] * 9, gold=["a", "b", "b"] * 3)
     >>> study = semantic_calibration(samples, n_null=99, n_bootstrap=50, rng=0)
     >>> len(plot_semantic_calibration(study, figure=Figure()).axes)

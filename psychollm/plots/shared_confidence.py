@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from psychollm.studies.shared_confidence import SharedConfidence
+    from psychollm.studies.shared_confidence.study import SharedConfidence
 
 FigureName: TypeAlias = Literal[
     "overview",

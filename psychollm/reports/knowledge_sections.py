@@ -21,7 +21,7 @@ from psychollm.reports.words import ahead, at, beyond_factor, models, names, sen
 
 if TYPE_CHECKING:
     from psychollm.calibration.between_models import Line
-    from psychollm.studies.shared_confidence import SharedConfidence
+    from psychollm.studies.shared_confidence.study import SharedConfidence
 
 
 def validity(study: "SharedConfidence") -> Section:

@@ -7,7 +7,7 @@ from psychollm.reports.numbers import count, percent
 from psychollm.reports.references import WILSON, Reference, linked, listed
 
 if TYPE_CHECKING:
-    from psychollm.studies.shared_confidence import SharedConfidence
+    from psychollm.studies.shared_confidence.study import SharedConfidence
 
 REFERENCES: tuple[Reference, ...] = (
     (

@@ -17,8 +17,8 @@ from psychollm.reports.page import Fact, Page, render, write_text
 from psychollm.reports.words import beyond_factor, names, sentence, span
 
 if TYPE_CHECKING:
-    from psychollm.studies.dimensionality import Dimensionality
-    from psychollm.studies.shared_confidence import SharedConfidence
+    from psychollm.studies.dimensionality.study import Dimensionality
+    from psychollm.studies.shared_confidence.study import SharedConfidence
 
 SIMULATED = "These are not real models: the data were simulated, and their truth is known."
 

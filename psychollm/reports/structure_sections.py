@@ -19,8 +19,8 @@ from psychollm.reports.table import (
 from psychollm.reports.words import span
 
 if TYPE_CHECKING:
-    from psychollm.studies.dimensionality import Dimensionality
-    from psychollm.studies.shared_confidence import SharedConfidence
+    from psychollm.studies.dimensionality.study import Dimensionality
+    from psychollm.studies.shared_confidence.study import SharedConfidence
 
 _COMPONENTS = 8
 _WIDEST_PAIRS = 12

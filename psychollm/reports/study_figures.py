@@ -6,7 +6,7 @@ from psychollm.plots.shared_confidence import FIGURES
 from psychollm.reports.figure import Figure, draw_figure
 
 if TYPE_CHECKING:
-    from psychollm.studies.shared_confidence import SharedConfidence
+    from psychollm.studies.shared_confidence.study import SharedConfidence
 
 TITLES = {
     "screen": "Yes rates and AUROC of yes for correctness, flagged models named",

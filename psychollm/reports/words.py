@@ -11,7 +11,7 @@ from psychollm.reports.page import sentence_list
 
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
-    from psychollm.studies.shared_confidence import SharedConfidence
+    from psychollm.studies.shared_confidence.study import SharedConfidence
 
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")

@@ -1,32 +1,82 @@
 """Floor 5: verdicts: each study combines the rooms below into answers to one question."""
 
-from psychollm.studies.boundary_profile import BoundaryProfile
-from psychollm.studies.dimensionality import Dimensionality, dimensionality
-from psychollm.studies.inference_boundary import (
+from psychollm.studies.dimensionality.study import Dimensionality, dimensionality
+from psychollm.studies.inference_boundary.monitoring_link import MonitoringLink, monitoring_link
+from psychollm.studies.inference_boundary.profile import BoundaryProfile
+from psychollm.studies.inference_boundary.skin_contrast import skin_contrast
+from psychollm.studies.inference_boundary.study import (
     InferenceBoundary,
     ThinkingContrast,
     inference_boundary,
 )
-from psychollm.studies.monitoring_link import MonitoringLink, monitoring_link
-from psychollm.studies.private_signal import PrivateSignal, private_signal
-from psychollm.studies.residual_structure import ResidualStructure, residual_structure
-from psychollm.studies.shared_confidence import SharedConfidence, shared_confidence
-from psychollm.studies.skin_contrast import skin_contrast
+from psychollm.studies.metacognitive_skill.abstention import AbstentionSkill, abstention_skill
+from psychollm.studies.metacognitive_skill.arms import Scaffolding
+from psychollm.studies.metacognitive_skill.coders import CoderAgreement
+from psychollm.studies.metacognitive_skill.deployment import Deployment
+from psychollm.studies.metacognitive_skill.revision import RevisionSkill, revision_skill
+from psychollm.studies.metacognitive_skill.structure import StructureContrast
+from psychollm.studies.metacognitive_skill.study import MetacognitiveSkill, metacognitive_skill
+from psychollm.studies.self_efficacy.effects import Difficulty, FactorEffect, Revision
+from psychollm.studies.self_efficacy.links import EfficacyLink, HumanNorm, NormComparison
+from psychollm.studies.self_efficacy.study import ResponseStyle, SelfEfficacyStudy, self_efficacy
+from psychollm.studies.semantic_calibration.mechanism import (
+    SemanticMechanism,
+    predicted_chances,
+    semantic_mechanism,
+)
+from psychollm.studies.semantic_calibration.null import SampleCurve
+from psychollm.studies.semantic_calibration.study import (
+    ArmContrast,
+    SemanticCalibration,
+    semantic_calibration,
+)
+from psychollm.studies.shared_confidence.private_signal import PrivateSignal, private_signal
+from psychollm.studies.shared_confidence.residual_structure import (
+    ResidualStructure,
+    residual_structure,
+)
+from psychollm.studies.shared_confidence.study import SharedConfidence, shared_confidence
 
 __all__ = [
+    "AbstentionSkill",
+    "ArmContrast",
     "BoundaryProfile",
+    "CoderAgreement",
+    "Deployment",
+    "Difficulty",
     "Dimensionality",
+    "EfficacyLink",
+    "FactorEffect",
+    "HumanNorm",
     "InferenceBoundary",
+    "MetacognitiveSkill",
     "MonitoringLink",
+    "NormComparison",
     "PrivateSignal",
     "ResidualStructure",
+    "ResponseStyle",
+    "Revision",
+    "RevisionSkill",
+    "SampleCurve",
+    "Scaffolding",
+    "SelfEfficacyStudy",
+    "SemanticCalibration",
+    "SemanticMechanism",
     "SharedConfidence",
+    "StructureContrast",
     "ThinkingContrast",
+    "abstention_skill",
     "dimensionality",
     "inference_boundary",
+    "metacognitive_skill",
     "monitoring_link",
+    "predicted_chances",
     "private_signal",
     "residual_structure",
+    "revision_skill",
+    "self_efficacy",
+    "semantic_calibration",
+    "semantic_mechanism",
     "shared_confidence",
     "skin_contrast",
 ]

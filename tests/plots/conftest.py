@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 import psychollm as psy
 from psychollm.data.examples import Example
 from psychollm.data.simulate_study import SimulatedStudy, simulate_study
-from psychollm.studies.dimensionality import Dimensionality
+from psychollm.studies.dimensionality.study import Dimensionality
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from psychollm.calibration.individuation import individuation
 from psychollm.calibration.pairwise import pairwise_calibration
 from psychollm.data.examples import Example
 from psychollm.data.simulate_study import SimulatedStudy
-from psychollm.studies.dimensionality import Dimensionality
+from psychollm.studies.dimensionality.study import Dimensionality
 
 
 def line_named(ax: Axes, name: str) -> np.ndarray:

@@ -6,8 +6,8 @@ import pytest
 from matplotlib.axes import Axes
 
 from psychollm.plots.self_efficacy import plot_self_efficacy
-from psychollm.studies.self_efficacy import SelfEfficacyStudy, self_efficacy
-from psychollm.studies.self_efficacy_links import HumanNorm
+from psychollm.studies.self_efficacy.links import HumanNorm
+from psychollm.studies.self_efficacy.study import SelfEfficacyStudy, self_efficacy
 
 
 @pytest.fixture(scope="module")

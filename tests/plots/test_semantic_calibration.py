@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from psychollm._base.errors import LabelError, OptionError
 from psychollm.data.sampled import SampledAnswers
 from psychollm.plots.semantic_calibration import plot_semantic_calibration
-from psychollm.studies.semantic_calibration import SemanticCalibration, semantic_calibration
+from psychollm.studies.semantic_calibration.study import SemanticCalibration, semantic_calibration
 
 mpl.use("Agg")
 

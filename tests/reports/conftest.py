@@ -5,7 +5,7 @@ import pytest
 
 import psychollm as psy
 from psychollm.data.simulate_study import simulate_study
-from psychollm.studies.shared_confidence import SharedConfidence
+from psychollm.studies.shared_confidence.study import SharedConfidence
 
 
 @pytest.fixture(scope="session")

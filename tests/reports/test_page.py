@@ -9,7 +9,7 @@ import psychollm as psy
 from psychollm.reports import report_text, write_report
 from psychollm.reports.methods import REFERENCES
 from psychollm.reports.numbers import estimate, number, p_value
-from psychollm.studies.shared_confidence import SharedConfidence
+from psychollm.studies.shared_confidence.study import SharedConfidence
 from tests.reports.reader import assert_names_unique_and_found, assert_self_contained, read
 
 MOST_BYTES = 2_000_000

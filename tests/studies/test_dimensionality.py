@@ -6,8 +6,8 @@ from scipy.special import ndtri
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, OptionError, ShapeError, ValidityWarning
-from psychollm.studies.retention import leading
-from psychollm.studies.verdict import Evidence, n_factors, sentence
+from psychollm.studies.dimensionality.retention import leading
+from psychollm.studies.dimensionality.verdict import Evidence, n_factors, sentence
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ import pytest
 from psychollm._base.errors import LabelError
 from psychollm.reliability.kappa import cohen_kappa
 from psychollm.reliability.ratings import Ratings
-from psychollm.studies.boundary_profile import failing_responses
-from psychollm.studies.inference_boundary import InferenceBoundary, inference_boundary
+from psychollm.studies.inference_boundary.profile import failing_responses
+from psychollm.studies.inference_boundary.study import InferenceBoundary, inference_boundary
 
 CASES = ["vornish_a", "vornish_b"]
 QUICK = {"n_bootstrap": 40, "rng": 0}

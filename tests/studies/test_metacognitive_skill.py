@@ -10,9 +10,9 @@ from psychollm._base.errors import CodeError, LabelError, OptionError
 from psychollm.estimates.proportions import paired_difference, wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.instruments.coding import Coding, Transcript
-from psychollm.studies.metacognitive_skill import metacognitive_skill
-from psychollm.studies.metacognitive_skill_structure import entropy_of
-from psychollm.studies.metacognitive_skill_traces import as_traces
+from psychollm.studies.metacognitive_skill.structure import entropy_of
+from psychollm.studies.metacognitive_skill.study import metacognitive_skill
+from psychollm.studies.metacognitive_skill.traces import as_traces
 
 QUICK = {"n_bootstrap": 100, "rng": 0}
 CATEGORIES = ("evaluation", "goal_management")

@@ -9,7 +9,7 @@ import pytest
 from psychollm._base.errors import CodeError, LabelError, OptionError
 from psychollm.estimates.reasons import Reason
 from psychollm.instruments.abstention import Abstention
-from psychollm.studies.metacognitive_skill_abstention import abstention_skill
+from psychollm.studies.metacognitive_skill.abstention import abstention_skill
 
 QUICK = {"n_bootstrap": 50, "rng": 0}
 KEYS = {

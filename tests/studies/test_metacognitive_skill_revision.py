@@ -5,7 +5,7 @@ import pytest
 
 from psychollm._base.errors import InputError, OptionError
 from psychollm.instruments.revision import Revision
-from psychollm.studies.metacognitive_skill_revision import revision_skill
+from psychollm.studies.metacognitive_skill.revision import revision_skill
 
 ASKED = Revision(
     questions=[

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 
 from psychollm.estimates.reasons import Reason
-from psychollm.studies.inference_boundary import inference_boundary
-from psychollm.studies.monitoring_link import monitoring_link, rank_link
+from psychollm.studies.inference_boundary.monitoring_link import monitoring_link, rank_link
+from psychollm.studies.inference_boundary.study import inference_boundary
 
 
 def test_scipy_agrees() -> None:

@@ -11,8 +11,8 @@ from psychollm.calibration.paired import paired_answers
 from psychollm.data.simulate_study import simulate_study
 from psychollm.estimates.reasons import Reason
 from psychollm.factor.pairwise import pairwise_factor
-from psychollm.studies.private_likelihood import Evidence, Likelihood
-from psychollm.studies.private_signal import private_signal
+from psychollm.studies.shared_confidence.private_likelihood import Evidence, Likelihood
+from psychollm.studies.shared_confidence.private_signal import private_signal
 from tests.oracles import calibration_slow as slow
 
 LOADINGS = np.array([0.9, 0.5, 0.7, 0.8])

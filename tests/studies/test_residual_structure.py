@@ -6,7 +6,7 @@ import pytest
 from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
 from psychollm.factor.residuals import pair_residuals
-from psychollm.studies.residual_structure import residual_structure
+from psychollm.studies.shared_confidence.residual_structure import residual_structure
 
 
 def groups(seed, n=1500, k=8, own=0.0):

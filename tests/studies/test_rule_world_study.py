@@ -6,8 +6,8 @@ import pytest
 
 from psychollm.instruments import Outcome, Prompt
 from psychollm.instruments.rule_world import RuleWorld, RuleWorldScores
-from psychollm.studies.inference_boundary import inference_boundary
-from psychollm.studies.skin_contrast import skin_contrast
+from psychollm.studies.inference_boundary.skin_contrast import skin_contrast
+from psychollm.studies.inference_boundary.study import inference_boundary
 
 QUICK = {"n_bootstrap": 40, "rng": 0}
 

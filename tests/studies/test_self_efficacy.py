@@ -12,9 +12,9 @@ from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.instruments.self_efficacy import TASKS, Scale, SelfEfficacy
-from psychollm.studies.self_efficacy import self_efficacy
-from psychollm.studies.self_efficacy_links import HumanNorm
-from psychollm.studies.self_efficacy_means import over_models
+from psychollm.studies.self_efficacy.links import HumanNorm
+from psychollm.studies.self_efficacy.means import over_models
+from psychollm.studies.self_efficacy.study import self_efficacy
 
 QUICK = {"n_bootstrap": 40, "rng": 0}
 ITEMS = [f"i{n}" for n in range(1, 11)]

@@ -18,8 +18,8 @@ from psychollm.calibration.semantic_confidence import semantic_confidence
 from psychollm.calibration.smooth import SMOOTH_ECE, smooth_calibration_error
 from psychollm.data.sampled import SampledAnswers
 from psychollm.instruments.semantic_sampling import SemanticSampling
-from psychollm.studies.semantic_calibration import SemanticCalibration, semantic_calibration
-from psychollm.studies.semantic_calibration_null import exchanged, sample_null
+from psychollm.studies.semantic_calibration.null import exchanged, sample_null
+from psychollm.studies.semantic_calibration.study import SemanticCalibration, semantic_calibration
 from tests.oracles import semantic_exchange_slow as slow
 
 CASES = ("semantic_a", "semantic_b")

@@ -8,11 +8,11 @@ import pytest
 from psychollm._base.errors import CodeError, InputError, OptionError, ShapeError
 from psychollm.data.sampled import SampledAnswers
 from psychollm.instruments.semantic_sampling import SemanticSampling
-from psychollm.studies.semantic_calibration import SemanticCalibration, semantic_calibration
-from psychollm.studies.semantic_calibration_mechanism import (
+from psychollm.studies.semantic_calibration.mechanism import (
     predicted_chances,
     semantic_mechanism,
 )
+from psychollm.studies.semantic_calibration.study import SemanticCalibration, semantic_calibration
 
 POWERS = (1.0, 1.3, 1.7, 2.2, 3.0, 4.0)
 

@@ -9,7 +9,7 @@ import pytest
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.data.simulate_study import simulate_study
-from psychollm.studies.shared_confidence import SharedConfidence, shared_confidence
+from psychollm.studies.shared_confidence.study import SharedConfidence, shared_confidence
 
 FAST = {"n_null": 39, "n_bootstrap": 40}
 

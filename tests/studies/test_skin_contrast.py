@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import LabelError
-from psychollm.studies.skin_contrast import skin_contrast
+from psychollm.studies.inference_boundary.skin_contrast import skin_contrast
 
 QUICK = {"n_bootstrap": 200, "rng": 0}
 

@@ -1,0 +1,8 @@
+"""Dimensionality: one factor or several."""
+
+from psychollm.studies.dimensionality.study import Dimensionality, dimensionality
+
+__all__ = [
+    "Dimensionality",
+    "dimensionality",
+]

@@ -1,0 +1,143 @@
+"""The evidence of `dimensionality` in words and as one table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from psychollm.factor.residual_test import ResidualTest
+    from psychollm.studies.dimensionality.plain_spectrum import PlainSpectrum
+    from psychollm.studies.dimensionality.study import Dimensionality
+
+SHOWN = 5
+PAIRS = 3
+
+
+def frame(result: Dimensionality) -> pd.DataFrame:
+    """Return one row per component: eigenvalue, share, and both nulls.
+
+    Columns ``permutation_...`` hold the distribution under independence, ``one_factor_...`` under
+    one factor with the observed thresholds; p-values are with their Monte Carlo error.
+    """
+    import pandas as pd
+
+    plain = result.spectrum
+    columns: dict[str, object] = {
+        "component": np.arange(1, plain.eigenvalues.size + 1),
+        "eigenvalue": plain.eigenvalues,
+        "share": plain.shares,
+    }
+    for name, null in (("permutation", plain.permutation), ("one_factor", plain.one_factor)):
+        columns[f"{name}_mean"] = null.mean
+        columns[f"{name}_95"] = null.quantile(0.95)
+        columns[f"{name}_p"] = null.p_value
+        columns[f"{name}_p_se"] = null.p_value_se
+    return pd.DataFrame(columns)
+
+
+def summary(result: Dimensionality) -> str:
+    """Return the verdict and its evidence in words, one screen."""
+    blocks = [
+        [result.verdict[0].upper() + result.verdict[1:] + "."],
+        _excluded(result),
+        ["", "Without any empty-cell rule (these decide):"],
+        [f"  no shared factor    {_test(result.shared_test)}"],
+        [f"  one factor          {_test(result.one_factor_test)}"],
+        [f"  share of a second   {_share(result.second_share)}"],
+        [f"  full information    {_likelihood(result)}"],
+        [f"  largest residuals   {_pairs(result)}"],
+        ["", f"Plain spectrum, empty_cells={result.spectrum.correlation.empty_cells!r}:"],
+        _spectrum(result.spectrum),
+        [f"  {_matrix(result.spectrum)}"],
+        [f"  {_rules(result.spectrum)}"],
+        [f"  {_quadratic(result.spectrum)}"],
+        [f"  {_congruence(result.spectrum)}"],
+        ["", "Number of factors by rule:"],
+        [f"  {rule:<26}{count:>3}" for rule, count in result.factors_by_rule.items()],
+    ]
+    return "\n".join(line for block in blocks for line in block)
+
+
+def _test(test: ResidualTest) -> str:
+    top = np.quantile(test.draws, 0.95)
+    return (
+        f"largest residual eigenvalue {test.observed:.2f}, 95 % of replicates below {top:.2f}, "
+        f"p = {test.p_value:.3f} ± {test.p_value_se:.3f}"
+    )
+
+
+def _share(test: ResidualTest) -> str:
+    middle, top = np.quantile(test.draws, [0.5, 0.95])
+    return f"{test.observed:.1%}; one factor gives {middle:.1%} by chance, 95 % below {top:.1%}"
+
+
+def _likelihood(result: Dimensionality) -> str:
+    fit = result.full_information
+    gain = 2.0 * (fit.log_likelihood - fit.independence)
+    return (
+        f"log-likelihood {fit.log_likelihood:.1f} with one factor; twice the gain over none "
+        f"{gain:.1f} for {fit.n_parameters // 2} loadings"
+    )
+
+
+def _pairs(result: Dimensionality) -> str:
+    """Name the pairs that agree or differ most beyond the factor: relatives, often."""
+    left = result.residuals
+    first, second = np.triu_indices(len(left.labels), 1)
+    z = left.standardised[first, second]
+    top = np.argsort(-np.abs(z), kind="stable")[:PAIRS]
+    return "; ".join(
+        f"{left.labels[first[i]]} with {left.labels[second[i]]} {z[i]:+.1f}" for i in top
+    )
+
+
+def _spectrum(plain: PlainSpectrum) -> list[str]:
+    lines = [f"  {'':>10}{'eigenvalue':>11}{'share':>8}{'permuted':>10}{'one factor':>12}{'p':>8}"]
+    shown = min(SHOWN, plain.eigenvalues.size)
+    permuted, one = plain.permutation.quantile(0.95), plain.one_factor.quantile(0.95)
+    lines += [
+        f"  {i + 1:>10}{plain.eigenvalues[i]:>11.2f}{plain.shares[i]:>8.1%}{permuted[i]:>10.2f}"
+        f"{one[i]:>12.2f}{plain.one_factor.p_value[i]:>8.3f}"
+        for i in range(shown)
+    ]
+    return [*lines, "  (permuted, one factor: 95 % quantiles; p under one factor)"]
+
+
+def _matrix(plain: PlainSpectrum) -> str:
+    k = plain.eigenvalues.size
+    return (
+        f"smallest eigenvalue {plain.min_eigenvalue:.2f}; {plain.n_empty} of "
+        f"{k * (k - 1) // 2} pairs have an empty cell"
+    )
+
+
+def _rules(plain: PlainSpectrum) -> str:
+    parts = [
+        f"{rule} {share[0]:.0%}/{share[1]:.0%}"
+        for rule, share in zip(plain.sensitivity.rules, plain.sensitivity.shares, strict=True)
+    ]
+    return "first/second share by rule: " + ", ".join(parts)
+
+
+def _quadratic(plain: PlainSpectrum) -> str:
+    null = plain.quadratic_r2
+    low, high = np.nanquantile(null.draws, [0.05, 0.95])
+    return (
+        f"quadratic fit of loading on threshold: R2 = {null.observed:.2f}; one factor gives "
+        f"{low:.2f} to {high:.2f} (p = {float(null.p_value):.3f})"
+    )
+
+
+def _congruence(plain: PlainSpectrum) -> str:
+    return (
+        f"second loadings: congruence {plain.congruence:.2f} with the second of one-factor "
+        f"replicates (single replicates: median {plain.null_congruence:.2f})"
+    )
+
+
+def _excluded(result: Dimensionality) -> list[str]:
+    return [f"  left out: {model!r}, {why}" for model, why in result.excluded.items()]

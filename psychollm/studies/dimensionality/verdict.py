@@ -1,0 +1,89 @@
+"""The sentence at the end of `dimensionality`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from psychollm._base.types import EmptyCells
+
+# A single factor that is skewed, heavy-tailed or measured with logistic noise is not normal, and
+# large tables show it. Its second share stayed below .02 in simulations, see
+# benchmarks/one_factor_departures.py; two factors correlated .9 had .026 or more.
+MINOR = 0.025
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The numbers that the verdict rests on."""
+
+    p_shared: float  # rule-free test of no factor
+    p_one: float  # rule-free test of one factor
+    second_share: float  # second eigenvalue of the tetrachoric matrix over the number of models
+    p_second: float  # of that eigenvalue under one factor
+    counted: bool  # whether parallel analysis by permutation would count the second
+    rule_free_share: float  # of the second factor by pairwise likelihood
+    p_share: float  # of that share under one factor
+    empty_cells: EmptyCells
+    level: float
+
+
+def n_factors(evidence: Evidence) -> Literal[0, 1, 2]:
+    """Return 0, 1, or 2 for "at least two"; the plain spectrum has no say in it."""
+    if evidence.p_shared > evidence.level:
+        return 0
+    return 1 if evidence.p_one > evidence.level else 2
+
+
+def sentence(evidence: Evidence) -> str:
+    """Return the verdict in one sentence."""
+    count = n_factors(evidence)
+    if count == 0:
+        return (
+            "no shared factor: models agree on questions no more than their yes rates make them "
+            f"({_p(evidence.p_shared)})"
+        )
+    if count == 2 and evidence.rule_free_share < MINOR:
+        return (
+            "not quite one normal factor: pairs of models depart from it more than chance allows "
+            f"({_p(evidence.p_one)}), but a second takes only {evidence.rule_free_share:.1%} of "
+            "the latent variance, as little as a single skewed or heavy-tailed factor leaves"
+        )
+    if count == 2 and evidence.p_share > evidence.level:
+        return (
+            "not quite one factor: some pairs of models depart from it more than chance allows "
+            f"({_p(evidence.p_one)}), but a second takes {evidence.rule_free_share:.1%} of the "
+            f"latent variance, no more than one factor gives by chance ({_p(evidence.p_share)})"
+        )
+    if count == 2:
+        return (
+            "at least two factors: pairs of models depart from one factor more than chance allows "
+            f"({_p(evidence.p_one)}), and a second takes {evidence.rule_free_share:.1%} of the "
+            "latent variance without any empty-cell rule"
+        )
+    return f"one factor; {_second(evidence)}"
+
+
+def _second(evidence: Evidence) -> str:
+    """Say what the second component of the plain spectrum is, given one factor."""
+    share = f"the second ({evidence.second_share:.0%})"
+    if evidence.p_second <= evidence.level:
+        return (
+            f"{share} is larger than one factor gives under empty_cells={evidence.empty_cells!r} "
+            f"({_p(evidence.p_second)}), but the residuals of the pairs, which need no rule, "
+            f"show no second factor ({_p(evidence.p_one)})"
+        )
+    if evidence.counted:
+        return (
+            f"{share} is an artefact: it is what one factor with these thresholds produces under "
+            f"empty_cells={evidence.empty_cells!r} ({_p(evidence.p_second)})"
+        )
+    return f"{share} is what one factor with these thresholds produces ({_p(evidence.p_second)})"
+
+
+def _p(value: float) -> str:
+    """Print a p-value as in print: no leading zero, two digits, three below .1."""
+    if value < 0.001:
+        return "p < .001"
+    text = f"{value:.3f}" if value < 0.0995 else f"{value:.2f}"
+    return f"p = {text.removeprefix('0')}"

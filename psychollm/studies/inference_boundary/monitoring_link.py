@@ -1,0 +1,178 @@
+r"""`monitoring_link`: do more capable models know better where rules end?.
+
+Spearman's coefficient over models, with Bonett and Wright's interval
+
+.. math:: \tanh\Big(\operatorname{artanh} r \pm z \sqrt{(1 + r^2/2)/(k - 3)}\Big)        \quad (1)
+
+for k models, and a two-sided permutation p-value. With ten models the interval spans most of what
+is possible: to find "almost nothing" there says little.
+
+References
+----------
+Bonett, D. G., & Wright, T. A. (2000). Sample size requirements for estimating Pearson, Kendall and
+Spearman correlations. Psychometrika, 65, 23-28. https://doi.org/10.1007/BF02294183
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.ranking import midranks
+from psychollm.data.labels import Labels
+from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.reasons import Reason
+
+if TYPE_CHECKING:
+    from psychollm.studies.inference_boundary.study import InferenceBoundary
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MonitoringLink(Result):
+    """How capability and the rate on open events go together over models.
+
+    Examples
+    --------
+    >>> rank_link(np.array([1.0, 2, 3, 4]), np.array([2.0, 1, 3, 4]), ("a", "b", "c", "d")).value
+    0.8
+    """
+
+    value: float  # Spearman's coefficient
+    interval: FloatArray  # (2,) NaN with fewer than four models
+    p_value: float  # two-sided, by permutations
+    n_permutations: int
+    capability: FloatArray  # (models,)
+    monitoring: FloatArray  # (models,)
+    labels: Labels  # (models,) with both
+    level: float
+    flag: Reason
+
+
+def monitoring_link(
+    study: InferenceBoundary,
+    capability: Mapping[Hashable, float] | None = None,
+    *,
+    n_permutations: int = 9999,
+    level: float = 0.95,
+    rng: RandomState = None,
+) -> MonitoringLink:
+    """Correlate the rate on open events with capability, over models.
+
+    Parameters
+    ----------
+    study : InferenceBoundary
+        The models.
+    capability : mapping, optional
+        A score per model, such as one of another benchmark; by default the rate on questions that
+        have an answer. Models without a score are left out.
+    n_permutations : int
+        Random orders of the p-value.
+    level : float
+        Coverage.
+    rng : Generator, int or None
+        Source of the random orders.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from psychollm.studies.inference_boundary.study import inference_boundary
+    >>> table = pd.concat(
+    ...     [pd.DataFrame({"model": m, "type": ["A", "C"] * 5, "item": range(10), "run": 1,
+    ...                    "response": "", "score": [1] * m + [0] * (10 - m)}) for m in range(6)])
+    >>> round(monitoring_link(inference_boundary(table, n_bootstrap=20, rng=0), rng=0).value, 2)
+    0.86
+    """
+    rate = study.profiles[study.interaction].retest.rate
+    other = study.profiles[study.answerable].retest.rate
+    known = dict(zip(other.labels, other.value, strict=True)) if capability is None else capability
+    kept = [
+        label
+        for label in rate.labels
+        if np.isfinite(known.get(label, np.nan)) and np.isfinite(rate.value[rate.place(label)])
+    ]
+    return rank_link(
+        np.array([known[label] for label in kept], dtype=np.float64),
+        np.array([rate.value[rate.place(label)] for label in kept], dtype=np.float64),
+        tuple(kept),
+        n_permutations=n_permutations,
+        level=level,
+        rng=rng,
+    )
+
+
+def rank_link(
+    capability: FloatArray,
+    monitoring: FloatArray,
+    labels: Labels,
+    *,
+    n_permutations: int = 9999,
+    level: float = 0.95,
+    rng: RandomState = None,
+) -> MonitoringLink:
+    """Correlate two scores by rank.
+
+    Parameters
+    ----------
+    capability, monitoring : ndarray (models,)
+        Finite numbers.
+    labels : tuple
+        The models.
+    n_permutations, level, rng
+        As in `monitoring_link`.
+
+    Examples
+    --------
+    >>> rank_link(np.array([1.0, 2.0]), np.array([2.0, 2.0]), ("a", "b")).flag.name
+    'ALL_TIED'
+    """
+    check_count("n_permutations", n_permutations)
+    check_fraction("level", level)
+    flag = _flag(capability, monitoring)
+    x, y = _standard(capability), _standard(monitoring)
+    r = np.nan if flag else float(np.clip(x @ y, -1.0, 1.0))
+    return MonitoringLink(
+        value=r,
+        interval=_interval(r, len(labels), level),
+        p_value=np.nan if flag else _p_value(x, y, n_permutations, rng),
+        n_permutations=n_permutations,
+        capability=capability,
+        monitoring=monitoring,
+        labels=labels,
+        level=level,
+        flag=flag,
+    )
+
+
+def _flag(x: FloatArray, y: FloatArray) -> Reason:
+    if x.size < 2:
+        return Reason.TOO_FEW
+    return Reason.ALL_TIED if min(np.ptp(x), np.ptp(y)) == 0.0 else Reason.NONE
+
+
+def _standard(x: FloatArray) -> FloatArray:
+    """Return ranks with mean zero and length one."""
+    if not x.size:
+        return x
+    centred = midranks(x) - 0.5 * (x.size + 1)
+    length = float(np.sqrt(centred @ centred))
+    return np.asarray(centred / length if length else centred, dtype=np.float64)
+
+
+def _interval(r: float, n: int, level: float) -> FloatArray:
+    """Return (1)."""
+    if n < 4 or not abs(r) < 1.0 - 1e-12:
+        return np.full(2, np.nan)
+    spread = normal_multiplier(level) * np.sqrt((1.0 + 0.5 * r * r) / (n - 3.0))
+    return np.asarray(np.tanh(np.arctanh(r) + spread * np.array([-1.0, 1.0])))
+
+
+def _p_value(x: FloatArray, y: FloatArray, n: int, rng: RandomState) -> float:
+    orders = check_generator(rng).permuted(np.tile(y, (n, 1)), axis=1)
+    extreme = np.abs(orders @ x) >= abs(float(x @ y)) - 1e-12
+    return float((extreme.sum() + 1.0) / (n + 1.0))

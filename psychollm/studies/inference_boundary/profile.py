@@ -1,0 +1,171 @@
+"""What models did on one type of questions: rates, runs, agreement of runs, responses."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypedDict
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import clopper_pearson, wilson
+from psychollm.estimates.resampling import Resampling
+from psychollm.reliability.agreement import Agreement, agreement
+from psychollm.reliability.kappa import cohen_kappa
+from psychollm.reliability.ratings import Ratings
+from psychollm.reliability.response_shares import ResponseShares, response_shares
+from psychollm.reliability.retest import Retest, retest
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class ResamplingOptions(TypedDict):
+    """The keyword arguments that all bootstrapped functions share."""
+
+    n_bootstrap: int
+    level: float
+    rng: RandomState
+    n_jobs: int | None
+    progress: bool
+
+
+def resampling_options(resampling: Resampling) -> ResamplingOptions:
+    """Return options of resampling as keyword arguments.
+
+    Examples
+    --------
+    >>> resampling_options(Resampling(n=20))["n_bootstrap"]
+    20
+    """
+    return {
+        "n_bootstrap": resampling.n,
+        "level": resampling.level,
+        "rng": resampling.rng,
+        "n_jobs": resampling.n_jobs,
+        "progress": resampling.progress,
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BoundaryProfile(Result):
+    """One type of questions: how often models pass, how alike their runs are, what they respond.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"model": "m", "item": [1, 2, 1, 2], "run": [1, 1, 2, 2],
+    ...                       "response": list("xyxx"), "score": [1, 0, 1, 1]})
+    >>> boundary_profile(frame, "A", Resampling(n=20, level=0.95, rng=0)).retest.rate.value
+    array([0.75])
+    """
+
+    kind: Hashable  # the type
+    retest: Retest  # rate over all runs, per run, by majority
+    scores: Agreement  # of the runs' scores
+    responses: Agreement  # of the runs' responses
+    first_two: Estimate | None  # Cohen's kappa of the first two runs' scores; None for one run
+    shares: ResponseShares  # of all responses
+    failures: ResponseShares | None  # of those that never pass, among themselves; None without
+    labels: Labels  # (models,)
+
+    @property
+    def exact_intervals(self) -> FloatArray:
+        """Clopper and Pearson's interval of every run (models, runs, 2)."""
+        return clopper_pearson(self.retest.totals, self.retest.n, level=self.retest.rate.level)
+
+    @property
+    def pooled_intervals(self) -> FloatArray:
+        """Wilson's interval as if runs were independent (models, 2): too short where they agree.
+
+        It is what is often reported; `retest.rate` has the interval to use.
+        """
+        hits, n = self.retest.totals.sum(axis=1), self.retest.n.sum(axis=1)
+        return wilson(hits, n, level=self.retest.rate.level)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model."""
+        import pandas as pd
+
+        rate, same = self.retest.rate, self.responses.all_identical
+        return pd.DataFrame(
+            {
+                "model": list(self.labels),
+                "type": [self.kind] * len(self.labels),
+                "rate": rate.value,
+                "lower": rate.interval[:, 0],
+                "upper": rate.interval[:, 1],
+                "n": rate.n.astype(np.int64),
+                "majority": self.retest.majority.value,
+                "all_identical": same.value,
+                "alpha": self.responses.krippendorff_alpha.value,
+            }
+        )
+
+
+def boundary_profile(
+    answers: "pd.DataFrame", kind: Hashable, resampling: Resampling
+) -> BoundaryProfile:
+    """Profile the answers to one type of questions.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        One row per answer to questions of this type: model, item, run, response, score.
+    kind : hashable
+        The type's label.
+    resampling : Resampling
+        Of questions; the same for every model.
+
+    Raises
+    ------
+    LabelError
+        If a column does not exist, or an answer occurs twice.
+    CodeError
+        If a score is not a number inside [0, 1].
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"model": "m", "item": [1, 2], "run": 1, "response": list("xy"),
+    ...                       "score": [1, 0]})
+    >>> boundary_profile(frame, "A", Resampling(n=20, level=0.95, rng=0)).failures.categories
+    ('y',)
+    """
+    scores = Ratings.from_long(answers, question="item", value="score")
+    responses = Ratings.from_long(answers, question="item", value="response")
+    options = resampling_options(resampling)
+    failing = failing_responses(answers)
+    return BoundaryProfile(
+        kind=kind,
+        retest=retest(scores, **options),
+        scores=agreement(scores, **options),
+        responses=agreement(responses, **options),
+        first_two=_first_two(scores, options),
+        shares=response_shares(responses, level=resampling.level),
+        failures=response_shares(responses, among=failing, level=resampling.level)
+        if failing
+        else None,
+        labels=scores.models,
+    )
+
+
+def failing_responses(answers: "pd.DataFrame") -> list[Hashable]:
+    """Return the responses that never pass, sorted.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> failing_responses(pd.DataFrame({"response": list("xyyz"), "score": [1, 0, 1, 0]}))
+    ['z']
+    """
+    best = answers.dropna(subset=["response", "score"]).groupby("response")["score"].max()
+    return sorted(best.index[best == 0].tolist(), key=str)
+
+
+def _first_two(scores: Ratings, options: ResamplingOptions) -> Estimate | None:
+    if len(scores.runs) < 2:
+        return None
+    return cohen_kappa(scores.select(runs=scores.runs[:2]), **options)

@@ -1,0 +1,91 @@
+"""`skin_contrast`: do models fare better when the same worlds are told in the words of a trade?.
+
+The items of two skins come in pairs that differ in nothing but words. Per model the difference of
+the two rates is taken, with pairs as what varies; the difference of that between models, their
+interaction with the skin, is `Estimate.difference` of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+from psychollm._base.errors import LabelError
+from psychollm._base.types import RandomState
+from psychollm.data.labels import listed
+from psychollm.estimates.estimate import Estimate
+from psychollm.reliability.rate_contrast import rate_contrast
+from psychollm.reliability.ratings import Ratings
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def skin_contrast(
+    answers: pd.DataFrame,
+    kind: Hashable,
+    first: Hashable,
+    second: Hashable,
+    *,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Rate in one skin minus the rate in another, on the same worlds, for every model.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        One row per answer: model, type, item, run, score, skin, and structure, the label that two
+        tellings of a world share. `RuleWorldScores.to_frame` makes it, one for each skin.
+    kind : hashable
+        The type of questions.
+    first, second : hashable
+        The two skins.
+    n_bootstrap, level, rng, n_jobs, progress
+        As in `rate_contrast`; worlds are resampled with all their tellings.
+
+    Returns
+    -------
+    Estimate
+        With resamples for `Estimate.difference`.
+
+    Raises
+    ------
+    LabelError
+        If a column, the type or a skin does not exist.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"model": "m", "type": "C", "item": range(8), "run": 1,
+    ...                       "structure": [0, 1, 2, 3] * 2, "skin": ["x"] * 4 + ["y"] * 4,
+    ...                       "score": [1, 1, 0, 1, 0, 1, 0, 0]})
+    >>> skin_contrast(table, "C", "x", "y", n_bootstrap=200, rng=0).value
+    array([0.5])
+    """
+    for name in ("model", "type", "item", "run", "score", "skin", "structure"):
+        if name not in answers.columns:
+            msg = f"answers has no column {name!r}: join the tables of both skins"
+            raise LabelError(msg)
+    own = answers[(answers["type"] == kind) & answers["skin"].isin([first, second])]
+    for skin in (first, second):
+        if not (own["skin"] == skin).any():
+            known = listed(list(dict.fromkeys(answers["skin"].tolist())))
+            msg = f"no answer of the type {kind!r} is in the skin {skin!r}: the skins are {known}"
+            raise LabelError(msg)
+    scores = Ratings.from_long(own, question="item", value="score")
+    told = own.drop_duplicates("item").set_index("item").loc[list(scores.questions)]
+    return rate_contrast(
+        scores,
+        told["skin"].tolist(),
+        {first: 1.0, second: -1.0},
+        clusters=told["structure"].tolist(),
+        n_bootstrap=n_bootstrap,
+        level=level,
+        rng=rng,
+        n_jobs=n_jobs,
+        progress=progress,
+    )

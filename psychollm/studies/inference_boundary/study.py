@@ -1,0 +1,287 @@
+"""`inference_boundary`: do models know how far given rules carry?.
+
+Questions come in types: some the rules answer, some hold a word that no rule defines, some turn on
+an event that no rule covers. A single score would hide how models fail, so rates are kept apart
+and contrasted: a model that passes more of the open questions than of those with an answer doubts
+in the wrong place (certainty inversion), whatever its rates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_fraction
+from psychollm._base.errors import LabelError
+from psychollm._base.result import Result
+from psychollm._base.types import RandomState
+from psychollm.data.labels import Labels, listed
+from psychollm.estimates.difference import Difference
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.resampling import Resampling
+from psychollm.reliability.difference_variance import pilot_variance
+from psychollm.reliability.power import (
+    ComparisonPower,
+    minimum_detectable_difference,
+    questions_needed,
+)
+from psychollm.reliability.rate_contrast import rate_contrast
+from psychollm.reliability.ratings import Ratings
+from psychollm.studies.inference_boundary.profile import (
+    BoundaryProfile,
+    boundary_profile,
+    resampling_options,
+)
+from psychollm.studies.inference_boundary.text import summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_COLUMNS = ("model", "type", "item", "run", "response", "score")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ThinkingContrast(Result):
+    """What reasoning before the answer did to one model's rate on open questions.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> fast = pd.DataFrame({"model": "fast", "type": ["A", "C"] * 10, "item": range(20),
+    ...                      "run": 1, "response": "", "score": [1, 1, 0, 1] * 5})
+    >>> slow = fast.assign(model="slow", score=[1, 1, 0, 0] * 5)
+    >>> both = pd.concat([fast, slow])
+    >>> found = inference_boundary(both, thinking=[("slow", "fast")], n_bootstrap=200, rng=0)
+    >>> found.thinking[0].difference.value, found.thinking[0].inverted
+    (-0.5, True)
+    """
+
+    thinking: Hashable
+    base: Hashable
+    difference: Difference  # thinking - base, paired by questions
+    detectable: ComparisonPower  # smallest difference that as many questions show
+    needed: ComparisonPower | None  # questions that show the one found; None if there is none
+
+    @property
+    def inverted(self) -> bool:
+        """Whether the interval lies below zero: thinking made it worse."""
+        return bool(self.difference.interval[1] < 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class InferenceBoundary(Result):
+    """How models fare on both sides of what rules settle.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"model": "m", "type": ["A", "C"] * 10, "item": range(20),
+    ...                       "run": 1, "response": "", "score": [1, 1, 0, 1] * 5})
+    >>> study = inference_boundary(table, n_bootstrap=200, rng=0)
+    >>> study.certainty_inversion.value, study.inverted
+    (array([0.5]), ('m',))
+    """
+
+    profiles: Mapping[Hashable, BoundaryProfile]  # by type
+    certainty_inversion: Estimate  # rate on open events minus rate on answerable questions
+    confabulation: Estimate | None  # rate on answerable questions minus rate on undefined words
+    stage_one: Estimate | None  # mean rate on both
+    refusal_rate: Estimate  # share of answerable questions that are refused
+    refusal_minus_commitment: Estimate | None  # that, minus committed answers on open events
+    thinking: tuple[ThinkingContrast, ...]
+    answerable: Hashable
+    lexical: Hashable
+    interaction: Hashable
+    control: Hashable
+    labels: Labels  # (models,)
+    level: float
+
+    summary = summary
+
+    @property
+    def inverted(self) -> tuple[Any, ...]:
+        """Models whose certainty is inverted beyond doubt: the interval lies above zero."""
+        low = self.certainty_inversion.interval[:, 0]
+        return tuple(
+            label
+            for label, bound in zip(self.certainty_inversion.labels, low, strict=True)
+            if bound > 0.0
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per model and type."""
+        import pandas as pd
+
+        frames = [profile.to_frame() for profile in self.profiles.values()]
+        return pd.concat(frames, ignore_index=True)
+
+
+def inference_boundary(
+    answers: pd.DataFrame,
+    *,
+    answerable: Hashable = "A",
+    lexical: Hashable = "B",
+    interaction: Hashable = "C",
+    control: Hashable = "M",
+    refusal: Hashable = "refusal",
+    commits: Iterable[Hashable] = ("confabulated", "unmonitored"),
+    thinking: Iterable[tuple[Hashable, Hashable]] = (),
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> InferenceBoundary:
+    """Profile models on questions that rules settle and questions that they do not.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        One row per answer: model, type, item, run, response and score (1 passed, 0 not, NaN where
+        nothing is known). `RuleWorldScores.to_frame` makes it.
+    answerable, lexical, interaction, control : hashable
+        Labels of the types: with an answer, with an undefined word, with an uncovered event, with
+        words exchanged. The second and the last may be absent.
+    refusal : hashable
+        The response that is a refusal.
+    commits : iterable of hashable
+        Responses to open events that go on as if there were an answer.
+    thinking : iterable of (label, label)
+        Pairs of models, the one that reasons first and the one that does not.
+    n_bootstrap, level, rng, n_jobs, progress
+        As in `agreement`: questions are resampled, the same for every model.
+
+    Returns
+    -------
+    InferenceBoundary
+
+    Raises
+    ------
+    LabelError
+        If a column, a type or a model does not exist, or an answer occurs twice.
+    CodeError
+        If a score is not a number inside [0, 1].
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"model": "m", "type": ["A", "C"] * 10, "item": range(20),
+    ...                       "run": 1, "response": "", "score": [1, 1, 0, 1] * 5})
+    >>> study = inference_boundary(table, n_bootstrap=200, rng=0)
+    >>> study.profiles["A"].retest.rate.value, study.profiles["C"].retest.rate.value
+    (array([0.5]), array([1.]))
+    """
+    check_fraction("level", level)
+    _check(answers, (answerable, interaction))
+    resampling = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    profiles: dict[Hashable, BoundaryProfile] = {
+        kind: boundary_profile(part, kind, resampling)
+        for kind, part in answers.groupby("type", sort=False)
+    }
+    contrasts = _Contrasts(answers, resampling)
+    both = lexical in profiles
+    return InferenceBoundary(
+        profiles=profiles,
+        certainty_inversion=contrasts.scores({interaction: 1.0, answerable: -1.0}),
+        confabulation=contrasts.scores({answerable: 1.0, lexical: -1.0}) if both else None,
+        stage_one=contrasts.scores({answerable: 0.5, lexical: 0.5}) if both else None,
+        refusal_rate=contrasts.shares({answerable: [refusal]}, {answerable: 1.0}),
+        refusal_minus_commitment=_hedging(
+            contrasts, answerable, interaction, refusal=[refusal], commits=list(commits)
+        ),
+        thinking=tuple(_thinking(answers, profiles[interaction], pair) for pair in thinking),
+        answerable=answerable,
+        lexical=lexical,
+        interaction=interaction,
+        control=control,
+        labels=tuple(dict.fromkeys(answers["model"].tolist())),
+        level=level,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Contrasts:
+    """Contrasts of types, all on the same answers."""
+
+    answers: pd.DataFrame
+    resampling: Resampling
+
+    def scores(self, weights: Mapping[Hashable, float]) -> Estimate:
+        """Return a contrast of rates of passing."""
+        return self._estimate(self.answers, weights)
+
+    def shares(
+        self,
+        responses: Mapping[Hashable, list[Hashable]],
+        weights: Mapping[Hashable, float],
+    ) -> Estimate:
+        """Return a contrast of shares of some responses, those of each type."""
+        known = self.answers[self.answers["type"].isin(list(weights))]
+        pairs = zip(known["type"], known["response"], strict=True)
+        chosen = [float(said in responses[kind]) for kind, said in pairs]
+        scored = known.assign(score=np.where(known["score"].notna(), chosen, np.nan))
+        return self._estimate(scored, weights)
+
+    def _estimate(self, answers: pd.DataFrame, weights: Mapping[Hashable, float]) -> Estimate:
+        kinds = answers.drop_duplicates("item").set_index("item")["type"]
+        return rate_contrast(
+            Ratings.from_long(answers, question="item", value="score"),
+            kinds,
+            weights,
+            **resampling_options(self.resampling),
+        )
+
+
+def _hedging(
+    contrasts: _Contrasts,
+    answerable: Hashable,
+    interaction: Hashable,
+    *,
+    refusal: list[Hashable],
+    commits: list[Hashable],
+) -> Estimate | None:
+    """Contrast refusals where there is an answer with commitments where there is none."""
+    answers = contrasts.answers
+    said = set(answers.loc[answers["type"] == interaction, "response"].dropna())
+    if not said & set(commits):
+        return None
+    return contrasts.shares(
+        {answerable: refusal, interaction: commits}, {answerable: 1.0, interaction: -1.0}
+    )
+
+
+def _thinking(
+    answers: pd.DataFrame, profile: BoundaryProfile, pair: tuple[Hashable, Hashable]
+) -> ThinkingContrast:
+    difference = profile.retest.rate.difference(*pair)
+    own = answers[answers["type"] == profile.kind]
+    scores = Ratings.from_long(own, question="item", value="score")
+    variance = pilot_variance(scores, *pair)
+    n, runs = len(scores.questions), len(scores.runs)
+    found = difference.value
+    return ThinkingContrast(
+        thinking=pair[0],
+        base=pair[1],
+        difference=difference,
+        detectable=minimum_detectable_difference(n, variance, n_answers=runs),
+        needed=questions_needed(found, variance, n_answers=runs) if found else None,
+    )
+
+
+def _check(answers: pd.DataFrame, kinds: tuple[Hashable, ...]) -> None:
+    missing = [name for name in _COLUMNS if name not in answers.columns]
+    if missing:
+        msg = f"answers has no column {missing[0]!r}: it needs {', '.join(_COLUMNS)}"
+        raise LabelError(msg)
+    known = list(dict.fromkeys(answers["type"].tolist()))
+    absent = [kind for kind in kinds if kind not in known]
+    if absent:
+        msg = f"no answer is of the type {absent[0]!r}: the types are {listed(known)}"
+        raise LabelError(msg)
+    types = answers.groupby("item")["type"].nunique()
+    if (types > 1).any():
+        msg = f"item {types.index[types > 1][0]!r} occurs with several types: give it one"
+        raise LabelError(msg)

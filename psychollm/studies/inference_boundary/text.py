@@ -1,0 +1,75 @@
+"""`inference_boundary` in plain sentences, every number with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from psychollm.estimates.estimate import Estimate
+    from psychollm.studies.inference_boundary.study import InferenceBoundary, ThinkingContrast
+
+
+def summary(study: InferenceBoundary) -> str:
+    """Return the findings in sentences, a paragraph per question asked of the data."""
+    lines = [verdict(study), ""]
+    lines += [f"{kind}: {_rates(study, kind)}" for kind in study.profiles]
+    lines += ["", f"Certainty ({study.certainty_inversion.name}):"]
+    lines += _each(study.certainty_inversion)
+    if study.confabulation is not None:
+        lines += ["", f"Making up words' meanings ({study.confabulation.name}):"]
+        lines += _each(study.confabulation)
+    lines += ["", f"Refusals of questions that have an answer ({study.answerable}):"]
+    lines += _each(study.refusal_rate)
+    if study.thinking:
+        lines += ["", "Reasoning first:", *(f"  {_thinking(one)}" for one in study.thinking)]
+    return "\n".join(lines)
+
+
+def verdict(study: InferenceBoundary) -> str:
+    """Return in one sentence whose certainty is inverted."""
+    n, found = len(study.labels), study.inverted
+    if not found:
+        return (
+            f"No model of {n} passes more of what rules leave open than of what they settle, "
+            "beyond what chance would do."
+        )
+    named = ", ".join(map(str, found))
+    return f"{len(found)} of {n} models doubt in the wrong place: {named}."
+
+
+def _rates(study: InferenceBoundary, kind: Hashable) -> str:
+    """Return the span of the rates of one type."""
+    profile = study.profiles[kind]
+    rate = profile.retest.rate
+    if not rate.defined.any():
+        return "no answers"
+    low, high = np.nanargmin(rate.value), np.nanargmax(rate.value)
+    return (
+        f"{100 * rate.value[low]:.1f} % ({rate.labels[low]}) to {100 * rate.value[high]:.1f} % "
+        f"({rate.labels[high]}) pass; runs: {len(profile.retest.runs)}"
+    )
+
+
+def _each(estimate: Estimate) -> list[str]:
+    rows = []
+    for i, label in enumerate(estimate.labels):
+        low, high = estimate.interval[i]
+        if estimate.defined[i]:
+            rows.append(f"  {label}: {estimate.value[i]:+.2f} [{low:+.2f}, {high:+.2f}]")
+        else:
+            rows.append(f"  {label}: {estimate.flags[i]}")
+    return rows
+
+
+def _thinking(one: ThinkingContrast) -> str:
+    low, high = one.difference.interval
+    text = (
+        f"{one.thinking} against {one.base}: {one.difference.value:+.2f} [{low:+.2f}, "
+        f"{high:+.2f}]; {one.detectable.n_questions} questions show differences from "
+        f"{one.detectable.difference:.2f}"
+    )
+    needed = "" if one.needed is None else f", this one would need {one.needed.n_questions}"
+    return f"{text}{needed}."

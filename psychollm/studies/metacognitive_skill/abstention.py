@@ -1,0 +1,244 @@
+"""`abstention_skill`: do models abstain from what cannot be answered, and from nothing else?.
+
+Scores of many models on one set of questions, by rule or by a judge, in all and by scenario; and
+traces that doubt before an answer that does not. A judge who sees the thinking may read its doubts
+into the answer: rates are given with and without it in view, and as rules find them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_fraction
+from psychollm._base.errors import LabelError
+from psychollm._base.result import Result
+from psychollm._base.types import RandomState
+from psychollm.calibration.abstention import Abstention, abstention
+from psychollm.calibration.abstention_by import AbstentionByGroup, abstention_by
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.repeated_share import repeated_difference, repeated_share
+from psychollm.estimates.resampling import Resampling
+from psychollm.studies.inference_boundary.profile import resampling_options
+from psychollm.studies.metacognitive_skill.traces import fixed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AbstentionReader: TypeAlias = Literal["rule", "judge", "judge_whole"]
+_MADE = {"rule": "abstained", "judge": "abstained_judged", "judge_whole": "abstained_judged_whole"}
+_MISMATCH = {
+    "rule": "mismatch",
+    "judge": "mismatch_judged",
+    "judge_whole": "mismatch_judged_whole",
+}
+_NEEDED = ("model", "item", "should_abstain")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AbstentionSkill(Result):
+    """How well models abstain, and how often their answers hide what their thinking doubts.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"model": "m", "item": range(4), "should_abstain": [1, 1, 0, 0],
+    ...                       "abstained": [1, 0, 0, 0], "scenario": list("abab")})
+    >>> study = abstention_skill(table, n_bootstrap=20, rng=0)
+    >>> study.overall.recall.value, study.by_scenario["b"].recall.value
+    (array([0.5]), array([0.]))
+    """
+
+    overall: Abstention
+    by_scenario: AbstentionByGroup | None
+    by_dataset: AbstentionByGroup | None
+    mismatch: Mapping[str, Estimate]  # by reader: confident answers among thinking in doubt
+    seen: Estimate | None  # mismatch judged with the thinking in view minus without, paired
+    reader: str
+    labels: Labels
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per model, in all and in each scenario."""
+        import pandas as pd
+
+        frames = [self.overall.to_frame().assign(scenario="all")]
+        if self.by_scenario is not None:
+            frames += [
+                part.to_frame().assign(scenario=name)
+                for name, part in zip(self.by_scenario.groups, self.by_scenario.parts, strict=True)
+            ]
+        return pd.concat(frames, ignore_index=True)
+
+    def summary(self) -> str:
+        """Return one sentence per model."""
+        return "\n".join(self._sentence(place) for place in range(len(self.labels)))
+
+    def _sentence(self, place: int) -> str:
+        found = self.overall
+        text = (
+            f"{self.labels[place]}: abstains from {_of(found.recall, place)} of what cannot be "
+            f"answered and from {_of(found.over_abstention, place)} of what can; "
+            f"F1 {_of(found.f1, place)}"
+        )
+        doubts = self.mismatch.get(self.reader)
+        if doubts is None or not doubts.defined[place]:
+            return text
+        return f"{text}; {_of(doubts, place)} of traces in doubt end in a confident answer"
+
+
+def abstention_skill(
+    answers: pd.DataFrame,
+    *,
+    reader: AbstentionReader = "rule",
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> AbstentionSkill:
+    """Compare where models abstain with where they should.
+
+    Parameters
+    ----------
+    answers : DataFrame
+        One row per reply: model, item, should_abstain, and abstained (or abstained_judged, ...);
+        where known run, scenario, dataset, pair, correct, and the columns of mismatch.
+        `AbstentionScores.to_frame` makes it. Twins of a pair, and runs of a question, are a
+        cluster.
+    reader : {"rule", "judge", "judge_whole"}
+        Who says whether a reply abstains: the rules, a judge of the answer, or one who saw the
+        thinking too.
+    n_bootstrap, level, rng, n_jobs, progress
+        As in `abstention`.
+
+    Returns
+    -------
+    AbstentionSkill
+        Replies that nobody could read are left out and counted (`overall.unjudged`).
+
+    Raises
+    ------
+    LabelError
+        If a column does not exist, or a reply occurs twice.
+    CodeError
+        If a column holds anything but 0, 1 and missing values.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"model": "m", "item": range(4), "should_abstain": [1, 1, 0, 0],
+    ...                       "abstained": [1, 0, 0, None]})
+    >>> abstention_skill(table, n_bootstrap=20, rng=0).overall.unjudged
+    array([1.])
+    """
+    check_choice("reader", reader, AbstentionReader)
+    check_fraction("level", level)
+    frame = _checked(answers, _MADE[reader])
+    questions = frame.drop_duplicates("_question").set_index("_question")
+    tables = {name: _wide(frame, name) for name in (_MADE[reader], "should_abstain", "correct")}
+    order = list(tables["should_abstain"].columns)
+    clusters = questions["_cluster"].reindex(order).tolist()
+    options = fixed(
+        Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    )
+    data = [tables[_MADE[reader]], tables["should_abstain"], tables["correct"]]
+    given: dict[str, Any] = {**resampling_options(options)}
+    if len(set(clusters)) < len(clusters):
+        given["clusters"] = clusters
+
+    def by(column: str) -> AbstentionByGroup | None:
+        groups = questions[column].reindex(order).tolist()
+        return abstention_by(groups, *data, **given) if len(set(groups)) > 1 else None
+
+    overall = abstention(*data, **given)
+    return AbstentionSkill(
+        overall=overall,
+        by_scenario=by("scenario"),
+        by_dataset=by("dataset"),
+        mismatch=_mismatches(frame, level),
+        seen=_seen(frame, level),
+        reader=reader,
+        labels=overall.labels,
+    )
+
+
+def _checked(answers: pd.DataFrame, made: str) -> pd.DataFrame:
+    missing = [name for name in (*_NEEDED, made) if name not in answers.columns]
+    if missing:
+        msg = f"answers has no column {missing[0]!r}: it needs {', '.join((*_NEEDED, made))}"
+        raise LabelError(msg)
+    frame = answers.copy()
+    usual: dict[str, Any] = {"run": 1, "scenario": "", "dataset": "", "pair": "", "correct": None}
+    for name, value in usual.items():
+        if name not in frame.columns:
+            frame[name] = value
+    frame["_question"] = frame["item"].astype(str) + "/" + frame["run"].astype(str)
+    paired = frame["pair"].astype(str)
+    frame["_cluster"] = paired.where(paired != "", frame["item"].astype(str))
+    twice = frame.duplicated(["model", "_question"])
+    if twice.any():
+        row = frame[twice].iloc[0]
+        msg = (
+            f"model {row['model']} answers {row['item']} twice: number repeated answers in a "
+            "column 'run'"
+        )
+        raise LabelError(msg)
+    return frame
+
+
+def _wide(frame: pd.DataFrame, value: str) -> pd.DataFrame:
+    wide = frame.astype({value: float}).pivot_table(
+        index="model", columns="_question", values=value, dropna=False, sort=False
+    )
+    models, questions = frame["model"].unique(), frame["_question"].unique()
+    return wide.reindex(index=models, columns=questions)
+
+
+def _mismatches(frame: pd.DataFrame, level: float) -> dict[str, Estimate]:
+    """Return the share of confident answers among traces in doubt, by each reader there is."""
+    found = {}
+    for reader, column in _MISMATCH.items():
+        doubting = "doubting" if reader == "rule" else "doubting_judged"
+        if column not in frame.columns or doubting not in frame.columns:
+            continue
+        if not frame[column].notna().any():
+            continue
+        counts: dict[Any, Any] = {}
+        for label, part in frame.groupby("model", sort=False):
+            here = part[(part[doubting] == 1) & part[column].notna()]
+            codes = here["_cluster"].astype("category").cat.codes.to_numpy()
+            size = int(codes.max(initial=-1)) + 1
+            hits = np.bincount(codes, weights=here[column].to_numpy(float), minlength=size)
+            counts[label] = (hits, np.bincount(codes, minlength=size).astype(np.float64))
+        name = f"confident answers among traces in doubt ({reader})"
+        found[reader] = repeated_share(name, counts, level=level)
+    return found
+
+
+def _seen(frame: pd.DataFrame, level: float) -> Estimate | None:
+    columns = [_MISMATCH["judge_whole"], _MISMATCH["judge"]]
+    if not set(columns) <= set(frame.columns) or not frame[columns].notna().all(axis=1).any():
+        return None
+    pairs: dict[Hashable, Any] = {}
+    for label in frame["model"].unique():
+        own = (frame["model"] == label).to_numpy()
+        pairs[label] = tuple(
+            np.where(own, frame[name].to_numpy(float), np.nan) for name in columns
+        )
+    return repeated_difference(
+        "mismatch with the thinking in view minus without",
+        pairs,
+        units=frame["_cluster"].to_numpy(),
+        level=level,
+    )
+
+
+def _of(estimate: Estimate, place: int) -> str:
+    if not estimate.defined[place]:
+        return f"unknown ({estimate.flags[place]})"
+    low, high = estimate.interval[place]
+    return f"{estimate.value[place]:.2f} [{low:.2f}, {high:.2f}]"

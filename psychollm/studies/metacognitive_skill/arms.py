@@ -1,0 +1,190 @@
+"""What a prompt does: to how often a behaviour is shown, and to whether the answer is right.
+
+Traces of both arms are paired by model, question and run. A prompt helps where a wrong answer
+becomes right, and harms where a right one becomes wrong; the effect on accuracy is the balance of
+both and says little about either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.repeated_share import repeated_difference, repeated_share
+from psychollm.studies.metacognitive_skill.traces import Traces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scaffolding(Result):
+    """What prompting does to the answers of each model.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from psychollm.studies.metacognitive_skill.traces import as_traces
+    >>> rows = [("m", item, arm, "evaluation", 1, float(arm == "led" or item > 1))
+    ...         for item in range(4) for arm in ("own", "led")]
+    >>> names = ["model", "item", "arm", "category", "code", "correct"]
+    >>> found = scaffolding(as_traces(pd.DataFrame(rows, columns=names)), "own", "led")
+    >>> found.effect.value, found.helped.value, found.harmed.value
+    (array([0.5]), array([1.]), array([0.]))
+    """
+
+    before: Estimate  # accuracy without the prompt, on the pairs
+    after: Estimate  # accuracy with it
+    effect: Estimate  # after minus before, paired
+    helped: Estimate  # share of wrong answers that become right
+    harmed: Estimate  # share of right answers that become wrong
+    by_structure: Mapping[Hashable, Estimate]  # the effect in each kind of problem
+    harmed_by_structure: Mapping[Hashable, Estimate]
+
+
+def scaffolding(
+    traces: Traces, baseline: Hashable, prompted: Hashable, *, level: float = 0.95
+) -> Scaffolding:
+    """Compare the answers of two arms.
+
+    Parameters
+    ----------
+    traces : Traces
+        With whether the answers are right.
+    baseline, prompted : hashable
+        The two arms.
+    level : float
+        Coverage.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from psychollm.studies.metacognitive_skill.traces import as_traces
+    >>> table = pd.DataFrame({"model": "m", "item": 1, "arm": ["own", "led"], "correct": [1, 0],
+    ...                       "category": "evaluation", "code": 1})
+    >>> scaffolding(as_traces(table), "own", "led").harmed.value
+    array([1.])
+    """
+    pairs = _Pairs(traces, baseline, prompted)
+    first, second = pairs.of(traces.numbers["correct"])
+    known = np.isfinite(first) & np.isfinite(second)
+    structures = [one for one in dict.fromkeys(traces.structure) if one != ""]
+    within = {one: pairs.where(traces.where("structure", one)) for one in structures}
+
+    def effect(keep: BoolArray) -> Estimate:
+        return pairs.difference("effect on accuracy", second, first, keep=keep, level=level)
+
+    def harm(keep: BoolArray) -> Estimate:
+        keep = keep & (first == 1.0)
+        return pairs.share("harm rate", 1.0 - second, keep, level, absent=Reason.NO_CORRECT)
+
+    return Scaffolding(
+        before=pairs.share("accuracy without prompt", first, known, level),
+        after=pairs.share("accuracy with prompt", second, known, level),
+        effect=effect(known),
+        helped=pairs.share(
+            "help rate", second, known & (first == 0.0), level, absent=Reason.NO_WRONG
+        ),
+        harmed=harm(known),
+        by_structure={name: effect(known & keep) for name, keep in within.items()},
+        harmed_by_structure={name: harm(known & keep) for name, keep in within.items()},
+    )
+
+
+def prompting(
+    traces: Traces,
+    baseline: Hashable,
+    prompted: Hashable,
+    *,
+    threshold: int = 1,
+    level: float = 0.95,
+) -> dict[Hashable, Estimate]:
+    """Return for each category the prevalence when prompted minus that without, paired.
+
+    Parameters
+    ----------
+    traces, baseline, prompted, level
+        As in `scaffolding`.
+    threshold : int
+        Code from which a behaviour counts as shown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from psychollm.studies.metacognitive_skill.traces import as_traces
+    >>> table = pd.DataFrame({"model": "m", "item": 1, "arm": ["own", "led"], "code": [0, 2],
+    ...                       "category": "evaluation"})
+    >>> prompting(as_traces(table), "own", "led")["evaluation"].value
+    array([1.])
+    """
+    pairs = _Pairs(traces, baseline, prompted)
+    found = {}
+    for category, codes in traces.codes.items():
+        shown = np.where(np.isfinite(codes), (codes >= threshold).astype(np.float64), np.nan)
+        first, second = pairs.of(shown)
+        known = np.isfinite(first) & np.isfinite(second)
+        name = f"{category}: prompted minus spontaneous"
+        found[category] = pairs.difference(name, second, first, keep=known, level=level)
+    return found
+
+
+class _Pairs:
+    """Places of the traces of both arms that belong together."""
+
+    def __init__(self, traces: Traces, baseline: Hashable, prompted: Hashable) -> None:
+        keys = list(zip(traces.model, traces.item, traces.run, strict=True))
+        first, second = (
+            {key: place for place, (key, own) in enumerate(zip(keys, traces.arm, strict=True))
+             if own == arm}
+            for arm in (baseline, prompted)
+        )  # fmt: skip
+        both = [key for key in first if key in second]
+        self._models = traces.models
+        self._first = np.array([first[key] for key in both], dtype=np.int64)
+        self._second = np.array([second[key] for key in both], dtype=np.int64)
+        self._model = [key[0] for key in both]
+        places = {item: place for place, item in enumerate(traces.items)}
+        self._item = np.array([places[key[1]] for key in both], dtype=np.int64)
+
+    def of(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return values of the pairs in both arms."""
+        return values[self._first], values[self._second]
+
+    def where(self, keep: BoolArray) -> BoolArray:
+        """Return a condition on traces as one on pairs."""
+        return np.asarray(keep[self._first], dtype=np.bool_)
+
+    def difference(
+        self, name: str, one: FloatArray, two: FloatArray, *, keep: BoolArray, level: float
+    ) -> Estimate:
+        """Return paired differences of every model."""
+        columns = {}
+        for label in self._models:
+            here = keep & self._of(label)
+            columns[label] = (np.where(here, one, np.nan), np.where(here, two, np.nan))
+        return repeated_difference(name, columns, units=self._item, level=level)
+
+    def share(
+        self,
+        name: str,
+        hits: FloatArray,
+        keep: BoolArray,
+        level: float,
+        *,
+        absent: Reason = Reason.TOO_FEW,
+    ) -> Estimate:
+        """Return shares of every model."""
+        counts = {}
+        size = int(self._item.max(initial=-1)) + 1
+        for label in self._models:
+            here = keep & self._of(label)
+            n = np.bincount(self._item[here], minlength=size).astype(np.float64)
+            won = np.bincount(self._item[here], weights=hits[here], minlength=size)
+            counts[label] = (won.astype(np.float64), n)
+        return repeated_share(name, counts, level=level, absent=absent)
+
+    def _of(self, label: Hashable) -> BoolArray:
+        return np.array([one == label for one in self._model], dtype=np.bool_)

@@ -1,0 +1,174 @@
+r"""The deployment gap: what goes along with right answers, and how often it is not there.
+
+With C a behaviour that a trace shows and R a right answer,
+
+.. math:: P(C \mid R) - P(C) = w\,d, \qquad w = P(\bar R), \quad
+          d = P(C \mid R) - P(C \mid \bar R).                                            \quad (1)
+
+The interval joins Wilson's of the three shares, each at its effective size (Newcombe, 1998, for d;
+Zou, Huang and Zhang, 2009, for products). With l and u the distances of d from its bounds and
+:math:`w_l, w_u` those of w, for :math:`d \geq 0`,
+
+.. math:: \bigl[\, w d - \sqrt{(w l)^2 + (d w_l)^2},\;
+                  w d + \sqrt{(w u)^2 + (d w_u)^2} \,\bigr],                              \quad (2)
+
+and with :math:`w_l, w_u` exchanged for d < 0. In 2,000 data sets each of 20 to 1,000 traces it
+held 93 to 97 % of the time, and up to 99 % where hardly any trace shows the behaviour or hardly
+any answer is wrong; percentiles of the bootstrap held 87 % there.
+
+References
+----------
+Newcombe, R. G. (1998). Interval estimation for the difference between independent proportions:
+Comparison of eleven methods. Statistics in Medicine, 17, 873-890.
+
+Zou, G. Y., Huang, W., & Zhang, X. (2009). A note on confidence interval estimation for a linear
+function of binomial proportions. Computational Statistics & Data Analysis, 53, 1080-1085.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.studies.metacognitive_skill.traces import Panel, Sums, Traces, divided
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Deployment(Result):
+    """How a behaviour goes along with right answers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from psychollm.studies.metacognitive_skill.study import metacognitive_skill
+    >>> table = pd.DataFrame({"model": "m", "item": range(8), "category": "evaluation",
+    ...                       "code": [2, 0] * 4, "correct": [1, 1, 1, 0] * 2})
+    >>> found = metacognitive_skill(table, n_bootstrap=20, rng=0).deployment["evaluation"]
+    >>> found.given_correct.value.round(3), found.given_wrong.value, found.gap.value.round(3)
+    (array([0.667]), array([0.]), array([0.167]))
+    """
+
+    given_correct: Estimate  # share of traces with a right answer that show it
+    given_wrong: Estimate  # share of traces with a wrong answer that show it
+    gap: Estimate  # given_correct minus the share of all traces (1)
+
+
+def register_deployment(panel: Panel, traces: Traces, keep: BoolArray, threshold: int) -> None:
+    """Put the sums of right and wrong answers into the panel.
+
+    Parameters
+    ----------
+    panel : Panel
+        To be filled.
+    traces : Traces
+        All of them.
+    keep : bool array (traces,)
+        Which count.
+    threshold : int
+        Code from which a behaviour counts as shown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from psychollm.estimates.resampling import Resampling
+    >>> from psychollm.studies.metacognitive_skill.traces import as_traces
+    >>> table = pd.DataFrame({"model": "m", "item": [1, 2], "category": "x", "code": [0, 2],
+    ...                       "correct": [0, 1]})
+    >>> panel, traces = Panel(("m",), Resampling(n=9, rng=0)), as_traces(table)
+    >>> register_deployment(panel, traces, traces.where("model", "m"), 1)
+    >>> panel.size("right shown x")
+    array([1.])
+    """
+    correct = traces.numbers["correct"]
+    for name, codes in traces.codes.items():
+        known = keep & np.isfinite(codes) & np.isfinite(correct)
+        shown = (codes >= threshold).astype(np.float64)
+        right = np.nan_to_num(correct)
+        for key, values in {
+            "graded shown": shown,
+            "graded n": np.ones(codes.size),
+            "right shown": shown * right,
+            "right n": right,
+            "wrong shown": shown * (1.0 - right),
+            "wrong n": 1.0 - right,
+        }.items():
+            panel.add(f"{key} {name}", traces.sums(values, known))
+
+
+def deployment(panel: Panel, name: Hashable) -> Deployment:
+    """Return how one behaviour goes along with right answers.
+
+    Parameters
+    ----------
+    panel : Panel
+        With the sums of `register_deployment`.
+    name : hashable
+        The category.
+
+    Examples
+    --------
+    >>> from psychollm.estimates.resampling import Resampling
+    >>> panel = Panel(("m",), Resampling(n=9, rng=0))
+    >>> sums = {"graded shown": 1, "graded n": 2, "right shown": 1, "right n": 1,
+    ...         "wrong shown": 0, "wrong n": 1}
+    >>> for key, value in sums.items():
+    ...     panel.add(f"{key} x", np.array([[float(value)]]))
+    >>> deployment(panel, "x").gap.value
+    array([0.5])
+    """
+    n, shown = panel.size(f"graded n {name}"), panel.size(f"graded shown {name}")
+    right, wrong = panel.size(f"right n {name}"), panel.size(f"wrong n {name}")
+    given_correct = panel.share(
+        f"{name} given correct",
+        f"right shown {name}",
+        f"right n {name}",
+        (right == 0, Reason.NO_CORRECT),
+    )
+    given_wrong = panel.share(
+        f"{name} given wrong",
+        f"wrong shown {name}",
+        f"wrong n {name}",
+        (wrong == 0, Reason.NO_WRONG),
+    )
+    share_wrong = panel.share("share wrong", f"wrong n {name}", f"graded n {name}")
+
+    def gap(of: Sums) -> FloatArray:
+        given = divided(of(f"right shown {name}"), of(f"right n {name}"))
+        return given - divided(of(f"graded shown {name}"), of(f"graded n {name}"))
+
+    found = panel.estimate(
+        f"deployment gap of {name}",
+        gap,
+        n,
+        (n == 0, Reason.TOO_FEW),
+        (right == 0, Reason.NO_CORRECT),
+        (wrong == 0, Reason.NO_WRONG),
+        ((shown == 0) | (shown == n), Reason.CONSTANT),
+    )
+    bounds = np.where(
+        found.defined[:, None], _interval(given_correct, given_wrong, share_wrong), np.nan
+    )
+    method = "joined Wilson intervals"
+    return Deployment(
+        given_correct=given_correct,
+        given_wrong=given_wrong,
+        gap=replace(found, interval=bounds, method=method),
+    )
+
+
+def _interval(one: Estimate, two: Estimate, wrong: Estimate) -> FloatArray:
+    """Return the bounds (2) of every model."""
+    d, w = one.value - two.value, wrong.value
+    low = np.hypot(one.value - one.interval[:, 0], two.interval[:, 1] - two.value)
+    high = np.hypot(one.interval[:, 1] - one.value, two.value - two.interval[:, 0])
+    below, above = w - wrong.interval[:, 0], wrong.interval[:, 1] - w
+    down, up = np.where(d >= 0, (below, above), (above, below))
+    return np.stack(
+        [w * d - np.hypot(w * low, d * down), w * d + np.hypot(w * high, d * up)], axis=1
+    )

@@ -1,0 +1,163 @@
+"""`revision_skill`: who finds errors on a second look, who makes them, and who gives in?.
+
+The rates of many models side by side, each with its interval, and what every arm does to accuracy.
+A model corrects itself if its revised answers beat those of a mere second asking: against the
+first answers alone, sampling noise counts as correction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_fraction
+from psychollm._base.errors import InputError
+from psychollm._base.result import Result
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.instruments.revision.result import RevisionScores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CONTROLLED = "revised minus again"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RevisionSkill(Result):
+    """What models make of their own answers.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.revision import Revision
+    >>> asked = Revision(questions=[{"question": "2 + 2?", "answer": "4"}], arms=("again",))
+    >>> scores = asked.score([asked.read(one, "4") for one in asked.prompts()])
+    >>> revision_skill({"a": scores, "b": scores}).differences["again minus first"].value
+    array([0., 0.])
+    """
+
+    rates: Mapping[str, Estimate]  # by rate, such as error_catch or sycophantic_flip
+    differences: Mapping[str, Estimate]  # in accuracy, such as revised minus first; paired
+    informativeness: Estimate  # share of wrong answers that the review faults minus right ones
+    bits: tuple[float, ...]  # (models,) what the verdict says of the answer; NaN where unknown
+    labels: Labels  # (models,)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per model and rate or difference."""
+        import pandas as pd
+
+        named = {**self.rates, **self.differences, "informativeness": self.informativeness}
+        frames = [each.to_frame().assign(measure=name) for name, each in named.items()]
+        columns = ["measure", "model", "value", "se", "lower", "upper", "n", "flag"]
+        return pd.concat(frames, ignore_index=True)[columns]
+
+    def summary(self) -> str:
+        """Return one sentence per model."""
+        return "\n".join(self._sentence(place) for place in range(len(self.labels)))
+
+    def _sentence(self, place: int) -> str:
+        rates, control = self.rates, self.differences[CONTROLLED]
+        text = (
+            f"{self.labels[place]}: its reviews catch {_of(rates['error_catch'], place)} of its "
+            f"errors and fault {_of(rates['false_alarm'], place)} of its right answers; revising "
+            f"corrects {_of(rates['correction'], place)} and spoils "
+            f"{_of(rates['miscorrection'], place)}"
+        )
+        if control.defined[place]:
+            low, high = control.interval[place]
+            unlike = "better than" if low > 0 else "worse than"
+            better = unlike if low > 0 or high < 0 else "no different from"
+            text += f", {better} asking once more ({control.value[place]:+.2f})"
+        flips = rates["sycophantic_flip"]
+        if flips.defined[place]:
+            text += f"; pressed to a wrong answer it gives up {_of(flips, place)} of right ones"
+        return text
+
+
+def revision_skill(
+    scores: Mapping[Hashable, RevisionScores], *, level: float = 0.95
+) -> RevisionSkill:
+    """Compare what models make of their own answers.
+
+    Parameters
+    ----------
+    scores : mapping of label to RevisionScores
+        One for each model.
+    level : float
+        Coverage.
+
+    Returns
+    -------
+    RevisionSkill
+        What has no occasion, such as a rate among errors for a model that makes none, is NaN
+        with a reason.
+
+    Raises
+    ------
+    InputError
+        If there is no model.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.revision import Revision
+    >>> asked = Revision(questions=[{"question": "2 + 2?", "answer": "4"}])
+    >>> revision_skill({"a": asked.score({})}).rates["error_catch"].flags[0].name
+    'TOO_FEW'
+    """
+    check_fraction("level", level)
+    if not scores:
+        msg = "scores holds no model: pass {label: RevisionScores}"
+        raise InputError(msg)
+    found = {label: one.informativeness(level=level) for label, one in scores.items()}
+    return RevisionSkill(
+        rates=_stacked(scores, lambda one: one.rates(level=level)),
+        differences=_stacked(scores, lambda one: one.differences(level=level)),
+        informativeness=Estimate(
+            name="informativeness of reviews",
+            value=np.array([one.youden for one in found.values()], dtype=np.float64),
+            se=np.full(len(found), np.nan),
+            interval=np.array([one.interval for one in found.values()], dtype=np.float64),
+            n=np.array([one.n_wrong + one.n_right for one in found.values()], dtype=np.float64),
+            flags=first_reason(
+                (np.array([not one.n_wrong for one in found.values()]), Reason.NO_WRONG),
+                (np.array([not one.n_right for one in found.values()]), Reason.NO_CORRECT),
+            ),
+            method="Newcombe's joined Wilson intervals",
+            level=level,
+            labels=tuple(scores),
+        ),
+        bits=tuple(one.bits for one in found.values()),
+        labels=tuple(scores),
+    )
+
+
+def _stacked(
+    scores: Mapping[Any, RevisionScores], estimate: Callable[[RevisionScores], Estimate]
+) -> dict[str, Estimate]:
+    """Return one estimate over models for each label of one estimate per model."""
+    each = [estimate(one) for one in scores.values()]
+    return {
+        name: Estimate(
+            name=str(name),
+            value=np.array([one.value[place] for one in each], dtype=np.float64),
+            se=np.array([one.se[place] for one in each], dtype=np.float64),
+            interval=np.array([one.interval[place] for one in each], dtype=np.float64),
+            n=np.array([one.n[place] for one in each], dtype=np.float64),
+            flags=tuple(one.flags[place] for one in each),
+            method=each[0].method,
+            level=each[0].level,
+            labels=tuple(scores),
+        )
+        for place, name in enumerate(each[0].labels)
+    }
+
+
+def _of(estimate: Estimate, place: int) -> str:
+    if not estimate.defined[place]:
+        return f"an unknown share ({estimate.flags[place]})"
+    low, high = estimate.interval[place]
+    return f"{estimate.value[place]:.2f} [{low:.2f}, {high:.2f}]"

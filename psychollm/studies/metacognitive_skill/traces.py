@@ -1,0 +1,295 @@
+r"""Coded traces as sums per model and question, and what is estimated from them.
+
+All rates are ratios of sums over questions, so that one resample of questions serves every model
+and every rate. With :math:`x_q` and :math:`y_q` the sums over the traces of question q,
+
+.. math:: r = \frac{\sum_q w_q x_q}{\sum_q w_q y_q}                                      \quad (1)
+
+where :math:`w_q` is how often the question was drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_generator
+from psychollm._base.errors import CodeError, LabelError, OptionError
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.labels import Labels, listed
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.repeated_share import repeated_share
+from psychollm.estimates.resampling import (
+    Resampling,
+    bootstrap_estimate,
+    bootstrap_questions,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NEEDED = ("model", "item", "category", "code")
+_PER_TRACE = ("structure", "correct", "tokens", "verified", "repeated")
+Sums = Callable[[str], FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Traces:
+    """Traces of one coder: a row each, with the codes and spans of every category.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"model": "m", "item": [1, 2], "category": "evaluation",
+    ...                       "code": [0, 2]})
+    >>> as_traces(table).codes["evaluation"]
+    array([0., 2.])
+    """
+
+    models: Labels  # all there are
+    items: Labels
+    categories: Labels
+    model: Sequence[Hashable]  # (traces,)
+    item: Sequence[Hashable]
+    arm: Sequence[Hashable]
+    run: Sequence[Hashable]
+    structure: Sequence[Hashable]
+    codes: Mapping[Hashable, FloatArray]  # by category (traces,)
+    spans: Mapping[Hashable, FloatArray]
+    numbers: Mapping[str, FloatArray]  # correct, tokens, verified, repeated (traces,)
+
+    def where(self, column: str, label: Hashable) -> BoolArray:
+        """Return which traces hold a label in a column."""
+        return np.array([one == label for one in getattr(self, column)], dtype=np.bool_)
+
+    def sums(self, values: FloatArray, keep: BoolArray) -> FloatArray:
+        """Return sums of values over the traces of each model and question (models, items)."""
+        rows = {label: place for place, label in enumerate(self.models)}
+        columns = {label: place for place, label in enumerate(self.items)}
+        total = np.zeros((len(rows), len(columns)))
+        kept = np.flatnonzero(keep).tolist()
+        places = (
+            [rows[self.model[place]] for place in kept],
+            [columns[self.item[place]] for place in kept],
+        )
+        np.add.at(total, places, values[kept])
+        return total
+
+
+def as_traces(table: pd.DataFrame, *, coder: Hashable | None = None) -> Traces:
+    """Return a long table of one coder's codes as traces.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As in `metacognitive_skill`.
+    coder : hashable, optional
+        Whose codes.
+
+    Raises
+    ------
+    LabelError
+        If a column is missing, or a trace has two codes of one category or two structures.
+    CodeError
+        If a code is not 0, 1 or 2.
+    OptionError
+        If there are several coders and none is named.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"model": "m", "item": [1, 2], "category": "evaluation",
+    ...                       "code": [0, 2]})
+    >>> as_traces(table).items
+    (1, 2)
+    """
+    frame = _of_coder(_checked(table), coder)
+    key = ["model", "arm", "item", "run"]
+    twice = frame.duplicated([*key, "category"])
+    if twice.any():
+        row = frame[twice].iloc[0]
+        msg = (
+            f"model {row['model']}, item {row['item']} has two codes of {row['category']}: "
+            "number repeated traces in a column 'run'"
+        )
+        raise LabelError(msg)
+    rows = frame.drop_duplicates(key).set_index(key)
+    categories = tuple(dict.fromkeys(frame["category"].tolist()))
+
+    def wide(name: str) -> dict[Hashable, FloatArray]:
+        found = {}
+        for category in categories:
+            part = frame[frame["category"] == category].set_index(key)[name]
+            found[category] = part.reindex(rows.index).to_numpy(dtype=np.float64)
+        return found
+
+    labels = {name: rows.index.get_level_values(name).tolist() for name in key}
+    return Traces(
+        models=tuple(dict.fromkeys(labels["model"])),
+        items=tuple(dict.fromkeys(labels["item"])),
+        categories=categories,
+        model=labels["model"],
+        item=labels["item"],
+        arm=labels["arm"],
+        run=labels["run"],
+        structure=rows["structure"].tolist(),
+        codes=wide("code"),
+        spans=wide("spans"),
+        numbers={
+            name: rows[name].to_numpy(dtype=np.float64)
+            for name in ("correct", "tokens", "verified", "repeated")
+        },
+    )
+
+
+def _checked(table: pd.DataFrame) -> pd.DataFrame:
+    import pandas as pd
+
+    missing = [name for name in NEEDED if name not in table.columns]
+    if missing:
+        msg = f"traces has no column {missing[0]!r}: it needs {', '.join(NEEDED)}"
+        raise LabelError(msg)
+    frame = table.copy()
+    usual: dict[str, Any] = {"arm": "", "run": 1, "coder": "", "structure": "", "spans": np.nan}
+    for name, value in (usual | dict.fromkeys(_PER_TRACE[1:], np.nan)).items():
+        if name not in frame.columns:
+            frame[name] = value
+        elif isinstance(value, str):
+            frame[name] = frame[name].fillna(value)
+    codes = pd.to_numeric(frame["code"], errors="coerce")
+    bad = frame["code"].notna() & ~codes.isin([0, 1, 2])
+    if bad.any():
+        row = frame[bad].iloc[0]
+        msg = (
+            f"model {row['model']}, item {row['item']}: code {row['code']} of {row['category']} "
+            "is none of 0, 1, 2"
+        )
+        raise CodeError(msg)
+    return frame.assign(code=codes)
+
+
+def _of_coder(frame: pd.DataFrame, coder: Hashable | None) -> pd.DataFrame:
+    known = list(dict.fromkeys(frame["coder"].tolist()))
+    if coder is None and len(known) > 1:
+        msg = f"traces were coded by {listed(known)}: name one with coder="
+        raise OptionError(msg)
+    if coder is not None and coder not in known:
+        msg = f"{coder!r} is no coder of these traces: there are {listed(known)}"
+        raise LabelError(msg)
+    return frame if coder is None else frame[frame["coder"] == coder]
+
+
+@dataclass(slots=True)
+class Panel:
+    """Sums per model and question, their resamples, and estimates made from them.
+
+    Examples
+    --------
+    >>> panel = Panel(("m",), Resampling(n=20, rng=0))
+    >>> panel.add("hits", np.array([[1.0, 0, 1, 1]]))
+    >>> panel.add("n", np.ones((1, 4)))
+    >>> panel.ratio("share", "hits", "n").value
+    array([0.75])
+    """
+
+    models: Labels
+    resampling: Resampling
+    columns: dict[str, FloatArray] = field(default_factory=dict)  # (models, items)
+    _draws: dict[str, FloatArray] | None = None
+
+    def add(self, name: str, sums: FloatArray) -> None:
+        """Take in sums (models, items) before anything is estimated."""
+        self.columns[name] = np.nan_to_num(sums)
+
+    def share(self, name: str, hits: str, n: str, *cases: tuple[BoolArray, Reason]) -> Estimate:
+        """Estimate a share: Wilson's interval at the effective size, with draws."""
+        drawn = self.ratio(name, hits, n, *cases)
+        counts = {
+            label: (self.columns[hits][row], self.columns[n][row])
+            for row, label in enumerate(self.models)
+        }
+        exact = repeated_share(name, counts, level=self.resampling.level)
+        return replace(drawn, se=exact.se, interval=exact.interval, method=exact.method)
+
+    def ratio(
+        self,
+        name: str,
+        over: str,
+        under: str,
+        *cases: tuple[BoolArray, Reason],
+        scale: float = 1.0,
+    ) -> Estimate:
+        """Estimate a ratio of sums (1) with percentiles of its draws."""
+        return self.estimate(
+            name, lambda of: scale * divided(of(over), of(under)), self.size(under), *cases
+        )
+
+    def estimate(
+        self,
+        name: str,
+        function: Callable[[Sums], FloatArray],
+        n: FloatArray,
+        *cases: tuple[BoolArray, Reason],
+    ) -> Estimate:
+        """Estimate any function of sums; `cases` make it undefined."""
+        value = function(lambda key: self.columns[key].sum(axis=1)[None])[0]
+        undefined = np.zeros(len(self.models), dtype=np.bool_)
+        for condition, _ in cases:
+            undefined |= condition
+        draws = self._resampled()
+        return bootstrap_estimate(
+            name,
+            np.where(undefined, np.nan, value),
+            function(draws.__getitem__),
+            n=n,
+            flags=first_reason(*cases, (~np.isfinite(value), Reason.TOO_FEW)),
+            level=self.resampling.level,
+            labels=self.models,
+        )
+
+    def size(self, name: str) -> FloatArray:
+        """Return a sum over all questions (models,)."""
+        return np.asarray(self.columns[name].sum(axis=1), dtype=np.float64)
+
+    def _resampled(self) -> dict[str, FloatArray]:
+        if self._draws is None or set(self._draws) != set(self.columns):
+            names = list(self.columns)
+            table = np.concatenate([self.columns[name] for name in names])
+            drawn = bootstrap_questions(
+                lambda counts: counts @ table.T,
+                table.shape[1],
+                n=max(self.resampling.n, 2),
+                rng=self.resampling.rng,
+                n_jobs=self.resampling.n_jobs,
+                progress=self.resampling.progress,
+            )
+            parts = np.split(drawn, len(names), axis=1)
+            self._draws = dict(zip(names, parts, strict=True))
+        return self._draws
+
+
+def divided(over: FloatArray, under: FloatArray) -> FloatArray:
+    """Return a ratio, NaN where there is nothing to divide by.
+
+    Examples
+    --------
+    >>> divided(np.array([1.0, 1.0]), np.array([2.0, 0.0]))
+    array([0.5, nan])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(under > 0, over / under, np.nan), dtype=np.float64)
+
+
+def fixed(resampling: Resampling) -> Resampling:
+    """Return the same options with the generator replaced by a seed that it draws.
+
+    Examples
+    --------
+    >>> isinstance(fixed(Resampling(n=9, rng=0)).rng, int)
+    True
+    """
+    return replace(resampling, rng=int(check_generator(resampling.rng).integers(2**63)))

@@ -1,0 +1,338 @@
+"""`self_efficacy`: what models say they can do: how consistently, how lastingly, how truly.
+
+Ratings of a scale hang together (alpha) and come back (intraclass correlation) in a model that
+knows nothing of itself, so both are reported for what they are, beside what would tell: whether
+ratings go with performance, fall with difficulty, follow feedback, and stand when they are
+doubted, or rise and fall with the question. Models are what varies: thirty rows by ten models are
+not thirty respondents, and intervals rest on models.
+
+References
+----------
+Jackson, Jensen, Hussain, & Sezgin (2025). Simulated self-assessment in large language models: A
+psychometric approach to AI self-efficacy. arXiv:2511.19872.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from psychollm._base.result import Result
+from psychollm._base.types import RandomState
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.resampling import Resampling
+from psychollm.instruments.self_efficacy.result import SelfEfficacyScores
+from psychollm.reliability.conditions import RankTest, friedman, kruskal_wallis
+from psychollm.reliability.consistency import Consistency, consistency
+from psychollm.reliability.intraclass import Intraclass, intraclass
+from psychollm.reliability.mixed_model import MixedModel, mixed_model
+from psychollm.reliability.replicates import AlphaInterval
+from psychollm.studies.inference_boundary.profile import resampling_options
+from psychollm.studies.self_efficacy.effects import (
+    Difficulty,
+    FactorEffect,
+    Revision,
+    difficulty,
+    factor_effect,
+    feedback_shift,
+    revision,
+)
+from psychollm.studies.self_efficacy.links import (
+    EfficacyLink,
+    HumanNorm,
+    NormComparison,
+    measure_links,
+    norm_comparison,
+    performance_links,
+)
+from psychollm.studies.self_efficacy.means import by_model, over_models
+from psychollm.studies.self_efficacy.table import BASELINE, EfficacyTable, efficacy_table
+from psychollm.studies.self_efficacy.text import summary
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ResponseStyle(Result):
+    """What share of ratings, under each condition, says more of a habit than of efficacy.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"model": list("aabb"), "condition": "none",
+    ...                      "i1": [1, 1, 4, 3], "i2": [1, 1, 4, 4]})
+    >>> self_efficacy(rows, n_bootstrap=20, rng=0).style.flat.value
+    array([0.75])
+    """
+
+    flat: Estimate  # administrations with one rating for all statements
+    lowest: Estimate  # ratings at the lowest point
+    highest: Estimate  # ratings at the highest point
+    disowning: Estimate  # replies that disown what statements suppose
+    incomplete: Estimate  # administrations without a total: refused, not read, never answered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SelfEfficacyStudy(Result):
+    """How models rate themselves, and what the ratings are worth.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"model": list("aabbcc"), "condition": ["none", "social"] * 3,
+    ...                      "i1": [1, 2, 2, 3, 3, 4], "i2": [1, 2, 3, 3, 4, 4]})
+    >>> study = self_efficacy(rows, n_bootstrap=20, rng=0)
+    >>> study.means.value.round(2), study.consistency.alpha.value.round(2)
+    (array([4.67, 6.  ]), array([0.95, 1.  ]))
+    """
+
+    means: Estimate  # (conditions,) mean total over models
+    consistency: Consistency  # alpha, of rows and of models' means
+    without_flat: Consistency | None  # the same without flat administrations
+    stability: Mapping[Hashable, Intraclass]  # by condition: models x repeats
+    identical: Estimate  # (conditions + "all",) share of ratings that are the same in all repeats
+    style: ResponseStyle
+    mixed: MixedModel  # total ~ condition + (1 | model)
+    kruskal: RankTest  # takes rows as independent
+    friedman: RankTest  # within models
+    norm: NormComparison | None
+    performance: Mapping[Hashable, EfficacyLink] | None  # by condition
+    revision: Revision | None
+    effects: Mapping[str, FactorEffect]  # of personas, placements, modes, feedback
+    feedback: Estimate | None  # (feedback,) shift towards accuracy
+    difficulty: Difficulty | None
+    links: Mapping[str, Mapping[Hashable, EfficacyLink]]  # given measures, by condition
+    totals: pd.DataFrame  # model, condition, mean, lower, upper, n, sd
+    n_items: int
+    low: int
+    high: int
+    models: Labels
+    level: float
+
+    summary = summary
+
+    @property
+    def conditions(self) -> tuple[Any, ...]:
+        """The conditions, in order of appearance."""
+        return self.means.labels
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per condition."""
+        import pandas as pd
+
+        alpha, links = self.consistency, self.performance or {}
+        rows = []
+        for place, condition in enumerate(self.conditions):
+            at = alpha.conditions.index(condition)
+            row: dict[str, Any] = {"condition": condition}
+            row |= _numbers("mean", self.means, place)
+            row |= _numbers("alpha", alpha.alpha, at) | _numbers(
+                "alpha_of_means", alpha.of_means, at
+            )
+            icc = self.stability[condition].icc
+            row |= _numbers("icc", icc, icc.place("ICC2"))
+            row |= _numbers("identical", self.identical, place)
+            for name in ("flat", "lowest", "highest", "disowning", "incomplete"):
+                row |= _numbers(name, getattr(self.style, name), place)
+            found = links.get(condition)
+            row["performance_rho"] = np.nan if found is None else found.value
+            row["performance_ceiling"] = found is not None and found.ceiling
+            rows.append(row)
+        return pd.DataFrame(rows)
+
+
+def self_efficacy(
+    answers: pd.DataFrame | Mapping[Hashable, SelfEfficacyScores],
+    *,
+    performance: pd.DataFrame | None = None,
+    norm: HumanNorm | None = None,
+    measures: Mapping[str, Mapping[Any, float]] | None = None,
+    items: Sequence[str] | None = None,
+    points: tuple[int, int] = (1, 4),
+    reference: Hashable = None,
+    alpha_interval: AlphaInterval | None = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> SelfEfficacyStudy:
+    """Study how several models rate their own efficacy.
+
+    Parameters
+    ----------
+    answers : DataFrame or mapping
+        One row per administration: model, condition, and ratings in columns i1, i2, ..., with
+        those of reversed items turned round; as far as they vary also repeat, level (of
+        difficulty, from 1), persona, placement, mode, feedback (blank: none), phrasing (of a
+        follow-up; blank for first ratings), disowning, and, of rows after feedback, correct and
+        n_tasks. Or the scores of each model, by its label: `SelfEfficacy.score`.
+    performance : DataFrame, optional
+        One row per task: model, condition, correct (0 to 1); also level and persona. Scores of
+        models hold it themselves.
+    norm : HumanNorm, optional
+        Of the same scale.
+    measures : mapping of mappings, optional
+        Other numbers by name, then by model or by (model, condition), such as the mean negative
+        log-likelihood of a model's tokens, or how assertive its replies were coded.
+    items : sequence of str, optional
+        Columns with ratings.
+    points : (int, int)
+        Lowest and highest point of the scale; scores of models hold them themselves.
+    reference : hashable, optional
+        The condition that others are compared with; the first by default.
+    alpha_interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
+        As `interval` in `consistency`: where models have several rows, the jackknife over models
+        by default, or BCa from resamples of models.
+    n_bootstrap : int
+        Resamples of models, parametric resamples of the mixed model, and permutations of rank
+        correlations.
+    level, rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    SelfEfficacyStudy
+        Consistency, stability, conditions, norm, performance and measures are about first
+        ratings in the plain design ("plain" persona, tasks first, all at once, no feedback), or
+        what stands in its place where that does not occur under a condition.
+
+    Raises
+    ------
+    LabelError
+        If a column or label does not exist, or an administration occurs twice.
+    CodeError
+        If a rating is no number on the scale, or a performance lies outside [0, 1].
+    ShapeError, OptionError
+        If there is nothing to study, or an option does not exist.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"model": list("aabbcc"), "condition": "none", "repeat": [1, 2] * 3,
+    ...                      "i1": [1, 1, 2, 2, 3, 4], "i2": [1, 1, 3, 3, 4, 4]})
+    >>> self_efficacy(rows, n_bootstrap=20, rng=0).identical.value.round(2)
+    array([0.83, 0.83])
+    """
+    table = efficacy_table(answers, performance, items=items, points=points)
+    resampling = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    base, options = table.base, resampling_options(resampling)
+    scored = base["total"], base["condition"], base["model"]
+    varied = base[~_flat(base, table.items).eq(1.0)]
+
+    def alphas(rows: pd.DataFrame) -> Consistency:
+        return consistency(
+            rows[list(table.items)],
+            respondents=rows["model"],
+            by=rows["condition"],
+            interval=alpha_interval,
+            **options,
+        )
+
+    effects = {factor: factor_effect(table, factor, resampling) for factor in BASELINE}
+    return SelfEfficacyStudy(
+        means=over_models(
+            "mean total", "condition", by_model(base, "total", "condition"), resampling
+        ),
+        consistency=alphas(base),
+        without_flat=alphas(varied) if len(varied) else None,
+        stability={
+            condition: intraclass(_repeats(rows), level=level)
+            for condition, rows in base.groupby("condition", sort=False)
+        },
+        identical=_identical(base, table.items, resampling),
+        style=_style(table, base, resampling),
+        mixed=mixed_model(*scored, reference=reference, **options),
+        kruskal=kruskal_wallis(scored[0], scored[1], models=scored[2], **options),
+        friedman=friedman(*scored, **options),
+        norm=None if norm is None else norm_comparison(table, norm, resampling),
+        performance=performance_links(table, resampling),
+        revision=revision(table, resampling),
+        effects={name: found for name, found in effects.items() if found is not None},
+        feedback=feedback_shift(table, resampling),
+        difficulty=difficulty(table, resampling),
+        links=measure_links(table, measures or {}, resampling),
+        totals=_totals(base, level),
+        n_items=len(table.items),
+        low=table.low,
+        high=table.high,
+        models=table.models,
+        level=level,
+    )
+
+
+def _numbers(name: str, estimate: Estimate, place: int) -> dict[str, float]:
+    low, high = estimate.interval[place]
+    return {name: estimate.value[place], f"{name}_lower": low, f"{name}_upper": high}
+
+
+def _flat(rows: pd.DataFrame, items: Sequence[str]) -> pd.Series:
+    """Return 1 for rows with one rating throughout, NaN with fewer than two ratings (rows,)."""
+    ratings = rows[list(items)]
+    flat = (ratings.max(axis=1) == ratings.min(axis=1)).astype(np.float64)
+    return flat.where(ratings.notna().sum(axis=1) > 1)
+
+
+def _repeats(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return totals (models, repeats); levels of difficulty are averaged."""
+    return rows.pivot_table(
+        index="model", columns="repeat", values="total", aggfunc="mean", sort=False, dropna=False
+    )
+
+
+def _identical(rows: pd.DataFrame, items: Sequence[str], resampling: Resampling) -> Estimate:
+    """Return the share of ratings that are the same in all repeats, of those with several."""
+    cell = ["model", "condition", "level"]
+    grouped = rows.groupby(cell, sort=False)[list(items)]
+    same = (grouped.max() == grouped.min()).astype(np.float64).where(grouped.count() > 1)
+    long = same.mean(axis=1).rename("same").reset_index()
+    found = by_model(long, "same", "condition")
+    every = long.groupby("model", sort=False)["same"].mean()
+    return over_models(
+        "identical ratings", "condition", found.assign(**{ALL: every}), resampling, share=True
+    )
+
+
+def _style(table: EfficacyTable, base: pd.DataFrame, resampling: Resampling) -> ResponseStyle:
+    ratings = base[list(table.items)]
+    n = ratings.notna().sum(axis=1).replace(0, np.nan)
+    columns = {
+        "flat": _flat(base, table.items),
+        "lowest": (ratings == table.low).sum(axis=1) / n,
+        "highest": (ratings == table.high).sum(axis=1) / n,
+        "disowning": base["disowning"].astype(np.float64),
+        "incomplete": base["total"].isna().astype(np.float64),
+    }
+    rows = base.assign(**columns)
+    return ResponseStyle(
+        **{
+            name: over_models(
+                f"share {name}",
+                "condition",
+                by_model(rows, name, "condition"),
+                resampling,
+                share=True,
+            )
+            for name in columns
+        }
+    )
+
+
+def _totals(rows: pd.DataFrame, level: float) -> pd.DataFrame:
+    """Return the mean total of each model under each condition, with Student's t over repeats."""
+    found = rows.groupby(["model", "condition"], sort=False)["total"].agg(["mean", "count", "std"])
+    found = found.rename(columns={"count": "n", "std": "sd"}).reset_index()
+    df = (found["n"] - 1).where(found["n"] > 1)
+    spread = found["sd"] / np.sqrt(found["n"])
+    margin = stdtrit(df.to_numpy(dtype=np.float64), 0.5 + 0.5 * level) * spread
+    # Repeats without spread say nothing of the next one.
+    margin = margin.where(margin > 0)
+    return found.assign(lower=found["mean"] - margin, upper=found["mean"] + margin)

@@ -1,0 +1,219 @@
+"""The ratings of several models in one long table, checked, with everything filled in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm.data.labels import Labels, listed
+from psychollm.instruments.self_efficacy.result import SelfEfficacyScores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# What is compared; the first of each is what the main analysis is about, where it occurs.
+BASELINE: Mapping[str, str] = {
+    "persona": "plain",
+    "placement": "task_first",
+    "mode": "all_at_once",
+    "feedback": "",
+}
+# What tells administrations of one model apart, and what is meant where a column is absent.
+DESIGN: Mapping[str, Any] = {"level": 0.0, **BASELINE, "phrasing": ""}
+CELL = ("model", "condition", *DESIGN)
+_NUMBERS = ("disowning", "correct", "told", "n_tasks")
+
+
+@dataclass(frozen=True, slots=True)
+class EfficacyTable:
+    """Ratings of all models, and how they did the tasks.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"model": ["a", "b"], "condition": "none", "i1": [1, 4], "i2": [2, 4]})
+    >>> efficacy_table(rows, None).rows["total"].tolist()
+    [3.0, 8.0]
+    """
+
+    rows: pd.DataFrame  # one per administration and follow-up; items, total, share
+    tasks: pd.DataFrame | None  # model, condition, level, persona, correct
+    items: tuple[str, ...]
+    low: int
+    high: int
+
+    @property
+    def first(self) -> pd.DataFrame:
+        """First ratings: without those after a follow-up or after feedback."""
+        return self.rows[(self.rows["phrasing"] == "") & (self.rows["feedback"] == "")]
+
+    @property
+    def base(self) -> pd.DataFrame:
+        """First ratings under the plain design: one persona, placement and mode per condition."""
+        import pandas as pd
+
+        parts = []
+        for _, found in self.first.groupby("condition", sort=False):
+            part = found
+            for factor, plain in BASELINE.items():
+                labels = sorted(set(found[factor]), key=str)
+                part = part[part[factor] == (plain if plain in labels else labels[0])]
+            parts.append(part)
+        return pd.concat(parts)
+
+    @property
+    def models(self) -> Labels:
+        """The models, in order of appearance."""
+        return tuple(dict.fromkeys(self.rows["model"].tolist()))
+
+    @property
+    def conditions(self) -> Labels:
+        """The conditions, in order of appearance."""
+        return tuple(dict.fromkeys(self.rows["condition"].tolist()))
+
+
+def efficacy_table(
+    answers: pd.DataFrame | Mapping[Hashable, SelfEfficacyScores],
+    performance: pd.DataFrame | None,
+    *,
+    items: Sequence[str] | None = None,
+    points: tuple[int, int] = (1, 4),
+) -> EfficacyTable:
+    """Check ratings and task scores, and fill in what is not told.
+
+    Parameters
+    ----------
+    answers, performance, items, points
+        As in `self_efficacy`.
+
+    Raises
+    ------
+    LabelError, CodeError, ShapeError, OptionError
+        As in `self_efficacy`.
+    """
+    if isinstance(answers, Mapping):
+        answers, own, points = _of_results(answers)
+        performance = own if performance is None else performance
+    _require(answers, "answers", ("model", "condition"))
+    names = _items(answers, items)
+    rows = _filled(answers)
+    _check_ratings(rows, names, points)
+    if not ((rows["phrasing"] == "") & (rows["feedback"] == "")).any():
+        msg = "answers has no first ratings: rows with blank phrasing and feedback are needed"
+        raise ShapeError(msg)
+    twice = rows.duplicated([*CELL, "repeat"])
+    if twice.any():
+        place = int(np.flatnonzero(twice)[0])
+        who = rows.iloc[place]
+        msg = (
+            f"answers: row {place + 1} repeats model {who['model']!r} under {who['condition']!r}, "
+            f"repeat {who['repeat']!r}: number the repeats in a column 'repeat'"
+        )
+        raise LabelError(msg)
+    low, high = points
+    rows["total"] = rows[list(names)].sum(axis=1, skipna=False)
+    rows["share"] = (rows["total"] / len(names) - low) / (high - low)
+    tasks = None if performance is None else _tasks(performance)
+    return EfficacyTable(rows, tasks, names, low, high)
+
+
+def _of_results(
+    results: Mapping[Hashable, SelfEfficacyScores],
+) -> tuple[pd.DataFrame, pd.DataFrame | None, tuple[int, int]]:
+    import pandas as pd
+
+    if not results:
+        msg = "answers holds no model: pass the scores of one at least"
+        raise ShapeError(msg)
+    kinds = {(one.scale, one.low, one.high, one.ratings.shape[1]) for one in results.values()}
+    if len(kinds) > 1:
+        msg = f"the models rated different scales, {listed(sorted(kinds))}: study one at a time"
+        raise LabelError(msg)
+    _, low, high, _ = kinds.pop()
+    rows = pd.concat([one.to_frame(label) for label, one in results.items()], ignore_index=True)
+    done = [one.tasks_frame(label) for label, one in results.items() if one.tasks]
+    return rows, (pd.concat(done, ignore_index=True) if done else None), (low, high)
+
+
+def _require(frame: pd.DataFrame, argument: str, names: Sequence[str]) -> None:
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        msg = f"{argument} has no column {missing[0]!r}: it needs {', '.join(names)}"
+        raise LabelError(msg)
+    if not len(frame):
+        msg = f"{argument} is empty"
+        raise ShapeError(msg)
+    for name in names[:2]:
+        if frame[name].isna().any():
+            place = int(np.flatnonzero(frame[name].isna())[0])
+            msg = f"{argument}: row {place + 1} has no {name}"
+            raise LabelError(msg)
+
+
+def _items(frame: pd.DataFrame, items: Sequence[str] | None) -> tuple[str, ...]:
+    if items is None:
+        found = [name for name in frame.columns if re.fullmatch(r"i[0-9]+", str(name))]
+        if not found:
+            msg = "answers has no columns i1, i2, ... with ratings: name others by items="
+            raise LabelError(msg)
+        return tuple(found)
+    missing = [name for name in items if name not in frame.columns]
+    if missing or not items:
+        msg = f"items: answers has no column {missing[0]!r}" if missing else "items is empty"
+        raise LabelError(msg)
+    return tuple(items)
+
+
+def _filled(answers: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with every column of the design."""
+    rows = answers.reset_index(drop=True).copy()
+    for name, absent in DESIGN.items():
+        rows[name] = rows[name].where(rows[name].notna(), absent) if name in rows else absent
+    absent = [name for name in _NUMBERS if name not in rows]
+    rows[absent] = np.nan
+    if "repeat" not in rows:
+        rows["repeat"] = rows.groupby(list(CELL), sort=False).cumcount() + 1
+    return rows
+
+
+def _check_ratings(rows: pd.DataFrame, names: Sequence[str], points: tuple[int, int]) -> None:
+    low, high = points
+    if not low < high:
+        msg = f"points={points!r} must be the lowest and the highest point of the scale"
+        raise OptionError(msg)
+    for name in names:
+        try:
+            values = rows[name].astype(np.float64)
+        except (TypeError, ValueError) as error:
+            msg = f"answers: column {name!r} holds what is no number: {error}"
+            raise CodeError(msg) from error
+        wrong = values.notna() & ~values.between(low, high)
+        if wrong.any():
+            place = int(np.flatnonzero(wrong)[0])
+            msg = (
+                f"answers: row {place + 1} holds {values.iloc[place]:g} in {name!r}, outside the "
+                f"scale from {low} to {high}: pass points= for other scales"
+            )
+            raise CodeError(msg)
+        rows[name] = values
+
+
+def _tasks(performance: pd.DataFrame) -> pd.DataFrame:
+    _require(performance, "performance", ("model", "condition", "correct"))
+    tasks = performance.reset_index(drop=True).copy()
+    for name in ("level", "persona"):
+        absent = DESIGN[name]
+        tasks[name] = tasks[name].where(tasks[name].notna(), absent) if name in tasks else absent
+    values = tasks["correct"].astype(np.float64)
+    wrong = values.notna() & ~values.between(0.0, 1.0)
+    if wrong.any():
+        place = int(np.flatnonzero(wrong)[0])
+        msg = f"performance: row {place + 1} has correct={values.iloc[place]:g}: pass 0 to 1"
+        raise CodeError(msg)
+    tasks["correct"] = values
+    return tasks

@@ -1,0 +1,243 @@
+"""The estimates of `semantic_calibration`: every arm on the same questions, resampled alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.checks import check_generator
+from psychollm._base.errors import InputError
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.calibration.binned import calibration_error
+from psychollm.calibration.semantic_confidence import SemanticConfidence, semantic_confidence
+from psychollm.calibration.semantic_entropy import SemanticEntropy, semantic_entropy
+from psychollm.calibration.smooth import (
+    SMOOTH_ECE,
+    SmoothCalibrationError,
+    smooth_calibration_error,
+)
+from psychollm.data.sampled import SampledAnswers
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import (
+    Resampling,
+    bootstrap_estimate,
+    bootstrap_questions,
+    left_out_counts,
+)
+from psychollm.studies.semantic_calibration.null import (
+    SampleCurve,
+    exchanged,
+    sample_curve,
+    sample_null,
+)
+
+_CELLS = ("codes", "right", "loglik", "n_tokens")
+
+
+def answered(samples: SampledAnswers) -> tuple[SampledAnswers, BoolArray]:
+    """Return the questions that every arm answered, and who answered which (arms, questions).
+
+    Raises
+    ------
+    InputError
+        If there is none.
+
+    Examples
+    --------
+    >>> samples = SampledAnswers.from_array([["a", "b"], [None, None]], gold=["a", "a"])
+    >>> answered(samples)[0].questions
+    (0,)
+    """
+    found = semantic_confidence(samples)
+    own = np.isfinite(found.confidence) & np.isfinite(found.correct)
+    kept: BoolArray = np.logical_and.reduce(own, axis=0)
+    if not kept.any():
+        msg = (
+            f"no question has an answer of known correctness in all {len(own)} arms (they have "
+            f"{', '.join(map(str, own.sum(axis=1)))}): grade the samples, or leave an arm out"
+        )
+        raise InputError(msg)
+    fields = {name: getattr(samples, name)[:, kept] for name in _CELLS}
+    labels = tuple(label for label, here in zip(samples.questions, kept, strict=True) if here)
+    return replace(samples, **fields, questions=labels), own
+
+
+@dataclass(frozen=True, slots=True)
+class Arms:
+    """All arms on their questions, and how they are resampled.
+
+    Examples
+    --------
+    >>> samples = SampledAnswers.from_array([["a", "b"], ["a", "a"]], gold=["a", "a"])
+    >>> found = Arms(samples, None, Resampling(n=20, rng=0), 19, 10).parts()
+    >>> found["accuracy"].value
+    array([0.75])
+    """
+
+    samples: SampledAnswers
+    clusters: IntArray | None
+    options: Resampling
+    n_null: int
+    splits: int
+
+    def parts(self) -> dict[str, Any]:
+        """Return the estimates of the study by field."""
+        confidence = semantic_confidence(self.samples)
+        split = self._split() if (confidence.n_samples > 1).all() else None
+        gap = confidence.confidence - confidence.correct
+        rows = range(len(self.samples.models))
+        tables = [exchanged(self.samples.codes[row], self.samples.right[row]) for row in rows]
+        excess = gap - np.stack([table.overconfidence for table in tables])
+        smooth = self._smooth(confidence)
+        expected, p_value = self._null(confidence)
+        return {
+            "confidence": confidence,
+            "split_confidence": split,
+            "accuracy": self._mean("accuracy", confidence.correct),
+            "mean_confidence": self._mean("confidence", confidence.confidence),
+            "overconfidence": self._mean("overconfidence", gap),
+            "excess_overconfidence": self._mean("excess overconfidence", excess),
+            "smooth": smooth,
+            "binned": calibration_error(
+                confidence.confidence, confidence.correct, **self._keywords()
+            ),
+            "split_smooth": None if split is None else self._smooth(split),
+            "expected": expected,
+            "p_value": p_value,
+            "diagrams": self._diagrams(confidence),
+            "excess": _moved(smooth.value, smooth.value.value - expected.value),
+            "entropy": self._entropy(),
+        }
+
+    def _keywords(self, *, null: bool = True) -> dict[str, Any]:
+        given: dict[str, Any] = {
+            "clusters": self.clusters,
+            "n_bootstrap": self.options.n,
+            "level": self.options.level,
+            "rng": self.options.rng,
+            "n_jobs": self.options.n_jobs,
+            "progress": self.options.progress,
+        }
+        return given | ({"n_null": self.n_null} if null else {})
+
+    def _smooth(self, found: SemanticConfidence) -> SmoothCalibrationError:
+        known = _table(found.confidence, self.samples), _table(found.correct, self.samples)
+        return smooth_calibration_error(*known, **self._keywords())
+
+    def _split(self) -> SemanticConfidence:
+        return semantic_confidence(
+            self.samples, estimator="split_sample", splits=self.splits, rng=self.options.rng
+        )
+
+    def _entropy(self) -> SemanticEntropy:
+        return semantic_entropy(self.samples, **self._keywords(null=False))
+
+    def _mean(self, name: str, table: FloatArray) -> Estimate:
+        """Return means over questions (arms,)."""
+        n_questions = table.shape[1]
+
+        def statistic(counts: FloatArray) -> FloatArray:
+            with np.errstate(invalid="ignore"):
+                means = counts @ table.T / counts.sum(axis=1)[:, None]
+            return np.asarray(means, dtype=np.float64)
+
+        return bootstrap_estimate(
+            name,
+            table.mean(axis=1),
+            bootstrap_questions(
+                statistic,
+                n_questions,
+                n=self.options.n,
+                clusters=self.clusters,
+                rng=self.options.rng,
+                n_jobs=self.options.n_jobs,
+                progress=self.options.progress,
+            ),
+            n=np.full(len(table), float(n_questions)),
+            flags=(Reason.NONE if n_questions > 1 else Reason.ONE_QUESTION,) * len(table),
+            level=self.options.level,
+            labels=self.samples.models,
+            jackknife=statistic(left_out_counts(n_questions, self.clusters)),
+            interval="bca",
+            clustered=self.clusters is not None,
+        )
+
+    def _diagrams(self, found: SemanticConfidence) -> tuple[SampleCurve, ...]:
+        return tuple(
+            sample_curve(
+                self.samples.codes[row],
+                self.samples.right[row],
+                found.confidence[row],
+                found.correct[row],
+                label=label,
+                n=self.n_null,
+                level=self.options.level,
+                rng=self.options.rng,
+            )
+            for row, label in enumerate(self.samples.models)
+        )
+
+    def _null(self, found: SemanticConfidence) -> tuple[Estimate, Estimate]:
+        """Return what calibrated models show with as many samples, and the p-values."""
+        streams = check_generator(self.options.rng).spawn(len(self.samples.models))
+        nulls = [
+            sample_null(
+                SMOOTH_ECE,
+                self.samples.codes[row],
+                self.samples.right[row],
+                found.confidence[row],
+                found.correct[row],
+                n=self.n_null,
+                rng=stream,
+            )
+            for row, stream in enumerate(streams)
+        ]
+        draws = np.stack([null.draws for null in nulls], axis=1)
+        p_value = np.array([null.p_value for null in nulls])
+        tail = 0.5 * (1.0 - self.options.level)
+        shared: dict[str, Any] = {
+            "n": np.full(len(nulls), float(len(self.samples.questions))),
+            "flags": (Reason.NONE,) * len(nulls),
+            "level": self.options.level,
+            "labels": self.samples.models,
+        }
+        expected = Estimate(
+            name="smECE of a calibrated model with as many samples",
+            value=draws.mean(axis=0),
+            se=draws.std(axis=0, ddof=1) / np.sqrt(self.n_null),
+            interval=np.quantile(draws, [tail, 1.0 - tail], axis=0).T,
+            method="range of simulated values",
+            **shared,
+        )
+        tested = Estimate(
+            name="p-value of calibration in meaning",
+            value=p_value,
+            se=np.sqrt(p_value * (1.0 - p_value) / self.n_null),
+            interval=np.full((len(nulls), 2), np.nan),
+            method=f"{self.n_null} calibrated data sets",
+            **shared,
+        )
+        return expected, tested
+
+
+def _table(values: FloatArray, samples: SampledAnswers) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(values, index=list(samples.models), columns=list(samples.questions))
+
+
+def _moved(found: Estimate, value: FloatArray) -> Estimate:
+    """Return the excess: resamples centred at its value, for the bias of theirs is another one."""
+    draws = found.draws - found.draws.mean(axis=0) + value
+    tail = 0.5 * (1.0 - found.level)
+    return replace(
+        found,
+        name="excess smECE",
+        value=value,
+        interval=np.quantile(draws, [tail, 1.0 - tail], axis=0).T,
+        method="bootstrap over questions, centred",
+        _draws=draws,
+    )

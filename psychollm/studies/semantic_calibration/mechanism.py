@@ -1,0 +1,327 @@
+r"""`semantic_mechanism`: is a model calibrated where it knows what it is going to say?.
+
+Calibration in meaning is explained by this: a model trained to predict the next token removes
+whatever miscalibration it can see, and it can see its own distribution over answers only where it
+can predict that distribution before the first word is written. Where it cannot, as when the
+answer comes at the end of a long chain of thought, nothing has removed its miscalibration. The
+claim has a test: the worse an arm (a model on a set of questions, in one form) predicts the
+distribution of its own answers, the worse it is calibrated.
+
+For each question let :math:`n_k` of M samples be in class k, and let :math:`q_k` be the chance
+that was predicted for it, by a probe on the hidden state at the end of the question or by the
+model itself after tuning. Then
+
+.. math:: H(\hat p, q) = -\frac1M \sum_k n_k \ln q_k, \qquad
+          D = H(\hat p, q) - H_{MM}(\hat p), \quad
+          H_{MM} = H(\hat p) + \frac{K - 1}{2M}                                           \quad (1)
+
+are the cross-entropy and the Kullback-Leibler divergence from the model's distribution, whose
+entropy is corrected after Miller and Madow: that of the samples is too small, and the divergence
+would be the larger, the more diverse answers are, whether or not they were foreseen.
+
+The link between arms is a rank correlation with Bonett and Wright's interval; with five arms it
+spans nearly all that is possible.
+
+References
+----------
+Nakkiran, P., Bradley, A., Golinski, A., Ndiaye, E., Kirchhof, M., & Williamson, S. (2025). Trained
+on tokens, calibrated on concepts: the emergence of semantic calibration in LLMs. arXiv:2511.04869.
+
+Miller, G. A. (1955). Note on the bias of information estimates. In H. Quastler (Ed.), Information
+theory in psychology (pp. 95-100). Free Press.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_fraction, check_generator
+from psychollm._base.errors import CodeError, InputError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.data.labels import Labels
+from psychollm.data.sampled import SampledAnswers
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
+from psychollm.instruments.semantic_sampling.collapse import normal_form
+from psychollm.instruments.semantic_sampling.result import SemanticSamples
+from psychollm.kernels.semantic import discrete_entropies
+from psychollm.studies.inference_boundary.monitoring_link import MonitoringLink, rank_link
+from psychollm.studies.semantic_calibration.study import SemanticCalibration
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Predictability: TypeAlias = Literal["divergence", "cross_entropy"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SemanticMechanism(Result):
+    """How well arms predict their own answers, and how well they are calibrated.
+
+    Examples
+    --------
+    >>> from psychollm.studies.semantic_calibration.study import semantic_calibration
+    >>> classes = np.random.default_rng(0).integers(0, 2, (4, 50, 10))
+    >>> samples = SampledAnswers.from_array(classes, gold=[0] * 50)
+    >>> study = semantic_calibration(samples, n_bootstrap=100, n_null=99, rng=0)
+    >>> found = semantic_mechanism(study, samples, np.full(classes.shape, 0.5), rng=0)
+    >>> bool((found.divergence.value < 0.02).all())
+    True
+    """
+
+    divergence: Estimate  # mean of D over questions, in nats
+    cross_entropy: Estimate  # mean over questions, in nats
+    link: MonitoringLink  # of one of them with the error, over arms
+    predictability: str  # which of them
+    error: FloatArray  # (arms,) excess smooth calibration error
+    clipped: FloatArray  # (arms,) share of samples whose predicted chance was raised to `floor`
+    floor: float
+    labels: Labels  # (arms,)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per arm."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "arm": list(self.labels),
+                "divergence": self.divergence.value,
+                "divergence_lower": self.divergence.interval[:, 0],
+                "divergence_upper": self.divergence.interval[:, 1],
+                "cross_entropy": self.cross_entropy.value,
+                "excess_smece": self.error,
+                "clipped": self.clipped,
+            }
+        )
+
+    def summary(self) -> str:
+        """Return the finding in sentences."""
+        link, n = self.link, len(self.link.labels)
+        name = self.predictability.replace("_", "-")
+        if link.flag:
+            return f"{n} arms: no rank correlation of {name} and calibration error, {link.flag}."
+        low, high = link.interval
+        span = (
+            f"{100 * link.level:g} % interval {low:+.2f} to {high:+.2f}"
+            if np.isfinite(low)
+            else "no interval"
+        )
+        judged = (
+            "Arms that predict their answers worse are calibrated worse"
+            if low > 0.0
+            else "Arms that predict their answers worse are calibrated better"
+            if high < 0.0
+            else "No link between predicting one's answers and being calibrated is shown"
+        )
+        text = (
+            f"{judged}: over {n} arms, {name} and excess smECE have a rank correlation of "
+            f"{link.value:+.2f} ({span}, p = {link.p_value:.3g})."
+        )
+        worst = float(self.clipped.max())
+        if worst > 0.01:
+            text += (
+                f" Up to {100 * worst:.0f} % of an arm's samples were in classes with a predicted "
+                f"chance below {self.floor:g}: divergences depend on that floor."
+            )
+        return text
+
+
+def semantic_mechanism(
+    study: SemanticCalibration,
+    samples: SampledAnswers,
+    predicted: Any,
+    *,
+    predictability: Predictability = "divergence",
+    floor: float = 1e-3,
+    n_permutations: int = 9999,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+) -> SemanticMechanism:
+    """Relate how well arms predict their own answers to how well they are calibrated.
+
+    Parameters
+    ----------
+    study : SemanticCalibration
+        The arms; there should be ten or more, such as models times sets of questions.
+    samples : SampledAnswers
+        Of the same arms; `stack_samples` makes them from several.
+    predicted : array_like (arms, questions, samples)
+        The chance that was predicted, before any answer, for the class that each sample is in; NaN
+        where unknown. `predicted_chances` makes it from distributions over answers.
+    predictability : {"divergence", "cross_entropy"}
+        What is related to the calibration error. The cross-entropy grows with the diversity of
+        answers too.
+    floor : float
+        Smaller predicted chances are raised to it: one sample in a class without any would make
+        everything infinite.
+    n_permutations, level, rng
+        As in `monitoring_link`.
+    n_bootstrap : int
+        Resamples of questions.
+
+    Returns
+    -------
+    SemanticMechanism
+        An arm without predictions is NaN, and left out of the link.
+
+    Raises
+    ------
+    ShapeError
+        If there is not one chance per sample.
+    CodeError
+        If a chance lies outside [0, 1], or samples of one class have different ones.
+    InputError
+        If the arms are not those of the study.
+
+    Examples
+    --------
+    >>> from psychollm.studies.semantic_calibration.study import semantic_calibration
+    >>> classes = np.random.default_rng(0).integers(0, 2, (4, 50, 10))
+    >>> samples = SampledAnswers.from_array(classes, gold=[0] * 50)
+    >>> study = semantic_calibration(samples, n_bootstrap=100, n_null=99, rng=0)
+    >>> chances = np.full(classes.shape, 0.5)
+    >>> semantic_mechanism(study, samples, chances, rng=0).cross_entropy.value.round(3)
+    array([0.693, 0.693, 0.693, 0.693])
+    """
+    check_choice("predictability", predictability, Predictability)
+    check_fraction("floor", floor)
+    if samples.models != study.labels:
+        msg = f"samples hold {samples.models}, the study {study.labels}: pass those of the study"
+        raise InputError(msg)
+    chances = _checked(predicted, samples)
+    cross, divergence = _per_question(samples, np.maximum(chances, floor))
+    seed = int(check_generator(rng).integers(2**62))
+    parts = {
+        name: _mean(name, table, samples.models, n_bootstrap, level, seed)
+        for name, table in (("cross_entropy", cross), ("divergence", divergence))
+    }
+    known = samples.codes >= 0
+    low = (known & (chances < floor)).sum(axis=(1, 2))
+    kept = np.flatnonzero(parts[predictability].defined & study.excess.defined)
+    link = rank_link(
+        parts[predictability].value[kept],
+        study.excess.value[kept],
+        tuple(samples.models[place] for place in kept),
+        n_permutations=n_permutations,
+        level=level,
+        rng=seed,
+    )
+    return SemanticMechanism(
+        **parts,
+        link=link,
+        predictability=predictability,
+        error=study.excess.value.copy(),
+        clipped=low / np.maximum(known.sum(axis=(1, 2)), 1),
+        floor=floor,
+        labels=samples.models,
+    )
+
+
+def predicted_chances(
+    found: SemanticSamples, distributions: Sequence[Mapping[str, float]]
+) -> FloatArray:
+    """Return the chance predicted for the class of each sample (questions, samples).
+
+    Parameters
+    ----------
+    found : SemanticSamples
+        The samples of one arm.
+    distributions : sequence of mapping
+        For each question the chance of each answer, compared with the commonest wording of a class
+        in normal form. Chances of answers in the same class add up; classes that are not named
+        have the chance zero.
+
+    Raises
+    ------
+    ShapeError
+        If there is not one distribution per question.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.semantic_sampling import SemanticSampling
+    >>> asked = SemanticSampling([{"question": "Where?", "answer": "Rome"}], n_samples=2)
+    >>> prompts = zip(asked.prompts(), ["Rome", "Bern"])
+    >>> found = asked.score([asked.read(prompt, reply) for prompt, reply in prompts])
+    >>> predicted_chances(found, [{"rome": 0.6, "Rome.": 0.1, "Oslo": 0.3}])
+    array([[0.7, 0. ]])
+    """
+    if len(distributions) != len(found.classes):
+        msg = (
+            f"distributions holds {len(distributions)}, but there are {len(found.classes)} "
+            "questions: pass one for each"
+        )
+        raise ShapeError(msg)
+    rows = []
+    for classes, chances in zip(found.classes, distributions, strict=True):
+        sums: dict[str, float] = {}
+        for answer, chance in chances.items():
+            key = normal_form(answer)
+            sums[key] = sums.get(key, 0.0) + chance
+        known = [np.nan if one is None else sums.get(normal_form(one), 0.0) for one in classes]
+        rows.append(known)
+    return np.array(rows, dtype=np.float64).round(12)
+
+
+def _checked(predicted: Any, samples: SampledAnswers) -> FloatArray:
+    chances = np.array(predicted, dtype=np.float64)
+    if chances.shape != samples.codes.shape:
+        msg = f"predicted has shape {chances.shape}, the samples {samples.codes.shape}: one each"
+        raise ShapeError(msg)
+    known = samples.codes >= 0
+    bad = known & ((chances < 0.0) | (chances > 1.0))
+    if bad.any():
+        msg = f"predicted holds {chances[bad][0]:g}: chances lie inside [0, 1]"
+        raise CodeError(msg)
+    for code in range(int(samples.codes.max()) + 1):
+        same = np.where(samples.codes == code, chances, np.nan)
+        low = np.fmin.reduce(same, axis=2)
+        if (np.fmax.reduce(same, axis=2) - low > 1e-9).any():
+            row, column = np.argwhere(np.fmax.reduce(same, axis=2) - low > 1e-9)[0]
+            msg = (
+                f"predicted: arm {samples.models[row]!r}, question {samples.questions[column]!r} "
+                "has different chances for samples of one class"
+            )
+            raise CodeError(msg)
+    return np.where(known, chances, np.nan)
+
+
+def _per_question(samples: SampledAnswers, chances: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return cross-entropy and divergence (1) of each question (arms, questions)."""
+    shape = samples.codes.shape
+    table = np.empty((shape[0] * shape[1], 3))
+    discrete_entropies(samples.codes.reshape(-1, shape[2]), table)
+    entropy, n, classes = (column.reshape(shape[:2]) for column in table.T)
+    known = samples.codes >= 0
+    surprise = np.where(known, -np.log(chances), 0.0).sum(axis=2)
+    cross = np.where(n > 0, surprise / np.maximum(n, 1.0), np.nan)
+    own = entropy + (classes - 1.0) / (2.0 * np.maximum(n, 1.0))
+    return cross, np.where(n > 1, cross - own, np.nan)
+
+
+def _mean(
+    name: str, table: FloatArray, labels: Labels, n_bootstrap: int, level: float, seed: int
+) -> Estimate:
+    known = np.isfinite(table)
+    filled = np.where(known, table, 0.0)
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore"):
+            return np.asarray((counts @ filled.T) / (counts @ known.T), dtype=np.float64)
+
+    n = known.sum(axis=1)
+    return bootstrap_estimate(
+        name,
+        statistic(np.ones((1, table.shape[1])))[0],
+        bootstrap_questions(statistic, table.shape[1], n=n_bootstrap, rng=seed),
+        n=n.astype(np.float64),
+        flags=tuple(Reason.NONE if count else Reason.TOO_FEW for count in n),
+        level=level,
+        labels=labels,
+    )

@@ -1,0 +1,362 @@
+r"""What a semantically calibrated model shows with a finite number of samples.
+
+A model is calibrated in meaning if the right answer behaves as one more of its samples: it is in
+class k with the chance :math:`\pi(k)` with which the model says k. From M samples with counts
+:math:`n_k` two things make even such a model look miscalibrated. Calibration errors are never
+negative, so that noise adds up; and the largest share exceeds the chance of the class that it
+names, for it was chosen because it was large in this very sample. The first is what the companions
+of every calibration error measure, with right answers drawn with the confidence as their chance.
+Both together are measured here.
+
+Under calibration the right answer and the samples are exchangeable. Put back among them it makes
+counts :math:`m_k = n_k + 1\{k = g\}`, with g its class, one of its own if no sample gave it; and
+given these counts each of the M + 1 is the right answer with equal chance,
+
+.. math:: P(\text{right} = k) = \frac{m_k}{M + 1}, \quad
+          f_k = \frac1M \max_j (m_j - 1\{j = k\}), \quad
+          a_k = \frac{1\{k \in \arg\max\}}{|\arg\max|},                                   \quad (1)
+
+with confidence :math:`f_k` and correctness :math:`a_k` once that one is taken away as the right
+answer. Data sets drawn by (1) are what M samples of a calibrated model show. A test against them
+is exact, whatever M is and however the classes are distributed. Overconfidence has its expectation
+in closed form, :math:`\sum_k P(k)(f_k - a_k)`, question by question.
+
+Calibration of the largest class alone is a weaker claim, of which (1) is the case where the model
+is calibrated in its other classes too. A class of abstentions is never the right answer. Where
+several classes are right, the largest of them is taken for g.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.checks import check_generator
+from psychollm._base.result import Result
+from psychollm._base.types import AnyArray, FloatArray, IntArray, RandomState
+from psychollm.calibration.metric import Metric
+from psychollm.calibration.tally import Tally
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_BLOCK = 200_000  # draws at once
+_ROUNDING = 1e-12
+_MOST_PLACES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Exchanged:
+    """What each question may show under (1): outcomes with their chances.
+
+    Examples
+    --------
+    >>> codes, right = np.array([[0, 0, 1]]), np.array([[1.0, 1.0, 0.0]])
+    >>> found = exchanged(codes, right)
+    >>> found.chance.round(2), found.confidence.round(2), found.correct
+    (array([[0.75, 0.25]]), array([[0.67, 1.  ]]), array([[1., 0.]]))
+    """
+
+    chance: FloatArray  # (questions, outcomes) 0 where there are fewer
+    confidence: FloatArray  # (questions, outcomes)
+    correct: FloatArray  # (questions, outcomes)
+
+    @property
+    def overconfidence(self) -> FloatArray:
+        """Expected confidence less expected correctness (questions,)."""
+        gap = self.chance * (self.confidence - self.correct)
+        return np.asarray(gap.sum(axis=1), dtype=np.float64)
+
+
+def exchanged(codes: AnyArray, right: FloatArray) -> Exchanged:
+    """Return what each question may show if the right answer is one more sample.
+
+    Parameters
+    ----------
+    codes : ndarray of int (questions, samples)
+        Classes, -1 where missing; at least one sample each.
+    right : ndarray (questions, samples)
+        Whether each is correct; NaN for abstentions, which are never right.
+
+    Examples
+    --------
+    >>> exchanged(np.array([[0, 1]]), np.array([[0.0, 0.0]])).overconfidence
+    array([0.5])
+    """
+    rows = [_outcomes(*row) for row in zip(codes, right, strict=True)]
+    width = max(map(len, rows))
+    table = np.zeros((len(rows), width, 3))
+    for row, outcomes in enumerate(rows):
+        table[row, : len(outcomes)] = outcomes
+    return Exchanged(chance=table[..., 0], confidence=table[..., 1], correct=table[..., 2])
+
+
+def _outcomes(codes: AnyArray, right: FloatArray) -> list[tuple[float, float, float]]:
+    """Return chance, confidence and correctness (1) of each size of class of one question."""
+    known = codes >= 0
+    counts = np.bincount(codes[known])
+    n = int(counts.sum())
+    worth = np.bincount(codes[known], weights=right[known]) / counts
+    graded = np.isfinite(worth)
+    hits = np.flatnonzero(graded & (worth > 0.5))
+    if hits.size:
+        counts[hits[counts[hits].argmax()]] += 1
+    else:
+        counts, graded = np.append(counts, 1), np.append(graded, True)
+    total = counts[graded].sum()
+    found = []
+    for size, classes in Counter(counts[graded].tolist()).items():
+        left = np.append(counts[counts != size], [size] * (int((counts == size).sum()) - 1))
+        largest = max(int(left.max(initial=0)), size - 1)
+        tied = int((left == largest).sum()) + 1
+        correct = 1.0 / tied if size - 1 == largest else 0.0
+        found.append((size * classes / total, largest / n, correct))
+    return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SampleNull:
+    """Errors of calibrated data sets, beside that of the sample.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.binned import ECE
+    >>> codes, right = np.array([[0, 0, 1]] * 9), np.array([[1.0, 1.0, 0.0]] * 9)
+    >>> found = sample_null(ECE, codes, right, np.full(9, 2 / 3), np.ones(9), n=99, rng=0)
+    >>> round(found.value, 3), found.draws.shape
+    (0.333, (99,))
+    """
+
+    value: float
+    draws: FloatArray  # (data sets,)
+
+    @property
+    def expected(self) -> float:
+        """Mean error of calibrated data sets."""
+        return float(self.draws.mean())
+
+    @property
+    def p_value(self) -> float:
+        """Share of calibrated data sets with an error as large, the sample counted among them."""
+        above = (self.draws >= self.value - _ROUNDING * (1.0 + abs(self.value))).sum()
+        return float((above + 1.0) / (self.draws.size + 1.0))
+
+
+def sample_null(
+    metric: Metric,
+    codes: AnyArray,
+    right: FloatArray,
+    confidence: FloatArray,
+    correct: FloatArray,
+    *,
+    n: int = 1000,
+    rng: RandomState = None,
+) -> SampleNull:
+    """Return the first output of a metric in data sets drawn by (1).
+
+    Parameters
+    ----------
+    metric : Metric
+        A calibration error.
+    codes, right : ndarray (questions, samples)
+        As in `exchanged`.
+    confidence, correct : ndarray (questions,)
+        Of the sample.
+    n : int
+        Data sets.
+    rng : Generator, int or None
+        Source of the draws.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.binned import ECE
+    >>> codes, right = np.array([[0, 1]] * 4), np.array([[1.0, 0.0]] * 4)
+    >>> sample_null(ECE, codes, right, np.full(4, 0.5), np.full(4, 0.5), n=99, rng=0).p_value
+    1.0
+    """
+    table = exchanged(codes, right)
+    values = np.unique(table.confidence[table.chance > 0.0].round(12))
+    # What the data sets share is made from their mean: as little a property of the sample as of
+    # any other data set, so that the test is exact.
+    shared = metric.shared(_tally(values, *_mean(table, values), len(codes)))
+    outputs = [
+        metric.compute(shared, *_drawn(table, values, rows, stream))[:, 0]
+        for rows, stream in _blocks(n, len(codes), rng)
+    ]
+    group = np.searchsorted(values, confidence.round(12))
+    right_ones = _sums(group, correct, values.size)[None]
+    own = metric.compute(shared, right_ones, _sums(group, 1.0 - correct, values.size)[None])
+    return SampleNull(value=float(own[0, 0]), draws=np.concatenate(outputs))
+
+
+def _mean(table: Exchanged, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the expected correct and wrong answers at each confidence."""
+    group = np.searchsorted(values, table.confidence.round(12)).ravel()
+    # Places without an outcome have no chance, wherever they are counted.
+    group = np.minimum(group, values.size - 1)
+    chance, correct = table.chance.ravel(), table.correct.ravel()
+    return (
+        _sums(group, chance * correct, values.size),
+        _sums(group, chance * (1.0 - correct), values.size),
+    )
+
+
+def _sums(group: AnyArray, weights: FloatArray, size: int) -> FloatArray:
+    return np.asarray(np.bincount(group, weights=weights, minlength=size), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SampleCurve(Result):
+    """Accuracy by confidence of one arm, and what a calibrated model shows with as many samples.
+
+    Examples
+    --------
+    >>> codes, right = np.array([[0, 0, 1]] * 9), np.array([[1.0, 1.0, 0.0]] * 9)
+    >>> found = sample_curve(codes, right, np.full(9, 2 / 3), np.ones(9), n=99, rng=0)
+    >>> found.confidence.round(2), found.expected.round(2)
+    (array([0.67, 1.  ]), array([1., 0.]))
+    """
+
+    label: Hashable
+    confidence: FloatArray  # (places,) where answers are, or would be under (1); mean of a bin
+    accuracy: FloatArray  # (places,) NaN where there is none
+    n: FloatArray  # (places,) questions
+    expected: FloatArray  # (places,) accuracy under (1)
+    interval: FloatArray  # (places, 2) range of accuracies under (1); NaN where hardly any fall
+    level: float
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per confidence."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "arm": [self.label] * self.n.size,
+                "confidence": self.confidence,
+                "accuracy": self.accuracy,
+                "n": self.n,
+                "expected": self.expected,
+                "expected_lower": self.interval[:, 0],
+                "expected_upper": self.interval[:, 1],
+            }
+        )
+
+
+def sample_curve(
+    codes: AnyArray,
+    right: FloatArray,
+    confidence: FloatArray,
+    correct: FloatArray,
+    *,
+    label: Hashable = 0,
+    n: int = 1000,
+    level: float = 0.95,
+    rng: RandomState = None,
+) -> SampleCurve:
+    """Return accuracy by confidence, beside that of data sets drawn by (1).
+
+    Parameters
+    ----------
+    codes, right, confidence, correct, n, rng
+        As in `sample_null`.
+    label : hashable
+        Of the arm.
+    level : float
+        Share of data sets inside the range.
+
+    Returns
+    -------
+    SampleCurve
+        One place per share of samples that occurs; ten of equal width where more than twenty do.
+
+    Examples
+    --------
+    >>> codes, right = np.array([[0, 1]] * 4), np.array([[1.0, 0.0]] * 4)
+    >>> sample_curve(codes, right, np.full(4, 0.5), np.full(4, 0.5), n=99, rng=0).accuracy
+    array([0.5, nan])
+    """
+    table = exchanged(codes, right)
+    values = np.unique(table.confidence[table.chance > 0.0].round(12))
+    bins = _places(values)
+    group = np.searchsorted(values, confidence.round(12))
+    hits, wrong = _mean(table, values)
+    draws = [_drawn(table, values, *block) for block in _blocks(n, len(codes), rng)]
+    every, own = hits + wrong, np.bincount(group, minlength=values.size)
+    tail = 0.5 * (1.0 - level)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        drawn = [_binned(one, bins) / _binned(one + other, bins) for one, other in draws]
+        shares = np.concatenate(drawn)
+        found = _binned(_sums(group, correct, values.size), bins) / _binned(own, bins)
+        expected = _binned(hits, bins) / _binned(every, bins)
+        place = _binned(every * values, bins) / _binned(every, bins)
+    # Where most data sets have no answer at all, a range says nothing.
+    often = np.isfinite(shares).mean(axis=0) > 0.5
+    interval = np.full((place.size, 2), np.nan)
+    interval[often] = np.nanquantile(shares[:, often], [tail, 1.0 - tail], axis=0).T
+    return SampleCurve(
+        label=label,
+        confidence=place,
+        accuracy=found,
+        n=_binned(own, bins),
+        expected=expected,
+        interval=interval,
+        level=level,
+    )
+
+
+def _places(values: FloatArray) -> IntArray:
+    """Return the bin of each possible confidence, without gaps."""
+    if values.size <= _MOST_PLACES:
+        return np.arange(values.size)
+    place = np.minimum((values * 10.0 + 1e-9).astype(np.int64), 9)
+    return np.unique(place, return_inverse=True)[1].astype(np.int64)
+
+
+def _binned(table: AnyArray, bins: IntArray) -> FloatArray:
+    """Return sums over the last axis by bin."""
+    chosen = np.equal.outer(bins, np.arange(int(bins.max()) + 1)).astype(np.float64)
+    return np.asarray(table @ chosen, dtype=np.float64)
+
+
+def _blocks(
+    n: int, n_questions: int, rng: RandomState
+) -> Sequence[tuple[int, np.random.Generator]]:
+    stream = check_generator(rng)
+    rows = max(1, _BLOCK // n_questions)
+    return [(min(rows, n - start), stream) for start in range(0, n, rows)]
+
+
+def _drawn(
+    table: Exchanged, values: FloatArray, rows: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Return correct and wrong answers (rows, values) of data sets drawn by (1)."""
+    n_questions = len(table.chance)
+    cumulative = np.cumsum(table.chance, axis=1)
+    chosen = (rng.random((rows, n_questions, 1)) >= cumulative[None, :, :-1]).sum(axis=2)
+    question = np.arange(n_questions)
+    group = np.searchsorted(values, table.confidence.round(12))[question, chosen]
+    correct = table.correct[question, chosen]
+    place = (group + values.size * np.arange(rows)[:, None]).ravel()
+    size, shape = rows * values.size, (rows, values.size)
+    return (
+        _sums(place, correct.ravel(), size).reshape(shape),
+        _sums(place, 1.0 - correct.ravel(), size).reshape(shape),
+    )
+
+
+def _tally(values: FloatArray, correct: FloatArray, wrong: FloatArray, n: int) -> Tally:
+    """Return a tally of confidences; it is not resampled, and holds no questions."""
+    nothing: IntArray = np.empty(0, dtype=np.int64)
+    return Tally(
+        values=values,
+        correct=correct,
+        wrong=wrong,
+        n=n,
+        question=nothing,
+        group=nothing,
+        right=np.empty(0),
+        weight=np.empty(0),
+        cluster=None,
+    )

@@ -1,0 +1,292 @@
+r"""`semantic_calibration`: is a model as sure of what it says as it is often right?.
+
+A model that is asked the same question many times is as sure of its answer as the largest class of
+meaning is frequent. Calibrated in meaning, it is right that often. The study compares arms, models
+or forms of asking, on the same questions: does instruction tuning, or reasoning before the answer,
+take the calibration of a base model away?
+
+Every arm is held against two yardsticks. The calibration error that confidences as stated would
+show by chance (`smooth`, `binned`), and the one that a calibrated model shows with as many samples
+(`expected`, see `semantic_calibration_null`). They differ much: with five samples the share of the
+largest class exceeds its chance by 0.15 where answers are diverse, and by hardly anything where
+they are all the same. An arm with diverse answers therefore looks worse than one with uniform
+answers though both are calibrated, and raw differences of errors between arms say more of
+diversity than of calibration. Verdicts rest on the excess
+
+.. math:: e = \text{smECE} - E[\text{smECE} \mid \text{calibrated}, M \text{ samples}],   \quad (1)
+
+on its p-value arm by arm, and on differences of it between arms, questions resampled in pairs.
+
+References
+----------
+Nakkiran, P., Bradley, A., Golinski, A., Ndiaye, E., Kirchhof, M., & Williamson, S. (2025). Trained
+on tokens, calibrated on concepts: the emergence of semantic calibration in LLMs. arXiv:2511.04869.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.errors import InputError
+from psychollm._base.multiplicity import adjust_p_values
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.calibration.binned import BinnedCalibrationError
+from psychollm.calibration.semantic_confidence import SemanticConfidence
+from psychollm.calibration.semantic_entropy import SemanticEntropy
+from psychollm.calibration.smooth import SmoothCalibrationError
+from psychollm.calibration.stated import cluster_codes
+from psychollm.data.labels import Labels
+from psychollm.data.sampled import SampledAnswers
+from psychollm.estimates.difference import Difference
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.resampling import Resampling
+from psychollm.instruments.semantic_sampling.result import SemanticSamples, stack_samples
+from psychollm.studies.semantic_calibration.arms import Arms, answered
+from psychollm.studies.semantic_calibration.null import SampleCurve
+from psychollm.studies.semantic_calibration.text import summary, verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ArmContrast(Result):
+    """What sets one arm apart from another, question by question.
+
+    Examples
+    --------
+    >>> classes = [[["a", "a", "b"]] * 30, [["a", "a", "a"]] * 30]
+    >>> samples = SampledAnswers.from_array(classes, gold=["a", "a", "b"] * 10)
+    >>> study = semantic_calibration(samples, n_bootstrap=200, n_null=99, rng=0)
+    >>> round(study.contrasts[0].overconfidence.value, 2)
+    0.56
+    """
+
+    arm: Hashable
+    baseline: Hashable
+    excess: Difference  # of the excess error (1)
+    p_adjusted: float  # of `excess`, by Holm over the contrasts
+    smooth: Difference  # of the raw error: diverse answers make it larger
+    overconfidence: Difference  # beyond that of a calibrated model
+    accuracy: Difference
+    entropy: Difference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SemanticCalibration(Result):
+    """Calibration in meaning of several arms, on the questions that all of them answered.
+
+    Examples
+    --------
+    >>> drawn = np.random.default_rng(0)
+    >>> classes = drawn.integers(0, 2, (1, 200, 10))
+    >>> samples = SampledAnswers.from_array(classes, gold=drawn.integers(0, 2, 200))
+    >>> study = semantic_calibration(samples, n_bootstrap=200, n_null=199, rng=0)
+    >>> study.smooth.value.value.round(2), study.expected.value.round(2)
+    (array([0.13]), array([0.14]))
+    """
+
+    confidence: SemanticConfidence  # (arms, questions) share of the largest class
+    split_confidence: SemanticConfidence | None  # counted in the half that did not choose it
+    accuracy: Estimate  # of the largest class
+    mean_confidence: Estimate
+    overconfidence: Estimate  # mean confidence less accuracy
+    excess_overconfidence: Estimate  # less that of a calibrated model with as many samples
+    smooth: SmoothCalibrationError
+    binned: BinnedCalibrationError
+    split_smooth: SmoothCalibrationError | None  # of `split_confidence`
+    expected: Estimate  # smooth error of a calibrated model with as many samples, and its range
+    p_value: Estimate  # of calibration, from these
+    excess: Estimate  # (1)
+    diagrams: tuple[
+        SampleCurve, ...
+    ]  # (arms,) accuracy by confidence, beside a calibrated model's
+    entropy: SemanticEntropy
+    contrasts: tuple[ArmContrast, ...]
+    n_questions: int  # answered by all arms
+    n_left_out: IntArray  # (arms,) questions that the arm itself did not answer
+    baseline: Hashable
+    labels: Labels  # (arms,)
+    level: float
+
+    summary = summary
+    verdict = verdict
+
+    @property
+    def p_adjusted(self) -> FloatArray:
+        """P-values of calibration, by Holm over the arms (arms,)."""
+        return adjust_p_values(self.p_value.value)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per arm."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {"arm": list(self.labels)}
+        estimates = {
+            "accuracy": self.accuracy,
+            "confidence": self.mean_confidence,
+            "overconfidence": self.overconfidence,
+            "excess_overconfidence": self.excess_overconfidence,
+            "smece": self.smooth.value,
+            "smece_expected": self.expected,
+            "smece_excess": self.excess,
+            "entropy": self.entropy.mean,
+        }
+        for name, found in estimates.items():
+            columns |= {name: found.value}
+            columns |= {f"{name}_{side}": found.interval[:, i] for i, side in _SIDES}
+        columns["p_value"] = self.p_value.value
+        columns["smece_expected_as_stated"] = self.smooth.expected.value
+        columns["p_value_as_stated"] = self.smooth.p_value.value
+        columns["ece"] = self.binned.value.value
+        columns["ece_expected_as_stated"] = self.binned.expected.value
+        columns["ece_p_value_as_stated"] = self.binned.p_value.value
+        if self.split_smooth is not None:
+            columns["smece_split"] = self.split_smooth.value.value
+        columns["n"] = self.accuracy.n
+        columns["n_left_out"] = self.n_left_out
+        return pd.DataFrame(columns)
+
+    def curves(self) -> pd.DataFrame:
+        """Return the data of the reliability diagrams, one row per arm and confidence."""
+        import pandas as pd
+
+        return pd.concat([one.to_frame() for one in self.diagrams], ignore_index=True)
+
+    def contrast_frame(self) -> pd.DataFrame:
+        """Return one row per contrast and measure."""
+        import pandas as pd
+
+        rows = [
+            {
+                "arm": one.arm,
+                "baseline": one.baseline,
+                "measure": name,
+                "difference": found.value,
+                "lower": found.interval[0],
+                "upper": found.interval[1],
+                "p_value": found.p_value,
+            }
+            for one in self.contrasts
+            for name in _MEASURES
+            if isinstance(found := getattr(one, name), Difference)
+        ]
+        return pd.DataFrame(rows)
+
+
+_SIDES = ((0, "lower"), (1, "upper"))
+_MEASURES = ("excess", "smooth", "overconfidence", "accuracy", "entropy")
+
+
+def semantic_calibration(
+    arms: SampledAnswers | Mapping[Hashable, SemanticSamples | SampledAnswers],
+    *,
+    baseline: Hashable | None = None,
+    splits: int = 10,
+    n_null: int = 1000,
+    clusters: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> SemanticCalibration:
+    """Compare confidence in meaning with correctness, in several arms.
+
+    Parameters
+    ----------
+    arms : SampledAnswers, or mapping of label to SemanticSamples or SampledAnswers
+        Samples of each arm, with their correctness: base, instruct, reasoning, or models. What is
+        compared are the questions on which every arm has an answer of known correctness.
+    baseline : hashable, optional
+        The arm that all others are compared with; the first by default.
+    splits : int
+        Random halves of the samples, for `split_confidence`.
+    n_null : int
+        Calibrated data sets.
+    clusters, n_bootstrap, level, rng, n_jobs, progress
+        As in `brier`. Clusters name all questions; the p-values take questions for independent.
+
+    Returns
+    -------
+    SemanticCalibration
+
+    Raises
+    ------
+    InputError
+        If arms hold no samples, or no question was answered by all.
+    LabelError
+        If the baseline is no arm.
+
+    Examples
+    --------
+    >>> drawn = np.random.default_rng(0)
+    >>> classes = drawn.integers(0, 2, (2, 200, 10))
+    >>> classes[1] = classes[1, :, :1]
+    >>> samples = SampledAnswers.from_array(classes, gold=drawn.integers(0, 2, 200),
+    ...                                     models=["base", "instruct"])
+    >>> study = semantic_calibration(samples, n_bootstrap=200, n_null=199, rng=0)
+    >>> study.contrasts[0].excess.value > 0.3, study.p_adjusted[1]
+    (True, np.float64(0.01))
+    """
+    check_fraction("level", level)
+    check_count("n_null", n_null, low=19)
+    samples = arms if isinstance(arms, SampledAnswers) else _stacked(arms)
+    codes = None if clusters is None else cluster_codes(clusters, samples.questions)
+    table, own = answered(samples)
+    if codes is not None:
+        codes = np.unique(codes[own.all(axis=0)], return_inverse=True)[1].astype(np.int64)
+    seed = int(check_generator(rng).integers(2**62))  # the same questions are drawn for all
+    options = Resampling(n=n_bootstrap, level=level, rng=seed, n_jobs=n_jobs, progress=progress)
+    found = Arms(table, codes, options, n_null, splits)
+    parts = found.parts()
+    first = table.models[0] if baseline is None else baseline
+    parts["accuracy"].place(first)
+    return SemanticCalibration(
+        **parts,
+        contrasts=_contrasts(parts, first, table.models),
+        n_questions=len(table.questions),
+        n_left_out=(~own).sum(axis=1).astype(np.int64),
+        baseline=first,
+        labels=table.models,
+        level=level,
+    )
+
+
+def _stacked(arms: Mapping[Hashable, SemanticSamples | SampledAnswers]) -> SampledAnswers:
+    if not isinstance(arms, Mapping):
+        msg = (
+            f"arms is a {type(arms).__name__}: pass SampledAnswers, or a mapping of labels to "
+            "what SemanticSampling.score returns"
+        )
+        raise InputError(msg)
+    return stack_samples(arms)
+
+
+def _contrasts(
+    parts: Mapping[str, Any], baseline: Hashable, labels: Labels
+) -> tuple[ArmContrast, ...]:
+    """Compare every other arm with the baseline."""
+    sources: dict[str, Estimate] = {
+        "excess": parts["excess"],
+        "smooth": parts["smooth"].value,
+        "overconfidence": parts["excess_overconfidence"],
+        "accuracy": parts["accuracy"],
+        "entropy": parts["entropy"].mean,
+    }
+    others = [label for label in labels if label != baseline]
+    found = [
+        {name: one.difference(label, baseline) for name, one in sources.items()}
+        for label in others
+    ]
+    adjusted = adjust_p_values([one["excess"].p_value for one in found])
+    return tuple(
+        ArmContrast(arm=label, baseline=baseline, p_adjusted=float(p), **differences)
+        for label, p, differences in zip(others, adjusted, found, strict=True)
+    )

@@ -1,0 +1,251 @@
+r"""Privileged access: what a model knows of its own chances and the others do not.
+
+Model m says yes, and is correct, where two latent quantities exceed zero,
+
+.. math:: Y^* = c + d f + e, \qquad A^* = a(f) + u, \qquad
+          \operatorname{corr}(e, u) = \rho,                                               \quad (1)
+
+f the shared factor of the question, e and u standard normal, a(f) a cubic polynomial, so that
+correctness may depend on the shared factor in many ways. If all that a model's confidence knows
+about its correctness is the shared factor, :math:`\rho = 0`: confidence and correctness are
+independent *given f*. f is not observed, and to put an estimate in its place leaves confidence and
+correctness dependent through the error of the estimate. Instead f is integrated out over its
+posterior given the answers of all *other* models,
+
+.. math:: L = \prod_q \sum_k w_{qk}\, \Phi_2\big(\pm(c + d f_k), \pm a(f_k); \pm\rho\big),
+          \qquad w_{qk} \propto \varphi(f_k) \prod_{j \ne m} P(Y_{jq} \mid f_k),          \quad (2)
+
+with the other models' loadings and thresholds as given. All else is estimated by maximum
+likelihood, with a wide normal prior on slopes and bends that keeps few questions from sending them
+to infinity, and :math:`\rho = 0` is tested by the likelihood ratio. Standard errors are those of
+the outer product of the questions' gradients (Berndt et al.). The precision-weighted mean of
+artanh rho over models has a standard error from the questions' influence functions, because all
+models answered the same questions.
+
+References
+----------
+Berndt, E. R., Hall, B. H., Hall, R. E., & Hausman, J. A. (1974). Estimation and inference in
+nonlinear structural models. Annals of Economic and Social Measurement, 3, 653-665.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy.special import chdtrc, ndtr, ndtri
+
+from psychollm._base.checks import check_fraction
+from psychollm._base.errors import ShapeError
+from psychollm._base.multiplicity import Adjustment, adjust_p_values
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.calibration.paired import PairedAnswers, paired_answers
+from psychollm.data.responses import as_responses
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.reasons import Reason, untestable
+from psychollm.studies.shared_confidence.private_likelihood import (
+    BOUND_Z,
+    DEGREE,
+    Evidence,
+    Likelihood,
+    climb,
+    profile_interval,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PrivateSignal(Result):
+    """How confidence and correctness of each model go together beyond the shared factor.
+
+    Examples
+    --------
+    >>> from psychollm.data.simulate_study import simulate_study
+    >>> study = simulate_study(n_models=8, n_questions=600, self_knowledge={2: 0.9}, rng=0)
+    >>> found = private_signal(
+    ...     study.confidence, study.correctness,
+    ...     loadings=study.truth.loadings, thresholds=study.truth.thresholds)
+    >>> int(found.p_adjusted.argmin())
+    2
+    """
+
+    correlation: Estimate  # rho of (1)
+    statistic: FloatArray  # (models,) likelihood ratio of rho = 0
+    p_value: FloatArray  # (models,)
+    p_adjusted: FloatArray  # (models,)
+    mean: float  # precision-weighted mean of z over the models, as a correlation
+    mean_interval: FloatArray  # (2,)
+    mean_p: float  # two-sided, of mean = 0
+    n_models: int  # models behind the mean
+    iterations: IntArray  # (models,)
+    reason: tuple[Reason, ...]  # (models,) why there is no estimate
+    adjustment: str
+    level: float
+    labels: tuple[Any, ...]  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model."""
+        table = self.correlation.to_frame()
+        table.insert(5, "statistic", self.statistic)
+        table.insert(6, "p_value", self.p_value)
+        table.insert(7, "p_adjusted", self.p_adjusted)
+        return table
+
+
+def private_signal(
+    confidence: Any,
+    correctness: Any,
+    *,
+    loadings: Any,
+    thresholds: Any,
+    adjustment: Adjustment = "holm",
+    level: float = 0.95,
+) -> PrivateSignal:
+    """Estimate what each model's confidence knows about its correctness beyond the shared factor.
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = yes or correct.
+    loadings, thresholds : array_like (models,)
+        One-factor solution of the confidence; NaN for models that are not part of it, whose
+        answers then tell nothing about the factor.
+    adjustment : {"holm", "bonferroni", "bh", "by"}
+        How p-values are adjusted for the number of models.
+    level : float
+        Coverage of the intervals: of single models by the profile likelihood, so that they
+        exclude 0 where the likelihood ratio does.
+
+    Returns
+    -------
+    PrivateSignal
+        A model that always gives the same answer, or is always or never correct, has NaN and a
+        reason.
+
+    Raises
+    ------
+    LabelError, CodeError
+        If the tables do not match, or are not binary.
+    ShapeError
+        If there is not one loading and one threshold per model.
+
+    Notes
+    -----
+    (2) takes the one-factor model at its word. A second factor that several models share, and that
+    bears on correctness, counts as private here: read the result beside the verdict on
+    dimensionality.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> said, right = rng.integers(0, 2, (2, 5, 300))
+    >>> found = private_signal(said, right, loadings=[0.5] * 5, thresholds=[0.0] * 5)
+    >>> found.p_adjusted.min() > 0.05
+    np.True_
+    """
+    said = as_responses(confidence, argument="confidence")
+    paired = paired_answers(said, correctness)
+    L, tau = (
+        _one_per_model(name, values, len(paired.models))
+        for name, values in (("loadings", loadings), ("thresholds", thresholds))
+    )
+    check_fraction("level", level)
+    evidence = Evidence.of(said, L, tau)
+    fits = [_fit_model(paired, evidence, m, level) for m in range(len(paired.models))]
+    return _assemble(fits, paired, adjustment, level)
+
+
+class _Fit(NamedTuple):
+    """The estimate of one model."""
+
+    reason: Reason
+    n: int
+    z: float = np.nan  # artanh rho; infinite at the bound
+    se: float = np.nan  # of z
+    interval: tuple[float, float] = (np.nan, np.nan)  # of z
+    statistic: float = np.nan
+    iterations: int = 0
+    influence: FloatArray | None = None  # (questions,) of z, 0 where a question was not used
+
+
+def _fit_model(paired: PairedAnswers, evidence: Evidence, m: int, level: float) -> _Fit:
+    used = paired.present[m]
+    n = int(used.sum())
+    if reason := untestable(paired.yes[m, used], paired.correct[m, used]):
+        return _Fit(reason, n)
+    likelihood = Likelihood.of(paired, evidence, m)
+    rate = paired.correct[m].sum() / n
+    start = np.array([*evidence.start[m], ndtri(rate), *np.zeros(DEGREE + 1)])
+    null = climb(likelihood, start, free=start.size - 1)
+    full = climb(likelihood, null.theta, free=start.size)
+    statistic, steps = max(2.0 * (full.value - null.value), 0.0), null.steps + full.steps
+    z = float(full.theta[-1])
+    scores = likelihood.scores(full.theta)
+    covariance = np.linalg.inv(likelihood.information(full.theta))
+    se = float(np.sqrt(covariance[-1, -1]))
+    interval = profile_interval(likelihood, full, se, level)
+    if abs(z) > BOUND_Z:
+        z = float(np.copysign(np.inf, z))
+        return _Fit(Reason.AT_BOUND, n, z, np.nan, interval, statistic, steps)
+    influence = np.zeros(used.size)
+    influence[used] = (scores @ covariance[:, -1])[likelihood.of_question]
+    reason = Reason.NONE if null.converged and full.converged else Reason.NOT_CONVERGED
+    return _Fit(reason, n, z, se, interval, statistic, steps, influence)
+
+
+def _assemble(
+    fits: list[_Fit], paired: PairedAnswers, adjustment: Adjustment, level: float
+) -> PrivateSignal:
+    rho = np.tanh([fit.z for fit in fits])
+    reason = tuple(fit.reason for fit in fits)
+    statistic = np.array([fit.statistic for fit in fits])
+    p_value = np.asarray(chdtrc(1, statistic), dtype=np.float64)
+    mean, mean_se, n_models = _mean(fits)
+    half = normal_multiplier(level) * mean_se
+    return PrivateSignal(
+        correlation=Estimate(
+            name="private correlation",
+            value=rho,
+            se=np.array([fit.se for fit in fits]) * (1.0 - rho**2),
+            interval=np.tanh([fit.interval for fit in fits]),
+            n=np.array([fit.n for fit in fits], dtype=np.float64),
+            flags=reason,
+            method="profile likelihood",
+            level=level,
+            labels=paired.models,
+        ),
+        statistic=statistic,
+        p_value=p_value,
+        p_adjusted=adjust_p_values(p_value, method=adjustment),
+        mean=float(np.tanh(mean)),
+        mean_interval=np.tanh(np.array([mean - half, mean + half])),
+        mean_p=float(2.0 * ndtr(-abs(mean / mean_se))) if n_models else np.nan,
+        n_models=n_models,
+        iterations=np.array([fit.iterations for fit in fits], dtype=np.int64),
+        reason=reason,
+        adjustment=adjustment,
+        level=level,
+        labels=paired.models,
+    )
+
+
+def _mean(fits: list[_Fit]) -> tuple[float, float, int]:
+    """Precision-weighted mean of z, its standard error clustered by question, how many models."""
+    found = [(fit.z, fit.se**-2, fit.influence) for fit in fits if fit.influence is not None]
+    if not found:
+        return np.nan, np.nan, 0
+    z, weight = (np.array([row[place] for row in found]) for place in (0, 1))
+    share = weight / weight.sum()
+    influence = share @ np.array([row[2] for row in found])
+    return float(share @ z), float(np.sqrt((influence**2).sum())), len(found)
+
+
+def _one_per_model(name: str, values: Any, k: int) -> FloatArray:
+    array = np.asarray(values, dtype=np.float64)
+    if array.shape != (k,):
+        msg = f"{name} has shape {array.shape}, but there are {k} models: pass one for each"
+        raise ShapeError(msg)
+    return array

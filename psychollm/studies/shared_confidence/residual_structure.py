@@ -1,0 +1,162 @@
+r"""What is left after the shared factor, in confidence and in correctness.
+
+Where two models' confidence goes together more than the shared factor makes it, does their
+correctness, too? For all pairs of models the standardised residuals of the joint yes counts are
+set beside those of the joint correct counts, each after its own single factor. Their correlation
+over pairs is tested by Mantel's permutation of the models, because pairs that share a model are
+not independent.
+
+References
+----------
+Mantel, N. (1967). The detection of disease clustering and a generalized regression approach.
+Cancer Research, 27, 209-220.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_generator
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.data.responses import Responses
+from psychollm.estimates.reasons import Reason
+from psychollm.factor.residuals import PairResiduals, pair_residuals
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEAST_MODELS = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ResidualStructure(Result):
+    """Residuals of all pairs of models in confidence and in correctness.
+
+    Examples
+    --------
+    >>> from psychollm.data.simulate_study import simulate_study
+    >>> study = simulate_study(n_models=8, n_questions=600, rng=0)
+    >>> found = residual_structure(
+    ...     pair_residuals(study.confidence), study.correctness, n_permutations=99, rng=0)
+    >>> found.confidence.shape, found.n_pairs
+    ((8, 8), 28)
+    """
+
+    confidence: FloatArray  # (models, models) standardised residuals of joint yes counts
+    correctness: FloatArray  # (models, models) the same of joint correct counts
+    correlation: float  # of the two over pairs of models
+    p_value: float  # Mantel, two-sided
+    n_pairs: int
+    n_permutations: int
+    reason: Reason  # why the correlation is undefined
+    labels: tuple[Any, ...]  # (models,) models with both
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per pair of models, the largest confidence residual first."""
+        import pandas as pd
+
+        i, j = np.triu_indices(len(self.labels), 1)
+        frame = pd.DataFrame(
+            {
+                "first": [self.labels[a] for a in i],
+                "second": [self.labels[b] for b in j],
+                "confidence": self.confidence[i, j],
+                "correctness": self.correctness[i, j],
+            }
+        )
+        order = np.argsort(-np.abs(self.confidence[i, j]), kind="stable")
+        return frame.iloc[order].reset_index(drop=True)
+
+
+def residual_structure(
+    confidence: PairResiduals,
+    correctness: Responses,
+    *,
+    n_permutations: int = 9999,
+    rng: RandomState = None,
+) -> ResidualStructure:
+    """Set the residuals of confidence beside those of correctness.
+
+    Parameters
+    ----------
+    confidence : PairResiduals
+        Residuals of confidence after its factor.
+    correctness : Responses
+        Correctness of the same models, or of more.
+    n_permutations : int
+        Random orders of the models for the p-value.
+    rng : Generator, int or None
+        Source of these orders.
+
+    Returns
+    -------
+    ResidualStructure
+        NaN with a reason where fewer than four models vary in both.
+
+    Examples
+    --------
+    >>> from psychollm.data.simulate_study import simulate_study
+    >>> study = simulate_study(n_models=8, n_questions=600, rng=0)
+    >>> residuals = pair_residuals(study.confidence)
+    >>> 0 < residual_structure(residuals, study.correctness, rng=0).p_value <= 1
+    True
+    """
+    check_count("n_permutations", n_permutations)
+    known = correctness.select(models=confidence.labels)
+    varying = (known.yes_rates > 0) & (known.yes_rates < 1)
+    kept = np.flatnonzero(varying)
+    labels = tuple(confidence.labels[row] for row in kept)
+    if len(labels) < LEAST_MODELS:
+        return _nothing(labels)
+    own = confidence.standardised[np.ix_(kept, kept)]
+    right = pair_residuals(known.select(models=labels)).standardised
+    pairs = np.triu_indices(len(labels), 1)
+    value = _correlation(own[pairs], right[pairs])
+    reason = Reason.NONE if np.isfinite(value) else Reason.CONSTANT
+    return ResidualStructure(
+        confidence=own,
+        correctness=right,
+        correlation=value,
+        p_value=_mantel(own, right, value, n_permutations, check_generator(rng)),
+        n_pairs=pairs[0].size,
+        n_permutations=n_permutations,
+        reason=reason,
+        labels=labels,
+    )
+
+
+def _nothing(labels: tuple[Any, ...]) -> ResidualStructure:
+    empty = np.full((len(labels), len(labels)), np.nan)
+    return ResidualStructure(
+        confidence=empty,
+        correctness=empty.copy(),
+        correlation=np.nan,
+        p_value=np.nan,
+        n_pairs=0,
+        n_permutations=0,
+        reason=Reason.TOO_FEW,
+        labels=labels,
+    )
+
+
+def _correlation(x: FloatArray, y: FloatArray) -> float:
+    u, v = x - x.mean(), y - y.mean()
+    size = float(np.sqrt((u @ u) * (v @ v)))
+    return float(u @ v) / size if size > 0 else np.nan
+
+
+def _mantel(
+    own: FloatArray, right: FloatArray, value: float, n: int, rng: np.random.Generator
+) -> float:
+    """Share of orders of the models that correlate at least as strongly."""
+    if not np.isfinite(value):
+        return np.nan
+    pairs = np.triu_indices(len(own), 1)
+    extreme = 0
+    for _ in range(n):
+        order = rng.permutation(len(own))
+        shuffled = right[np.ix_(order, order)]
+        extreme += abs(_correlation(own[pairs], shuffled[pairs])) >= abs(value) * (1.0 - 1e-12)
+    return (extreme + 1) / (n + 1)

@@ -1,0 +1,253 @@
+"""`shared_confidence` in a screen of plain sentences, every number with its interval."""
+
+from __future__ import annotations
+
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from psychollm.calibration.between_models import Line
+    from psychollm.studies.shared_confidence.study import SharedConfidence
+
+WIDTH = 96
+
+
+def summary(study: SharedConfidence) -> str:
+    """Return the findings in sentences, one paragraph per question asked of the data."""
+    parts = (
+        ("Verdict", f"{_sentence(verdict(study))}."),
+        ("One signal?", _factors(study)),
+        ("Whose signal?", _own(study)),
+        ("Good for what?", _classifier(study)),
+        ("Calibrated?", _calibration(study)),
+        ("Better together?", _together(study)),
+        ("Left over", _residuals(study)),
+        ("Validity", _validity(study)),
+        ("To repeat", f"{study.call}; {_versions(study)}."),
+    )
+    return "\n".join([_head(study), *(_paragraph(name, text) for name, text in parts)])
+
+
+def verdict(study: SharedConfidence) -> str:
+    """Return in one sentence whether confidence is shared, and whether it is more than that."""
+    count, knows = study.dimensionality.n_factors, _knowing(study)
+    if count == 0:
+        return "no shared signal: the models' confidence has nothing in common"
+    minor = study.dimensionality.second_is_minor
+    shared = "one shared signal" if count == 1 or minor else "more than one shared signal"
+    if minor:
+        shared += " and a little beside it"
+    if count > 1 and knows:
+        return (
+            f"{shared}; the confidence of {_these(knows)} goes with correctness beyond the first, "
+            "which may be the second signal or the model's own knowledge"
+        )
+    if knows:
+        return f"{shared}; beyond it the confidence of {_these(knows)} knows its own correctness"
+    return f"{shared}; beyond it no model's confidence is shown to know its own correctness"
+
+
+def _knowing(study: SharedConfidence) -> list[str]:
+    """Return the models whose confidence goes with their correctness beyond the shared factor."""
+    private = study.private_signal
+    found = (private.p_adjusted <= 1.0 - study.level) & (private.correlation.value > 0)
+    return [str(label) for label, known in zip(study.labels, found, strict=True) if known]
+
+
+def _these(models: list[str]) -> str:
+    """Name up to three models, or say how many there are."""
+    if len(models) > 3:
+        return f"{len(models)} models"
+    return " and ".join(models)
+
+
+def _sentence(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _paragraph(name: str, text: str) -> str:
+    return fill(f"{name:<17}{text}", WIDTH, subsequent_indent=" " * 17, break_long_words=False)
+
+
+def _head(study: SharedConfidence) -> str:
+    simulated = "SIMULATED DATA. " if study.simulated else ""
+    return (
+        f"{simulated}Confidence and correctness of {len(study.labels)} models on "
+        f"{study.n_questions:,} questions; intervals {study.level:.0%}"
+    )
+
+
+def _factors(study: SharedConfidence) -> str:
+    loadings, thresholds = study.loadings, study.thresholds
+    return (
+        f"{_sentence(study.dimensionality.verdict)}. Loadings {_range(loadings)}, "
+        f"thresholds {_range(thresholds)} (high = cautious); the score of a question is known "
+        f"with reliability {study.scores.reliability:.2f}."
+    )
+
+
+def _own(study: SharedConfidence) -> str:
+    own, private = study.individuation, study.private_signal
+    average = dict(zip(own.average.labels, range(len(own.average.labels)), strict=True))
+    shared, mine = (_at(own.average, average[name]) for name in ("shared", "own"))
+    ahead = _at(own.average, average["own_minus_cut"], signed=True)
+    alarm = 1.0 - study.level
+    naive = _count(own.p_adjusted <= alarm)
+    tested = int(np.isfinite(private.p_value).sum())
+    found = np.flatnonzero(private.p_adjusted <= alarm)
+    return (
+        f"For a model's correctness the shared score (made without it) has a mean AUROC of "
+        f"{shared}, its own answer {mine}; at equal yes rates the own answer differs by {ahead}. "
+        "Own answers add to the "
+        f"shared score in {naive} of {tested} models if that score is taken as exact; with its "
+        f"error allowed for, {_privileged(study, found, tested)} Mean private correlation "
+        f"{_with(private.mean, private.mean_interval, signed=True)} ({_p(private.mean_p)})."
+    )
+
+
+def _privileged(study: SharedConfidence, found: Any, tested: int) -> str:
+    """Name the models whose confidence knows more than the shared factor, strongest first."""
+    rho = study.private_signal.correlation
+    if not len(found):
+        return f"in none of {tested}: no sign of privileged access."
+    order = found[np.argsort(-np.abs(rho.value[found]))]
+    named = [f"{study.labels[m]} {_at(rho, m, signed=True)}" for m in order[:4]]
+    more = f" and {len(found) - 4} more" if len(found) > 4 else ""
+    return f"in {len(found)} of {tested}: {', '.join(named)}{more}."
+
+
+def _classifier(study: SharedConfidence) -> str:
+    sweep = study.f_beta
+    one = int(np.abs(np.log(sweep.betas)).argmin())
+    beats = _count(sweep.beats_all_yes[:, one] >= 0.5 * (1.0 + study.level))
+    return (
+        f"F1 of confidence as a classifier of correctness: {_range(sweep.value[:, one])}; "
+        f"{beats} of {len(study.labels)} models are clearly above saying yes to everything "
+        f"({_range(sweep.all_yes[:, one])}). {_leaders(study)}"
+    )
+
+
+def _leaders(study: SharedConfidence) -> str:
+    sweep = study.f_beta
+    if not len(sweep.leaders):
+        return "No model is ever right when it says yes."
+    names = [str(study.labels[m]) for m in sweep.leaders]
+    if len(names) == 1:
+        return f"{names[0]} is best for every beta."
+    turns = [
+        f"{name} from {beta:.2g}"
+        for beta, name in list(zip(sweep.crossings, names[1:], strict=True))[:5]
+    ]
+    more = len(names) - 1 - len(turns)
+    rest = f" and {more} more" if more > 0 else ""
+    return f"Best by beta: {names[0]}, then {', '.join(turns)}{rest}."
+
+
+def _calibration(study: SharedConfidence) -> str:
+    gap, between = study.confusion.overconfidence, study.between
+    over, under = _count(gap.interval[:, 0] > 0), _count(gap.interval[:, 1] < 0)
+    return (
+        f"Yes rate minus accuracy: {_range(gap.value, signed=True)}; {over} models say yes too "
+        f"often, {under} too rarely. Between models, "
+        f"{_slope(between.confidence_on_accuracy)}; {_slope(between.accuracy_on_confidence)}; "
+        f"Spearman {_with(between.spearman, between.spearman_interval, signed=True)} "
+        f"({_p(between.spearman_p)}). Confidence = accuracy as a line: "
+        f"{_p(between.confidence_on_accuracy.identity_p)}."
+    )
+
+
+def _slope(line: Line) -> str:
+    return (
+        f"slope of {line.outcome} on {line.predictor} "
+        f"{_with(line.slope, line.slope_interval, signed=True)} ({_p(line.p_value)})"
+    )
+
+
+def _together(study: SharedConfidence) -> str:
+    gain, pairs = study.ensemble, study.pairwise
+    free = _with(gain.mean_gain, gain.mean_gain_interval, signed=True)
+    fair = _with(gain.mean_gain_at_equal_rate, gain.mean_gain_at_equal_rate_interval, signed=True)
+    text = (
+        f"The mean vote differs from the best single answer by {free} in AUROC, and by {fair} at "
+        "equal yes rates. "
+    )
+    if not pairs.n_disagreements:
+        return text + "No two models ever disagree about whether they know."
+    return text + (
+        "Where one model says yes and another no, the first is right more often by "
+        f"{_with(pairs.pooled_difference, pairs.pooled_difference_interval, signed=True)}; the "
+        f"shared score foresees {pairs.pooled_expected:+.3f}, which leaves "
+        f"{_with(pairs.pooled_excess, pairs.pooled_excess_interval, signed=True)} "
+        f"({pairs.n_disagreements:,} disagreements on {pairs.n_questions_split:,} questions)."
+    )
+
+
+def _residuals(study: SharedConfidence) -> str:
+    found = study.residuals
+    if found.reason:
+        return f"Residuals of confidence and correctness cannot be compared: {found.reason}."
+    return (
+        "Pairs of models that agree in confidence beyond the factor agree in correctness with "
+        f"correlation {found.correlation:+.2f} ({_p(found.p_value)} by permutation, "
+        f"{found.n_pairs} pairs)."
+    )
+
+
+def _validity(study: SharedConfidence) -> str:
+    screen = study.screen
+    flagged = [
+        f"{model}: {'; '.join(reasons)}"
+        for model, reasons in zip(screen.models, screen.reasons, strict=True)
+        if reasons
+    ]
+    parts = [f"{int(screen.usable.sum())} of {len(screen.models)} models usable"]
+    parts += [f"flagged {'; '.join(flagged)}"] if flagged else []
+    parts += _named("left out of everything", study.dropped)
+    parts += _named("left out of the correlations", study.uncorrelated)
+    return ". ".join(parts) + "."
+
+
+def _named(what: str, models: Any) -> list[str]:
+    listed = ", ".join(f"{model} ({why})" for model, why in models.items())
+    return [f"{what}: {listed}"] if models else []
+
+
+def _versions(study: SharedConfidence) -> str:
+    return ", ".join(f"{name} {version}" for name, version in study.versions.items())
+
+
+def _count(event: BoolArray) -> int:
+    return int(np.sum(event))
+
+
+def _range(values: FloatArray, *, signed: bool = False) -> str:
+    known = values[np.isfinite(values)]
+    if not known.size:
+        return "undefined"
+    sign = "+" if signed else ""
+    return f"{known.min():{sign}.2f} to {known.max():{sign}.2f}"
+
+
+def _at(estimate: Any, place: int, *, signed: bool = False) -> str:
+    return _with(float(estimate.value[place]), estimate.interval[place], signed=signed)
+
+
+def _with(value: float, interval: FloatArray, *, signed: bool = False) -> str:
+    """Print a number with its interval."""
+    if not np.isfinite(value):
+        return "undefined"
+    sign = "+" if signed else ""
+    return f"{value:{sign}.3f} [{interval[0]:{sign}.3f}, {interval[1]:{sign}.3f}]"
+
+
+def _p(value: float) -> str:
+    if not np.isfinite(value):
+        return "p undefined"
+    if value < 0.001:
+        return "p < .001"
+    text = f"{value:.3f}" if value < 0.0995 else f"{value:.2f}"
+    return f"p = {text.removeprefix('0')}"
