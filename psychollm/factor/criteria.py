@@ -10,8 +10,20 @@ With loadings :math:`\Lambda` (k, m) and squares :math:`s_{ij} = \lambda_{ij}^2`
 .. math:: \text{oblimin: } \tfrac14 \sum_{j \ne l} \Big(\sum_i s_{ij} s_{il}
           - \tfrac{\gamma}{k} \sum_i s_{ij} \sum_i s_{il}\Big),                        \quad (3)
 
-the last with :math:`\gamma = 0` direct quartimin. A criterion is a function of a stack of loadings
-and knows nothing of transformations: those are in `gradient_projection`.
+the last with :math:`\gamma = 0` direct quartimin. The family of Crawford and Ferguson weighs the
+complexity of rows against that of columns,
+
+.. math:: \tfrac14 (1 - \kappa) \sum_i \sum_{j \ne l} s_{ij} s_{il}
+          + \tfrac14 \kappa \sum_j \sum_{i \ne q} s_{ij} s_{qj},                          \quad (4)
+
+with :math:`\kappa = m / 2k` equamax and :math:`\kappa = (m - 1) / (k + m - 2)` parsimax. Geomin is
+
+.. math:: \sum_i \Big(\prod_j (s_{ij} + \epsilon)\Big)^{1/m},                            \quad (5)
+
+the bifactor criterion (3) over all columns but the first, and a target H of which some entries are
+given asks for the least :math:`\tfrac12 \sum (\lambda_{ij} - h_{ij})^2` over those. A criterion is
+a function of a stack of loadings and knows nothing of transformations: those are in
+`gradient_projection`.
 
 References
 ----------
@@ -20,13 +32,27 @@ Psychometrika, 23(3), 187-200. https://doi.org/10.1007/BF02289233
 
 Jennrich, R. I., & Sampson, P. F. (1966). Rotation for simple loadings. Psychometrika, 31(3),
 313-323. https://doi.org/10.1007/BF02289465
+
+Crawford, C. B., & Ferguson, G. A. (1970). A general rotation criterion and its use in orthogonal
+rotation. Psychometrika, 35(3), 321-332. https://doi.org/10.1007/BF02310792
+
+Yates, A. (1987). Multivariate exploratory data analysis: A perspective on exploratory factor
+analysis. State University of New York Press. (Geomin.)
+
+Jennrich, R. I., & Bentler, P. M. (2011). Exploratory bi-factor analysis. Psychometrika, 76(4),
+537-549. https://doi.org/10.1007/s11336-011-9218-4
+
+Browne, M. W. (2001). An overview of analytic rotation in exploratory factor analysis. Multivariate
+Behavioral Research, 36(1), 111-150. https://doi.org/10.1207/S15327906MBR3601_05
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.types import FloatArray
 
 # loadings (b, k, m) -> values (b,), gradients (b, k, m)
@@ -47,12 +73,19 @@ class Criterion:
         Whether the factors may correlate.
     normalize : bool
         Whether rows are scaled to length one first (Kaiser) unless the caller says otherwise.
+    leading : int
+        How many factors have a place of their own and keep it: the general one of a bifactor
+        solution.
+    fixed : bool
+        Whether all factors keep place and sign, as those of a target do.
     """
 
     name: str
     evaluate: Evaluate
     oblique: bool
     normalize: bool = False
+    leading: int = 0
+    fixed: bool = False
 
 
 def _varimax(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -86,13 +119,149 @@ def oblimin(gamma: float = 0.0) -> Criterion:
     return Criterion(name="oblimin", evaluate=evaluate, oblique=True)
 
 
+def crawford_ferguson(kappa: float, *, oblique: bool = True) -> Criterion:
+    """Return (4): zero makes rows simple, one columns.
+
+    Parameters
+    ----------
+    kappa : float
+        Weight of the columns, from 0 to 1.
+    oblique : bool
+        Whether factors may correlate.
+
+    Raises
+    ------
+    OptionError
+        If `kappa` is not from 0 to 1.
+
+    Examples
+    --------
+    >>> crawford_ferguson(0.0).evaluate(np.eye(2)[None])[0]
+    array([0.])
+    """
+    if not 0.0 <= kappa <= 1.0:
+        msg = f"kappa={kappa!r} must be a number from 0 to 1"
+        raise OptionError(msg)
+    return _family("Crawford-Ferguson", lambda k, m: kappa, oblique=oblique)
+
+
+def _family(name: str, weight: Callable[[int, int], float], *, oblique: bool) -> Criterion:
+    """Return (4) with a weight that may depend on the numbers of rows and columns."""
+
+    def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
+        kappa = weight(*loadings.shape[1:])
+        squares = loadings**2
+        rows = squares.sum(axis=2, keepdims=True) - squares
+        columns = squares.sum(axis=1, keepdims=True) - squares
+        mixed = (1.0 - kappa) * rows + kappa * columns
+        return 0.25 * np.sum(squares * mixed, axis=(1, 2)), loadings * mixed
+
+    return Criterion(name=name, evaluate=evaluate, oblique=oblique)
+
+
+def geomin(epsilon: float = 0.01, *, oblique: bool = True) -> Criterion:
+    """Return (5): every row should have a loading near zero.
+
+    Parameters
+    ----------
+    epsilon : float
+        Positive; a small one gives simpler loadings and more local minima.
+    oblique : bool
+        Whether factors may correlate.
+
+    Raises
+    ------
+    OptionError
+        If `epsilon` is not positive.
+
+    Examples
+    --------
+    >>> geomin(0.01).evaluate(np.zeros((1, 2, 2)))[0]
+    array([0.02])
+    """
+    if not epsilon > 0.0:
+        msg = f"epsilon={epsilon!r} must be positive"
+        raise OptionError(msg)
+
+    def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
+        shifted = loadings**2 + epsilon
+        means = np.exp(np.log(shifted).mean(axis=2, keepdims=True))
+        return means.sum(axis=(1, 2)), 2.0 / loadings.shape[2] * loadings / shifted * means
+
+    return Criterion(name="geomin", evaluate=evaluate, oblique=oblique)
+
+
+def bifactor(*, oblique: bool = False) -> Criterion:
+    """Return the bifactor criterion: a general factor first, group factors with (3) small.
+
+    Examples
+    --------
+    >>> bifactor().evaluate(np.ones((1, 2, 2)))[0]
+    array([0.])
+    """
+    groups = oblimin()
+
+    def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
+        slopes = np.zeros_like(loadings)
+        values, slopes[:, :, 1:] = groups.evaluate(loadings[:, :, 1:])
+        return values, slopes
+
+    return Criterion(name="bifactor", evaluate=evaluate, oblique=oblique, leading=1)
+
+
+def target(values: Any, *, oblique: bool = True) -> Criterion:
+    """Return the distance from given loadings, NaN where nothing is asked for.
+
+    Parameters
+    ----------
+    values : array_like (k, m)
+        What the loadings should be, usually zeros here and there.
+    oblique : bool
+        Whether factors may correlate.
+
+    Raises
+    ------
+    ShapeError, InputError
+        If it is no table, or asks for nothing.
+
+    Examples
+    --------
+    >>> target([[1.0, 0.0], [np.nan, 1.0]]).evaluate(np.eye(2)[None])[0]
+    array([0.])
+    """
+    wanted = np.array(values, dtype=np.float64)
+    if wanted.ndim != 2:
+        msg = f"a target must have shape (k, m), as the loadings have, got {wanted.shape}"
+        raise ShapeError(msg)
+    given = np.isfinite(wanted)
+    if not given.any():
+        msg = "a target needs at least one number: NaN stands for loadings that are free"
+        raise InputError(msg)
+
+    def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
+        if loadings.shape[1:] != wanted.shape:
+            msg = f"the target has shape {wanted.shape}, the loadings {loadings.shape[1:]}"
+            raise ShapeError(msg)
+        apart = np.where(given, loadings - np.where(given, wanted, 0.0), 0.0)
+        return 0.5 * np.sum(apart**2, axis=(1, 2)), apart
+
+    return Criterion(name="target", evaluate=evaluate, oblique=oblique, fixed=True)
+
+
 VARIMAX = Criterion(name="varimax", evaluate=_varimax, oblique=False, normalize=True)
 QUARTIMAX = Criterion(name="quartimax", evaluate=_quartimax, oblique=False)
+EQUAMAX = _family("equamax", lambda k, m: m / (2.0 * k), oblique=False)
+PARSIMAX = _family("parsimax", lambda k, m: (m - 1.0) / (k + m - 2.0), oblique=False)
 QUARTIMIN = oblimin()
 
 CRITERIA = {
     "varimax": VARIMAX,
     "quartimax": QUARTIMAX,
+    "equamax": EQUAMAX,
+    "parsimax": PARSIMAX,
     "oblimin": QUARTIMIN,
+    "quartimin": QUARTIMIN,
+    "geomin": geomin(),
+    "bifactor": bifactor(),
 }
 """Names that `rotate` understands; it takes any other `Criterion` as it is."""

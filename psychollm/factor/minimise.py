@@ -21,7 +21,7 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.factor.discrepancy import Discrepancy, Spectrum
 
 GRADIENT = 1e-14  # steps end here, times the largest eigenvalue: its rounding error
-SETTLED = 1e-8  # a solution whose gradient is larger has not converged
+SETTLED = 1e-10  # a solution whose gradient is larger has not converged
 MAX_STEPS = 60
 MAX_HALVINGS = 25
 MAX_FIRST_STEPS = 1000

@@ -17,7 +17,7 @@ from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, RandomState
+from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.factor.criteria import CRITERIA, VARIMAX, Criterion
 from psychollm.factor.gradient_projection import Turned, random_starts, turn
 from psychollm.factor.loadings_input import read_loadings
@@ -25,7 +25,17 @@ from psychollm.factor.loadings_input import read_loadings
 if TYPE_CHECKING:
     import pandas as pd
 
-RotationMethod = Literal["oblimin", "varimax", "quartimax", "promax"]
+RotationMethod = Literal[
+    "oblimin",
+    "quartimin",
+    "geomin",
+    "promax",
+    "varimax",
+    "quartimax",
+    "equamax",
+    "parsimax",
+    "bifactor",
+]
 
 SAME_MINIMUM = 1e-6
 PROMAX_POWER = 4
@@ -91,15 +101,7 @@ class Rotation(Result):
         >>> found.permuted([1, 0], [1, -1]).loadings[0, 1].round(2)
         np.float64(-0.85)
         """
-        m = self.loadings.shape[1]
-        index = np.array(order, dtype=np.int64)
-        turns = np.ones(m) if signs is None else np.array(signs, dtype=np.float64)
-        if sorted(index.tolist()) != list(range(m)) or turns.shape != (m,):
-            msg = f"order={order!r}, signs={signs!r}: give each of the {m} factors a place"
-            raise OptionError(msg)
-        if not np.isin(turns, (-1.0, 1.0)).all():
-            msg = f"signs={signs!r} must be 1 or -1"
-            raise OptionError(msg)
+        index, turns = check_order(order, signs, self.loadings.shape[1])
         both = np.ix_(index, index)
         return replace(
             self,
@@ -132,10 +134,12 @@ def rotate(
     ----------
     loadings : Extraction, DataFrame or array_like (k, m)
         Unrotated loadings.
-    method : {"oblimin", "varimax", "quartimax", "promax"} or Criterion
-        ``"oblimin"`` (quartimin) lets factors correlate; ``"varimax"`` and ``"quartimax"`` keep
-        them orthogonal; ``"promax"`` is the least-squares fit to the fourth powers of varimax
-        loadings. Other criteria are records of `psychollm.factor.criteria`.
+    method : str or Criterion
+        ``"oblimin"`` (also called ``"quartimin"``) and ``"geomin"`` let factors correlate, and so
+        does ``"promax"``, the least-squares fit to the fourth powers of varimax loadings.
+        ``"varimax"``, ``"quartimax"``, ``"equamax"``, ``"parsimax"`` and ``"bifactor"`` (a general
+        factor first) keep them orthogonal. Criteria with other settings, and targets, are made by
+        the functions of `psychollm.factor.criteria`.
     normalize : bool, optional
         Whether rows are scaled to length one while rotating (Kaiser). By default yes for varimax
         and promax, no for the others.
@@ -197,7 +201,7 @@ def rotate(
     rotated = A @ np.linalg.inv(T).T
     found = Rotation(
         loadings=rotated,
-        factor_correlation=_correlation(T),
+        factor_correlation=correlation_of(T),
         transformation=T,
         communalities=np.sum(A**2, axis=1),
         criterion=ending.objective,
@@ -206,8 +210,43 @@ def rotate(
         labels=labels,
         convergence=ending,
     )
-    order = np.argsort(-found.shares, kind="stable")
-    signs = np.where(rotated.sum(axis=0)[order] < 0.0, -1.0, 1.0)
+    return _arranged(found, criterion)
+
+
+def check_order(
+    order: Sequence[int], signs: Sequence[float] | None, m: int
+) -> tuple[IntArray, FloatArray]:
+    """Return an order of m factors and their signs as arrays, checked.
+
+    Raises
+    ------
+    OptionError
+        If `order` is no permutation, or a sign is neither 1 nor -1.
+
+    Examples
+    --------
+    >>> check_order([1, 0], None, 2)
+    (array([1, 0]), array([1., 1.]))
+    """
+    index = np.array(order, dtype=np.int64)
+    turns = np.ones(m) if signs is None else np.array(signs, dtype=np.float64)
+    if sorted(index.tolist()) != list(range(m)) or turns.shape != (m,):
+        msg = f"order={order!r}, signs={signs!r}: give each of the {m} factors a place"
+        raise OptionError(msg)
+    if not np.isin(turns, (-1.0, 1.0)).all():
+        msg = f"signs={signs!r} must be 1 or -1"
+        raise OptionError(msg)
+    return index, turns
+
+
+def _arranged(found: Rotation, criterion: Criterion) -> Rotation:
+    """Return factors by falling share, sums positive; those with a place of their own keep it."""
+    if criterion.fixed:
+        return found
+    shares = found.shares.copy()
+    shares[: criterion.leading] = np.inf
+    order = np.argsort(-shares, kind="stable")
+    signs = np.where(found.loadings.sum(axis=0)[order] < 0.0, -1.0, 1.0)
     return found.permuted(order.tolist(), signs.tolist())
 
 
@@ -248,7 +287,15 @@ def _best(turned: Turned) -> tuple[FloatArray, Convergence, int]:
     )
 
 
-def _correlation(T: FloatArray) -> FloatArray:
+def correlation_of(T: FloatArray) -> FloatArray:
+    """Return the factor correlations (m, m) of a transformation.
+
+    Examples
+    --------
+    >>> correlation_of(np.eye(2))
+    array([[1., 0.],
+           [0., 1.]])
+    """
     phi = T.T @ T
     np.fill_diagonal(phi, 1.0)
     return np.asarray(phi, dtype=np.float64)

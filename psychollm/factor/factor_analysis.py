@@ -1,0 +1,369 @@
+"""`factor_analysis`: from a matrix of correlations to rotated factors, with fit and warnings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count, check_fraction
+from psychollm._base.convergence import Convergence
+from psychollm._base.errors import InputError, OptionError
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.data.labels import Labels
+from psychollm.data.matrix_input import correlation_matrix, square_of
+from psychollm.factor.criteria import Criterion
+from psychollm.factor.extract import (
+    DISCREPANCIES,
+    NEAR_BOUND,
+    check_identified,
+    degrees_of_freedom,
+    extract,
+    with_positive_sums,
+)
+from psychollm.factor.fit import FactorFit, fit_indices, likelihood_ratio
+from psychollm.factor.minimum_rank import minimum_rank
+from psychollm.factor.positive import positive_definite
+from psychollm.factor.robust_test import quadratic_test
+from psychollm.factor.rotate import Rotation, RotationMethod, rotate
+from psychollm.factor.solution import FactorSolution
+from psychollm.factor.weighted_factors import weigh_each, weigh_jointly, weighted_factors
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+FactorMethod: TypeAlias = Literal["minres", "ml", "wls", "dwls", "principal_axis", "minimum_rank"]
+FactorRotation: TypeAlias = RotationMethod | Criterion | Literal["none"]
+
+NEED_DEFINITE = ("ml", "minimum_rank")
+
+
+class _Found(NamedTuple):
+    """An extraction by any method."""
+
+    loadings: FloatArray  # (k, m)
+    gradient: float
+    convergence: Convergence
+
+
+def factor_analysis(
+    correlation: Any,
+    n_factors: int = 1,
+    *,
+    method: FactorMethod = "minres",
+    rotation: FactorRotation = "oblimin",
+    n: float | None = None,
+    weights: ArrayLike | None = None,
+    covariance: ArrayLike | None = None,
+    normalize: bool | None = None,
+    n_starts: int = 16,
+    min_uniqueness: float = 0.005,
+    rng: RandomState = 0,
+) -> FactorSolution:
+    """Explore the common factors of a correlation matrix.
+
+    Parameters
+    ----------
+    correlation : Correlation, PolychoricCorrelation, Smoothing, DataFrame or array_like (k, k)
+        Correlations of models (or of whatever its rows are).
+    n_factors : int
+        How many factors m.
+    method : {"minres", "ml", "wls", "dwls", "principal_axis", "minimum_rank"}
+        ``"minres"`` (unweighted least squares) takes any matrix. ``"ml"`` is for correlations of
+        normal variables; ``"dwls"`` weighs each correlation by its own precision, ``"wls"`` by the
+        inverse of their joint covariance matrix, which needs thousands of observations.
+        ``"principal_axis"`` ends where minres does, without a bound on uniquenesses.
+        ``"minimum_rank"`` leaves the least common variance unexplained.
+    rotation : str or Criterion
+        As in `rotate`, or ``"none"``.
+    n : float, optional
+        Observations; by default those of the correlation (harmonic mean over pairs). Without it
+        there is no test.
+    weights : array of shape (k, k), optional
+        For ``"dwls"``: weights of the pairs; by default 1 / se^2 of the correlation.
+    covariance : array of shape (p, p), optional
+        Covariance matrix of the p = k (k - 1) / 2 correlations below the diagonal, row by row, as
+        ``polychoric(...).covariance()`` returns it. Needed for ``"wls"``; where given, the test of
+        fit is scaled and shifted, valid for correlations of ordered answers.
+    normalize, n_starts, rng
+        As in `rotate`.
+    min_uniqueness : float
+        Smallest uniqueness allowed (principal axes and minimum rank have no such bound).
+
+    Returns
+    -------
+    FactorSolution
+        Loadings by falling variance explained, sums positive.
+
+    Raises
+    ------
+    ShapeError
+        If so many factors are not identified: a model of m factors needs ``(k - m)**2 >= k + m``.
+    InputError, OptionError
+        If the matrix holds no correlations, or an option does not fit the method.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If an iteration stopped early.
+    PsychollmWarning
+        If the matrix is not positive definite and the method needs it so: correlations are shrunk
+        until its smallest eigenvalue is 0.01.
+
+    Notes
+    -----
+    Without `covariance` the statistic is the likelihood ratio of normal variables with Bartlett's
+    correction, whatever the method; of tetrachoric and polychoric correlations it is too large.
+
+    References
+    ----------
+    Harman & Jones (1966), Joreskog (1967), ten Berge & Kiers (1991), Browne (1984); full
+    references stand in the modules of the methods.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> answers = psy.load_example("shared_confidence").confidence
+    >>> found = factor_analysis(psy.tetrachoric(answers), 2)
+    >>> found.loadings.shape, bool(found.gradient < 1e-10)
+    ((19, 2), True)
+    """
+    check_choice("method", method, FactorMethod)
+    low = check_fraction("min_uniqueness", min_uniqueness)
+    R, labels = correlation_matrix(correlation)
+    m = check_count("n_factors", n_factors)
+    check_identified(len(R), m)
+    size = observations(correlation, n)
+    gamma = _gamma(covariance, len(R), size)
+    W = _weights(correlation, method, weights, gamma, len(R), labels)
+    R, shrinkage = positive_definite(R, method) if method in NEED_DEFINITE else (R, 0.0)
+    found = _extracted(R, m, method, low, W)
+    turned = _rotated(found.loadings, labels, rotation, normalize, n_starts, rng)
+    communalities = np.sum(found.loadings**2, axis=1)
+    unrotated = found.loadings
+    return FactorSolution(
+        loadings=turned.loadings,
+        factor_correlation=turned.factor_correlation,
+        uniquenesses=1.0 - communalities,
+        communalities=communalities,
+        variance_explained=turned.shares * len(R),
+        objective=found.convergence.objective,
+        gradient=found.gradient,
+        heywood=1.0 - communalities <= low + NEAR_BOUND,
+        degrees_of_freedom=degrees_of_freedom(len(R), m),
+        n_local_minima=turned.minima,
+        transformation=turned.transformation,
+        method=method,
+        rotation=turned.method,
+        n=size,
+        shrinkage=shrinkage,
+        fit=_fit(R, unrotated, method, size, W, gamma),
+        labels=labels,
+        factors=tuple(f"factor_{j + 1}" for j in range(m)),
+        convergence=found.convergence,
+        rotation_convergence=turned.convergence,
+        _matrix=R,
+        _weights=W,
+    )
+
+
+def observations(correlation: Any, n: float | None) -> float:
+    """Return the number of observations: given, or the harmonic mean over pairs, or NaN.
+
+    Examples
+    --------
+    >>> observations(np.eye(3), 200)
+    200.0
+    """
+    if n is not None:
+        if not float(n) > 1.0:
+            msg = f"n={n!r} must be a number of observations above 1"
+            raise OptionError(msg)
+        return float(n)
+    pairs = getattr(correlation, "n", None)
+    if not isinstance(pairs, np.ndarray) or pairs.ndim != 2:
+        return float("nan")
+    return float(1.0 / np.mean(1.0 / pairs[np.tril_indices(len(pairs), -1)]))
+
+
+def _gamma(covariance: Any, k: int, n: float) -> FloatArray | None:
+    """Return n times the covariance matrix of the correlations."""
+    if covariance is None:
+        return None
+    p = k * (k - 1) // 2
+    values = square_of(covariance, "covariance", p)
+    if not np.isfinite(values).all() or not (np.diagonal(values) > 0.0).all():
+        msg = "covariance must be finite with a positive diagonal: drop pairs without an estimate"
+        raise InputError(msg)
+    if not np.isfinite(n):
+        msg = "covariance needs the number of observations as well: pass n"
+        raise OptionError(msg)
+    return n * values
+
+
+def _weights(
+    correlation: Any,
+    method: str,
+    weights: Any,
+    gamma: FloatArray | None,
+    k: int,
+    labels: Labels,
+) -> FloatArray | None:
+    """Return weights (k, k) for dwls, (p, p) for wls; none for the others."""
+    if weights is not None and method != "dwls":
+        msg = f"weights belong to method='dwls', not to method={method!r}"
+        raise OptionError(msg)
+    if method == "wls":
+        return _joint_weights(gamma)
+    if method != "dwls":
+        return None
+    if weights is None and gamma is not None:
+        found = np.zeros((k, k))
+        found[np.tril_indices(k, -1)] = 1.0 / np.diagonal(gamma)
+        return found + found.T
+    found = square_of(weights, "weights", k) if weights is not None else _precisions(correlation)
+    np.fill_diagonal(found, 0.0)
+    if not np.isfinite(found).all() or (found < 0.0).any() or not found.any():
+        msg = "weights must be finite, not negative, and not all zero"
+        raise InputError(msg)
+    return found
+
+
+def _joint_weights(gamma: FloatArray | None) -> FloatArray:
+    if gamma is None:
+        msg = "method='wls' needs the covariance of the correlations: pass covariance, or use dwls"
+        raise OptionError(msg)
+    if np.linalg.eigvalsh(gamma)[0] <= 1e-10 * float(np.diagonal(gamma).max()):
+        msg = (
+            "covariance is singular: there are fewer observations than pairs of variables. "
+            "Use method='dwls'"
+        )
+        raise InputError(msg)
+    return np.asarray(np.linalg.inv(gamma), dtype=np.float64)
+
+
+def _precisions(correlation: Any) -> FloatArray:
+    """Return 1 / (n se^2) of the pairs; zero where there is no standard error."""
+    se = getattr(correlation, "se", None)
+    if se is None:
+        msg = "method='dwls' needs precisions: pass weights, covariance, or a Correlation with se"
+        raise OptionError(msg)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = 1.0 / np.asarray(se, dtype=np.float64) ** 2 / correlation.n
+    return np.asarray(np.where(np.isfinite(found), found, 0.0), dtype=np.float64)
+
+
+def _extracted(R: FloatArray, m: int, method: Any, low: float, W: FloatArray | None) -> _Found:
+    """Return unrotated loadings in the order of what they explain, sums positive."""
+    if W is not None:
+        start = np.array(extract(R, n_factors=m, min_uniqueness=low).loadings)
+        weigh = weigh_each(W) if W.shape == R.shape and method == "dwls" else None
+        weigh = weigh_jointly(W, len(R)) if weigh is None else weigh
+        fitted = weighted_factors(R, weigh, start, low)
+        ending = _ending(fitted.converged, fitted.steps, fitted.gradient, fitted.objective)
+        found = _Found(fitted.loadings, fitted.gradient, ending)
+    elif method == "minimum_rank":
+        rank = minimum_rank(R, m)
+        ending = _ending(rank.converged, rank.steps, rank.gradient, rank.unexplained)
+        found = _Found(rank.loadings, rank.gradient, ending)
+    else:
+        return _by_extract(R, m, method, low)
+    found.convergence.warn(f"the extraction of {m} factors")
+    return found._replace(loadings=with_positive_sums(found.loadings))
+
+
+def _by_extract(R: FloatArray, m: int, method: Any, low: float) -> _Found:
+    found = extract(R, n_factors=m, method=method, min_uniqueness=low)
+    discrepancy = DISCREPANCIES.get(method, DISCREPANCIES["minres"])
+    psi = np.clip(found.uniquenesses, low, 1.0)
+    if method == "principal_axis":
+        psi = np.array(found.uniquenesses)
+    parameters = discrepancy.to_parameters(psi)[None]
+    slope = discrepancy.evaluate(R[None], parameters, m)[1][0]
+    free = ~(((psi <= low + NEAR_BOUND) & (slope > 0)) | ((psi >= 1.0 - NEAR_BOUND) & (slope < 0)))
+    gradient = float(np.abs(np.where(free, slope, 0.0)).max())
+    return _Found(np.array(found.loadings), gradient, found.convergence)
+
+
+def _ending(converged: bool, steps: int, gradient: float, objective: float) -> Convergence:  # noqa: FBT001
+    reason = "converged" if converged else f"a gradient of {gradient:.1e} is left"
+    return Convergence(converged=converged, iterations=steps, reason=reason, objective=objective)
+
+
+def _rotated(
+    loadings: FloatArray,
+    labels: Labels,
+    rotation: FactorRotation,
+    normalize: bool | None,  # noqa: FBT001
+    n_starts: int,
+    rng: RandomState,
+) -> Rotation:
+    """Rotate; a single factor has nothing to rotate."""
+    m = loadings.shape[1]
+    if rotation != "none":
+        if isinstance(rotation, str):
+            check_choice("rotation", rotation, RotationMethod)
+        if m > 1:
+            found = rotate(
+                loadings, method=rotation, normalize=normalize, n_starts=n_starts, rng=rng
+            )
+            return replace(found, labels=labels)
+    return Rotation(
+        loadings=loadings,
+        factor_correlation=np.eye(m),
+        transformation=np.eye(m),
+        communalities=np.sum(loadings**2, axis=1),
+        criterion=float("nan"),
+        minima=1,
+        method="none",
+        labels=labels,
+        convergence=Convergence(
+            converged=True, iterations=0, reason="nothing to rotate", objective=float("nan")
+        ),
+    )
+
+
+def _fit(
+    R: FloatArray,
+    loadings: FloatArray,
+    method: str,
+    n: float,
+    W: FloatArray | None,
+    gamma: FloatArray | None,
+) -> FactorFit:
+    """Return the indices: robust where the covariance of the correlations is known."""
+    k, m = loadings.shape
+    pairs = np.tril_indices(k, -1)
+    implied = loadings @ loadings.T
+    rest = (R - implied)[pairs]
+    d, d0 = degrees_of_freedom(k, m), k * (k - 1) // 2
+    if gamma is None:
+        np.fill_diagonal(implied, 1.0)
+        T, T0 = likelihood_ratio(R, implied, n, m)
+        words = "likelihood ratio, Bartlett-corrected"
+        return fit_indices((T, float(d)), (T0, float(d0)), residuals=rest, n=n, test=words)
+    w = np.ones(d0) if W is None else W if method == "wls" else W[pairs]
+    jacobian = _derivatives(loadings)
+    model = quadratic_test(rest, jacobian, w, gamma, n)._replace(df=d)
+    baseline = quadratic_test(R[pairs], np.empty((d0, 0)), w, gamma, n)
+    test = "standard" if method == "wls" else "scaled_shifted"
+    words = "weighted least squares" if method == "wls" else "scaled and shifted"
+    return fit_indices(
+        model.corrected(test),  # type: ignore[arg-type]
+        baseline.corrected(test),  # type: ignore[arg-type]
+        residuals=rest,
+        n=n,
+        test=words,
+    )
+
+
+def _derivatives(loadings: FloatArray) -> FloatArray:
+    """Return derivatives of the correlations below the diagonal by the loadings (p, k m)."""
+    k, m = loadings.shape
+    first, second = np.tril_indices(k, -1)
+    found = np.zeros((first.size, k, m))
+    at = np.arange(first.size)
+    found[at, first] = loadings[second]
+    found[at, second] = loadings[first]
+    return found.reshape(first.size, k * m)

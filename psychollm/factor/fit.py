@@ -1,0 +1,182 @@
+r"""`FactorFit`: how well a factor model reproduces correlations, in the usual numbers.
+
+With the statistic T and d degrees of freedom, those of the model without factors :math:`T_0`,
+:math:`d_0`, and n observations,
+
+.. math:: \mathrm{RMSEA} = \sqrt{\max\Big(\frac{T - d}{d\,n}, 0\Big)}, \quad
+          \mathrm{CFI} = 1 - \frac{\max(T - d, 0)}{\max(T_0 - d_0, T - d, 0)}, \quad
+          \mathrm{TLI} = \frac{T_0 / d_0 - T / d}{T_0 / d_0 - 1},                        \quad (1)
+
+.. math:: \mathrm{SRMR} = \sqrt{\operatorname{mean}_{i<j}\, e_{ij}^2}, \qquad
+          \mathrm{BIC} = T - d \log n .                                                  \quad (2)
+
+The interval of RMSEA inverts the noncentral chi-square distribution of T.
+
+References
+----------
+Steiger, J. H. (1990). Structural model evaluation and modification: An interval estimation
+approach. Multivariate Behavioral Research, 25(2), 173-180.
+https://doi.org/10.1207/s15327906mbr2502_4
+
+Bentler, P. M. (1990). Comparative fit indexes in structural models. Psychological Bulletin,
+107(2), 238-246. https://doi.org/10.1037/0033-2909.107.2.238
+
+Bartlett, M. S. (1951). The effect of standardization on a chi-square approximation in factor
+analysis. Biometrika, 38(3/4), 337-344. https://doi.org/10.1093/biomet/38.3-4.337
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LIMIT = 1e7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FactorFit(Result):
+    """Fit of one model; NaN where there are no degrees of freedom, or n is not known.
+
+    Examples
+    --------
+    >>> found = fit_indices((12.0, 8.0), (300.0, 15.0), residuals=np.array([0.02, -0.02]), n=500)
+    >>> round(found.rmsea, 4), round(found.cfi, 4), round(found.srmr, 4)
+    (0.0316, 0.986, 0.02)
+    """
+
+    chi_square: float
+    df: float
+    p_value: float
+    baseline_chi_square: float
+    baseline_df: float
+    rmsea: float
+    rmsea_interval: FloatArray  # (2,) at 90 %, as is customary
+    close_fit_p_value: float  # of RMSEA no larger than 0.05
+    cfi: float
+    tli: float
+    srmr: float
+    bic: float
+    sabic: float  # BIC with n adjusted for small samples
+    n: float
+    test: str  # what the statistic is
+
+    def summary(self) -> str:
+        """Say how well the model fits."""
+        low, high = self.rmsea_interval
+        text = f"SRMR {self.srmr:.3f}"
+        if np.isfinite(self.chi_square) and self.df > 0:
+            text = (
+                f"chi-square({self.df:g}) = {self.chi_square:.2f}, p = {self.p_value:.3g} "
+                f"({self.test}); RMSEA {self.rmsea:.3f} [{low:.3f}, {high:.3f}], "
+                f"CFI {self.cfi:.3f}, TLI {self.tli:.3f}, {text}, BIC {self.bic:.1f}"
+            )
+        return text
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per index."""
+        import pandas as pd
+
+        values = {key: value for key, value in self.to_dict().items() if key != "rmsea_interval"}
+        values["rmsea_lower"], values["rmsea_upper"] = self.rmsea_interval.tolist()
+        return pd.DataFrame({"index": list(values), "value": list(values.values())})
+
+
+def fit_indices(
+    model: tuple[float, float],
+    baseline: tuple[float, float],
+    *,
+    residuals: FloatArray,
+    n: float,
+    test: str = "chi-square",
+) -> FactorFit:
+    """Return the indices (1) and (2).
+
+    Parameters
+    ----------
+    model, baseline : tuple of float
+        Statistic and degrees of freedom of the model, and of the one without factors.
+    residuals : ndarray (p,)
+        Residual correlations below the diagonal.
+    n : float
+        Observations; NaN where unknown.
+    test : str
+        What the statistics are.
+
+    Examples
+    --------
+    >>> bool(np.isnan(fit_indices((0.0, 0.0), (9.0, 3.0), residuals=np.zeros(3), n=99).rmsea))
+    True
+    """
+    from scipy.stats import chi2, ncx2
+
+    (T, d), (T0, d0) = model, baseline
+    over, over0 = max(T - d, 0.0), max(T0 - d0, 0.0)
+    testable = d > 0 and np.isfinite(T) and np.isfinite(n)
+    rmsea, interval, close = float("nan"), np.full(2, np.nan), float("nan")
+    if testable:
+        rmsea = float(np.sqrt(over / (d * n)))
+        interval = np.sqrt(_noncentrality(T, d, 0.90) / (d * n))
+        close = float(ncx2.sf(T, d, 0.05**2 * d * n))
+    worst = max(over, over0)
+    return FactorFit(
+        chi_square=T,
+        df=d,
+        p_value=float(chi2.sf(T, d)) if testable else float("nan"),
+        baseline_chi_square=T0,
+        baseline_df=d0,
+        rmsea=rmsea,
+        rmsea_interval=interval,
+        close_fit_p_value=close,
+        cfi=(1.0 - over / worst if worst > 0 else 1.0) if testable else float("nan"),
+        tli=(T0 / d0 - T / d) / (T0 / d0 - 1.0) if testable else float("nan"),
+        srmr=float(np.sqrt(np.mean(residuals**2))),
+        bic=float(T - d * np.log(n)),
+        sabic=float(T - d * np.log((n + 2.0) / 24.0)),
+        n=n,
+        test=test,
+    )
+
+
+def _noncentrality(statistic: float, df: float, level: float) -> FloatArray:
+    """Return the ends of the interval of the noncentrality parameter (2,)."""
+    from scipy.optimize import brentq
+    from scipy.stats import chi2, ncx2
+
+    ends = []
+    for share in (0.5 + 0.5 * level, 0.5 - 0.5 * level):
+        if chi2.cdf(statistic, df) < share or statistic > LIMIT:
+            ends.append(0.0 if statistic <= LIMIT else statistic - df)
+            continue
+        high = max(4.0 * statistic, 100.0)
+        ends.append(float(brentq(lambda nc, q=share: ncx2.cdf(statistic, df, nc) - q, 0.0, high)))
+    return np.array(ends)
+
+
+def likelihood_ratio(
+    matrix: FloatArray, model: FloatArray, n: float, n_factors: int
+) -> tuple[float, float]:
+    """Return the likelihood-ratio statistics of a model's matrix and of none, Bartlett-corrected.
+
+    NaN where either matrix is not positive definite.
+
+    Examples
+    --------
+    >>> likelihood_ratio(np.eye(3), np.eye(3), 100, 1)
+    (0.0, 0.0)
+    """
+    k = len(matrix)
+    sign, size = np.linalg.slogdet(matrix)
+    sign_model, size_model = np.linalg.slogdet(model)
+    if np.linalg.eigvalsh(matrix)[0] <= 0.0 or sign <= 0 or sign_model <= 0:
+        return float("nan"), float("nan")
+    misfit = float(np.trace(np.linalg.solve(model, matrix)) - k + size_model - size)
+    scale = n - 1.0 - (2.0 * k + 5.0) / 6.0
+    return (scale - 2.0 * n_factors / 3.0) * misfit, -scale * float(size) + 0.0

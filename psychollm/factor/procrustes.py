@@ -1,0 +1,115 @@
+r"""`procrustes`: loadings turned as near as they come to loadings that are given.
+
+Orthogonal factors have a closed form: with the singular value decomposition
+:math:`\Lambda^\top H = U S V^\top`, no orthonormal T brings :math:`\Lambda T` nearer to H than
+:math:`U V^\top` (Schonemann, 1966). Correlated factors need an iteration; it starts there.
+
+References
+----------
+Schonemann, P. H. (1966). A generalized solution of the orthogonal Procrustes problem.
+Psychometrika, 31(1), 1-10. https://doi.org/10.1007/BF02289451
+
+Browne, M. W. (1967). On oblique Procrustes rotation. Psychometrika, 32(2), 125-132.
+https://doi.org/10.1007/BF02289420
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.types import FloatArray
+from psychollm.data.labels import listed
+from psychollm.factor.criteria import target as target_criterion
+from psychollm.factor.gradient_projection import turn
+from psychollm.factor.loadings_input import read_loadings
+from psychollm.factor.rotate import Rotation, correlation_of
+
+
+def procrustes(loadings: Any, target: Any, *, oblique: bool = False) -> Rotation:
+    """Turn loadings towards a target, all of whose entries are given.
+
+    Parameters
+    ----------
+    loadings : Extraction, DataFrame or array_like (k, m)
+        Loadings on orthogonal factors.
+    target : the same
+        Where they should go. If both have labels of rows, its rows are put into their order.
+    oblique : bool
+        Whether the factors may correlate.
+
+    Returns
+    -------
+    Rotation
+        Factors in the order, and with the signs, of the target; `criterion` is half the sum of
+        squared differences that is left.
+
+    Raises
+    ------
+    ShapeError
+        If the two differ in shape.
+    LabelError
+        If they belong to different rows.
+
+    See Also
+    --------
+    rotate : with ``method=target(...)`` for targets of which only some entries are given.
+
+    Examples
+    --------
+    >>> turned = procrustes([[0.5, 0.5], [0.5, -0.5]], [[0.7, 0.0], [0.0, 0.7]])
+    >>> abs(turned.loadings).round(3)
+    array([[0.707, 0.   ],
+           [0.   , 0.707]])
+    """
+    A, labels = read_loadings(loadings)
+    H = _target(target, A, labels, labelled=hasattr(loadings, "labels"))
+    T, ending = _orthogonal(A, H)
+    if oblique:
+        turned = turn(target_criterion(H), A[None], T[None])
+        T = turned.transformations[0]
+        ending = replace(
+            ending,
+            converged=bool(turned.converged[0]),
+            iterations=int(turned.steps[0]),
+            reason="converged" if turned.converged[0] else "the limit of steps was reached",
+            objective=float(turned.values[0]),
+        )
+        ending.warn("the Procrustes rotation")
+    return Rotation(
+        loadings=A @ np.linalg.inv(T).T,
+        factor_correlation=correlation_of(T),
+        transformation=T,
+        communalities=np.sum(A**2, axis=1),
+        criterion=ending.objective,
+        minima=1,
+        method="oblique Procrustes" if oblique else "Procrustes",
+        labels=labels,
+        convergence=ending,
+    )
+
+
+def _target(target: Any, A: FloatArray, labels: tuple[Any, ...], *, labelled: bool) -> FloatArray:
+    H, names = read_loadings(target)
+    if H.shape != A.shape:
+        msg = f"target has shape {H.shape}, but loadings have {A.shape}"
+        raise ShapeError(msg)
+    if not labelled or not hasattr(target, "labels"):
+        return H
+    if set(names) != set(labels):
+        alone = [name for name in names if name not in set(labels)]
+        msg = f"target has rows that loadings have not: {listed(alone)}"
+        raise LabelError(msg)
+    where = {name: i for i, name in enumerate(names)}
+    return H[[where[label] for label in labels]]
+
+
+def _orthogonal(A: FloatArray, H: FloatArray) -> tuple[FloatArray, Convergence]:
+    left, _, right = np.linalg.svd(A.T @ H)
+    T = np.asarray(left @ right, dtype=np.float64)
+    rest = 0.5 * float(np.sum((A @ T - H) ** 2))
+    return T, Convergence(converged=True, iterations=0, reason="closed form", objective=rest)

@@ -1,0 +1,135 @@
+r"""How well a model of correlations fits, whatever weights it was fitted with.
+
+Residuals :math:`e = r - \rho(\hat\theta)` with derivatives :math:`\Delta`, weights W and
+:math:`\Gamma`, n times the covariance matrix of r, give
+
+.. math:: T = n\, e^\top W e, \qquad
+          U = W - W\Delta (\Delta^\top W \Delta)^{-} \Delta^\top W .                      \quad (1)
+
+T is a sum of chi-squares weighted by the eigenvalues of :math:`U\Gamma`, which are one only where
+:math:`W = \Gamma^{-1}`. With :math:`t_1 = \operatorname{tr} U\Gamma` and
+:math:`t_2 = \operatorname{tr} (U\Gamma)^2`, and d degrees of freedom,
+
+.. math:: \text{Satorra-Bentler: } \frac{d}{t_1} T, \qquad
+          \text{scaled and shifted: } a T + d - a t_1,\; a = \sqrt{d / t_2}, \qquad
+          \text{mean and variance adjusted: } \frac{t_1}{t_2} T,\; d' = \frac{t_1^2}{t_2}.
+                                                                                       \quad (2)
+
+References
+----------
+Satorra, A., & Bentler, P. M. (1994). Corrections to test statistics and standard errors in
+covariance structure analysis. In A. von Eye & C. C. Clogg (Eds.), Latent variables analysis (pp.
+399-419). Sage.
+
+Asparouhov, T., & Muthen, B. (2010). Simple second order chi-square correction. Mplus technical
+appendix.
+"""
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+
+RobustTest = Literal["scaled_shifted", "satorra_bentler", "mean_variance", "standard"]
+
+FLAT = 1e-9
+
+
+class Quadratic(NamedTuple):
+    """T of (1) with what corrects it."""
+
+    statistic: float
+    df: int
+    trace: float  # t1
+    trace_squared: float  # t2
+
+    def corrected(self, test: RobustTest) -> tuple[float, float]:
+        """Return statistic and degrees of freedom of (2).
+
+        Examples
+        --------
+        >>> Quadratic(10.0, 4, 8.0, 16.0).corrected("satorra_bentler")
+        (5.0, 4.0)
+        """
+        T, d, first, second = self
+        if test == "standard" or d == 0:
+            return T, float(d)
+        if test == "satorra_bentler":
+            return T * d / first, float(d)
+        if test == "mean_variance":
+            return T * first / second, first**2 / second
+        a = float(np.sqrt(d / second))
+        return a * T + d - a * first, float(d)
+
+
+def quadratic_test(
+    residuals: FloatArray,
+    derivatives: FloatArray,
+    weights: FloatArray,
+    gamma: FloatArray,
+    n: float,
+) -> Quadratic:
+    """Return (1) and its traces.
+
+    Parameters
+    ----------
+    residuals : ndarray (p,)
+        Correlations below the diagonal, minus the model's.
+    derivatives : ndarray (p, q)
+        Of the model's correlations; columns may depend on each other.
+    weights : ndarray (p,) or (p, p)
+        W, or its diagonal.
+    gamma : ndarray (p, p)
+        n times the covariance matrix of the correlations.
+    n : float
+        Observations.
+
+    Examples
+    --------
+    >>> found = quadratic_test(np.array([0.1, 0.0]), np.empty((2, 0)), np.ones(2), np.eye(2), 100)
+    >>> round(found.statistic, 9), found.df, found.trace
+    (1.0, 2, 2.0)
+    """
+    weighted = weighted_by(weights, residuals[:, None])[:, 0]
+    U = np.diag(weights) if weights.ndim == 1 else weights
+    rank = 0
+    if derivatives.shape[1]:
+        bread, rank = inverse_of(derivatives.T @ weighted_by(weights, derivatives))
+        side = weighted_by(weights, derivatives)
+        U = U - side @ bread @ side.T
+    product = U @ gamma
+    return Quadratic(
+        statistic=float(n * residuals @ weighted),
+        df=residuals.size - rank,
+        trace=float(np.trace(product)),
+        trace_squared=float(np.sum(product * product.T)),
+    )
+
+
+def weighted_by(weights: FloatArray, columns: FloatArray) -> FloatArray:
+    """Return W times columns (p, q), for W (p, p) or its diagonal.
+
+    Examples
+    --------
+    >>> weighted_by(np.array([2.0]), np.ones((1, 1)))
+    array([[2.]])
+    """
+    return np.asarray(
+        weights[:, None] * columns if weights.ndim == 1 else weights @ columns, dtype=np.float64
+    )
+
+
+def inverse_of(information: FloatArray) -> tuple[FloatArray, int]:
+    """Return the pseudo-inverse of a positive semidefinite matrix, and its rank.
+
+    Examples
+    --------
+    >>> inverse_of(np.diag([2.0, 0.0]))
+    (array([[0.5, 0. ],
+           [0. , 0. ]]), 1)
+    """
+    values, vectors = np.linalg.eigh(information)
+    kept = values > FLAT * max(float(values[-1]), 1e-300)
+    inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T
+    return np.asarray(inverse, dtype=np.float64), int(kept.sum())

@@ -1,0 +1,203 @@
+"""`FactorSolution`: what a factor analysis found, rotated, with how it ended and how it fits."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.labels import listed
+from psychollm.factor.fit import FactorFit
+from psychollm.factor.rotate import check_order
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class FactorSolution(Result):
+    """Factors of a correlation matrix.
+
+    Attributes
+    ----------
+    loadings : ndarray of shape (k, m)
+        Pattern: weights of the factors in each variable.
+    factor_correlation : ndarray of shape (m, m)
+        Correlations of the factors, in the order of the columns of `loadings`.
+    uniquenesses, communalities : ndarray of shape (k,)
+        Variance that the factors leave, and that they explain.
+    variance_explained : ndarray of shape (m,)
+        Variance explained by each factor, summed over variables; correlated factors share theirs.
+    objective : float
+        Discrepancy at the optimum.
+    gradient : float
+        Largest component of its gradient that is not held by a bound.
+    heywood : ndarray of shape (k,)
+        Variables whose uniqueness lies at its bound or below.
+    degrees_of_freedom : int
+        Correlations minus free parameters.
+    n_local_minima : int
+        Distinct minima of the rotation criterion at which random starts ended; the best is shown.
+    transformation : ndarray of shape (m, m)
+        T: loadings are the unrotated ones times inv(T).T.
+    method, rotation : str
+        How factors were extracted, and rotated.
+    n : float
+        Observations behind the correlations; NaN where unknown.
+    shrinkage : float
+        Weight of the identity matrix that was mixed in to make the matrix positive definite.
+    fit : FactorFit
+        Chi-square, RMSEA, CFI, TLI, SRMR, BIC.
+    labels, factors : tuple
+        Names of the k variables and the m factors.
+    convergence, rotation_convergence : Convergence
+        How extraction and rotation ended.
+
+    Examples
+    --------
+    >>> from psychollm.factor.factor_analysis import factor_analysis
+    >>> R = np.kron(np.array([[0.64, 0.2], [0.2, 0.49]]), np.ones((3, 3)))
+    >>> np.fill_diagonal(R, 1.0)
+    >>> found = factor_analysis(R, 2, n=500)
+    >>> found.factor_correlation[0, 1].round(4), found.heywood_cases
+    (np.float64(0.3571), ())
+    """
+
+    loadings: FloatArray  # (k, m)
+    factor_correlation: FloatArray  # (m, m)
+    uniquenesses: FloatArray  # (k,)
+    communalities: FloatArray  # (k,)
+    variance_explained: FloatArray  # (m,)
+    objective: float
+    gradient: float
+    heywood: BoolArray  # (k,)
+    degrees_of_freedom: int
+    n_local_minima: int
+    transformation: FloatArray  # (m, m)
+    method: str
+    rotation: str
+    n: float
+    shrinkage: float
+    fit: FactorFit
+    labels: tuple[Hashable, ...]  # k
+    factors: tuple[str, ...]  # m
+    convergence: Convergence
+    rotation_convergence: Convergence
+    _matrix: FloatArray  # (k, k) what was analysed
+    _weights: FloatArray | None  # (k, k), (p, p) or none
+
+    @property
+    def structure(self) -> FloatArray:
+        """Correlations of variables with factors (k, m)."""
+        return np.asarray(self.loadings @ self.factor_correlation, dtype=np.float64)
+
+    @property
+    def model_matrix(self) -> FloatArray:
+        """Correlations that the factors imply (k, k), ones on the diagonal."""
+        implied = self.structure @ self.loadings.T
+        np.fill_diagonal(implied, 1.0)
+        return np.asarray(implied, dtype=np.float64)
+
+    @property
+    def residuals(self) -> FloatArray:
+        """Correlations that the factors leave (k, k); zero on the diagonal."""
+        rest = self._matrix - self.model_matrix
+        np.fill_diagonal(rest, 0.0)
+        return np.asarray(rest, dtype=np.float64)
+
+    @property
+    def shares(self) -> FloatArray:
+        """Share of all variance by factor (m,)."""
+        return np.asarray(self.variance_explained / len(self.labels), dtype=np.float64)
+
+    @property
+    def complexity(self) -> FloatArray:
+        """Hofmann's number of factors that a variable loads on (k,), one at least."""
+        squares = self.loadings**2
+        with np.errstate(invalid="ignore"):
+            found = squares.sum(axis=1) ** 2 / np.sum(squares**2, axis=1)
+        return np.asarray(found, dtype=np.float64)
+
+    @property
+    def heywood_cases(self) -> tuple[Hashable, ...]:
+        """Names of the variables whose uniqueness lies at its bound or below."""
+        return tuple(self.labels[i] for i in np.flatnonzero(self.heywood))
+
+    def permuted(
+        self, order: Sequence[int], signs: Sequence[float] | None = None
+    ) -> FactorSolution:
+        """Return the same solution with factors in another order, or pointing the other way.
+
+        Parameters
+        ----------
+        order : sequence of int (m,)
+            Which factor comes first, second, ...
+        signs : sequence of 1 or -1 (m,), optional
+            -1 reverses the factor that then stands there.
+
+        Raises
+        ------
+        OptionError
+            If `order` is no permutation, or a sign is neither 1 nor -1.
+
+        Examples
+        --------
+        >>> from psychollm.factor.factor_analysis import factor_analysis
+        >>> R = np.kron(np.array([[0.64, 0.2], [0.2, 0.49]]), np.ones((3, 3)))
+        >>> np.fill_diagonal(R, 1.0)
+        >>> factor_analysis(R, 2).permuted([1, 0], [1, -1]).factor_correlation[0, 1].round(4)
+        np.float64(-0.3571)
+        """
+        index, turns = check_order(order, signs, self.loadings.shape[1])
+        both = np.ix_(index, index)
+        return replace(
+            self,
+            loadings=self.loadings[:, index] * turns,
+            transformation=self.transformation[:, index] * turns,
+            factor_correlation=self.factor_correlation[both] * np.outer(turns, turns),
+            variance_explained=self.variance_explained[index],
+            factors=tuple(self.factors[i] for i in index),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per variable: loadings, communality, uniqueness, complexity."""
+        import pandas as pd
+
+        table: dict[str, Any] = {"model": list(self.labels)}
+        table |= dict(zip(self.factors, self.loadings.T, strict=True))
+        table |= {"communality": self.communalities, "uniqueness": self.uniquenesses}
+        return pd.DataFrame(table | {"complexity": self.complexity, "heywood": self.heywood})
+
+    def summary(self) -> str:
+        """Say what was found, how it fits, and what to beware of."""
+        m = len(self.factors)
+        shares = ", ".join(f"{share:.1%}" for share in self.shares)
+        lines = [
+            f"{m} factor{'s' if m > 1 else ''} of {len(self.labels)} variables ({self.method}, "
+            f"rotation {self.rotation}) explain {self.shares.sum():.1%} of the variance "
+            f"({shares}).",
+            f"Fit: {self.fit.summary()}.",
+        ]
+        if self.shrinkage:
+            lines.append(
+                "The matrix was not positive definite: correlations were shrunk by "
+                f"{self.shrinkage:.1%}."
+            )
+        if self.heywood.any():
+            lines.append(f"Uniqueness at its bound (Heywood case): {listed(self.heywood_cases)}.")
+        if self.n_local_minima > 1:
+            lines.append(
+                f"The rotation has {self.n_local_minima} local minima; the best is shown."
+            )
+        ended = self.convergence
+        state = "converged" if ended.converged else f"not converged ({ended.reason})"
+        lines.append(f"Extraction {state}, gradient {self.gradient:.1e}.")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"FactorSolution: {self.summary()}"

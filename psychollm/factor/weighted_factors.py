@@ -1,0 +1,149 @@
+r"""Factors by weighted least squares: correlations count by their precision.
+
+The loadings minimise, over the correlations below the diagonal,
+
+.. math:: F = \tfrac12\, e^\top W e, \qquad e = r - \operatorname{vech}(\Lambda\Lambda^\top),\;(1)
+
+with W the inverse of the covariance matrix of r (WLS) or of its diagonal (DWLS). Rows are written
+
+.. math:: \lambda_i = \sqrt{1 - u}\; \frac{\sin |x_i|}{|x_i|}\, x_i ,                     \quad (2)
+
+so that no communality exceeds 1 - u, u being the smallest uniqueness allowed; where it is reached
+the derivative vanishes like everywhere else, and Newton's method needs no bounds.
+
+References
+----------
+Browne, M. W. (1984). Asymptotically distribution-free methods for the analysis of covariance
+structures. British Journal of Mathematical and Statistical Psychology, 37(1), 62-83.
+https://doi.org/10.1111/j.2044-8317.1984.tb00789.x
+
+Barendse, M. T., Oort, F. J., & Timmerman, M. E. (2015). Using exploratory factor analysis to
+determine the dimensionality of discrete responses. Structural Equation Modeling, 22(1), 87-101.
+https://doi.org/10.1080/10705511.2014.934850
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.factor.newton import descend
+
+Weigh = Callable[[FloatArray], FloatArray]  # residuals (k, k), hollow, to weighted ones
+FIRST_STEPS = 2000
+
+
+class WeightedFactors(NamedTuple):
+    """Where the iteration ended."""
+
+    loadings: FloatArray  # (k, m) in their principal axes
+    objective: float
+    gradient: float
+    converged: bool
+    steps: int
+
+
+def weigh_each(weights: FloatArray) -> Weigh:
+    """Return the weighting of DWLS, from weights (k, k) with a zero diagonal.
+
+    Examples
+    --------
+    >>> weigh_each(np.array([[0.0, 2.0], [2.0, 0.0]]))(np.ones((2, 2)))
+    array([[0., 2.],
+           [2., 0.]])
+    """
+    return lambda rest: np.asarray(weights * rest, dtype=np.float64)
+
+
+def weigh_jointly(weights: FloatArray, k: int) -> Weigh:
+    """Return the weighting of WLS, from a matrix over the k (k - 1) / 2 pairs, row by row.
+
+    Examples
+    --------
+    >>> weigh_jointly(np.array([[3.0]]), 2)(np.ones((2, 2)))
+    array([[0., 3.],
+           [3., 0.]])
+    """
+    pairs = np.tril_indices(k, -1)
+
+    def weigh(rest: FloatArray) -> FloatArray:
+        found = np.zeros((k, k))
+        found[pairs] = weights @ rest[pairs]
+        return found + found.T
+
+    return weigh
+
+
+def weighted_factors(
+    correlation: FloatArray, weigh: Weigh, start: FloatArray, low: float
+) -> WeightedFactors:
+    """Minimise (1) from loadings `start` (k, m).
+
+    Examples
+    --------
+    >>> R = np.array([[1, 0.56, 0.48], [0.56, 1, 0.42], [0.48, 0.42, 1]])
+    >>> weigh = weigh_each(1.0 - np.eye(3))
+    >>> abs(weighted_factors(R, weigh, np.full((3, 1), 0.5), 0.005).loadings.round(6).ravel())
+    array([0.8, 0.7, 0.6])
+    """
+    from scipy.optimize import minimize
+
+    shape, reach = start.shape, np.sqrt(1.0 - low)
+
+    def evaluate(x: FloatArray) -> tuple[float, FloatArray]:
+        rows = x.reshape(shape)
+        loadings = reach * _bent(rows)
+        rest = correlation - loadings @ loadings.T
+        np.fill_diagonal(rest, 0.0)
+        weighted = weigh(rest)
+        slope = -weighted @ loadings
+        return 0.25 * float(np.sum(rest * weighted)), reach * _pulled_back(rows, slope).ravel()
+
+    first = minimize(
+        evaluate,
+        _unbent(start / reach).ravel(),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": FIRST_STEPS, "gtol": 1e-7, "ftol": 1e-14},
+    )
+    found = descend(evaluate, np.asarray(first.x, dtype=np.float64))
+    loadings = reach * _bent(found.x.reshape(shape))
+    return WeightedFactors(
+        loadings=_principal(loadings),
+        objective=found.value,
+        gradient=found.gradient,
+        converged=found.converged,
+        steps=int(first.nit) + found.steps,
+    )
+
+
+def _sizes(rows: FloatArray) -> FloatArray:
+    return np.asarray(np.sqrt(np.sum(rows**2, axis=1, keepdims=True)), dtype=np.float64)
+
+
+def _bent(rows: FloatArray) -> FloatArray:
+    """Return sin |x| / |x| times x for each row."""
+    return np.asarray(np.sinc(_sizes(rows) / np.pi) * rows, dtype=np.float64)
+
+
+def _unbent(loadings: FloatArray) -> FloatArray:
+    size = np.minimum(_sizes(loadings), 0.98)
+    return np.asarray(loadings * np.arcsin(size) / np.maximum(_sizes(loadings), 1e-12))
+
+
+def _pulled_back(rows: FloatArray, slope: FloatArray) -> FloatArray:
+    """Return the gradient with respect to x from that with respect to the bent rows."""
+    size = _sizes(rows)
+    ratio = np.sinc(size / np.pi)
+    along = np.sum(rows * slope, axis=1, keepdims=True)
+    # (cos s - sin s / s) / s^2, by its series where it would cancel
+    small = size < 1e-3
+    safe = np.where(small, 1.0, size)
+    bend = np.where(small, -1.0 / 3.0 + size**2 / 30.0, (np.cos(safe) - ratio) / safe**2)
+    return np.asarray(ratio * slope + bend * along * rows, dtype=np.float64)
+
+
+def _principal(loadings: FloatArray) -> FloatArray:
+    left, values, _ = np.linalg.svd(loadings, full_matrices=False)
+    return np.asarray(left * values, dtype=np.float64)
