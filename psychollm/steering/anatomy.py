@@ -6,7 +6,7 @@ which is what layer L + 1 gets. Some layers return that state, some a tuple that
 """
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +82,7 @@ class Anatomy:
         OptionError
             If one does not.
         """
-        wanted = (layers,) if isinstance(layers, int) else tuple(layers)
+        wanted: tuple[Any, ...] = tuple(layers) if isinstance(layers, Iterable) else (layers,)
         for layer in wanted:
             if isinstance(layer, bool) or not 0 <= layer < self.n_layers or layer % 1:
                 msg = (
