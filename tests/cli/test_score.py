@@ -9,6 +9,7 @@ import pytest
 
 from psychollm.cli import UNUSABLE
 from psychollm.instruments.abstention import Abstention
+from psychollm.instruments.coding import Coding
 from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.revision import Revision
 from psychollm.instruments.rule_world import RuleWorld
@@ -152,16 +153,35 @@ def test_the_study_of_samples(call, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["abstention", "revision"])
-def test_what_has_no_study_can_be_scored(call, name: str, tmp_path: Path) -> None:
-    questions = [{"question": f"What is {k} + 1?", "answer": str(k + 1)} for k in range(4)]
-    asked = Abstention(n_pairs=2) if name == "abstention" else Revision(questions=questions)
-    says = {"m": lambda prompt, sample: "Let me see.\nAnswer: 3"}
-    path = filled(tmp_path / "x.sqlite", asked.prompts(), says)
+def test_studies_of_skills(call, name: str, tmp_path: Path) -> None:
+    questions = [{"question": f"What is {k} + 1?", "answer": str(k + 1)} for k in range(12)]
+    asked = Abstention(n_pairs=3) if name == "abstention" else Revision(questions=questions)
+    chance = np.random.default_rng(4)
+
+    def says(prompt: Prompt, sample: int) -> str:
+        if chance.random() < 0.2:
+            return "Answer: I do not know."
+        return f"Let me see.\nAnswer: {chance.integers(1, 13)}"
+
+    path = filled(tmp_path / "x.sqlite", asked.prompts(), dict.fromkeys(("a", "b"), says))
     scored = call("score", path, "--out", "scores.csv")
     assert scored.returncode == 0, scored.stderr
     assert (tmp_path / "scores.csv").read_text().startswith("model,sample,")
+    found = call("study", path, *QUICK, "--json")
+    assert found.returncode == 0, found.stderr
+    table = json.loads(found.stdout)[name]
+    assert {row["model"] for row in table} == {"a", "b"}
+
+
+def test_what_has_no_study_is_said(call, tmp_path: Path) -> None:
+    asked = Coding(transcripts={"t1": "Let me see. No, that is wrong."})
+    path = filled(
+        tmp_path / "x.sqlite", asked.prompts(), {"m": lambda prompt, sample: "0 0 0 0 0"}
+    )
+    assert call("score", path).returncode == 0
     found = call("study", path)
     assert found.returncode == UNUSABLE
+    assert "holds coding" in found.stderr
     assert f"psychollm score {path}" in found.stderr
 
 
