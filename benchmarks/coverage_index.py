@@ -120,7 +120,7 @@ def index() -> list[str]:
         "| :--- | :--- |",
         *rows,
         "",
-        "`compare_all` and `Estimate.difference` of `psychollm.estimates`: families Differences and "
+        "`compare_all` and `Estimate.difference`, of `psychollm.estimates`: Differences and "
         "False alarms.\n",
         f"Without an interval: {rest}.\n",
     ]
