@@ -11,13 +11,17 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 # Arguments, fields and extras that the guides speak of.
 OTHER = {
     "bayes",
+    "both",
+    "both_minus_shared",
     "confidence",
     "correctness",
     "difference",
     "flags",
     "hierarchical",
+    "item",
     "max_t",
     "method",
+    "residual",
 }
 
 
