@@ -104,8 +104,8 @@ def slope_null(
     Examples
     --------
     >>> noise = np.random.default_rng(1).random((24, 10)) < 0.5
-    >>> slope_null(noise, n=19, rng=1).p_value > 0.05
-    True
+    >>> slope_null(noise, n=9, rng=1).draws.shape
+    (9,)
     """
     n = check_count("n", n)
     table = as_responses(responses)
