@@ -1,9 +1,11 @@
 from psychollm import calibration as calibration
+from psychollm import collect as collect
 from psychollm import correlation as correlation
 from psychollm import data as data
 from psychollm import estimates as estimates
 from psychollm import factor as factor
 from psychollm import instruments as instruments
+from psychollm import irt as irt
 from psychollm import nulls as nulls
 from psychollm import plots as plots
 from psychollm import reliability as reliability
@@ -17,6 +19,7 @@ from psychollm.correlation.spectrum import spectrum as spectrum
 from psychollm.correlation.table import tetrachoric_table as tetrachoric_table
 from psychollm.correlation.tetrachoric import tetrachoric as tetrachoric
 from psychollm.data.examples import load_example as load_example
+from psychollm.data.logs import read_logs as read_logs
 from psychollm.data.pair_counts import PairCounts as PairCounts
 from psychollm.data.readers import read_responses as read_responses
 from psychollm.data.responses import Responses as Responses
@@ -24,7 +27,15 @@ from psychollm.data.screen import validity_screen as validity_screen
 from psychollm.data.simulate import simulate_factor as simulate_factor
 from psychollm.factor.congruence import congruence as congruence
 from psychollm.factor.scores import question_scores as question_scores
+from psychollm.irt.ability import ability as ability
+from psychollm.irt.fit import fit_irt as fit_irt
 from psychollm.nulls.one_factor import one_factor_null as one_factor_null
 from psychollm.nulls.permutation import permutation_null as permutation_null
-from psychollm.studies.dimensionality import dimensionality as dimensionality
-from psychollm.studies.shared_confidence import shared_confidence as shared_confidence
+from psychollm.studies.dimensionality.study import dimensionality as dimensionality
+from psychollm.studies.inference_boundary.study import inference_boundary as inference_boundary
+from psychollm.studies.metacognitive_skill.study import metacognitive_skill as metacognitive_skill
+from psychollm.studies.self_efficacy.study import self_efficacy as self_efficacy
+from psychollm.studies.semantic_calibration.study import (
+    semantic_calibration as semantic_calibration,
+)
+from psychollm.studies.shared_confidence.study import shared_confidence as shared_confidence

@@ -2,8 +2,12 @@
 
 from psychollm.data.alignment import Common, common
 from psychollm.data.examples import Example, load_example
+from psychollm.data.logs import read_logs
+from psychollm.data.logs_result import LogImport
 from psychollm.data.pair_counts import PairCounts
-from psychollm.data.readers import read_responses
+from psychollm.data.pair_counts_file import read_pair_counts, stream_responses
+from psychollm.data.readers import read_clusters, read_responses, read_table
+from psychollm.data.recorded import Recorded
 from psychollm.data.responses import Responses, as_responses
 from psychollm.data.sampled import SampledAnswers
 from psychollm.data.screen import Screen, validity_screen
@@ -14,7 +18,9 @@ from psychollm.data.simulate_study import SimulatedStudy, StudyTruth, simulate_s
 __all__ = [
     "Common",
     "Example",
+    "LogImport",
     "PairCounts",
+    "Recorded",
     "Responses",
     "SampledAnswers",
     "Screen",
@@ -25,9 +31,14 @@ __all__ = [
     "as_responses",
     "common",
     "load_example",
+    "read_clusters",
+    "read_logs",
+    "read_pair_counts",
     "read_responses",
+    "read_table",
     "simulate_factor",
     "simulate_meta_d",
     "simulate_study",
+    "stream_responses",
     "validity_screen",
 ]

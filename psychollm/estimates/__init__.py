@@ -7,6 +7,7 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.max_t import MaxT, max_t
 from psychollm.estimates.proportions import clopper_pearson, paired_difference, proportion, wilson
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.repeated_share import repeated_difference, repeated_share
 
 __all__ = [
     "Comparisons",
@@ -20,5 +21,7 @@ __all__ = [
     "max_t",
     "paired_difference",
     "proportion",
+    "repeated_difference",
+    "repeated_share",
     "wilson",
 ]

@@ -1,6 +1,11 @@
-"""Floor 3: what to ask models, and how to read and score what they reply; no network."""
+"""Floor 3: what to ask models, and how to read and score what they reply; no network.
+
+Each instrument is a room of its own; its class and its scores stand here, the rest there.
+"""
 
 from psychollm.instruments import readers
+from psychollm.instruments.abstention import Abstention, AbstentionScores, Askable, read_askable
+from psychollm.instruments.coding import Coding, CodingScores, Scheme, Transcript
 from psychollm.instruments.grading import (
     Grade,
     abstains,
@@ -12,26 +17,57 @@ from psychollm.instruments.grading import (
 from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.questions import Question, read_questions
 from psychollm.instruments.reading import Outcome, Reading
+from psychollm.instruments.revision import Revision, RevisionScores
 from psychollm.instruments.rule_world import RuleWorld, RuleWorldScores, write_items
-from psychollm.instruments.self_prediction import SelfPrediction, SelfPredictionScores
+from psychollm.instruments.self_efficacy import (
+    Scale,
+    SelfEfficacy,
+    SelfEfficacyScores,
+    read_scale,
+)
+from psychollm.instruments.self_prediction import (
+    SelfPrediction,
+    SelfPredictionScores,
+    stated_table,
+    tables,
+)
+from psychollm.instruments.semantic_sampling import SemanticSamples, SemanticSampling
 
 __all__ = [
+    "Abstention",
+    "AbstentionScores",
+    "Askable",
+    "Coding",
+    "CodingScores",
     "Grade",
     "Message",
     "Outcome",
     "Prompt",
     "Question",
     "Reading",
+    "Revision",
+    "RevisionScores",
     "RuleWorld",
     "RuleWorldScores",
+    "Scale",
+    "Scheme",
+    "SelfEfficacy",
+    "SelfEfficacyScores",
     "SelfPrediction",
     "SelfPredictionScores",
+    "SemanticSamples",
+    "SemanticSampling",
+    "Transcript",
     "abstains",
     "exact_match",
     "grade",
     "normalise",
+    "read_askable",
     "read_questions",
+    "read_scale",
     "readers",
+    "stated_table",
+    "tables",
     "token_f1",
     "write_items",
 ]

@@ -12,6 +12,7 @@ from psychollm.plots.f_beta import plot_f_beta
 from psychollm.plots.factor_structure import plot_factor_structure
 from psychollm.plots.forest import plot_forest
 from psychollm.plots.individuation import plot_individuation
+from psychollm.plots.inference_boundary import plot_boundary_rates, plot_failures
 from psychollm.plots.matrix import plot_matrix
 from psychollm.plots.null import plot_null
 from psychollm.plots.pairwise_calibration import plot_pairwise_calibration
@@ -21,17 +22,21 @@ from psychollm.plots.risk_coverage import plot_risk_coverage, plot_risk_coverage
 from psychollm.plots.scree import plot_scree
 from psychollm.plots.screen import plot_screen
 from psychollm.plots.second_factor import plot_second_factor
+from psychollm.plots.self_efficacy import plot_self_efficacy
+from psychollm.plots.semantic_calibration import plot_semantic_calibration
 from psychollm.plots.sensitivity import plot_sensitivity
 from psychollm.plots.shared_confidence import plot_shared_confidence
 from psychollm.plots.type2_roc import plot_type2_roc
 
 __all__ = [
     "plot_between_models",
+    "plot_boundary_rates",
     "plot_calibration_panel",
     "plot_comparisons",
     "plot_correlation",
     "plot_f_beta",
     "plot_factor_structure",
+    "plot_failures",
     "plot_forest",
     "plot_individuation",
     "plot_matrix",
@@ -45,6 +50,8 @@ __all__ = [
     "plot_scree",
     "plot_screen",
     "plot_second_factor",
+    "plot_self_efficacy",
+    "plot_semantic_calibration",
     "plot_sensitivity",
     "plot_shared_confidence",
     "plot_type2_roc",
