@@ -1,0 +1,379 @@
+"""`polychoric`: the correlation of the latent normals behind ordered answers, pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_fraction, check_weights
+from psychollm._base.errors import InputError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, Missing
+from psychollm.correlation.intervals import delta_interval
+from psychollm.correlation.tetrachoric import PairStatus
+from psychollm.data.coerce import check_correlatable
+from psychollm.data.responses import Responses, as_responses
+from psychollm.kernels.correlate import RULES, empty_outputs
+from psychollm.kernels.polychoric import (
+    correlate_ordered_pairs,
+    count_tables,
+    fill_influences,
+    influence_pairs,
+    margin_cuts,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+BLOCK = 512
+"""Units whose influences are held at once."""
+MAX_NUMBERS = 200_000_000
+"""Most counts held for all pairs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class PolychoricCorrelation(Result):
+    """A matrix of polychoric correlations with a certificate for every pair.
+
+    Attributes
+    ----------
+    matrix : ndarray of shape (k, k)
+        Correlations; NaN where `status` is ``PairStatus.UNDEFINED``.
+    complement : ndarray of shape (k, k)
+        1 - abs(matrix), with full relative precision near the bounds.
+    thresholds : ndarray of shape (k, C - 1)
+        Latent values between neighbouring answers of each row, from all its answers; NaN where a
+        row has fewer answers than the row with most.
+    n : ndarray of shape (k, k)
+        Units behind each pair.
+    status : ndarray of shape (k, k)
+        `PairStatus` of each pair.
+    residual : ndarray of shape (k, k)
+        What is left at the root: the last Newton step, or for tables of two by two the difference
+        of the two sides of their equation.
+    iterations : ndarray of shape (k, k)
+        Steps taken.
+    answers : tuple of tuple of int
+        The codes that occur in each row.
+    labels : tuple
+        Names of the k rows.
+    of : {"models", "questions"}
+        What the rows are.
+    empty_cells, missing : str
+        The rules used.
+    """
+
+    matrix: FloatArray  # (k, k)
+    complement: FloatArray  # (k, k)
+    thresholds: FloatArray  # (k, C - 1)
+    n: FloatArray  # (k, k)
+    status: AnyArray  # (k, k)
+    residual: FloatArray  # (k, k)
+    iterations: AnyArray  # (k, k)
+    answers: tuple[tuple[int, ...], ...]  # k
+    labels: tuple[Hashable, ...]  # k
+    of: Axis
+    empty_cells: EmptyCells
+    missing: Missing
+    _codes: AnyArray  # (k, units) -1 where missing
+    _weights: FloatArray  # (units,) or (0,)
+    _tables: FloatArray  # (p, C, C)
+
+    @property
+    def se(self) -> FloatArray:
+        """Standard errors, shape (k, k): delta method with estimated thresholds (two steps).
+
+        NaN at the bounds and where the correlation is undefined.
+        """
+        return self._influences()[3] * self._design()
+
+    @property
+    def se_fixed_thresholds(self) -> FloatArray:
+        """Standard errors, shape (k, k), as if the thresholds were known."""
+        return self._influences()[4] * self._design()
+
+    def interval(self, *, level: float = 0.95) -> FloatArray:
+        """Return confidence intervals of all pairs, shape (k, k, 2): Fisher's z, delta method.
+
+        Parameters
+        ----------
+        level : float
+            Coverage aimed at, between 0 and 1.
+        """
+        check_fraction("level", level)
+        return delta_interval(self.matrix, self.se, level)
+
+    def covariance(self, *, thresholds: bool = False) -> FloatArray:
+        """Return the covariance matrix of the correlations below the diagonal, row by row.
+
+        The sum of products of what each unit adds to the estimates (Muthen, 1984), thresholds
+        estimated; units are read in blocks, so that memory holds the result and little else.
+
+        Parameters
+        ----------
+        thresholds : bool
+            Whether the thresholds of all rows, row by row, come first.
+
+        Returns
+        -------
+        ndarray of shape (p, p)
+            p = k (k - 1) / 2, plus the number of thresholds.
+
+        Raises
+        ------
+        InputError
+            If a pair has no standard error: pairs are named.
+        """
+        joint, first, second, estimated, _ = self._influences()
+        i, j = np.tril_indices(len(self.labels), -1)
+        bad = np.flatnonzero(~np.isfinite(estimated[i, j]))
+        if bad.size:
+            a, b = self.labels[i[bad[0]]], self.labels[j[bad[0]]]
+            msg = (
+                f"{bad.size} pairs have no standard error, {a!r} with {b!r} among them: their "
+                "correlation is undefined or at a bound. Leave such rows out, or use another "
+                "empty_cells rule"
+            )
+            raise InputError(msg)
+        cuts = _padded(self.thresholds)
+        counted = np.isfinite(self.thresholds).sum() if thresholds else 0
+        total = np.zeros((i.size + int(counted),) * 2)
+        sizes = self._margins().sum(axis=1)
+        for start in range(0, self._codes.shape[1], BLOCK):
+            block = np.empty((min(BLOCK, self._codes.shape[1] - start), len(total)))
+            fill_influences(
+                self._codes, start, (joint, first, second), cuts, sizes, thresholds, block
+            )
+            if self._weights.size:
+                block *= self._weights[start : start + len(block), None]
+            total += block.T @ block
+        return total
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per pair: estimate, standard error, n, status, residual."""
+        import pandas as pd
+
+        i, j = np.tril_indices(len(self.labels), -1)
+        return pd.DataFrame(
+            {
+                "first": [self.labels[a] for a in i],
+                "second": [self.labels[b] for b in j],
+                "n": self.n[i, j],
+                "correlation": self.matrix[i, j],
+                "se": self.se[i, j],
+                "status": [PairStatus(code).name.lower() for code in self.status[i, j]],
+                "residual": self.residual[i, j],
+                "iterations": self.iterations[i, j],
+            }
+        )
+
+    def __repr__(self) -> str:
+        k = len(self.labels)
+        lower = np.tril_indices(k, -1)
+        number = {status: int(np.sum(self.status[lower] == status)) for status in PairStatus}
+        values, span = self.matrix[lower], "all undefined"
+        if np.isfinite(values).any():
+            span = f"{np.nanmin(values):.3f} to {np.nanmax(values):.3f}"
+        most = max(map(len, self.answers))
+        residual = np.nanmax(np.abs(self.residual), initial=0.0)
+        return (
+            f"PolychoricCorrelation of {k} {self.of} with up to {most} answers, "
+            f"{values.size} pairs: {span}\n"
+            f"  interior {number[PairStatus.INTERIOR]}, "
+            f"empty cell adjusted {number[PairStatus.ADJUSTED]} ({self.empty_cells}), "
+            f"at bound {number[PairStatus.AT_BOUND]}, "
+            f"undefined {number[PairStatus.UNDEFINED]}\n"
+            f"  thresholds {self.missing}; largest residual {residual:.1e}"
+        )
+
+    def _margins(self) -> FloatArray:
+        return _margins(self._codes, self._weights, self._tables.shape[1])
+
+    def _influences(self) -> tuple[FloatArray, ...]:
+        """Return what `influence_pairs` fills."""
+        p, size = self._tables.shape[:2]
+        out = (
+            np.empty((p, size, size)),
+            np.empty((p, size)),
+            np.empty((p, size)),
+            np.empty(self.matrix.shape),
+            np.empty(self.matrix.shape),
+        )
+        influence_pairs(
+            np.array(self._tables),
+            self._margins(),
+            _padded(self.thresholds),
+            (np.array(self.matrix), np.array(self.status)),
+            (RULES[self.empty_cells], self.missing == "global"),
+            out,
+        )
+        return out
+
+    def _design(self) -> FloatArray:
+        """Return what unequal weights widen standard errors by."""
+        if not self._weights.size:
+            return np.ones(self.matrix.shape)
+        answered = (self._codes >= 0).astype(np.float64)
+        squares = (answered * self._weights**2) @ answered.T
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.sqrt(squares / self.n), dtype=np.float64)
+
+
+def polychoric(
+    data: Responses | pd.DataFrame | ArrayLike,
+    *,
+    of: Axis = "models",
+    empty_cells: EmptyCells = "keep_margins",
+    missing: Missing = "pairwise",
+    weights: ArrayLike | None = None,
+) -> PolychoricCorrelation:
+    """Polychoric correlations of all pairs of models (or questions).
+
+    Each pair of rows of ordered answers is taken for two standard normals cut at thresholds; their
+    correlation maximises the likelihood of the table at the thresholds of its margins, for each
+    pair to rounding error. Rows of two answers give what `tetrachoric` gives.
+
+    Parameters
+    ----------
+    data : Responses, DataFrame, DataArray or array of shape (models, questions)
+        Ordered codes 0 to 15; only their order counts, and rows may differ in their number.
+    of : {"models", "questions"}
+        What is correlated.
+    empty_cells : {"keep_margins", "add_half", "add_half_all", "none"}
+        For tables of two by two as in `tetrachoric`. Larger ones have an estimate with empty cells
+        too, and are left as they are by ``"keep_margins"`` and ``"none"``; ``"add_half"`` puts
+        1/2 into empty cells, ``"add_half_all"`` into all cells of a table that has one.
+    missing : {"pairwise", "global"}
+        ``"pairwise"``: the thresholds of a pair come from its own table. ``"global"``: from all
+        answers of each row.
+    weights : array of shape (questions,), optional
+        Weight of each unit (question, or model with ``of="questions"``), not negative; scaled to
+        mean one.
+
+    Returns
+    -------
+    PolychoricCorrelation
+        Matrix, thresholds, and per pair a status, a residual and the number of steps.
+
+    Raises
+    ------
+    ShapeError
+        If there are fewer than two rows, or no column, or too many pairs of too many answers.
+    CodeError
+        If the answers are not codes from 0 to 15.
+
+    See Also
+    --------
+    tetrachoric : for yes/no answers, faster, with profile-likelihood intervals.
+    polyserial : correlations of ordered answers with continuous scores.
+
+    References
+    ----------
+    Olsson (1979), Muthen (1984): in full in `psychollm.kernels.polychoric`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> shared = rng.normal(size=5000)
+    >>> latent = 0.8 * shared + 0.6 * rng.normal(size=(3, 5000))
+    >>> found = polychoric(np.digitize(latent, [-1, 0, 1]))
+    >>> found.matrix[0].round(2), bool(abs(found.residual).max() < 1e-9)
+    (array([1.  , 0.65, 0.63]), True)
+    """
+    check_choice("empty_cells", empty_cells, EmptyCells)
+    check_choice("missing", missing, Missing)
+    table = as_responses(data)
+    check_correlatable(table, of)
+    codes, answers = ordered_codes(table, of)
+    labels = table.models if of == "models" else table.questions
+    size = max(2, *map(len, answers))
+    w = np.empty(0) if weights is None else check_weights(weights, codes.shape[1])
+    pairs = len(codes) * (len(codes) - 1) // 2
+    if pairs * size**2 > MAX_NUMBERS:
+        msg = f"{pairs:,} tables of {size} x {size} answers do not fit: select fewer {of}"
+        raise ShapeError(msg)
+    tables = np.empty((pairs, size, size))
+    count_tables(codes, w, tables)
+    cuts = _cuts(_margins(codes, w, size))
+    out = empty_outputs(len(codes))
+    correlate_ordered_pairs(tables, cuts, RULES[empty_cells], missing == "global", out)
+    matrix, complement, residual, iterations, status = out
+    return PolychoricCorrelation(
+        matrix=matrix,
+        complement=complement,
+        thresholds=np.where(np.isfinite(cuts[:, 1:-1]), cuts[:, 1:-1], np.nan),
+        n=_pair_sizes(tables, codes, w),
+        status=status,
+        residual=residual,
+        iterations=iterations,
+        answers=answers,
+        labels=labels,
+        of=of,
+        empty_cells=empty_cells,
+        missing=missing,
+        _codes=codes,
+        _weights=w,
+        _tables=tables,
+    )
+
+
+def ordered_codes(table: Responses, of: Axis) -> tuple[AnyArray, tuple[tuple[int, ...], ...]]:
+    """Return codes (k, units) as ranks among the answers of their row, -1 where missing.
+
+    Examples
+    --------
+    >>> ordered_codes(as_responses([[1, 3, None], [0, 1, 0]]), "models")
+    (array([[ 0,  1, -1],
+           [ 0,  1,  0]], dtype=int8), ((1, 3), (0, 1)))
+    """
+    raw, missing = table.codes, table.missing
+    if of == "questions":
+        raw, missing = raw.T, missing.T
+    codes, answers = np.full(raw.shape, -1, dtype=np.int8), []
+    for row, (values, absent) in enumerate(zip(raw, missing, strict=True)):
+        used = np.unique(values[~absent])
+        codes[row, ~absent] = np.searchsorted(used, values[~absent])
+        answers.append(tuple(int(code) for code in used))
+    return codes, tuple(answers)
+
+
+def _margins(codes: AnyArray, weights: FloatArray, size: int) -> FloatArray:
+    """Return counts (k, C) of all answers of each row."""
+    w = weights if weights.size else None
+    rows = [
+        np.bincount(row[row >= 0], None if w is None else w[row >= 0], minlength=size)
+        for row in codes
+    ]
+    return np.asarray(rows, dtype=np.float64)
+
+
+def _cuts(margins: FloatArray) -> FloatArray:
+    cuts = np.empty((len(margins), margins.shape[1] + 1))
+    for row, counts in enumerate(margins):
+        if counts.sum() > 0.0:
+            margin_cuts(counts, cuts[row])
+        else:
+            cuts[row] = np.inf
+    return cuts
+
+
+def _padded(thresholds: FloatArray) -> FloatArray:
+    """Return cuts (k, C + 1) with infinite ends, from thresholds (k, C - 1)."""
+    ends = np.full(len(thresholds), np.inf)
+    inner = np.where(np.isnan(thresholds), np.inf, thresholds)
+    return np.column_stack([-ends, inner, ends])
+
+
+def _pair_sizes(tables: FloatArray, codes: AnyArray, weights: FloatArray) -> FloatArray:
+    """Return the units, or their weights, of each pair and on the diagonal of each row (k, k)."""
+    k = len(codes)
+    answered = codes >= 0
+    n = np.empty((k, k))
+    i, j = np.tril_indices(k, -1)
+    n[i, j] = n[j, i] = tables.sum(axis=(1, 2))
+    np.fill_diagonal(n, answered @ weights if weights.size else answered.sum(axis=1))
+    return n
