@@ -1,0 +1,243 @@
+r"""The best strength of every target, and the line of strengths over thresholds.
+
+The line is fitted by least squares to as many points as there are targets; the interval of its
+:math:`R^2` comes from Fisher's z of the correlation, for targets drawn from a population,
+
+.. math:: \operatorname{artanh} r \pm z / \sqrt{k - 3},                                   \quad (1)
+
+and, for these targets and other questions, from strengths found anew in each resample of
+questions. The latter lies low: resampled strengths carry the noise of sampling twice.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.special import ndtri
+
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.calibration.consensus.between_models import Line, least_squares
+from psychollm.data.labels import Labels
+from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.resampling import Resampling, bootstrap_estimate, bootstrap_questions
+from psychollm.studies.steering_match.grid import (
+    Criterion,
+    Grid,
+    Profiles,
+    criterion_curve,
+    log_likelihoods,
+)
+from psychollm.studies.steering_match.plateau import Peak, Ties, peak
+from psychollm.studies.steering_match.reconstruction import answers_at
+from psychollm.studies.steering_match.steered_input import ratio
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_WIDE = 0.1  # share of the usable strengths from which a plateau is said
+_LARGEST = 20_000_000  # numbers of a table of likelihoods
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BestStrengths(Result):
+    """Strengths that reproduce the targets best, by one criterion."""
+
+    criterion: Criterion
+    strength: Estimate  # (targets,)
+    plateau: FloatArray  # (targets, 2) equally good strengths
+    at_edge: BoolArray  # (targets,) perhaps better beyond the usable strengths
+    wide: BoolArray  # (targets,) the plateau takes more than a tenth of the usable strengths
+    agreement: FloatArray  # (targets,) at the best strength, on the questions that chose it
+    kappa: FloatArray  # (targets,)
+    thresholds: FloatArray  # (targets,)
+    line: Line  # strength over threshold
+    r_squared_interval: FloatArray  # (2,) other targets, (1)
+    r_squared_questions: FloatArray  # (2,) other questions
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per target."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "target": list(self.strength.labels),
+                "threshold": self.thresholds,
+                "strength": self.strength.value,
+                "lower": self.strength.interval[:, 0],
+                "upper": self.strength.interval[:, 1],
+                "plateau_lower": self.plateau[:, 0],
+                "plateau_upper": self.plateau[:, 1],
+                "at_edge": self.at_edge,
+                "wide_plateau": self.wide,
+                "agreement": self.agreement,
+                "kappa": self.kappa,
+            }
+        )
+
+
+def plain_thresholds(rates: FloatArray) -> FloatArray:
+    """Return the latent value above which a target says yes; NaN where it always says the same.
+
+    Examples
+    --------
+    >>> plain_thresholds(np.array([0.5, 0.975, 1.0])).round(2)
+    array([-0.  , -1.96,   nan])
+    """
+    inside = (rates > 0) & (rates < 1)
+    return np.where(inside, -ndtri(np.where(inside, rates, 0.5)), np.nan)
+
+
+def r_squared(x: FloatArray, y: FloatArray) -> FloatArray:
+    """Return squared correlations over the last axis, of pairs that are both defined.
+
+    Examples
+    --------
+    >>> r_squared(np.array([1.0, 2.0, 3.0]), np.array([[2.0, 4.0, 6.0], [1.0, 1.0, 1.0]]))
+    array([ 1., nan])
+    """
+    both = np.isfinite(x) & np.isfinite(y)
+    n = both.sum(axis=-1, keepdims=True)
+    u, v = (np.where(both, np.broadcast_to(part, both.shape), 0.0) for part in (x, y))
+    u, v = (
+        np.where(both, part - part.sum(axis=-1, keepdims=True) / np.maximum(n, 1), 0.0)
+        for part in (u, v)
+    )
+    scale = (u**2).sum(axis=-1) * (v**2).sum(axis=-1)
+    cross = (u * v).sum(axis=-1) ** 2
+    good = (n[..., 0] > 2) & (scale > 1e-24)
+    return ratio(cross, np.where(good, scale, 0.0))
+
+
+def fitted_line(thresholds: FloatArray, strengths: FloatArray, level: float) -> Line:
+    """Fit strengths to thresholds, over the targets that have both."""
+    both = np.isfinite(thresholds) & np.isfinite(strengths)
+    return least_squares(
+        thresholds[both],
+        strengths[both],
+        predictor="threshold",
+        outcome="best strength",
+        level=level,
+    )
+
+
+def best_strengths(
+    grid: Grid,
+    profiles: Profiles,
+    thresholds: FloatArray | None,
+    *,
+    criterion: Criterion,
+    ties: Ties,
+    options: Resampling,
+    labels: Labels,
+) -> BestStrengths:
+    """Find the best strengths and their line, with intervals.
+
+    Parameters
+    ----------
+    thresholds : ndarray (targets,) or None
+        None takes those of the yes-rates, anew in every resample.
+    """
+    if criterion == "likelihood":
+        grid = _thinned(grid, len(profiles.said))
+    parts = log_likelihoods(grid, profiles) if criterion == "likelihood" else None
+    found = peak(
+        criterion_curve(grid, profiles, criterion, parts=parts), grid.strengths, ties=ties
+    )
+    own = plain_thresholds(profiles.yes_rates) if thresholds is None else thresholds
+    draws = _draws(grid, profiles, criterion, ties, parts, options)
+    others = plain_thresholds(draws[1]) if thresholds is None else own
+    line = fitted_line(own, found.strength, options.level)
+    rates = answers_at("", grid, profiles, found.place).rates()
+    return BestStrengths(
+        criterion=criterion,
+        strength=_strength(found, draws[0], profiles, options, labels),
+        plateau=found.plateau,
+        at_edge=found.at_edge,
+        wide=np.diff(found.plateau)[:, 0] > _WIDE * np.ptp(grid.strengths),
+        agreement=rates[0][0],
+        kappa=rates[1][0],
+        thresholds=own,
+        line=line,
+        r_squared_interval=_fisher(line, options.level),
+        r_squared_questions=percentile_interval(r_squared(others, draws[0]), options.level),
+    )
+
+
+def _thinned(grid: Grid, n_targets: int) -> Grid:
+    """Leave out points in between where likelihoods of all would not fit into memory."""
+    every = max(1, -(-n_targets * grid.yes.size // _LARGEST))
+    rows = np.unique([*range(0, grid.strengths.size, every), grid.strengths.size - 1])
+    return Grid(
+        strengths=grid.strengths[rows],
+        yes=grid.yes[rows],
+        known=None if grid.known is None else grid.known[rows],
+        log_odds=None if grid.log_odds is None else grid.log_odds[rows],
+    )
+
+
+def _draws(
+    grid: Grid,
+    profiles: Profiles,
+    criterion: Criterion,
+    ties: Ties,
+    parts: FloatArray | None,
+    options: Resampling,
+) -> tuple[FloatArray, FloatArray]:
+    """Return best strengths and yes-rates of the targets in each resample (n, targets)."""
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        rows = []
+        for weights in counts:
+            curves = criterion_curve(grid, profiles, criterion, weights=weights, parts=parts)
+            n = profiles.answered @ weights
+            rates = np.divide(profiles.said @ weights, n, out=np.full(n.size, np.nan), where=n > 0)
+            rows.append([peak(curves, grid.strengths, ties=ties).strength, rates])
+        return np.array(rows)
+
+    found = bootstrap_questions(
+        statistic,
+        grid.yes.shape[1],
+        n=options.n,
+        rng=options.rng,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+        label=f"best strengths by {criterion}",
+    )
+    return found[:, 0], found[:, 1]
+
+
+def _strength(
+    found: Peak, draws: FloatArray, profiles: Profiles, options: Resampling, labels: Labels
+) -> Estimate:
+    rates = profiles.yes_rates
+    return bootstrap_estimate(
+        "best strength",
+        found.strength,
+        draws,
+        n=profiles.n,
+        flags=first_reason(
+            (profiles.n == 0, Reason.NO_ANSWERS),
+            (rates == 0, Reason.NO_YES),
+            (rates == 1, Reason.NO_NO),
+            (found.at_edge, Reason.AT_BOUND),
+        ),
+        level=options.level,
+        labels=labels,
+        axis="target",
+    )
+
+
+def _fisher(line: Line, level: float) -> FloatArray:
+    """Return the interval of R squared by (1); the lower bound is 0 where r may have any sign."""
+    if line.n < 4 or not np.isfinite(line.r_squared):
+        return np.full(2, np.nan)
+    z = np.arctanh(min(np.sqrt(line.r_squared), 1.0 - 1e-12))
+    half = normal_multiplier(level) / np.sqrt(line.n - 3)
+    low, high = np.tanh([max(z - half, 0.0), z + half])
+    return np.array([low**2, high**2])

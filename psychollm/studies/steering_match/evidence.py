@@ -1,0 +1,244 @@
+r"""What the headline numbers are worth: the same numbers where they can mean nothing.
+
+* Questions exchanged. The steered answers keep their yes-rates at every strength, but which
+  question they belong to is random. Best strengths still follow the thresholds, because both
+  follow the yes-rates; what is left of :math:`R^2` and agreement there is no evidence.
+* Other tables: random directions, directions of shuffled labels.
+* A cut-off on the unsteered log odds. It orders the questions as the unsteered model does: if it
+  agrees as well, steering has moved a threshold and nothing else.
+
+Controls are compared with the direction by answers to questions that had no part in the choice of
+strengths. With :math:`d_q` the difference of the hits at question q, averaged over targets, the
+interval of :math:`\bar d` is that of resampled questions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from psychollm._base.replicate import replicate
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, WordArray
+from psychollm.estimates.difference import Difference, paired_contrast
+from psychollm.estimates.resampling import Resampling
+from psychollm.nulls.null import Null
+from psychollm.studies.steering_match.best_strengths import plain_thresholds, r_squared
+from psychollm.studies.steering_match.grid import (
+    Criterion,
+    Grid,
+    Profiles,
+    count,
+    grid_of,
+)
+from psychollm.studies.steering_match.plateau import Ties, peak
+from psychollm.studies.steering_match.reconstruction import (
+    Answers,
+    held_out_answers,
+    mean_defined,
+)
+from psychollm.studies.steering_match.steered_answers import SteeredAnswers
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+HEADLINES = ("r_squared", "agreement", "kappa", "held_out_agreement", "held_out_kappa")
+_CUTS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scoring:
+    """Everything that scoring a table of steered answers needs beside the table."""
+
+    profiles: Profiles
+    thresholds: FloatArray  # (targets,)
+    halves: BoolArray  # (splits, questions)
+    criterion: Criterion
+    ties: Ties
+
+    def held_out(self, grid: Grid) -> Answers:
+        """Return answers at strengths chosen on the other half."""
+        return held_out_answers(
+            grid, self.profiles, self.halves, criterion=self.criterion, ties=self.ties
+        )
+
+    def headlines(self, grid: Grid, held_out: Answers) -> tuple[FloatArray, FloatArray]:
+        """Return the five numbers in the order of `HEADLINES`, and held-out kappa per target."""
+        counts = count(grid, self.profiles)
+        agreement, kappa = counts.agreement, counts.kappa
+        curves = kappa if self.criterion == "kappa" else agreement
+        found = peak(curves, grid.strengths, ties=self.ties)
+        rows = np.arange(found.place.size)
+        alike, own_kappa, _ = (part[0] for part in held_out.rates())
+        values = np.stack([agreement[rows, found.place], kappa[rows, found.place]])
+        line = r_squared(self.thresholds, found.strength)
+        means = mean_defined(np.stack([*values, alike, own_kappa]))
+        return np.concatenate([[line], means]), own_kappa
+
+
+def permutation_of_questions(
+    grid: Grid,
+    scoring: Scoring,
+    observed: tuple[FloatArray, FloatArray],
+    options: Resampling,
+    n: int,
+) -> tuple[Null, Null]:
+    """Exchange the questions of the steered answers; return nulls of headlines and of kappas.
+
+    All targets keep their questions, so that what they have in common stays.
+    """
+    targets = scoring.thresholds.size
+
+    def task(seeds: WordArray) -> FloatArray:
+        rows = []
+        for seed in seeds:
+            generator = np.random.Generator(np.random.Philox(key=seed))
+            moved = grid.permuted(generator.permutation(grid.yes.shape[1]))
+            rows.append(np.concatenate(scoring.headlines(moved, scoring.held_out(moved))))
+        return np.array(rows)
+
+    draws = replicate(
+        task,
+        n,
+        rng=options.rng,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+        label="permutations of questions",
+    )
+    heads, kappas = draws[:, :-targets], draws[:, -targets:]
+    return (
+        _null(observed[0], heads, "headline numbers of steering"),
+        _null(observed[1], kappas, "held-out kappa"),
+    )
+
+
+def _null(observed: FloatArray, draws: FloatArray, statistic: str) -> Null:
+    # A permutation that leaves kappa undefined (all yes, or all no) is no evidence for a link.
+    filled = np.where(np.isfinite(observed) & np.isnan(draws), 0.0, draws)
+    return Null.compare(
+        observed, filled, scheme="questions", statistic=statistic, alternative="greater"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Control(Result):
+    """What a control reaches, and what the direction has ahead of it.
+
+    Attributes
+    ----------
+    name : str
+        Of the table.
+    kind : str
+        "table" or "cut-off".
+    r_squared, agreement, kappa, held_out_agreement, held_out_kappa : float
+        As for the direction; means over the targets.
+    ahead : Difference
+        Held-out agreement of the direction less that of the control, questions resampled.
+    """
+
+    name: str
+    kind: Literal["table", "cut-off"]
+    r_squared: float
+    agreement: float
+    kappa: float
+    held_out_agreement: float
+    held_out_kappa: float
+    ahead: Difference
+
+
+def control(
+    name: str,
+    kind: Literal["table", "cut-off"],
+    grid: Grid,
+    scoring: Scoring,
+    direction: Answers,
+    counts: FloatArray,
+    *,
+    level: float,
+) -> Control:
+    """Score a control and compare it with the direction.
+
+    Parameters
+    ----------
+    direction : Answers
+        Held-out answers of the direction, on the same halves.
+    counts : ndarray (resamples, questions)
+        How often each question was drawn.
+    """
+    held = scoring.held_out(grid)
+    values, _ = scoring.headlines(grid, held)
+    both = [direction, held]
+    draws = np.stack([one.mean_hits(counts) for one in both], axis=1)
+    first, second = (float(one.mean_hits()[0]) for one in both)
+    ahead = paired_contrast(
+        "held-out agreement", ("direction", name), (first, second), draws, level=level
+    )
+    return Control(
+        name=name,
+        kind=kind,
+        **dict(zip(HEADLINES, map(float, values), strict=True)),
+        ahead=ahead,
+    )
+
+
+def cut_offs(steered: SteeredAnswers) -> Grid | None:
+    """Return a table whose strengths move a cut-off on the unsteered log odds; None without them.
+
+    Cut-offs stand between questions, at most 200 of them, evenly in number of questions.
+
+    Examples
+    --------
+    >>> table = SteeredAnswers.from_array([[0.0, 2.0], [1.0, 3.0]], strengths=[0, 1],
+    ...     scale="log_odds")
+    >>> cut_offs(table).yes.sum(axis=1)
+    array([0., 1., 2.])
+    """
+    base = steered.unsteered
+    if base is None or not np.isfinite(base).any():
+        return None
+    known = np.isfinite(base)
+    ordered = np.unique(base[known])
+    between = 0.5 * (ordered[:-1] + ordered[1:])
+    cuts = np.concatenate([[ordered[0] - 1.0], between, [ordered[-1] + 1.0]])
+    if cuts.size > _CUTS:
+        cuts = cuts[np.linspace(0, cuts.size - 1, _CUTS).round().astype(np.int64)]
+    offsets = -cuts[::-1]
+    table = SteeredAnswers(
+        strengths=offsets,
+        yes=np.where(known, base + offsets[:, None] > 0, np.nan),
+        log_odds=None,
+        mass=None,
+        unsteered=base,
+        collapsed=np.zeros(offsets.size, dtype=np.bool_),
+        questions=steered.questions,
+    )
+    return grid_of(table, steps=1)
+
+
+def controls_frame(
+    direction: dict[str, float], controls: tuple[Control, ...], null: Null
+) -> pd.DataFrame:
+    """Return one row for the direction, one per control, one for exchanged questions."""
+    import pandas as pd
+
+    rows = [{"name": "direction", **direction}]
+    rows += [
+        {
+            "name": one.name,
+            **{key: getattr(one, key) for key in HEADLINES},
+            "ahead": one.ahead.value,
+            "ahead_lower": one.ahead.interval[0],
+            "ahead_upper": one.ahead.interval[1],
+            "ahead_p": one.ahead.p_value,
+        }
+        for one in controls
+    ]
+    rows.append({"name": "questions exchanged", **dict(zip(HEADLINES, null.mean, strict=True))})
+    return pd.DataFrame(rows)
+
+
+def own_thresholds(profiles: Profiles, thresholds: FloatArray | None) -> FloatArray:
+    """Return the thresholds given, or those of the yes-rates."""
+    return plain_thresholds(profiles.yes_rates) if thresholds is None else thresholds

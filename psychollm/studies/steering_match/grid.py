@@ -1,0 +1,260 @@
+r"""Agreement of steered answers with targets, over a grid of strengths.
+
+For weights w of questions (counts of a resample, or one half of the questions), a strength
+:math:`\alpha` and a target m,
+
+.. math:: A = \frac{n - t - s + 2 b}{n}, \qquad
+          \kappa = \frac{A - P_e}{1 - P_e}, \qquad
+          P_e = \frac{s t + (n - s)(n - t)}{n^2},                                  \quad (1)
+
+with b the questions to which both say yes, t and s those of the target and of the steered model.
+The likelihood of the target's answers y is that of a logistic curve in the steered log odds,
+
+.. math:: \ell = \max_{c \ge 0} \sum_q w_q \log \sigma\{(2 y_q - 1)\, c\, L_q(\alpha)\}, \quad (2)
+
+without an intercept: moving the threshold is what the strength is for. Between strengths of the
+table, log odds are interpolated on a line; answers alone are not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.errors import OptionError
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.responses import Responses
+from psychollm.studies.steering_match.steered_answers import SteeredAnswers
+from psychollm.studies.steering_match.steered_input import ratio
+
+Criterion: TypeAlias = Literal["agreement", "kappa", "likelihood"]
+
+_HALVINGS = 40
+_STEEPEST = 50.0  # slope c of (2): beyond it the curve is a step
+_BLOCK = 4_000_000  # numbers held at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Profiles:
+    """Targets as they enter products.
+
+    Examples
+    --------
+    >>> profiles_of(Responses.from_array([[1, 0, None]])).answered
+    array([[1., 1., 0.]])
+    """
+
+    said: FloatArray  # (targets, questions) 1 where yes
+    answered: FloatArray  # (targets, questions) 1 where there is an answer
+
+    @property
+    def n(self) -> FloatArray:
+        """Answers of each target (targets,)."""
+        return np.asarray(self.answered.sum(axis=1))
+
+    @property
+    def yes_rates(self) -> FloatArray:
+        """Share of yes, NaN where there are no answers (targets,)."""
+        return ratio(self.said.sum(axis=1), self.n)
+
+
+def profiles_of(targets: Responses) -> Profiles:
+    """Return targets as arrays of floats."""
+    answered = (~targets.missing).astype(np.float64)
+    return Profiles(said=targets.codes * answered, answered=answered)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Grid:
+    """Steered answers on a grid of usable strengths, finer than the table where it can be."""
+
+    strengths: FloatArray  # (points,)
+    yes: FloatArray  # (points, questions) 0 where there is no answer
+    known: FloatArray | None  # (points, questions); None where all are
+    log_odds: FloatArray | None  # (points, questions) 0 where there is none
+
+    def permuted(self, order: IntArray) -> Grid:
+        """Return the grid with its questions exchanged."""
+        return Grid(
+            strengths=self.strengths,
+            yes=self.yes[:, order],
+            known=None if self.known is None else self.known[:, order],
+            log_odds=None if self.log_odds is None else self.log_odds[:, order],
+        )
+
+
+def grid_of(steered: SteeredAnswers, *, steps: int) -> Grid:
+    """Return the usable strengths, with `steps` intervals between neighbours of the table.
+
+    Examples
+    --------
+    >>> table = SteeredAnswers.from_array([[-1.0, 1.0], [1.0, 2.0]], strengths=[0, 1],
+    ...     scale="log_odds")
+    >>> grid_of(table, steps=2).log_odds[1]
+    array([0. , 1.5])
+    """
+    rows = np.flatnonzero(steered.usable)
+    values = steered.yes if steered.log_odds is None else steered.log_odds
+    if steered.log_odds is None:
+        strengths, fine = steered.strengths[rows], values[rows]
+    else:
+        strengths, fine = _refined(steered.strengths, values, rows, steps)
+    known = np.isfinite(fine)
+    cut = 0.5 if steered.log_odds is None else 0.0
+    return Grid(
+        strengths=strengths,
+        yes=np.asarray(np.where(known, fine, -1.0) > cut, dtype=np.float64),
+        known=None if known.all() else known.astype(np.float64),
+        log_odds=None if steered.log_odds is None else np.where(known, fine, 0.0),
+    )
+
+
+def _refined(
+    strengths: FloatArray, values: FloatArray, rows: IntArray, steps: int
+) -> tuple[FloatArray, FloatArray]:
+    """Interpolate between usable strengths that are neighbours in the table."""
+    places: list[FloatArray] = []
+    found: list[FloatArray] = []
+    shares = np.arange(steps)[:, None] / steps
+    for row, after in zip(rows, [*rows[1:], -1], strict=True):
+        between = shares if after == row + 1 else shares[:1]
+        low, high = values[row], values[min(row + 1, len(values) - 1)]
+        found.append(np.where(between == 0.0, low, (1.0 - between) * low + between * high))
+        step = strengths[min(row + 1, strengths.size - 1)] - strengths[row]
+        places.append(strengths[row] + between[:, 0] * step)
+    return np.concatenate(places), np.concatenate(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Counts:
+    """Weighted counts of (1), each (targets, points)."""
+
+    both: FloatArray
+    target: FloatArray
+    steered: FloatArray
+    n: FloatArray
+
+    @property
+    def agreement(self) -> FloatArray:
+        """Share of questions answered alike."""
+        return ratio(self.n - self.target - self.steered + 2.0 * self.both, self.n)
+
+    @property
+    def kappa(self) -> FloatArray:
+        """Cohen's kappa, NaN where the target always says the same."""
+        return kappa_of(self.agreement, *(ratio(x, self.n) for x in (self.steered, self.target)))
+
+
+def kappa_of(agreement: FloatArray, steered: FloatArray, target: FloatArray) -> FloatArray:
+    """Return Cohen's kappa from agreement and the two yes-rates.
+
+    NaN where the target always says the same: whatever is answered, kappa would be 0.
+
+    Examples
+    --------
+    >>> kappa_of(np.array([0.75]), np.array([0.5]), np.array([0.5]))
+    array([0.5])
+    """
+    chance = steered * target + (1.0 - steered) * (1.0 - target)
+    room = 1.0 - chance
+    certain = ~((room > 1e-12) & (target > 1e-12) & (target < 1.0 - 1e-12))
+    return np.asarray(np.where(certain, np.nan, (agreement - chance) / np.where(certain, 1, room)))
+
+
+def count(grid: Grid, profiles: Profiles, weights: FloatArray | None = None) -> Counts:
+    """Return the counts of (1) for every target and strength.
+
+    Examples
+    --------
+    >>> table = SteeredAnswers.from_array([[0, 0, 1], [1, 1, 1]], strengths=[0, 1],
+    ...     scale="answers")
+    >>> counts = count(grid_of(table, steps=1), profiles_of(Responses.from_array([[0, 1, 1]])))
+    >>> counts.agreement.round(2)
+    array([[0.67, 0.67]])
+    """
+    said, answered = profiles.said, profiles.answered
+    if weights is not None:
+        said, answered = said * weights, answered * weights
+    both = said @ grid.yes.T
+    if grid.known is None:
+        n = np.broadcast_to(answered.sum(axis=1)[:, None], both.shape)
+        target = np.broadcast_to(said.sum(axis=1)[:, None], both.shape)
+    else:
+        n, target = answered @ grid.known.T, said @ grid.known.T
+    return Counts(both=both, target=target, steered=answered @ grid.yes.T, n=n)
+
+
+def log_likelihoods(grid: Grid, profiles: Profiles) -> FloatArray:
+    """Return each question's share of (2) at the best slope (targets, points, questions).
+
+    Raises
+    ------
+    OptionError
+        If the table holds answers only.
+    """
+    if grid.log_odds is None:
+        msg = (
+            "criterion='likelihood' needs log odds or probabilities of yes: the table holds "
+            "answers only"
+        )
+        raise OptionError(msg)
+    shape = (len(profiles.said), *grid.yes.shape)
+    found = np.empty(shape)
+    rows = max(1, _BLOCK // max(1, grid.yes.size))
+    for start in range(0, shape[0], rows):
+        part = slice(start, start + rows)
+        known = profiles.answered[part, None, :]
+        if grid.known is not None:
+            known = known * grid.known
+        margin = (2.0 * profiles.said[part] - 1.0)[:, None, :] * grid.log_odds
+        slope = _slopes(margin, known)
+        found[part] = -known * np.logaddexp(0.0, -slope * margin)
+    return found
+
+
+def _slopes(margin: FloatArray, known: FloatArray) -> FloatArray:
+    """Return the slopes that maximise (2), between 0 and a bound, by bisection of the score.
+
+    The log likelihood is concave in the slope, so its derivative has one change of sign.
+    """
+    low = np.zeros((*margin.shape[:2], 1))
+    high = np.full_like(low, _STEEPEST)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        score = (known * margin / (1.0 + np.exp(np.clip(middle * margin, -700, 700)))).sum(
+            axis=2, keepdims=True
+        )
+        low, high = np.where(score > 0, middle, low), np.where(score > 0, high, middle)
+    falls = (known * margin).sum(axis=2, keepdims=True) <= 0
+    return np.where(falls, 0.0, 0.5 * (low + high))
+
+
+def criterion_curve(
+    grid: Grid,
+    profiles: Profiles,
+    criterion: Criterion,
+    *,
+    weights: FloatArray | None = None,
+    parts: FloatArray | None = None,
+) -> FloatArray:
+    """Return what is maximised, for every target and strength (targets, points).
+
+    Parameters
+    ----------
+    parts : ndarray (targets, points, questions), optional
+        What `log_likelihoods` returned: slopes are those of all questions.
+    """
+    if criterion == "likelihood":
+        shares = log_likelihoods(grid, profiles) if parts is None else parts
+        return shares.sum(axis=2) if weights is None else shares @ weights
+    counts = count(grid, profiles, weights)
+    return counts.agreement if criterion == "agreement" else counts.kappa
+
+
+def known_at(grid: Grid, places: IntArray) -> BoolArray:
+    """Return where there is a steered answer at each target's strength (targets, questions)."""
+    if grid.known is None:
+        return np.ones((places.size, grid.yes.shape[1]), dtype=np.bool_)
+    return np.asarray(grid.known[places] > 0, dtype=np.bool_)

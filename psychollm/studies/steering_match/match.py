@@ -1,0 +1,353 @@
+r"""`steering_match`: does one direction, scaled, reproduce every model's profile of confidence?.
+
+A direction is added to the states of one open model, at many strengths. For each target, the model
+whose yes/no answers are to be reproduced, the strength with the highest agreement is taken, and
+best strengths are regressed on thresholds. Both headline numbers, agreement and :math:`R^2`, are
+high for directions that know nothing: any direction that moves the yes-rate finds the strength
+with the target's yes-rate, and thresholds are yes-rates. What tells is whether the steered model
+says yes to the *same* questions: kappa, on questions that had no part in choosing the strength,
+against exchanged questions, random directions, and a cut-off on the unsteered log odds.
+
+References
+----------
+Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological
+Measurement, 20, 37-46. https://doi.org/10.1177/001316446002000104
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
+from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.data.coerce import check_binary
+from psychollm.data.labels import Labels
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.resampling import Resampling, bootstrap_estimate, bootstrap_questions
+from psychollm.studies.steering_match.best_strengths import (
+    BestStrengths,
+    best_strengths,
+    fitted_line,
+)
+from psychollm.studies.steering_match.evidence import (
+    Control,
+    Scoring,
+    control,
+    cut_offs,
+    own_thresholds,
+    permutation_of_questions,
+)
+from psychollm.studies.steering_match.grid import Criterion, Grid, grid_of, profiles_of
+from psychollm.studies.steering_match.plateau import Ties
+from psychollm.studies.steering_match.reconstruction import (
+    Answers,
+    Reconstruction,
+    answers_at,
+    constant_answers,
+    fixed_answers,
+    random_halves,
+    reconstruction,
+)
+from psychollm.studies.steering_match.result import Choice, SteeringMatch
+from psychollm.studies.steering_match.steered_answers import SteeredAnswers, as_steered
+
+if TYPE_CHECKING:
+    pass
+
+
+def steering_match(
+    steered: SteeredAnswers | Any,
+    targets: ResponsesLike,
+    *,
+    thresholds: Any = None,
+    controls: Mapping[str, SteeredAnswers | Any] | None = None,
+    criterion: Choice = "agreement",
+    ties: Ties = "middle",
+    steps: int = 5,
+    n_splits: int = 5,
+    n_null: int = 499,
+    n_bootstrap: int = 1000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> SteeringMatch:
+    """Match one steered model to many targets, with the controls that make it evidence.
+
+    Parameters
+    ----------
+    steered : SteeredAnswers, or what `psychollm.steering.sweep` returns
+        Answers at several strengths (strengths, questions).
+    targets : Responses, DataFrame, DataArray or array_like (targets, questions)
+        Yes/no answers of the models to be reproduced; missing answers are allowed.
+    thresholds : mapping, array_like (targets,) or a result with thresholds and labels, optional
+        Latent value above which a target says yes, such as those of `shared_confidence`: high for
+        cautious models. NaN takes no part in the line. By default those of the yes-rates.
+    controls : mapping of str to what `steered` may be, optional
+        Sweeps of random directions or of directions made from shuffled labels, by name.
+    criterion : {"agreement", "kappa"}
+        What the strength maximises, in the controls and nulls too.
+    ties : {"middle", "nearest_zero"}
+        Which of equally good strengths is taken.
+    steps : int
+        Intervals between two strengths of the table in which log odds are interpolated.
+    n_splits : int
+        Random halves of the questions for what is held out.
+    n_null : int
+        Permutations of the questions.
+    n_bootstrap, level, rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    SteeringMatch
+        With `summary()`, `verdict()`, `to_frame()`, `controls_frame()`, `profile(target)` and
+        `plot()`.
+
+    Raises
+    ------
+    InputError
+        If a table is no sweep, or fewer than two strengths can be used.
+    LabelError
+        If tables hold different questions, or thresholds other targets.
+    ShapeError
+        If there are fewer than two targets or ten questions.
+    CodeError
+        If targets are not binary.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> example = psy.load_example("shared_confidence")
+    >>> answers = example.confidence.select(questions=list(example.confidence.questions[:300]))
+    >>> easiness = example.truth.scores[:300]
+    >>> strengths = np.linspace(-3, 3, 21)
+    >>> steered = SteeredAnswers.from_array(easiness + strengths[:, None], strengths=strengths,
+    ...                                     scale="log_odds", questions=answers.questions)
+    >>> study = steering_match(steered, answers, n_null=99, n_bootstrap=50, rng=0)
+    >>> study.p_values["held_out_kappa"], study.headlines["r_squared"] > 0.9
+    (0.01, True)
+    """
+    check_choice("criterion", criterion, Choice)
+    check_choice("ties", ties, Ties)
+    check_fraction("level", level)
+    for name, value, low in (
+        ("steps", steps, 1),
+        ("n_splits", n_splits, 1),
+        ("n_null", n_null, 19),
+    ):
+        check_count(name, value, low=low)
+    table = _targets(targets)
+    main = as_steered(steered).ordered(table.questions)
+    others = {
+        str(name): as_steered(one, argument=f"controls[{name!r}]").ordered(table.questions)
+        for name, one in (controls or {}).items()
+    }
+    seeds = check_generator(rng).integers(2**62, size=3)
+    options = Resampling(
+        n=n_bootstrap, level=level, rng=int(seeds[0]), n_jobs=n_jobs, progress=progress
+    ).required()
+    halves = random_halves(table.n_questions, n_splits, np.random.default_rng(int(seeds[1])))
+    study = _Study(main, others, table, _thresholds(thresholds, table.models), options, steps)
+    return study.result(criterion, ties, halves, n_null, int(seeds[2]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Study:
+    """The tables and options of one call."""
+
+    steered: SteeredAnswers
+    others: Mapping[str, SteeredAnswers]
+    targets: Responses
+    thresholds: FloatArray | None
+    options: Resampling
+    steps: int
+
+    def result(
+        self, criterion: Choice, ties: Ties, halves: Any, n_null: int, null_seed: int
+    ) -> SteeringMatch:
+        """Put everything together."""
+        profiles = profiles_of(self.targets)
+        grid = grid_of(self.steered, steps=self.steps)
+        scoring = Scoring(
+            profiles=profiles,
+            thresholds=own_thresholds(profiles, self.thresholds),
+            halves=halves,
+            criterion=criterion,
+            ties=ties,
+        )
+        held = scoring.held_out(grid)
+        matches = self._matches(grid, scoring)
+        answers = self._answers(grid, scoring, matches[criterion], held)
+        counts = self._counts()
+        found = {name: self._reconstructed(one, counts) for name, one in answers.items()}
+        null_options = Resampling(
+            rng=null_seed, n_jobs=self.options.n_jobs, progress=self.options.progress
+        )
+        null, kappa_null = permutation_of_questions(
+            grid, scoring, scoring.headlines(grid, held), null_options, n_null
+        )
+        return SteeringMatch(
+            matches=matches,
+            criterion=criterion,
+            at_best=found["best strength"],
+            held_out=found["held out"],
+            from_threshold=found["from threshold"],
+            constant=found["constant answer"],
+            unsteered=found["unsteered"],
+            lift=self._lift(found, counts, answers),
+            null=null,
+            kappa_null=kappa_null,
+            controls=self._controls(scoring, held, counts),
+            steered=self.steered,
+            targets=self.targets,
+            level=self.options.level,
+            _answers=answers,
+            _grid=grid,
+        )
+
+    def _matches(self, grid: Grid, scoring: Scoring) -> dict[str, BestStrengths]:
+        criteria: list[Criterion] = ["agreement", "kappa"]
+        if grid.log_odds is not None:
+            criteria.append("likelihood")
+        return {
+            one: best_strengths(
+                grid,
+                scoring.profiles,
+                self.thresholds,
+                criterion=one,
+                ties=scoring.ties,
+                options=self.options,
+                labels=self.targets.models,
+            )
+            for one in criteria
+        }
+
+    def _answers(
+        self, grid: Grid, scoring: Scoring, best: BestStrengths, held: Answers
+    ) -> dict[str, Answers]:
+        """Return the answers given for the targets, by the way they were found."""
+        profiles = scoring.profiles
+        predicted = _predicted(best, self.options.level)
+        found = [
+            answers_at("best strength", grid, profiles, _nearest(grid, best.strength.value)),
+            held,
+            answers_at("from threshold", grid, profiles, _nearest(grid, predicted)),
+            constant_answers(profiles),
+            fixed_answers("unsteered", _unsteered_answers(self.steered), profiles),
+        ]
+        undefined = np.isnan(predicted)
+        found[2].scored[undefined] = 0.0
+        return {one.name: one for one in found}
+
+    def _counts(self) -> FloatArray:
+        """Draw the resamples that all reconstructions share (resamples, questions)."""
+        return bootstrap_questions(
+            lambda counts: counts,
+            self.targets.n_questions,
+            n=self.options.n,
+            rng=self.options.rng,
+        )
+
+    def _reconstructed(self, answers: Answers, counts: FloatArray) -> Reconstruction:
+        return reconstruction(
+            answers, counts, labels=self.targets.models, level=self.options.level
+        )
+
+    def _lift(
+        self,
+        found: Mapping[str, Reconstruction],
+        counts: FloatArray,
+        answers: Mapping[str, Answers],
+    ) -> Estimate:
+        first, second = answers["held out"], answers["constant answer"]
+        draws = first.rates(counts)[0] - second.rates(counts)[0]
+        one, other = found["held out"].agreement, found["constant answer"].agreement
+        return bootstrap_estimate(
+            "lift over the constant answer",
+            one.value - other.value,
+            draws,
+            n=one.n,
+            flags=first_reason((one.n == 0, Reason.NO_ANSWERS)),
+            level=self.options.level,
+            labels=self.targets.models,
+            axis="target",
+        )
+
+    def _controls(
+        self, scoring: Scoring, held: Answers, counts: FloatArray
+    ) -> tuple[Control, ...]:
+        level = self.options.level
+        offset = cut_offs(self.steered)
+        found = []
+        if offset is not None:
+            name = "cut-off on unsteered log odds"
+            found.append(control(name, "cut-off", offset, scoring, held, counts, level=level))
+        for name, table in self.others.items():
+            grid = grid_of(table, steps=self.steps)
+            found.append(control(name, "table", grid, scoring, held, counts, level=level))
+        return tuple(found)
+
+
+def _targets(targets: ResponsesLike) -> Responses:
+    table = as_responses(targets, argument="targets")
+    check_binary(table, argument="targets")
+    if table.n_models < 2 or table.n_questions < 10:
+        msg = (
+            f"targets holds {table.n_models} targets and {table.n_questions} questions: at least "
+            "2 and 10 are needed (for one target, agreement is all there is)"
+        )
+        raise ShapeError(msg)
+    return table
+
+
+def _thresholds(thresholds: Any, labels: Labels) -> FloatArray | None:
+    """Return the thresholds in the order of the targets, None where none are given."""
+    if thresholds is None:
+        return None
+    if hasattr(thresholds, "thresholds"):
+        named = thresholds.labels if hasattr(thresholds, "labels") else thresholds.models
+        thresholds = dict(zip(named, thresholds.thresholds, strict=True))
+    if isinstance(thresholds, Mapping):
+        if absent := [label for label in labels if label not in thresholds]:
+            msg = f"thresholds holds none for target {absent[0]!r}: give NaN where there is none"
+            raise LabelError(msg)
+        thresholds = [thresholds[label] for label in labels]
+    array = np.array(thresholds, dtype=np.float64)
+    if array.shape != (len(labels),):
+        msg = f"thresholds must hold one number per target ({len(labels)}), got {array.shape}"
+        raise ShapeError(msg)
+    return np.where(np.isfinite(array), array, np.nan)
+
+
+def _predicted(best: BestStrengths, level: float) -> FloatArray:
+    """Return the strength that the line through the other targets gives for each."""
+    found = np.full(best.thresholds.size, np.nan)
+    for row, threshold in enumerate(best.thresholds):
+        others = np.arange(found.size) != row
+        line = fitted_line(best.thresholds[others], best.strength.value[others], level)
+        found[row] = line.intercept + line.slope * threshold
+    return found
+
+
+def _nearest(grid: Grid, strengths: FloatArray) -> Any:
+    """Return the places of the grid nearest to some strengths, 0 where they are NaN."""
+    wanted = np.where(np.isfinite(strengths), strengths, grid.strengths[0])
+    return np.abs(grid.strengths[None, :] - wanted[:, None]).argmin(axis=1)
+
+
+def _unsteered_answers(steered: SteeredAnswers) -> FloatArray:
+    """Return what the model answers without steering, NaN where unknown (questions,)."""
+    base = steered.unsteered
+    if base is not None:
+        return np.where(np.isfinite(base), base > 0, np.nan)
+    at_zero = np.flatnonzero(steered.strengths == 0.0)
+    n = len(steered.questions)
+    return np.array(steered.yes[at_zero[0]]) if at_zero.size else np.full(n, np.nan)

@@ -1,0 +1,223 @@
+"""What one scalar per target gives back of its answers, with the baselines it is held against.
+
+A reconstruction is a row of answers per target. Its agreement and kappa are ratios of sums over
+questions, so that resamples of questions cost one product of matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.resampling import bootstrap_estimate
+from psychollm.studies.steering_match.grid import (
+    Criterion,
+    Grid,
+    Profiles,
+    criterion_curve,
+    kappa_of,
+    known_at,
+)
+from psychollm.studies.steering_match.plateau import Ties, peak
+from psychollm.studies.steering_match.steered_input import ratio
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Answers:
+    """Answers given for the targets, as sums over the ways in which they were found."""
+
+    name: str
+    hits: FloatArray  # (targets, questions) how often as the target answered
+    said: FloatArray  # (targets, questions) how often yes
+    truth: FloatArray  # (targets, questions) how often the target said yes
+    scored: FloatArray  # (targets, questions) how often both answered
+
+    def rates(self, counts: FloatArray | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return agreement, kappa and chance agreement of each resample (resamples, targets).
+
+        Parameters
+        ----------
+        counts : ndarray (resamples, questions), optional
+            How often each question was drawn; once by default.
+        """
+        weights = np.ones((1, self.hits.shape[1])) if counts is None else counts
+        n = weights @ self.scored.T
+        alike, said, truth = (
+            ratio(weights @ part.T, n) for part in (self.hits, self.said, self.truth)
+        )
+        chance = said * truth + (1.0 - said) * (1.0 - truth)
+        return alike, kappa_of(alike, said, truth), chance
+
+    def mean_hits(self, counts: FloatArray | None = None) -> FloatArray:
+        """Return agreement averaged over the targets that have any (resamples,)."""
+        return mean_defined(self.rates(counts)[0])
+
+
+def mean_defined(values: FloatArray) -> FloatArray:
+    """Return the mean over the last axis of what is defined, NaN where nothing is.
+
+    Examples
+    --------
+    >>> mean_defined(np.array([[1.0, np.nan], [np.nan, np.nan]]))
+    array([ 1., nan])
+    """
+    known = np.isfinite(values)
+    n = known.sum(axis=-1)
+    total = np.where(known, values, 0.0).sum(axis=-1)
+    return ratio(total, n)
+
+
+def answers_at(name: str, grid: Grid, profiles: Profiles, places: IntArray) -> Answers:
+    """Return the answers at one place of the grid per target."""
+    return _scored(name, grid.yes[places], known_at(grid, places), profiles)
+
+
+def fixed_answers(name: str, yes: FloatArray, profiles: Profiles) -> Answers:
+    """Return given answers (questions,) or (targets, questions), NaN where there are none."""
+    table = np.broadcast_to(yes, profiles.said.shape)
+    known = np.isfinite(table)
+    return _scored(name, np.where(known, table, 0.0), np.asarray(known), profiles)
+
+
+def _scored(name: str, yes: FloatArray, known: BoolArray, profiles: Profiles) -> Answers:
+    scored = profiles.answered * known
+    return Answers(
+        name=name,
+        hits=scored * (yes == profiles.said),
+        said=scored * yes,
+        truth=scored * profiles.said,
+        scored=scored,
+    )
+
+
+def constant_answers(profiles: Profiles) -> Answers:
+    """Return what a model answers that always says what the target says more often."""
+    majority = (profiles.yes_rates >= 0.5).astype(np.float64)
+    yes = np.broadcast_to(majority[:, None], profiles.said.shape)
+    return fixed_answers("constant answer", yes, profiles)
+
+
+def random_halves(n_questions: int, n: int, rng: np.random.Generator) -> BoolArray:
+    """Draw `n` random halves of the questions (n, questions).
+
+    Examples
+    --------
+    >>> random_halves(5, 2, np.random.default_rng(0)).sum(axis=1)
+    array([2, 2])
+    """
+    keys = rng.random((n, n_questions))
+    return np.asarray(keys.argsort(axis=1).argsort(axis=1) < n_questions // 2, dtype=np.bool_)
+
+
+def held_out_answers(
+    grid: Grid, profiles: Profiles, halves: BoolArray, *, criterion: Criterion, ties: Ties
+) -> Answers:
+    """Choose each strength on one half of the questions and answer the other half at it.
+
+    Parameters
+    ----------
+    halves : ndarray of bool (splits, questions)
+        Both halves of each split take both parts.
+    """
+    sums = [np.zeros(profiles.said.shape) for _ in range(4)]
+    for half in halves:
+        for chosen_on in (half, ~half):
+            curves = criterion_curve(
+                grid, profiles, criterion, weights=chosen_on.astype(np.float64)
+            )
+            places = peak(curves, grid.strengths, ties=ties).place
+            found = answers_at("", grid, profiles, places)
+            for total, part in zip(
+                sums, (found.hits, found.said, found.truth, found.scored), strict=True
+            ):
+                total += part * ~chosen_on
+    share = 1.0 / len(halves)
+    hits, said, truth, scored = (total * share for total in sums)
+    return Answers(name="held out", hits=hits, said=said, truth=truth, scored=scored)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reconstruction(Result):
+    """How well answers given for the targets agree with theirs.
+
+    Examples
+    --------
+    >>> from psychollm.data.responses import Responses
+    >>> from psychollm.studies.steering_match.grid import profiles_of
+    >>> profiles = profiles_of(Responses.from_array([[1, 1, 0, 0]]))
+    >>> answers = fixed_answers("mine", np.array([1.0, 1.0, 1.0, 0.0]), profiles)
+    >>> found = reconstruction(answers, np.ones((9, 4)), labels=("a",), level=0.95)
+    >>> found.agreement.value, found.kappa.value
+    (array([0.75]), array([0.5]))
+    """
+
+    name: str
+    agreement: Estimate  # (targets,)
+    kappa: Estimate  # (targets,)
+    chance: FloatArray  # (targets,) agreement of random answers with the same two yes-rates
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per target."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "target": list(self.agreement.labels),
+                "agreement": self.agreement.value,
+                "agreement_lower": self.agreement.interval[:, 0],
+                "agreement_upper": self.agreement.interval[:, 1],
+                "kappa": self.kappa.value,
+                "kappa_lower": self.kappa.interval[:, 0],
+                "kappa_upper": self.kappa.interval[:, 1],
+                "chance": self.chance,
+            }
+        )
+
+
+def reconstruction(
+    answers: Answers, counts: FloatArray, *, labels: Labels, level: float
+) -> Reconstruction:
+    """Return agreement and kappa with intervals from resamples of the questions.
+
+    Parameters
+    ----------
+    counts : ndarray (resamples, questions)
+        How often each question was drawn.
+    """
+    agreement, kappa, chance = (part[0] for part in answers.rates())
+    draws = answers.rates(counts)
+    n = answers.scored.sum(axis=1)
+    rates = answers.truth.sum(axis=1)
+    common = {"n": n, "level": level, "labels": labels, "axis": "target"}
+    return Reconstruction(
+        name=answers.name,
+        agreement=bootstrap_estimate(
+            f"agreement, {answers.name}",
+            agreement,
+            draws[0],
+            flags=first_reason((n == 0, Reason.NO_ANSWERS)),
+            **common,
+        ),
+        kappa=bootstrap_estimate(
+            f"kappa, {answers.name}",
+            kappa,
+            draws[1],
+            flags=first_reason(
+                (n == 0, Reason.NO_ANSWERS),
+                (rates == 0, Reason.NO_YES),
+                (rates == n, Reason.NO_NO),
+            ),
+            **common,
+        ),
+        chance=chance,
+    )

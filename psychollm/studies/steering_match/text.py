@@ -1,0 +1,180 @@
+"""`steering_match` in plain sentences: the verdict rests on controls, not on R squared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from psychollm.studies.steering_match.evidence import Control
+    from psychollm.studies.steering_match.result import SteeringMatch
+
+_MANY = 1 / 3  # share of the targets from which a flag is said
+
+
+def finding(study: SteeringMatch) -> Literal["none", "order", "no more than chance", "direction"]:
+    """Return which verdict holds.
+
+    "none": questions exchanged, held-out kappa is as high. "order": kappa is higher, but a cut-off
+    on the unsteered log odds agrees as well. "no more than chance": it agrees less well, but some
+    control direction agrees as well. "direction": the direction is ahead of all controls given.
+    """
+    alpha = 1.0 - study.level
+    p = study.p_values["held_out_kappa"]
+    if not p <= alpha:
+        return "none"
+    behind = [one for one in study.controls if not _ahead(one, alpha)]
+    if any(one.kind == "cut-off" for one in behind):
+        return "order"
+    return "no more than chance" if behind else "direction"
+
+
+def _ahead(one: Control, alpha: float) -> bool:
+    return one.ahead.value > 0 and one.ahead.p_value <= alpha
+
+
+def verdict(study: SteeringMatch) -> str:
+    """Return in one or two sentences what the match shows."""
+    heads, p = study.headlines, study.p_values
+    kappa = (
+        f"held-out kappa {_number(heads['held_out_kappa'])}, "
+        f"{_number(study.null.mean[4])} with questions exchanged ({_p(p['held_out_kappa'])})"
+    )
+    squares = (
+        f"R2 of strengths on thresholds is {_number(heads['r_squared'])}, and "
+        f"{_number(study.null.mean[0])} with questions exchanged: it is no evidence by itself"
+    )
+    return f"{_finding(study, kappa)}; {squares}."
+
+
+def _finding(study: SteeringMatch, kappa: str) -> str:
+    kind = finding(study)
+    if kind == "none":
+        return f"No evidence that steering reproduces which questions get a yes ({kappa})"
+    start = f"Steering reproduces in part which questions get a yes ({kappa})"
+    tables = [one for one in study.controls if one.kind == "table"]
+    if kind == "order":
+        (cut,) = [one for one in study.controls if one.kind == "cut-off"]
+        return (
+            f"{start}, but not better than a cut-off moved on the unsteered log odds (agreement "
+            f"{_ahead_text(cut)}): the questions are in the order of the unsteered model"
+        )
+    if kind == "no more than chance":
+        alpha = 1.0 - study.level
+        rival = max(
+            (one for one in tables if not _ahead(one, alpha)),
+            key=lambda one: one.held_out_agreement,
+        )
+        return f"{start}, but not better than the control {rival.name!r} ({_ahead_text(rival)})"
+    return f"{start}{_beyond(study, tables)}"
+
+
+def _beyond(study: SteeringMatch, tables: list[Control]) -> str:
+    said = []
+    cuts = [one for one in study.controls if one.kind == "cut-off"]
+    if cuts:
+        said.append(f"a cut-off on the unsteered log odds ({_ahead_text(cuts[0])})")
+    if tables:
+        closest = min(tables, key=lambda one: one.ahead.value)
+        count = f"all {len(tables)} control directions" if len(tables) > 1 else "the control"
+        said.append(f"{count} ({_ahead_text(closest)} ahead of the best)")
+    if not said:
+        return ", with no control direction and no log odds to compare with"
+    text = f", better than {' and '.join(said)}"
+    return text if tables else f"{text}; no random direction was given"
+
+
+def summary(study: SteeringMatch) -> str:
+    """Return the findings on one screen of plain sentences."""
+    n = study.targets
+    heads = study.headlines
+    left = int(study.steered.collapsed.sum())
+    total = study.steered.strengths.size
+    lines = [
+        study.verdict(),
+        "",
+        f"{n.n_models} targets, {n.n_questions:,} questions, {total - left} of {total} strengths "
+        f"used ({left} collapsed); yes-rates of the steered model "
+        f"{_number(_yes_rates(study).min())} to {_number(_yes_rates(study).max())}.",
+        _line_text(study),
+        f"Agreement {_number(heads['agreement'])} at the best strength, "
+        f"{_number(heads['held_out_agreement'])} on questions held out, "
+        f"{_number(_mean(study.from_threshold.agreement.value))} at the strength that the "
+        "threshold alone gives (line through the other targets);",
+        f"  constant answer {_number(_mean(study.constant.agreement.value))}, random answers of "
+        f"the same yes-rate {_number(_mean(study.held_out.chance))}, unsteered "
+        f"{_number(_mean(study.unsteered.agreement.value))}, questions exchanged "
+        f"{_number(study.null.mean[3])}.",
+        f"Kappa {_number(heads['kappa'])} at the best strength, "
+        f"{_number(heads['held_out_kappa'])} held out, "
+        f"{_number(_mean(study.from_threshold.kappa.value))} from the threshold.",
+    ]
+    lines += _control_lines(study)
+    lines += _notes(study)
+    return "\n".join(lines)
+
+
+def _line_text(study: SteeringMatch) -> str:
+    best = study.best
+    (low, high), (first, last) = best.r_squared_interval, best.r_squared_questions
+    null = study.null.quantile([0.05, 0.95])[:, 0]
+    return (
+        f"Best strength = {best.line.intercept:.3g} {best.line.slope:+.3g} x threshold: R2 "
+        f"{_number(study.headlines['r_squared'])} [{_number(low)}, {_number(high)}] for other "
+        f"targets, [{_number(first)}, {_number(last)}] for other questions; with questions "
+        f"exchanged {_number(null[0])} to {_number(null[1])} in 9 of 10."
+    )
+
+
+def _control_lines(study: SteeringMatch) -> list[str]:
+    lines = [
+        f"  {one.name}: R2 {_number(one.r_squared)}, held-out agreement "
+        f"{_number(one.held_out_agreement)}, kappa {_number(one.held_out_kappa)}; direction "
+        f"ahead by {_ahead_text(one)}"
+        for one in study.controls
+    ]
+    return ["Controls:", *lines] if lines else []
+
+
+def _notes(study: SteeringMatch) -> list[str]:
+    best = study.best
+    notes = []
+    n = best.at_edge.size
+    if best.at_edge.mean() >= _MANY:
+        notes.append(
+            f"{int(best.at_edge.sum())} of {n} best strengths lie at the edge of the usable ones: "
+            "the answers cannot be matched further out, or were not tried."
+        )
+    if best.wide.mean() >= _MANY:
+        notes.append(f"{int(best.wide.sum())} of {n} targets have a wide plateau of strengths.")
+    if not any(one.kind == "table" for one in study.controls):
+        notes.append("No control directions were passed: random ones belong beside every match.")
+    return ["", *notes] if notes else []
+
+
+def _yes_rates(study: SteeringMatch) -> np.ndarray:
+    return study.steered.yes_rates[study.steered.usable]
+
+
+def _mean(values: np.ndarray) -> float:
+    known = values[np.isfinite(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def _ahead_text(one: Control) -> str:
+    low, high = one.ahead.interval
+    return f"{one.ahead.value:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+
+def _number(value: float) -> str:
+    if not np.isfinite(value):
+        return "undefined"
+    text = f"{round(value, 2) + 0.0:.2f}"  # no minus before a zero
+    return text.replace("0.", ".", 1) if abs(value) < 0.995 else text
+
+
+def _p(value: float) -> str:
+    if not np.isfinite(value):
+        return "p undefined"
+    return f"p = {value:.3f}".replace("0.", ".", 1) if value >= 0.001 else "p < .001"
