@@ -19,6 +19,7 @@ from psychollm.steering.extract import (
 )
 from psychollm.steering.hooks import steer
 from psychollm.steering.readout import answer_logits, hidden_states
+from psychollm.steering.replies import ReplyLikelihood, reply_likelihood
 from psychollm.steering.states import AnswerLogits, HiddenStates
 from psychollm.steering.sweep import scan_layers, sweep
 
@@ -29,6 +30,7 @@ __all__ = [
     "DoseResponse",
     "HiddenStates",
     "LayerScan",
+    "ReplyLikelihood",
     "answer_logits",
     "answer_tokens",
     "decoder_layers",
@@ -37,6 +39,7 @@ __all__ = [
     "logistic_probe",
     "principal_component",
     "random_direction",
+    "reply_likelihood",
     "scan_layers",
     "shuffled_direction",
     "steer",

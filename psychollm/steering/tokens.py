@@ -36,6 +36,21 @@ def encode(tokenizer: Any, prompts: Sequence[str | Prompt]) -> Encoded:
     InputError
         If there is none, they are of different kinds, one is empty, or they do not end alike.
     """
+    rows, labels = rows_and_labels(tokenizer, prompts)
+    _check_ends(rows, labels, tokenizer)
+    return Encoded(rows=rows, labels=labels, prefix=_common(rows))
+
+
+def rows_and_labels(
+    tokenizer: Any, prompts: Sequence[str | Prompt]
+) -> tuple[tuple[tuple[int, ...], ...], tuple[Any, ...]]:
+    """Return the tokens of each prompt, and what it is called.
+
+    Raises
+    ------
+    InputError
+        If there is none, they are of different kinds, or one is empty.
+    """
     if isinstance(prompts, str | Prompt) or not len(prompts):
         msg = "prompts must be a sequence of strings or of instrument prompts, at least one"
         raise InputError(msg)
@@ -47,8 +62,11 @@ def encode(tokenizer: Any, prompts: Sequence[str | Prompt]) -> Encoded:
         prompt.key if isinstance(prompt, Prompt) else place for place, prompt in enumerate(prompts)
     )
     rows = tuple(tuple(_ids(tokenizer, prompt)) for prompt in prompts)
-    _check_rows(rows, labels, tokenizer)
-    return Encoded(rows=rows, labels=labels, prefix=_common(rows))
+    for label, row in zip(labels, rows, strict=True):
+        if not row:
+            msg = f"prompt {label!r} is empty: it has no token to answer from"
+            raise InputError(msg)
+    return rows, labels
 
 
 def _ids(tokenizer: Any, prompt: str | Prompt) -> list[int]:
@@ -68,11 +86,8 @@ def _conversation(tokenizer: Any, prompt: Prompt) -> tuple[str, bool]:
     return "\n\n".join(turn["content"] for turn in turns), False
 
 
-def _check_rows(rows: Rows, labels: Sequence[Any], tokenizer: Any) -> None:
+def _check_ends(rows: Rows, labels: Sequence[Any], tokenizer: Any) -> None:
     for label, row in zip(labels, rows, strict=True):
-        if not row:
-            msg = f"prompt {label!r} is empty: it has no token to answer from"
-            raise InputError(msg)
         if row[-1] != rows[0][-1]:
             ends = [tokenizer.decode([one[-1]]) for one in (row, rows[0])]
             msg = (

@@ -8,7 +8,7 @@ import pytest
 from psychollm._base.errors import InputError, OptionError
 from psychollm.instruments.prompt import Message, Prompt
 from psychollm.steering import answer_logits, answer_tokens, hidden_states
-from tests.steering.tiny import WORDS, made, prompts, tokenizer, tokenizers, torch, transformers
+from tests.steering.tiny import WORDS, made, prompts, tokenizer, torch, transformers
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,146 @@
+r"""How likely a model finds a reply: log-likelihood per token, and perplexity.
+
+For a reply of tokens :math:`t_1, \dots, t_n` after a prompt,
+
+.. math::
+    \ell = \frac{1}{n} \sum_i \log p(t_i \mid \text{prompt}, t_1, \dots, t_{i-1}), \qquad
+    \text{perplexity} = e^{-\ell}.                                                  \tag{1}
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count
+from psychollm._base.errors import InputError
+from psychollm._base.progress import progress_bar
+from psychollm._base.result import Result
+from psychollm._base.types import AnyArray, FloatArray
+from psychollm.instruments.prompt import Prompt
+from psychollm.steering.anatomy import anatomy, torch
+from psychollm.steering.passes import forward
+from psychollm.steering.tokens import batches, left_padded, positions_of, rows_and_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReplyLikelihood(Result):
+    """Log-likelihood of one reply to each prompt (1).
+
+    Examples
+    --------
+    >>> found = ReplyLikelihood(total=np.array([-2.0]), n_tokens=np.array([4]), labels=("a",))
+    >>> found.mean.tolist(), found.perplexity.round(3).tolist()
+    ([-0.5], [1.649])
+    """
+
+    total: FloatArray  # (prompts,) log-likelihood of the whole reply
+    n_tokens: AnyArray  # (prompts,) of the reply
+    labels: tuple[Any, ...]
+
+    @property
+    def mean(self) -> FloatArray:
+        """Mean log-likelihood per token (prompts,)."""
+        return np.asarray(self.total / self.n_tokens, dtype=np.float64)
+
+    @property
+    def perplexity(self) -> FloatArray:
+        """Perplexity (prompts,): 1 where every token was certain."""
+        return np.asarray(np.exp(-self.mean), dtype=np.float64)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per prompt."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "prompt": list(self.labels),
+                "n_tokens": self.n_tokens,
+                "total": self.total,
+                "mean": self.mean,
+                "perplexity": self.perplexity,
+            }
+        )
+
+
+def reply_likelihood(
+    model: Any,
+    tokenizer: Any,
+    prompts: Sequence[str | Prompt],
+    replies: Sequence[str],
+    *,
+    batch_size: int = 16,
+    progress: bool = False,
+) -> ReplyLikelihood:
+    """Return how likely a model finds a reply to each prompt.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        A causal model, not in training mode.
+    tokenizer : transformers.PreTrainedTokenizerBase
+        That of the model.
+    prompts : sequence of str or Prompt
+        As in `answer_logits`; they may end differently.
+    replies : sequence of str
+        One per prompt, as they follow it: a text that continues a string begins with its space.
+    batch_size : int
+        Prompts in one pass.
+    progress : bool
+        Whether to draw a progress bar.
+
+    Returns
+    -------
+    ReplyLikelihood
+        In the order of `prompts`.
+
+    Raises
+    ------
+    InputError
+        If there are not as many replies as prompts, a reply is empty, or the model is in training
+        mode.
+
+    Examples
+    --------
+    >>> found = reply_likelihood(model, tokenizer, ["2 + 2 ="], [" 4"])  # doctest: +SKIP
+    >>> found.perplexity  # doctest: +SKIP
+    array([1.2])
+    """
+    body = anatomy(model)
+    rows, labels = rows_and_labels(tokenizer, prompts)
+    tails = _tails(tokenizer, replies, labels)
+    whole = [[*row, *tail] for row, tail in zip(rows, tails, strict=True)]
+    total = np.zeros(len(rows))
+    bar = progress_bar(show=progress, total=len(rows), label="replies")
+    with torch().inference_mode():
+        for places in batches(whole, check_count("batch_size", batch_size)):
+            ids, mask = left_padded([whole[place] for place in places], body.device)
+            keep = max(len(tails[place]) for place in places) + 1
+            logits = forward(body, ids, mask, positions_of(mask), keep=keep)
+            logs = logits[:, :-1].float().log_softmax(-1)
+            said = ids[:, -(keep - 1) :].to(logs.device)
+            each = logs.gather(-1, said[..., None])[..., 0].cpu().numpy()
+            for row, place in zip(each, places, strict=True):
+                total[place] = row[-len(tails[place]) :].sum(dtype=np.float64)
+            bar.update(len(places))
+    bar.close()
+    return ReplyLikelihood(
+        total=total, n_tokens=np.array([len(tail) for tail in tails]), labels=labels
+    )
+
+
+def _tails(tokenizer: Any, replies: Sequence[str], labels: Sequence[Any]) -> list[list[int]]:
+    """Return replies in tokens."""
+    if isinstance(replies, str) or len(replies) != len(labels):
+        msg = f"replies must hold one text per prompt ({len(labels)})"
+        raise InputError(msg)
+    tails = [tokenizer(reply, add_special_tokens=False)["input_ids"] for reply in replies]
+    for label, tail in zip(labels, tails, strict=True):
+        if not tail:
+            msg = f"the reply to prompt {label!r} is empty: it has no likelihood"
+            raise InputError(msg)
+    return tails
