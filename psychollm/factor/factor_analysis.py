@@ -184,7 +184,8 @@ def observations(correlation: Any, n: float | None) -> float:
     pairs = getattr(correlation, "n", None)
     if not isinstance(pairs, np.ndarray) or pairs.ndim != 2:
         return float("nan")
-    return float(1.0 / np.mean(1.0 / pairs[np.tril_indices(len(pairs), -1)]))
+    lower = pairs[np.tril_indices(len(pairs), -1)]
+    return float(lower.size * (lower[0] / np.sum(lower[0] / lower)))
 
 
 def _gamma(covariance: Any, k: int, n: float) -> FloatArray | None:
@@ -345,8 +346,8 @@ def _fit(
         return fit_indices((T, float(d)), (T0, float(d0)), residuals=rest, n=n, test=words)
     w = np.ones(d0) if W is None else W if method == "wls" else W[pairs]
     jacobian = _derivatives(loadings)
-    model = quadratic_test(rest, jacobian, w, gamma, n)._replace(df=d)
-    baseline = quadratic_test(R[pairs], np.empty((d0, 0)), w, gamma, n)
+    model = quadratic_test(rest, jacobian, w, gamma, n - 1.0)._replace(df=d)
+    baseline = quadratic_test(R[pairs], np.empty((d0, 0)), w, gamma, n - 1.0)
     test = "standard" if method == "wls" else "scaled_shifted"
     words = "weighted least squares" if method == "wls" else "scaled and shifted"
     return fit_indices(

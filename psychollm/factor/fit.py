@@ -96,6 +96,7 @@ def fit_indices(
     residuals: FloatArray,
     n: float,
     test: str = "chi-square",
+    multiplier: float | None = None,
 ) -> FactorFit:
     """Return the indices (1) and (2).
 
@@ -109,6 +110,8 @@ def fit_indices(
         Observations; NaN where unknown.
     test : str
         What the statistics are.
+    multiplier : float, optional
+        What stands for n in RMSEA, by default n; n - 1 where the statistics count so.
 
     Examples
     --------
@@ -118,13 +121,14 @@ def fit_indices(
     from scipy.stats import chi2, ncx2
 
     (T, d), (T0, d0) = model, baseline
+    scale = n if multiplier is None else multiplier
     over, over0 = max(T - d, 0.0), max(T0 - d0, 0.0)
     testable = d > 0 and np.isfinite(T) and np.isfinite(n)
     rmsea, interval, close = float("nan"), np.full(2, np.nan), float("nan")
     if testable:
-        rmsea = float(np.sqrt(over / (d * n)))
-        interval = np.sqrt(_noncentrality(T, d, 0.90) / (d * n))
-        close = float(ncx2.sf(T, d, 0.05**2 * d * n))
+        rmsea = float(np.sqrt(over / (d * scale)))
+        interval = np.sqrt(_noncentrality(T, d, 0.90) / (d * scale))
+        close = float(ncx2.sf(T, d, 0.05**2 * d * scale))
     worst = max(over, over0)
     return FactorFit(
         chi_square=T,

@@ -62,6 +62,21 @@ class Quadratic(NamedTuple):
         a = float(np.sqrt(d / second))
         return a * T + d - a * first, float(d)
 
+    def scaling(self, test: RobustTest) -> float:
+        """Return what the corrected statistic divides T by, before any shift.
+
+        Examples
+        --------
+        >>> Quadratic(10.0, 4, 8.0, 16.0).scaling("satorra_bentler")
+        2.0
+        """
+        _, d, first, second = self
+        if test == "standard" or d == 0:
+            return 1.0
+        if test == "satorra_bentler":
+            return first / d
+        return second / first if test == "mean_variance" else float(np.sqrt(second / d))
+
 
 def quadratic_test(
     residuals: FloatArray,

@@ -171,7 +171,7 @@ def test_weighted_twins(seed, m):
     if not joint.heywood_cases:  # the search knows no bound
         least = slow.search(lambda x: slow.jointly_weighted(R, inverse, x), L + 0.02)
         assert least >= joint.objective - 1e-12
-    assert joint.fit.chi_square == pytest.approx(2 * 200 * joint.objective)
+    assert joint.fit.chi_square == pytest.approx(2 * 199 * joint.objective)
     assert joint.fit.test == "weighted least squares"
 
 

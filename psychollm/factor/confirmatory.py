@@ -1,0 +1,273 @@
+r"""`confirmatory_factors`: a model of which variable measures what, fitted to correlations.
+
+Loadings are free where the model says so and zero elsewhere, factors have variance one, and
+thresholds of ordered answers are those of the data. With residuals e of the correlations below the
+diagonal, :math:`\rho_{ij} = \lambda_i^\top \Phi \lambda_j`, the estimates minimise
+
+.. math:: F = \tfrac12\, e^\top W e                                                      \quad (1)
+
+with W the inverse of the diagonal of :math:`\Gamma` (DWLS), the identity (ULS) or
+:math:`\Gamma^{-1}` (WLS), :math:`\Gamma / n` being the covariance matrix of the correlations. With
+derivatives :math:`\Delta` and :math:`B = (\Delta^\top W \Delta)^{-1}` their covariance matrix is
+
+.. math:: \tfrac1n\, B \Delta^\top W \Gamma W \Delta B ,                                  \quad (2)
+
+and a parameter held at zero, with derivatives d, would lower n times twice F by about
+
+.. math:: \frac{n\,(d^\top W e)^2}{d^\top W d - d^\top W \Delta B \Delta^\top W d} .      \quad (3)
+
+References
+----------
+Muthen, B., du Toit, S. H. C., & Spisic, D. (1997). Robust inference using weighted least squares
+and quadratic estimating equations in latent variable modeling with categorical and continuous
+outcomes. Unpublished technical report.
+
+Sorbom, D. (1989). Model modification. Psychometrika, 54(3), 371-384.
+https://doi.org/10.1007/BF02294623
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.convergence import Convergence
+from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
+from psychollm._base.types import FloatArray
+from psychollm.data.labels import Labels, listed
+from psychollm.data.matrix_input import correlation_matrix, square_of
+from psychollm.factor.confirmatory_model import Model, starting_point
+from psychollm.factor.confirmatory_result import ConfirmatoryFactors
+from psychollm.factor.factor_analysis import observations
+from psychollm.factor.fit import FactorFit, fit_indices
+from psychollm.factor.newton import descend
+from psychollm.factor.robust_test import RobustTest, inverse_of, quadratic_test, weighted_by
+
+ConfirmatoryEstimator: TypeAlias = Literal["dwls", "uls", "wls"]
+ErrorKind: TypeAlias = Literal["robust", "standard"]
+
+WORDS = {
+    "scaled_shifted": "scaled and shifted",
+    "satorra_bentler": "Satorra-Bentler",
+    "mean_variance": "mean and variance adjusted",
+    "standard": "uncorrected",
+}
+
+
+def confirmatory_factors(
+    correlation: Any,
+    model: Mapping[str, Sequence[Hashable]],
+    *,
+    estimator: ConfirmatoryEstimator = "dwls",
+    test: RobustTest = "scaled_shifted",
+    errors: ErrorKind = "robust",
+    correlated: bool = True,
+    n: float | None = None,
+    covariance: Any = None,
+) -> ConfirmatoryFactors:
+    """Fit a factor model of which the zeros are given.
+
+    Parameters
+    ----------
+    correlation : PolychoricCorrelation, DataFrame or array_like (k, k)
+        Correlations; `polychoric` brings their covariance along.
+    model : mapping
+        Names of factors to the labels of the variables that load on them; a variable may load on
+        several.
+    estimator : {"dwls", "uls", "wls"}
+        As in (1) of the module. With ``test="scaled_shifted"``, ``"dwls"`` is what others call
+        WLSMV, ``"uls"`` ULSMV; with ``test="satorra_bentler"``, WLSM and ULSM.
+    test : {"scaled_shifted", "satorra_bentler", "mean_variance", "standard"}
+        How the statistic is corrected. ``"standard"`` is valid for ``estimator="wls"`` only.
+    errors : {"robust", "standard"}
+        Standard errors from (2), or as if W were right.
+    correlated : bool
+        Whether the factors may correlate.
+    n : float, optional
+        Observations; by default those of the correlation.
+    covariance : array_like (p, p), optional
+        Covariance matrix of the correlations below the diagonal, row by row; by default
+        ``correlation.covariance()``.
+
+    Returns
+    -------
+    ConfirmatoryFactors
+        Standardised loadings, factor correlations, errors, fit; `modification_indices` says what
+        the model lacks.
+
+    Raises
+    ------
+    LabelError
+        If a label of the model is no row of the matrix.
+    ShapeError
+        If the model has more parameters than correlations, or they are not identified.
+    OptionError, InputError
+        If covariance or n are missing, or an option does not exist.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the iteration stopped early.
+
+    Examples
+    --------
+    >>> from psychollm.correlation.polychoric import polychoric
+    >>> rng = np.random.default_rng(1)
+    >>> latent = 0.8 * rng.normal(size=3000) + 0.6 * rng.normal(size=(5, 3000))
+    >>> found = confirmatory_factors(
+    ...     polychoric(np.digitize(latent, [-0.5, 0.5])), {"ability": range(5)}
+    ... )
+    >>> found.loadings[:, 0].round(1), found.fit.df
+    (array([0.8, 0.8, 0.8, 0.8, 0.8]), 5.0)
+    """
+    check_choice("estimator", estimator, ConfirmatoryEstimator)
+    check_choice("test", test, RobustTest)
+    check_choice("errors", errors, ErrorKind)
+    R, labels = correlation_matrix(correlation)
+    size = observations(correlation, n)
+    plan = _plan(model, labels, correlated=correlated)
+    used = plan.used()
+    gamma = _gamma(correlation, covariance, size, len(R))[np.ix_(used, used)]
+    r = R[np.tril_indices(len(R), -1)][used]
+    W = _weights(gamma, estimator)
+    found = descend(plan.objective(r, W), starting_point(plan, R))
+    ending = _ending(found.converged, found.steps, found.gradient, found.value)
+    ending.warn("the confirmatory factor model")
+    x = plan.with_positive_sums(found.x)
+    jacobian = plan.derivatives(x)
+    _check_identified(jacobian, W, plan)
+    loadings, phi = plan.unpack(x)
+    # Statistics and errors count n - 1 observations, as lavaan and Mplus do.
+    covariances = _parameter_covariance(jacobian, W, gamma, size - 1.0, errors)
+    loading_errors, phi_errors = plan.errors(covariances)
+    residuals = r - plan.implied(x)
+    statistic = quadratic_test(residuals, jacobian, W, gamma, size - 1.0)
+    baseline = quadratic_test(r, np.empty((r.size, 0)), W, gamma, size - 1.0)
+    fits = [
+        _fit(statistic.corrected(kind), baseline.corrected(kind), residuals, size, kind)
+        for kind in (test, "standard")
+    ]
+    return ConfirmatoryFactors(
+        loadings=loadings,
+        loading_errors=loading_errors,
+        factor_correlation=phi,
+        factor_correlation_errors=phi_errors,
+        communalities=np.sum((loadings @ phi) * loadings, axis=1),
+        covariance=covariances,
+        fit=fits[0],
+        standard_fit=fits[1],
+        scaling=statistic.scaling(test),
+        objective=found.value,
+        gradient=found.gradient,
+        estimator=estimator,
+        errors=errors,
+        n=size,
+        labels=plan.labels,
+        factors=plan.factors,
+        convergence=ending,
+        _residuals=residuals,
+        _derivatives=jacobian,
+        _weights=W,
+        _gamma=gamma,
+    )
+
+
+def _plan(model: Mapping[str, Sequence[Hashable]], labels: Labels, *, correlated: bool) -> Model:
+    """Return the model as a table of free loadings over the rows it names."""
+    if not isinstance(model, Mapping) or not model:
+        msg = "model must map names of factors to labels of variables: {'F': ['a', 'b', 'c']}"
+        raise OptionError(msg)
+    wanted = [label for group in model.values() for label in group]
+    unknown = [label for label in wanted if label not in set(labels)]
+    if unknown:
+        msg = f"model names {listed(unknown)}, which the matrix has not: it has {listed(labels)}"
+        raise LabelError(msg)
+    empty = [name for name, group in model.items() if not len(group)]
+    if empty:
+        msg = f"factors {listed(empty)} of the model have no variables"
+        raise OptionError(msg)
+    free = np.array([[label in set(group) for group in model.values()] for label in labels])
+    kept = free.any(axis=1)
+    return Model(
+        free=free[kept],
+        rows=np.flatnonzero(kept),
+        size=len(labels),
+        correlated=correlated,
+        labels=tuple(label for label, keep in zip(labels, kept, strict=True) if keep),
+        factors=tuple(model),
+    )
+
+
+def _gamma(correlation: Any, covariance: Any, n: float, k: int) -> FloatArray:
+    if covariance is None:
+        compute = getattr(correlation, "covariance", None)
+        if not callable(compute):
+            msg = (
+                "a confirmatory model needs the covariance of the correlations: pass the result "
+                "of polychoric, or covariance and n"
+            )
+            raise OptionError(msg)
+        covariance = compute()
+    if not np.isfinite(n):
+        msg = "the number of observations is not known: pass n"
+        raise OptionError(msg)
+    values = square_of(covariance, "covariance", k * (k - 1) // 2)
+    if not np.isfinite(values).all() or not (np.diagonal(values) > 0.0).all():
+        msg = "covariance must be finite with a positive diagonal: drop pairs without an estimate"
+        raise InputError(msg)
+    return n * values
+
+
+def _weights(gamma: FloatArray, estimator: str) -> FloatArray:
+    """Return W, or its diagonal."""
+    if estimator == "dwls":
+        return np.asarray(1.0 / np.diagonal(gamma), dtype=np.float64)
+    if estimator == "uls":
+        return np.ones(len(gamma))
+    if np.linalg.eigvalsh(gamma)[0] <= 1e-10 * float(np.diagonal(gamma).max()):
+        msg = (
+            "covariance is singular: there are fewer observations than pairs of variables. "
+            "Use estimator='dwls'"
+        )
+        raise InputError(msg)
+    return np.asarray(np.linalg.inv(gamma), dtype=np.float64)
+
+
+def _check_identified(jacobian: FloatArray, W: FloatArray, plan: Model) -> None:
+    """Refuse more parameters than the correlations determine."""
+    p, q = jacobian.shape
+    rank = inverse_of(jacobian.T @ weighted_by(W, jacobian))[1] if q <= p else p
+    if rank < q:
+        few = [name for f, name in enumerate(plan.factors) if plan.free[:, f].sum() < 3]
+        hint = f"factors {listed(few)} have fewer than three variables" if few else "free fewer"
+        msg = f"the {p} correlations do not determine the {q} parameters of the model: {hint}"
+        raise ShapeError(msg)
+
+
+def _parameter_covariance(
+    jacobian: FloatArray, W: FloatArray, gamma: FloatArray, n: float, errors: str
+) -> FloatArray:
+    side = weighted_by(W, jacobian)
+    bread = inverse_of(jacobian.T @ side)[0]
+    if errors == "standard":
+        return bread / n
+    return np.asarray(bread @ (side.T @ gamma @ side) @ bread / n, dtype=np.float64)
+
+
+def _fit(
+    model: tuple[float, float],
+    baseline: tuple[float, float],
+    residuals: FloatArray,
+    n: float,
+    kind: str,
+) -> FactorFit:
+    words = WORDS[kind]
+    return fit_indices(model, baseline, residuals=residuals, n=n, test=words, multiplier=n - 1.0)
+
+
+def _ending(converged: bool, steps: int, gradient: float, value: float) -> Convergence:  # noqa: FBT001
+    reason = "converged" if converged else f"a gradient of {gradient:.1e} is left"
+    return Convergence(converged=converged, iterations=steps, reason=reason, objective=value)

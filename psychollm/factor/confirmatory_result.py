@@ -1,0 +1,221 @@
+"""What a confirmatory factor model found, how it fits, and what it lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.data.labels import listed
+from psychollm.factor.fit import FactorFit
+from psychollm.factor.robust_test import inverse_of, weighted_by
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEAST_INFORMATION = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ModificationIndices(Result):
+    """What freeing one parameter more would change, largest first.
+
+    Attributes
+    ----------
+    kind : tuple of str
+        "loading" or "residual" (a correlation of what two variables do not share with factors).
+    first, second : tuple
+        The variable and the factor, or the two variables.
+    index : ndarray of shape (c,)
+        How far the uncorrected statistic would fall, about chi-square with one degree of freedom.
+    scaled : ndarray of shape (c,)
+        The same over the scaling factor of the robust statistic.
+    change : ndarray of shape (c,)
+        Expected value of the parameter.
+    """
+
+    kind: tuple[str, ...]
+    first: tuple[Hashable, ...]
+    second: tuple[Hashable, ...]
+    index: FloatArray  # (c,)
+    scaled: FloatArray  # (c,)
+    change: FloatArray  # (c,)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per parameter."""
+        import pandas as pd
+
+        names = ("kind", "first", "second", "index", "scaled", "change")
+        return pd.DataFrame({name: list(getattr(self, name)) for name in names})
+
+    def __repr__(self) -> str:
+        lines = [f"ModificationIndices of {len(self.kind)} parameters held at zero"]
+        rows = zip(self.kind, self.first, self.second, self.index, self.change, strict=True)
+        for kind, first, second, index, change in list(rows)[:8]:
+            lines.append(f"  {kind:<9}{first!r} - {second!r}: {index:.2f}, expected {change:+.3f}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ConfirmatoryFactors(Result):
+    """A factor model of which the zeros were given.
+
+    Attributes
+    ----------
+    loadings, loading_errors : ndarray of shape (k, m)
+        Standardised loadings with their standard errors; zero where the model says zero.
+    factor_correlation, factor_correlation_errors : ndarray of shape (m, m)
+        Correlations of factors with their standard errors.
+    communalities : ndarray of shape (k,)
+        Variance that the factors explain; above one in an inadmissible solution.
+    covariance : ndarray of shape (q, q)
+        Of the free parameters: loadings row by row, then factor correlations.
+    fit, standard_fit : FactorFit
+        With the statistic corrected as asked, and uncorrected. Their SRMR is over the pairs.
+    scaling : float
+        What the corrected statistic divides the uncorrected one by, before any shift.
+    objective, gradient : float
+        The discrepancy, and the largest component of its gradient.
+    estimator, errors : str
+        What was minimised; which standard errors.
+    n : float
+        Observations.
+    labels, factors : tuple
+        Names of the k variables and the m factors.
+    convergence : Convergence
+        How the iteration ended.
+    """
+
+    loadings: FloatArray  # (k, m)
+    loading_errors: FloatArray  # (k, m)
+    factor_correlation: FloatArray  # (m, m)
+    factor_correlation_errors: FloatArray  # (m, m)
+    communalities: FloatArray  # (k,)
+    covariance: FloatArray  # (q, q)
+    fit: FactorFit
+    standard_fit: FactorFit
+    scaling: float
+    objective: float
+    gradient: float
+    estimator: str
+    errors: str
+    n: float
+    labels: tuple[Hashable, ...]  # k
+    factors: tuple[str, ...]  # m
+    convergence: Convergence
+    _residuals: FloatArray  # (p,)
+    _derivatives: FloatArray  # (p, q)
+    _weights: FloatArray  # (p,) or (p, p)
+    _gamma: FloatArray  # (p, p)
+
+    @property
+    def residuals(self) -> FloatArray:
+        """Correlations that the model leaves (k, k); zero on the diagonal."""
+        k = len(self.labels)
+        rest = np.zeros((k, k))
+        rest[np.tril_indices(k, -1)] = self._residuals
+        return rest + rest.T
+
+    @property
+    def standardised_residuals(self) -> FloatArray:
+        """Residuals over their standard errors (k, k); zero on the diagonal."""
+        side = weighted_by(self._weights, self._derivatives)
+        bread = inverse_of(self._derivatives.T @ side)[0]
+        maker = np.eye(self._residuals.size) - self._derivatives @ bread @ side.T
+        spread = np.einsum("ij,jk,ik->i", maker, self._gamma, maker) / (self.n - 1.0)
+        k = len(self.labels)
+        found = np.zeros((k, k))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = self._residuals / np.sqrt(np.maximum(spread, 0.0))
+        found[np.tril_indices(k, -1)] = np.where(spread > 1e-14, ratio, 0.0)
+        return found + found.T
+
+    @property
+    def inadmissible(self) -> tuple[Hashable, ...]:
+        """Variables whose communality is one or more, and factors that correlate so."""
+        rows = [self.labels[i] for i in np.flatnonzero(self.communalities >= 1.0)]
+        size = np.abs(np.tril(self.factor_correlation, -1))
+        return (*rows, *(self.factors[i] for i in np.flatnonzero((size >= 1.0).any(axis=1))))
+
+    def modification_indices(self) -> ModificationIndices:
+        """Return what freeing each loading or residual correlation that is zero would change.
+
+        Parameters that the correlations do not determine beside those of the model are left out.
+        """
+        named, columns = self._held()
+        side = weighted_by(self._weights, self._derivatives)
+        bread = inverse_of(self._derivatives.T @ side)[0]
+        other = weighted_by(self._weights, columns)
+        pull = other.T @ self._residuals
+        own = np.sum(columns * other, axis=0)
+        crossed = side.T @ columns
+        rest = own - np.sum(crossed * (bread @ crossed), axis=0)
+        known = np.flatnonzero(rest > LEAST_INFORMATION * own)
+        index = (self.n - 1.0) * pull[known] ** 2 / rest[known]
+        order = np.argsort(-index, kind="stable")
+        chosen = known[order]
+        return ModificationIndices(
+            kind=tuple(named[c][0] for c in chosen),
+            first=tuple(named[c][1] for c in chosen),
+            second=tuple(named[c][2] for c in chosen),
+            index=index[order],
+            scaled=index[order] / self.scaling,
+            change=(pull[chosen] / rest[chosen]),
+        )
+
+    def _held(self) -> tuple[list[tuple[str, Hashable, Hashable]], FloatArray]:
+        """Name the parameters held at zero; return derivatives by them (p, c)."""
+        k = len(self.labels)
+        first, second = np.tril_indices(k, -1)
+        structure = self.loadings @ self.factor_correlation
+        named: list[tuple[str, Hashable, Hashable]] = []
+        columns = []
+        for i, f in np.argwhere(self.loading_errors == 0.0):
+            named.append(("loading", self.labels[i], self.factors[f]))
+            columns.append(
+                (first == i) * structure[second, f] + (second == i) * structure[first, f]
+            )
+        pairs = zip(first, second, strict=True)
+        named += [("residual", self.labels[a], self.labels[b]) for a, b in pairs]
+        return named, np.column_stack([*columns, np.eye(first.size)])
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per free parameter: estimate, standard error, z."""
+        import pandas as pd
+
+        rows: list[dict[str, Any]] = []
+        for i, f in np.argwhere(self.loading_errors > 0.0):
+            names = {"kind": "loading", "first": self.labels[i], "second": self.factors[f]}
+            rows.append(names | _numbers(self.loadings[i, f], self.loading_errors[i, f]))
+        for f, g in np.argwhere(np.tril(self.factor_correlation_errors) > 0.0):
+            names = {"kind": "correlation", "first": self.factors[f], "second": self.factors[g]}
+            value, error = self.factor_correlation[f, g], self.factor_correlation_errors[f, g]
+            rows.append(names | _numbers(value, error))
+        return pd.DataFrame(rows)
+
+    def summary(self) -> str:
+        """Say how the model fits, and what to beware of."""
+        names = listed(self.factors)
+        lines = [
+            f"{len(self.factors)} factor{'s' if len(self.factors) > 1 else ''} ({names}) of "
+            f"{len(self.labels)} variables by {self.estimator}, n = {self.n:g}.",
+            f"Fit: {self.fit.summary()}.",
+        ]
+        if self.inadmissible:
+            lines.append(
+                f"Inadmissible: communality or factor correlation of one or more at "
+                f"{listed(self.inadmissible)}."
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"ConfirmatoryFactors: {self.summary()}"
+
+
+def _numbers(value: float, error: float) -> dict[str, float]:
+    return {"estimate": float(value), "se": float(error), "z": float(value / error)}
