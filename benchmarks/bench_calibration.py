@@ -4,12 +4,12 @@ import numpy as np
 
 from benchmarks.simulated import LARGE
 from psychollm.calibration import calibration_panel
-from psychollm.calibration.meta_d import meta_d_from_counts
-from psychollm.calibration.panel_metrics import PANEL_METRICS
-from psychollm.calibration.selective_areas import SELECTIVE
-from psychollm.calibration.smooth import SMOOTH_ECE
+from psychollm.calibration.errors.smooth import SMOOTH_ECE
+from psychollm.calibration.panels.panel_metrics import PANEL_METRICS
+from psychollm.calibration.selection.selective_areas import SELECTIVE
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
+from psychollm.calibration.two_choice.meta_d import meta_d_from_counts
 
 
 def stated(models: int, questions: int, *, levels: int | None, seed: int = 1) -> tuple:

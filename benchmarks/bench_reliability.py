@@ -11,18 +11,18 @@ from pathlib import Path
 import numpy as np
 
 from psychollm.estimates.comparisons import compare_all
-from psychollm.reliability.agreement import agreement
-from psychollm.reliability.answer_variance import answer_variance
-from psychollm.reliability.clustered import mean_score
-from psychollm.reliability.consistency import consistency
-from psychollm.reliability.generalizability import generalizability
-from psychollm.reliability.guttman import guttman
-from psychollm.reliability.intraclass import intraclass
-from psychollm.reliability.krippendorff import krippendorff_alpha
-from psychollm.reliability.mixed_model import mixed_model
-from psychollm.reliability.omega import omega
-from psychollm.reliability.omega_categorical import omega_categorical
-from psychollm.reliability.score_differences import score_differences
+from psychollm.reliability.components.generalizability import generalizability
+from psychollm.reliability.components.intraclass import intraclass
+from psychollm.reliability.contrasts.mixed_model import mixed_model
+from psychollm.reliability.means.answer_variance import answer_variance
+from psychollm.reliability.means.clustered import mean_score
+from psychollm.reliability.means.score_differences import score_differences
+from psychollm.reliability.omegas.omega import omega
+from psychollm.reliability.omegas.omega_categorical import omega_categorical
+from psychollm.reliability.raters.agreement import agreement
+from psychollm.reliability.raters.krippendorff import krippendorff_alpha
+from psychollm.reliability.scales.consistency import consistency
+from psychollm.reliability.scales.guttman import guttman
 
 GOLDEN = Path(__file__).resolve().parents[1] / "tests" / "golden" / "metacognition"
 

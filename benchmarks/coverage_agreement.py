@@ -13,12 +13,12 @@ import numpy as np
 from scipy.stats import betabinom
 
 from benchmarks.coverage_cases import Case, Intervals
-from psychollm.reliability.agreement import agreement
-from psychollm.reliability.kappa import cohen_kappa
-from psychollm.reliability.krippendorff import krippendorff_alpha
-from psychollm.reliability.rate_contrast import rate_contrast
-from psychollm.reliability.ratings import Ratings
-from psychollm.reliability.retest import retest
+from psychollm.reliability.raters.agreement import agreement
+from psychollm.reliability.raters.kappa import cohen_kappa
+from psychollm.reliability.raters.krippendorff import krippendorff_alpha
+from psychollm.reliability.raters.rate_contrast import rate_contrast
+from psychollm.reliability.raters.ratings import Ratings
+from psychollm.reliability.raters.retest import retest
 
 # The intervals do not rest on resamples: two keep the differences that nobody asks for cheap.
 CHEAP = {"n_bootstrap": 2, "rng": 0}

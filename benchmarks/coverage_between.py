@@ -11,10 +11,10 @@ import numpy as np
 from scipy.special import expit
 
 from benchmarks.coverage_cases import Case, Intervals, collected
-from psychollm.calibration.between_models import between_models
-from psychollm.calibration.ensemble import ensemble_gain
-from psychollm.calibration.individuation import individuation
-from psychollm.calibration.pairwise import pairwise_calibration
+from psychollm.calibration.consensus.between_models import between_models
+from psychollm.calibration.consensus.ensemble import ensemble_gain
+from psychollm.calibration.consensus.individuation import individuation
+from psychollm.calibration.consensus.pairwise import pairwise_calibration
 
 POPULATION = 400_000
 RESAMPLES = 300

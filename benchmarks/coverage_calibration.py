@@ -14,7 +14,7 @@ from scipy.stats import beta
 
 from benchmarks.coverage_cases import Case, Intervals
 from psychollm.calibration import calibration_panel
-from psychollm.calibration.panel_metrics import PANEL_METRICS
+from psychollm.calibration.panels.panel_metrics import PANEL_METRICS
 from psychollm.calibration.tally import Tally
 
 RESAMPLES = 1_000

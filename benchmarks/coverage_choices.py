@@ -10,8 +10,12 @@ import numpy as np
 from scipy.special import ndtr
 
 from benchmarks.coverage_cases import Case, Intervals, collected
-from psychollm.calibration.hierarchical_meta_d import hierarchical_meta_d
-from psychollm.calibration.meta_information_trials import MetaI, MetaInformation, meta_information
+from psychollm.calibration.two_choice.hierarchical_meta_d import hierarchical_meta_d
+from psychollm.calibration.two_choice.meta_information_trials import (
+    MetaI,
+    MetaInformation,
+    meta_information,
+)
 from psychollm.data.simulate_meta_d import simulate_meta_d
 
 STEPS = np.array([0.5, 1.0, 1.5])

@@ -11,20 +11,20 @@ import numpy as np
 
 from benchmarks.coverage_calibration import SCENARIOS, Forecaster
 from benchmarks.coverage_cases import Case, Intervals
-from psychollm.calibration.abstention import STATISTICS, abstention
-from psychollm.calibration.binned import binned_metric, calibration_error
-from psychollm.calibration.corp import corp
-from psychollm.calibration.cox import cox
-from psychollm.calibration.f_beta import f_beta
+from psychollm.calibration.decisions.f_beta import f_beta
+from psychollm.calibration.discrimination.type2_roc import type2_roc
+from psychollm.calibration.errors.binned import binned_metric, calibration_error
 from psychollm.calibration.metric import Metric
-from psychollm.calibration.risk_coverage import risk_coverage
-from psychollm.calibration.selective import (
+from psychollm.calibration.scores.corp import corp
+from psychollm.calibration.scores.cox import cox
+from psychollm.calibration.selection.abstention import STATISTICS, abstention
+from psychollm.calibration.selection.risk_coverage import risk_coverage
+from psychollm.calibration.selection.selective import (
     coverage_at_risk,
     coverage_at_risk_metric,
     risk_at_coverage,
     risk_at_coverage_metric,
 )
-from psychollm.calibration.type2_roc import type2_roc
 
 RESAMPLES, FEWER = 1_000, 400
 TIES = ("random", "whole")

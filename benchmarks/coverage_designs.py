@@ -11,10 +11,10 @@ import numpy as np
 from scipy.special import ndtr
 
 from benchmarks.coverage_cases import Case, Intervals, collected
-from psychollm.reliability.conditions import friedman, kruskal_wallis
-from psychollm.reliability.decision_study import decision_study
-from psychollm.reliability.generalizability import Generalizability, generalizability
-from psychollm.reliability.mixed_model import mixed_model
+from psychollm.reliability.components.decision_study import decision_study
+from psychollm.reliability.components.generalizability import Generalizability, generalizability
+from psychollm.reliability.contrasts.conditions import friedman, kruskal_wallis
+from psychollm.reliability.contrasts.mixed_model import mixed_model
 
 EFFECTS = ("model", "item", "run", "model:item", "model:run", "item:run", "residual")
 COMPONENTS = dict(zip(EFFECTS, (1.0, 0.5, 0.05, 0.4, 0.1, 0.05, 0.8), strict=True))

@@ -14,16 +14,16 @@ from scipy.special import ndtr
 from benchmarks.coverage_agreement import SCENARIOS as ANSWERS
 from benchmarks.coverage_calibration import SCENARIOS as FORECASTERS
 from benchmarks.coverage_cases import Case, Intervals, collected
-from psychollm.calibration.proper_scores import brier
-from psychollm.calibration.ranking import auroc
+from psychollm.calibration.discrimination.ranking import auroc
+from psychollm.calibration.scores.proper_scores import brier
 from psychollm.estimates.comparisons import compare_all
-from psychollm.reliability.answer_variance import answer_variance
-from psychollm.reliability.clustered import mean_score
-from psychollm.reliability.pairwise_conditions import pairwise_conditions
-from psychollm.reliability.response_shares import response_shares
-from psychollm.reliability.retest import retest
-from psychollm.reliability.score_differences import score_differences
-from psychollm.reliability.set_difference import set_difference
+from psychollm.reliability.contrasts.pairwise_conditions import pairwise_conditions
+from psychollm.reliability.means.answer_variance import answer_variance
+from psychollm.reliability.means.clustered import mean_score
+from psychollm.reliability.means.score_differences import score_differences
+from psychollm.reliability.means.set_difference import set_difference
+from psychollm.reliability.raters.response_shares import response_shares
+from psychollm.reliability.raters.retest import retest
 
 RESAMPLES = 400
 ABILITIES = np.array([0.8, 0.4, 0.0, 0.2, 0.6])

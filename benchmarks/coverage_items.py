@@ -11,15 +11,15 @@ from scipy.stats import multivariate_normal
 
 from benchmarks.coverage_cases import Case, Intervals, collected
 from psychollm.estimates.estimate import Estimate
-from psychollm.reliability.consistency import consistency
-from psychollm.reliability.guttman import guttman, guttman_of_matrix
-from psychollm.reliability.item_statistics import item_statistics
-from psychollm.reliability.kuder_richardson import kr20, kr21
-from psychollm.reliability.omega import omega
-from psychollm.reliability.omega_categorical import omega_categorical
-from psychollm.reliability.omega_of_loadings import omega_of_loadings
-from psychollm.reliability.omega_result import Omega
-from psychollm.reliability.split_half import split_half
+from psychollm.reliability.omegas.omega import omega
+from psychollm.reliability.omegas.omega_categorical import omega_categorical
+from psychollm.reliability.omegas.omega_of_loadings import omega_of_loadings
+from psychollm.reliability.omegas.omega_result import Omega
+from psychollm.reliability.scales.consistency import consistency
+from psychollm.reliability.scales.guttman import guttman, guttman_of_matrix
+from psychollm.reliability.scales.item_statistics import item_statistics
+from psychollm.reliability.scales.kuder_richardson import kr20, kr21
+from psychollm.reliability.scales.split_half import split_half
 
 GENERAL = np.array([0.7, 0.6, 0.5, 0.7, 0.6, 0.5, 0.6, 0.6, 0.6])
 GROUP = np.kron(np.eye(3), np.ones(3)) * np.array([0.4, 0.4, 0.4, 0.5, 0.5, 0.5, 0.3, 0.4, 0.5])

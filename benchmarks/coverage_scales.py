@@ -10,12 +10,12 @@ from functools import partial
 import numpy as np
 
 from benchmarks.coverage_cases import Case, Intervals
-from psychollm.calibration.meta_d import meta_d
+from psychollm.calibration.two_choice.meta_d import meta_d
 from psychollm.data.simulate_meta_d import simulate_meta_d
-from psychollm.reliability.clustered import mean_score
-from psychollm.reliability.consistency import alpha
-from psychollm.reliability.intraclass import AbsoluteInterval, intraclass
-from psychollm.reliability.omega import omega
+from psychollm.reliability.components.intraclass import AbsoluteInterval, intraclass
+from psychollm.reliability.means.clustered import mean_score
+from psychollm.reliability.omegas.omega import omega
+from psychollm.reliability.scales.consistency import alpha
 
 LOADINGS = np.linspace(0.4, 0.8, 8)
 

@@ -13,8 +13,8 @@ from scipy.special import psi
 
 from benchmarks.coverage_cases import Case, Intervals
 from psychollm.calibration import calibration_panel
-from psychollm.calibration.semantic_confidence import semantic_confidence
-from psychollm.calibration.semantic_entropy import semantic_entropy
+from psychollm.calibration.sampled.semantic_confidence import semantic_confidence
+from psychollm.calibration.sampled.semantic_entropy import semantic_entropy
 from psychollm.data.sampled import SampledAnswers
 
 LAW = np.array([1.2, 0.6, 0.4])

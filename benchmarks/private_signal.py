@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import psychollm as psy
-from psychollm.calibration.individuation import individuation
+from psychollm.calibration.consensus.individuation import individuation
 from psychollm.data.simulate_study import simulate_study
 from psychollm.factor.pairwise import pairwise_factor
 from psychollm.studies.shared_confidence.private_signal import private_signal

@@ -34,7 +34,7 @@ _NAMES = {
     "permutation_null": "psychollm.nulls.permutation",
     "one_factor_null": "psychollm.nulls.one_factor",
     "dimensionality": "psychollm.studies.dimensionality.study",
-    "calibration_panel": "psychollm.calibration.panel",
+    "calibration_panel": "psychollm.calibration.panels.panel",
     "fit_irt": "psychollm.irt.fit",
     "ability": "psychollm.irt.ability",
     "shared_confidence": "psychollm.studies.shared_confidence.study",

@@ -13,7 +13,7 @@ from psychollm import reports as reports
 from psychollm import studies as studies
 from psychollm._base import errors as errors
 from psychollm._base.version import __version__ as __version__
-from psychollm.calibration.panel import calibration_panel as calibration_panel
+from psychollm.calibration.panels.panel import calibration_panel as calibration_panel
 from psychollm.correlation.smoothing import smooth as smooth
 from psychollm.correlation.spectrum import spectrum as spectrum
 from psychollm.correlation.table import tetrachoric_table as tetrachoric_table

@@ -1,56 +1,62 @@
 """Floor 3: how confidence and correctness agree, within and between models."""
 
-from psychollm.calibration.abstention import Abstention, abstention
-from psychollm.calibration.abstention_by import AbstentionByGroup, abstention_by
-from psychollm.calibration.association import gamma, point_biserial, somers_d, tau_b
-from psychollm.calibration.between_models import BetweenModels, Line, between_models
-from psychollm.calibration.binned import BinnedCalibrationError, calibration_error
-from psychollm.calibration.confusion import Confusion, confusion
-from psychollm.calibration.corp import Corp, corp
-from psychollm.calibration.cox import Cox, cox
-from psychollm.calibration.ensemble import EnsembleGain, ensemble_gain
-from psychollm.calibration.f_beta import FBeta, f_beta
-from psychollm.calibration.hierarchical_meta_d import (
-    hierarchical_meta_d,
-    hierarchical_meta_d_from_counts,
+from psychollm.calibration.consensus.between_models import BetweenModels, Line, between_models
+from psychollm.calibration.consensus.ensemble import EnsembleGain, ensemble_gain
+from psychollm.calibration.consensus.individuation import Individuation, individuation
+from psychollm.calibration.consensus.pairwise import PairwiseCalibration, pairwise_calibration
+from psychollm.calibration.decisions.confusion import Confusion, confusion
+from psychollm.calibration.decisions.f_beta import FBeta, f_beta
+from psychollm.calibration.decisions.signal_detection import SignalDetection, signal_detection
+from psychollm.calibration.discrimination.association import gamma, point_biserial, somers_d, tau_b
+from psychollm.calibration.discrimination.meta_information import (
+    ConfidenceInformation,
+    confidence_information,
 )
-from psychollm.calibration.hierarchical_meta_d_result import HierarchicalMetaD
-from psychollm.calibration.individuation import Individuation, individuation
-from psychollm.calibration.isotonic import RecalibrationCurve
-from psychollm.calibration.meta_d import meta_d, meta_d_from_counts
-from psychollm.calibration.meta_d_result import MetaD
-from psychollm.calibration.meta_information import ConfidenceInformation, confidence_information
-from psychollm.calibration.meta_information_trials import (
-    MetaInformation,
-    gaussian_meta_information,
-    meta_information,
+from psychollm.calibration.discrimination.ranking import auroc, average_precision
+from psychollm.calibration.discrimination.type2_roc import Type2ROC, type2_roc
+from psychollm.calibration.errors.binned import BinnedCalibrationError, calibration_error
+from psychollm.calibration.errors.reliability_bins import ReliabilityBins
+from psychollm.calibration.errors.reliability_curve import ReliabilityCurve
+from psychollm.calibration.errors.smooth import SmoothCalibrationError, smooth_calibration_error
+from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
+from psychollm.calibration.panels.panel_metrics import metric_keys
+from psychollm.calibration.sampled.p_ik import Foreknowledge, p_ik
+from psychollm.calibration.sampled.p_true import p_true
+from psychollm.calibration.sampled.semantic_confidence import (
+    SemanticConfidence,
+    semantic_confidence,
 )
-from psychollm.calibration.murphy import Murphy, murphy
-from psychollm.calibration.overconfidence import Overconfidence, overconfidence
-from psychollm.calibration.p_ik import Foreknowledge, p_ik
-from psychollm.calibration.p_true import p_true
-from psychollm.calibration.pairwise import PairwiseCalibration, pairwise_calibration
-from psychollm.calibration.panel import CalibrationPanel, calibration_panel
-from psychollm.calibration.panel_metrics import metric_keys
-from psychollm.calibration.proper_scores import brier, brier_skill, log_score
-from psychollm.calibration.ranking import auroc, average_precision
-from psychollm.calibration.reliability_bins import ReliabilityBins
-from psychollm.calibration.reliability_curve import ReliabilityCurve
-from psychollm.calibration.risk_coverage import RiskCoverage, risk_coverage
-from psychollm.calibration.selective import (
+from psychollm.calibration.sampled.semantic_entropy import SemanticEntropy, semantic_entropy
+from psychollm.calibration.scores.corp import Corp, corp
+from psychollm.calibration.scores.cox import Cox, cox
+from psychollm.calibration.scores.isotonic import RecalibrationCurve
+from psychollm.calibration.scores.murphy import Murphy, murphy
+from psychollm.calibration.scores.overconfidence import Overconfidence, overconfidence
+from psychollm.calibration.scores.proper_scores import brier, brier_skill, log_score
+from psychollm.calibration.scores.spiegelhalter import spiegelhalter
+from psychollm.calibration.selection.abstention import Abstention, abstention
+from psychollm.calibration.selection.abstention_by import AbstentionByGroup, abstention_by
+from psychollm.calibration.selection.risk_coverage import RiskCoverage, risk_coverage
+from psychollm.calibration.selection.selective import (
     SelectivePrediction,
     coverage_at_risk,
     risk_at_coverage,
     selective_prediction,
 )
-from psychollm.calibration.semantic_confidence import SemanticConfidence, semantic_confidence
-from psychollm.calibration.semantic_entropy import SemanticEntropy, semantic_entropy
-from psychollm.calibration.signal_detection import SignalDetection, signal_detection
 from psychollm.calibration.significance import Significance
-from psychollm.calibration.smooth import SmoothCalibrationError, smooth_calibration_error
-from psychollm.calibration.spiegelhalter import spiegelhalter
-from psychollm.calibration.trials import RatedConfidence, rate_confidence
-from psychollm.calibration.type2_roc import Type2ROC, type2_roc
+from psychollm.calibration.two_choice.hierarchical_meta_d import (
+    hierarchical_meta_d,
+    hierarchical_meta_d_from_counts,
+)
+from psychollm.calibration.two_choice.hierarchical_meta_d_result import HierarchicalMetaD
+from psychollm.calibration.two_choice.meta_d import meta_d, meta_d_from_counts
+from psychollm.calibration.two_choice.meta_d_result import MetaD
+from psychollm.calibration.two_choice.meta_information_trials import (
+    MetaInformation,
+    gaussian_meta_information,
+    meta_information,
+)
+from psychollm.calibration.two_choice.trials import RatedConfidence, rate_confidence
 
 __all__ = [
     "Abstention",

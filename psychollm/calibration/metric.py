@@ -121,7 +121,7 @@ def estimate_all(
 
     Examples
     --------
-    >>> from psychollm.calibration.proper_scores import BRIER
+    >>> from psychollm.calibration.scores.proper_scores import BRIER
     >>> from psychollm.calibration.stated import stated_answers
     >>> answers = stated_answers([0.5, 1.0], [0, 1])
     >>> estimate_all([BRIER], answers, Resampling(n=10, rng=0))[0].value
@@ -136,7 +136,7 @@ def draw(metrics: Sequence[Metric], answers: StatedAnswers, resampling: Resampli
 
     Examples
     --------
-    >>> from psychollm.calibration.proper_scores import BRIER
+    >>> from psychollm.calibration.scores.proper_scores import BRIER
     >>> from psychollm.calibration.stated import stated_answers
     >>> answers = stated_answers([0.5, 1.0], [0, 1])
     >>> draw([BRIER], answers, Resampling(n=10, rng=0)).draws.shape

@@ -20,7 +20,7 @@ class Significance(Result):
 
     Examples
     --------
-    >>> from psychollm.calibration.spiegelhalter import spiegelhalter
+    >>> from psychollm.calibration.scores.spiegelhalter import spiegelhalter
     >>> spiegelhalter([0.9, 0.6, 0.7, 0.2], [1, 0, 1, 0]).to_frame().round(3)
        model  statistic  p_value    n flag
     0      0     -0.503    0.615  4.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from psychollm.cli.calibrate_settings import DEFAULT_FOLDER, CalibrateSettings
 
 if TYPE_CHECKING:
-    from psychollm.calibration.panel import CalibrationPanel
+    from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.cli.calibrate_inputs import StatedTables
 
     Commands = argparse._SubParsersAction[Any]
@@ -160,7 +160,7 @@ def run(settings: CalibrateSettings) -> int:
 
 
 def _panel(settings: CalibrateSettings, tables: "StatedTables") -> "CalibrationPanel":
-    from psychollm.calibration.panel import calibration_panel
+    from psychollm.calibration.panels.panel import calibration_panel
     from psychollm.cli.notes import watched
 
     return calibration_panel(

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import InputError
-from psychollm.calibration.panel_text import verdict
+from psychollm.calibration.panels.panel_text import verdict
 from psychollm.cli.calibrate_inputs import StatedTables
 from psychollm.cli.calibrate_settings import CalibrateSettings
 from psychollm.cli.outputs import as_json, records
@@ -14,8 +14,8 @@ from psychollm.studies.provenance import call_text, versions
 if TYPE_CHECKING:
     import pandas as pd
 
-    from psychollm.calibration.panel import CalibrationPanel
-    from psychollm.calibration.panel_curves import PanelCurves
+    from psychollm.calibration.panels.panel import CalibrationPanel
+    from psychollm.calibration.panels.panel_curves import PanelCurves
 
 
 def write_panel(

@@ -16,6 +16,7 @@ from psychollm.collect.store import Store
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.reading import Outcome, Reading
 from psychollm.instruments.registry import instrument_of, reader_of, scorer_of
+from psychollm.instruments.traces import with_reasoning
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -217,7 +218,9 @@ def readings(store: Store, *, instrument: str | None = None) -> Readings:
         keys[model, sample, key] = row["key"]
         said[key] = None
         if row["text"] is not None:
-            said[key] = read(prompt, row["text"], finish_reason=row["finish_reason"])
+            # Thinking that arrived beside the reply is part of what was said.
+            reply = with_reasoning(row["text"], row["reasoning"])
+            said[key] = read(prompt, reply, finish_reason=row["finish_reason"])
         outcomes.setdefault(model, Counter())[_kind(said[key], row["state"])] += 1
     return Readings(
         instrument=name,

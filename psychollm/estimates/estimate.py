@@ -25,7 +25,7 @@ class Estimate(Result):
 
     Examples
     --------
-    >>> from psychollm.calibration.confusion import confusion
+    >>> from psychollm.calibration.decisions.confusion import confusion
     >>> confusion([[1, 1, 0, 0]], [[1, 0, 0, 0]]).precision.to_frame().round(3)
        model  value     se  lower  upper    n flag
     0      0    0.5  0.354  0.095  0.905  2.0

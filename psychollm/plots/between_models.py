@@ -12,8 +12,8 @@ from psychollm.plots.palette import BLUE, INK, PURPLE, RED
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psychollm.calibration.between_models import BetweenModels
-    from psychollm.calibration.confusion import Confusion
+    from psychollm.calibration.consensus.between_models import BetweenModels
+    from psychollm.calibration.decisions.confusion import Confusion
 
 
 def plot_between_models(
@@ -33,7 +33,7 @@ def plot_between_models(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.calibration.between_models import between_models
+    >>> from psychollm.calibration.consensus.between_models import between_models
     >>> answers = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
     >>> ax = plot_between_models(between_models(answers, answers), ax=Figure().subplots())
     >>> ax.get_xlabel()

@@ -7,14 +7,14 @@ import numpy as np
 
 from psychollm._base.optional import require
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.calibration.metric_words import words_of
+from psychollm.calibration.panels.metric_words import words_of
 from psychollm.plots.forest import plot_forest
 from psychollm.plots.labels import shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from psychollm.calibration.panel import CalibrationPanel
+    from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.estimates.estimate import Estimate
 
 MAIN = ("overconfidence", "corp_mcb", "auroc", "aurc_normalised", "brier")
@@ -54,7 +54,7 @@ def plot_calibration_panel(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.calibration.panel import calibration_panel
+    >>> from psychollm.calibration.panels.panel import calibration_panel
     >>> panel = calibration_panel([[0.9, 0.2, 0.7]], [[1, 0, 1]], metrics=["brier", "auroc"],
     ...                           n_bootstrap=20, rng=0)
     >>> [ax.get_xlabel() for ax in plot_calibration_panel(panel, figure=Figure()).axes]

@@ -11,7 +11,7 @@ from psychollm.plots.palette import INK, MUTED, QUIET, RULE, colour_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psychollm.calibration.f_beta import FBeta
+    from psychollm.calibration.decisions.f_beta import FBeta
 
 _TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 MOST_NAMES = 26  # more do not fit beside the axes; then only the winners are named
@@ -36,7 +36,7 @@ def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.calibration.f_beta import f_beta
+    >>> from psychollm.calibration.decisions.f_beta import f_beta
     >>> sweep = f_beta([[1, 1, 1, 1], [1, 0, 0, 0]], [[1, 1, 0, 0]] * 2, rng=0, n_bootstrap=20)
     >>> plot_f_beta(sweep, ax=Figure().subplots()).get_xscale()
     'log'

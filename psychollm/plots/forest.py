@@ -58,7 +58,7 @@ def plot_forest(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.calibration.confusion import confusion
+    >>> from psychollm.calibration.decisions.confusion import confusion
     >>> table = confusion([[1, 1, 0, 0], [0, 0, 1, 1]], [[1, 0, 0, 0], [1, 1, 1, 1]])
     >>> ax = plot_forest([table.precision, table.recall], ax=Figure().subplots())
     >>> [text.get_text() for text in ax.get_yticklabels()]

@@ -10,7 +10,7 @@ from psychollm.plots.forest import plot_forest
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psychollm.calibration.individuation import Individuation
+    from psychollm.calibration.consensus.individuation import Individuation
 
 
 def plot_individuation(
@@ -38,7 +38,7 @@ def plot_individuation(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.calibration.individuation import individuation
+    >>> from psychollm.calibration.consensus.individuation import individuation
     >>> said, right = np.random.default_rng(0).integers(0, 2, (2, 5, 200))
     >>> result = individuation(said, right, n_bootstrap=20, rng=1)
     >>> plot_individuation(result, ax=Figure().subplots()).get_xlabel()

@@ -11,7 +11,7 @@ from psychollm.plots.palette import BLUE, INK, PURPLE, RED
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psychollm.calibration.pairwise import PairwiseCalibration
+    from psychollm.calibration.consensus.pairwise import PairwiseCalibration
 
 _RASTER_FROM = 1_000
 
@@ -38,7 +38,7 @@ def plot_pairwise_calibration(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.calibration.pairwise import pairwise_calibration
+    >>> from psychollm.calibration.consensus.pairwise import pairwise_calibration
     >>> found = pairwise_calibration([[1, 1, 0], [0, 0, 0]], [[1, 1, 0], [1, 0, 0]])
     >>> plot_pairwise_calibration(found, least=1, ax=Figure().subplots()).get_ylabel()
     'observed difference'

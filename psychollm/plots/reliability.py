@@ -7,9 +7,9 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.types import FloatArray
-from psychollm.calibration.binned import BinnedCalibrationError
-from psychollm.calibration.calibration_error import CalibrationError
-from psychollm.calibration.corp import Corp
+from psychollm.calibration.errors.binned import BinnedCalibrationError
+from psychollm.calibration.errors.calibration_error import CalibrationError
+from psychollm.calibration.scores.corp import Corp
 from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, name_axes, open_axes
 from psychollm.plots.palette import BLUE, GREY, INK, MUTED, RULE
 from psychollm.plots.reliability_diagram import Band, Diagram, Reliability, diagram_of
@@ -65,7 +65,7 @@ def plot_reliability(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.calibration.corp import corp
+    >>> from psychollm.calibration.scores.corp import corp
     >>> found = corp([0.9, 0.9, 0.6, 0.3], [1, 1, 0, 1], n_bands=50, rng=0)
     >>> plot_reliability(found, ax=Figure().subplots()).get_xlabel()
     'stated confidence'
@@ -124,7 +124,7 @@ def plot_reliability_grid(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.calibration.corp import corp
+    >>> from psychollm.calibration.scores.corp import corp
     >>> found = corp([[0.9, 0.2], [0.5, 0.6]], [[1, 0], [1, 0]], n_bands=50, rng=0)
     >>> len(plot_reliability_grid(found, figure=Figure()).axes)
     2

@@ -7,10 +7,10 @@ import numpy as np
 
 from psychollm._base.errors import OptionError
 from psychollm._base.types import FloatArray
-from psychollm.calibration.binned import BinnedCalibrationError
-from psychollm.calibration.calibration_error import CalibrationError
-from psychollm.calibration.corp import Corp
-from psychollm.calibration.smooth import SmoothCalibrationError
+from psychollm.calibration.errors.binned import BinnedCalibrationError
+from psychollm.calibration.errors.calibration_error import CalibrationError
+from psychollm.calibration.errors.smooth import SmoothCalibrationError
+from psychollm.calibration.scores.corp import Corp
 from psychollm.estimates.estimate import Estimate
 
 Reliability: TypeAlias = Corp | BinnedCalibrationError | SmoothCalibrationError
@@ -58,7 +58,7 @@ def diagram_of(result: Reliability, label: Any, error: CalibrationError | None) 
 
     Examples
     --------
-    >>> from psychollm.calibration.corp import corp
+    >>> from psychollm.calibration.scores.corp import corp
     >>> found = corp([0.9, 0.9, 0.6, 0.3], [1, 1, 0, 1], n_bands=50, rng=0)
     >>> diagram_of(found, 0, None).curve[:, 1]
     array([0.5, 0.5, 1. ])

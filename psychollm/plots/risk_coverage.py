@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from psychollm.calibration.risk_coverage import RiskCoverage
+    from psychollm.calibration.selection.risk_coverage import RiskCoverage
 
 # Bands and baselines of more curves than these cover each other.
 _MOST_BANDS = 3
@@ -60,7 +60,7 @@ def plot_risk_coverage(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.calibration.risk_coverage import risk_coverage
+    >>> from psychollm.calibration.selection.risk_coverage import risk_coverage
     >>> found = risk_coverage([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0], n_bootstrap=50, rng=0)
     >>> plot_risk_coverage(found, ax=Figure().subplots()).get_xlabel()
     'coverage: share of questions answered, the most confident first'
@@ -124,7 +124,7 @@ def plot_risk_coverage_grid(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.calibration.risk_coverage import risk_coverage
+    >>> from psychollm.calibration.selection.risk_coverage import risk_coverage
     >>> found = risk_coverage([[0.9, 0.1], [0.5, 0.6]], [[1, 0], [1, 0]], n_bootstrap=50, rng=0)
     >>> len(plot_risk_coverage_grid(found, figure=Figure()).axes)
     2
@@ -163,7 +163,7 @@ def answered(result: "RiskCoverage") -> FloatArray:
 
     Examples
     --------
-    >>> from psychollm.calibration.risk_coverage import risk_coverage
+    >>> from psychollm.calibration.selection.risk_coverage import risk_coverage
     >>> found = risk_coverage([[0.9, 0.1], [None, None]], [[1, 0], [1, 0]], coverages=[0.5, 1],
     ...                       n_bootstrap=20, rng=0)
     >>> answered(found)

@@ -16,7 +16,7 @@ from psychollm.plots.palette import INK, QUIET
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psychollm.calibration.type2_roc import Type2ROC
+    from psychollm.calibration.discrimination.type2_roc import Type2ROC
 
 _MOST_BANDS = 3
 _LONGEST = 36  # letters of a name in the legend
@@ -55,7 +55,7 @@ def plot_type2_roc(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.calibration.type2_roc import type2_roc
+    >>> from psychollm.calibration.discrimination.type2_roc import type2_roc
     >>> found = type2_roc([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0], n_bootstrap=50, rng=0)
     >>> plot_type2_roc(found, ax=Figure().subplots()).get_xlabel()
     'share of wrong answers above the criterion'

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm.calibration.panel_text import verdict
+from psychollm.calibration.panels.panel_text import verdict
 from psychollm.reports import calibration_judgement as judgement
 from psychollm.reports import calibration_sections as sections
 from psychollm.reports.calibration_evidence import Evidence, gather
@@ -19,8 +19,8 @@ from psychollm.reports.words import models, names, span
 from psychollm.studies.provenance import versions
 
 if TYPE_CHECKING:
-    from psychollm.calibration.panel import CalibrationPanel
-    from psychollm.calibration.panel_curves import PanelCurves
+    from psychollm.calibration.panels.panel import CalibrationPanel
+    from psychollm.calibration.panels.panel_curves import PanelCurves
 
 
 def write_calibration_report(
@@ -59,7 +59,7 @@ def write_calibration_report(
 
     Examples
     --------
-    >>> from psychollm.calibration.panel import calibration_panel
+    >>> from psychollm.calibration.panels.panel import calibration_panel
     >>> said = [[0.9, 0.2, 0.7, 0.4], [0.5, 0.6, 0.5, 0.6]]
     >>> panel = calibration_panel(said, [[1, 0, 1, 0]] * 2, metrics=["brier", "auroc"],
     ...                           n_bootstrap=50, rng=0)

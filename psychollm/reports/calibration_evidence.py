@@ -12,8 +12,8 @@ from psychollm._base.types import BoolArray, FloatArray
 from psychollm.estimates.comparisons import Comparisons, compare_all
 
 if TYPE_CHECKING:
-    from psychollm.calibration.panel import CalibrationPanel
-    from psychollm.calibration.panel_curves import PanelCurves
+    from psychollm.calibration.panels.panel import CalibrationPanel
+    from psychollm.calibration.panels.panel_curves import PanelCurves
 
 COMPARED = ("brier", "auroc")
 
@@ -57,7 +57,7 @@ def gather(panel: "CalibrationPanel", curves: "PanelCurves | None") -> Evidence:
 
     Examples
     --------
-    >>> from psychollm.calibration.panel import calibration_panel
+    >>> from psychollm.calibration.panels.panel import calibration_panel
     >>> said = [[0.9, 0.2, 0.7, 0.4], [0.5, 0.6, 0.5, 0.6]]
     >>> panel = calibration_panel(said, [[1, 0, 1, 0]] * 2, metrics=["brier"], rng=0)
     >>> list(gather(panel, None).comparisons)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm.calibration.metric_words import words_of
+from psychollm.calibration.panels.metric_words import words_of
 from psychollm.estimates.comparisons import Comparisons
 from psychollm.plots.calibration_panel import rank_order
 from psychollm.plots.comparisons import plot_comparisons

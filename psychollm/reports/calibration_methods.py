@@ -2,13 +2,13 @@
 
 from typing import TYPE_CHECKING
 
-from psychollm.calibration.metric_words import words_of
+from psychollm.calibration.panels.metric_words import words_of
 from psychollm.reports.numbers import count, percent
 from psychollm.reports.references import WILSON, Reference, linked
 from psychollm.reports.table import Table, text_column
 
 if TYPE_CHECKING:
-    from psychollm.calibration.panel import CalibrationPanel
+    from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.reports.calibration_evidence import Evidence
 
 REFERENCES: tuple[Reference, ...] = (
@@ -147,7 +147,7 @@ def definitions(panel: "CalibrationPanel") -> Table:
 
     Examples
     --------
-    >>> from psychollm.calibration.panel import calibration_panel
+    >>> from psychollm.calibration.panels.panel import calibration_panel
     >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["auroc"], rng=0)
     >>> [cell.text for cell in definitions(panel).rows[0]][2:4]
     ['higher', '0.5']
@@ -181,7 +181,7 @@ def code(panel: "CalibrationPanel", source: str) -> str:
 
     Examples
     --------
-    >>> from psychollm.calibration.panel import calibration_panel
+    >>> from psychollm.calibration.panels.panel import calibration_panel
     >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["auroc"], rng=0)
     >>> print(code(panel, ""))
     import psychollm as psy

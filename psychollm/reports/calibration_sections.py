@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.types import BoolArray
-from psychollm.calibration.metric_words import words_of
+from psychollm.calibration.panels.metric_words import words_of
 from psychollm.plots.calibration_panel import MAIN, panel_size, plot_calibration_panel
 from psychollm.plots.reliability import (
     plot_reliability,
@@ -35,8 +35,8 @@ from psychollm.reports.table import (
 from psychollm.reports.words import names, sentence, span
 
 if TYPE_CHECKING:
-    from psychollm.calibration.risk_coverage import RiskCoverage
-    from psychollm.calibration.type2_roc import Type2ROC
+    from psychollm.calibration.discrimination.type2_roc import Type2ROC
+    from psychollm.calibration.selection.risk_coverage import RiskCoverage
     from psychollm.reports.calibration_evidence import Evidence
 
 OVERVIEW = ("accuracy", "overconfidence", "auroc", "brier", "ece", "aurc_normalised")

@@ -20,7 +20,7 @@ from psychollm.reports.table import (
 from psychollm.reports.words import ahead, at, beyond_factor, models, names, sentence, span
 
 if TYPE_CHECKING:
-    from psychollm.calibration.between_models import Line
+    from psychollm.calibration.consensus.between_models import Line
     from psychollm.studies.shared_confidence.study import SharedConfidence
 
 

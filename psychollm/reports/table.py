@@ -155,7 +155,7 @@ def estimate_column(heading: str, estimate: "Estimate", *, digits: int = 2) -> C
 
     Examples
     --------
-    >>> from psychollm.calibration.confusion import confusion
+    >>> from psychollm.calibration.decisions.confusion import confusion
     >>> column = estimate_column("precision", confusion([[0, 0]], [[1, 0]]).precision)
     >>> column.cells, column.reasons
     (('–',), ('never says yes',))

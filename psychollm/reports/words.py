@@ -22,7 +22,7 @@ def at(values: "Estimate", place: int, *, digits: int = 2) -> str:
 
     Examples
     --------
-    >>> from psychollm.calibration.confusion import confusion
+    >>> from psychollm.calibration.decisions.confusion import confusion
     >>> at(confusion([[1, 1, 0, 0]], [[1, 0, 0, 0]]).precision, 0)
     '0.50 [0.09,\xa00.91]'
     """

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, LabelError, ShapeError
-from psychollm.calibration.abstention import STATISTICS, abstention
-from psychollm.calibration.abstention_by import abstention_by
+from psychollm.calibration.selection.abstention import STATISTICS, abstention
+from psychollm.calibration.selection.abstention_by import abstention_by
 from psychollm.estimates.reasons import Reason
 from tests.oracles import association_slow as slow
 

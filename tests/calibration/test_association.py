@@ -9,10 +9,15 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
-from psychollm.calibration.association import gamma, point_biserial, somers_d, tau_b
+from psychollm.calibration.discrimination.association import gamma, point_biserial, somers_d, tau_b
+from psychollm.calibration.discrimination.rank_statistics import (
+    NAMES,
+    RANKING,
+    gradients,
+    rank_statistics,
+)
+from psychollm.calibration.discrimination.ranking import auroc, average_precision, scored_answers
 from psychollm.calibration.metric import estimate_all
-from psychollm.calibration.rank_statistics import NAMES, RANKING, gradients, rank_statistics
-from psychollm.calibration.ranking import auroc, average_precision, scored_answers
 from psychollm.calibration.tally import tallies
 from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason

@@ -6,8 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from psychollm.calibration.between_models import between_models, least_squares
-from psychollm.calibration.confusion import confusion
+from psychollm.calibration.consensus.between_models import between_models, least_squares
+from psychollm.calibration.decisions.confusion import confusion
 from psychollm.estimates.reasons import Reason
 from tests.calibration.test_confusion import golden_case
 

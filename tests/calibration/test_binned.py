@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
-from psychollm.calibration.binned import (
+from psychollm.calibration.errors.binned import (
     ACE,
     ECE,
     ECE_SWEEP,
@@ -21,13 +21,13 @@ from psychollm.calibration.binned import (
     binned_metric,
     calibration_error,
 )
-from psychollm.calibration.bins import Binning, bins_of, levels
-from psychollm.calibration.error_interval import inverted, scales
+from psychollm.calibration.errors.bins import Binning, bins_of, levels
+from psychollm.calibration.errors.error_interval import inverted, scales
+from psychollm.calibration.errors.smooth import SMOOTH_ECE
+from psychollm.calibration.errors.under_calibration import under_calibration
 from psychollm.calibration.metric import Metric, draw
-from psychollm.calibration.smooth import SMOOTH_ECE
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
-from psychollm.calibration.under_calibration import under_calibration
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels import binned as kernels

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from psychollm._base.errors import CodeError, LabelError, OptionError
-from psychollm.calibration.cells import Cells
-from psychollm.calibration.confusion import RATES, SKILLS, confusion
-from psychollm.calibration.two_by_two import F1_ABSTAIN, KAPPA, PHI, YOUDEN, f_score
+from psychollm.calibration.decisions.cells import Cells
+from psychollm.calibration.decisions.confusion import RATES, SKILLS, confusion
+from psychollm.calibration.decisions.two_by_two import F1_ABSTAIN, KAPPA, PHI, YOUDEN, f_score
 from psychollm.data.responses import Responses
 from psychollm.estimates.proportions import paired_difference, wilson
 from psychollm.estimates.reasons import Reason

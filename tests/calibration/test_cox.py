@@ -6,7 +6,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
-from psychollm.calibration.cox import COX, cox, cox_metric, cox_test_of
+from psychollm.calibration.scores.cox import COX, cox, cox_metric, cox_test_of
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason

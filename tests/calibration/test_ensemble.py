@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psychollm.calibration.ensemble import ensemble_gain
+from psychollm.calibration.consensus.ensemble import ensemble_gain
 from psychollm.estimates.reasons import Reason
 
 

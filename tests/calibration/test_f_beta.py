@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import OptionError
-from psychollm.calibration.confusion import confusion
-from psychollm.calibration.f_beta import f_beta, f_score, lower_envelope
+from psychollm.calibration.decisions.confusion import confusion
+from psychollm.calibration.decisions.f_beta import f_beta, f_score, lower_envelope
 from psychollm.estimates.reasons import Reason
 from tests.calibration.test_confusion import golden_case
 from tests.oracles import calibration_slow as slow

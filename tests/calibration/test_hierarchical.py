@@ -7,19 +7,24 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import ConvergenceWarning, MissingPackageError, OptionError
-from psychollm.calibration import hierarchical_meta_d_nuts as nuts
-from psychollm.calibration.hierarchical_meta_d import (
+from psychollm.calibration.two_choice import hierarchical_meta_d_nuts as nuts
+from psychollm.calibration.two_choice.hierarchical_meta_d import (
     _judged,
     hierarchical_meta_d,
     hierarchical_meta_d_from_counts,
 )
-from psychollm.calibration.hierarchical_meta_d_posterior import (
+from psychollm.calibration.two_choice.hierarchical_meta_d_posterior import (
     effective_size,
     r_hat,
     shortest_interval,
 )
-from psychollm.calibration.hierarchical_meta_d_quadrature import Curves, _weights, curves, sample
-from psychollm.calibration.meta_d import meta_d
+from psychollm.calibration.two_choice.hierarchical_meta_d_quadrature import (
+    Curves,
+    _weights,
+    curves,
+    sample,
+)
+from psychollm.calibration.two_choice.meta_d import meta_d
 from psychollm.data.simulate_meta_d import simulate_meta_d
 from psychollm.estimates.reasons import Reason
 from psychollm.kernels.meta_d_group import profile

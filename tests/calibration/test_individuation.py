@@ -7,15 +7,15 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from psychollm._base.errors import OptionError, ShapeError
-from psychollm.calibration.individuation import individuation
-from psychollm.calibration.ranking import auroc
-from psychollm.calibration.signals import (
+from psychollm.calibration.consensus.individuation import individuation
+from psychollm.calibration.consensus.signals import (
     consensus_scores,
     cut_at_rate,
     cut_signal,
     ranked_signal,
     shared_expectation,
 )
+from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.estimates.reasons import Reason
 from tests.oracles import calibration_slow as slow
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psychollm.calibration.logistic import logistic
+from psychollm.calibration.consensus.logistic import logistic
 from tests.oracles import calibration_slow as slow
 
 

@@ -9,8 +9,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError
-from psychollm.calibration.meta_information import confidence_information, information_metric
-from psychollm.calibration.meta_information_trials import (
+from psychollm.calibration.discrimination.meta_information import (
+    confidence_information,
+    information_metric,
+)
+from psychollm.calibration.two_choice.meta_information_trials import (
     gaussian_meta_information,
     meta_information,
 )

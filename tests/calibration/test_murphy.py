@@ -6,8 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
-from psychollm.calibration.murphy import MURPHY, murphy, murphy_metric
-from psychollm.calibration.noise_interval import noise_bounds, uncertainty_bounds
+from psychollm.calibration.scores.murphy import MURPHY, murphy, murphy_metric
+from psychollm.calibration.scores.noise_interval import noise_bounds, uncertainty_bounds
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason

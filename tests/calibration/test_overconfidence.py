@@ -6,8 +6,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
-from psychollm.calibration.confusion import confusion
-from psychollm.calibration.overconfidence import (
+from psychollm.calibration.decisions.confusion import confusion
+from psychollm.calibration.scores.overconfidence import (
     MISCALIBRATION,
     OVERCONFIDENCE,
     miscalibration_metric,

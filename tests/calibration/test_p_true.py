@@ -5,8 +5,8 @@ import pytest
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm.calibration import auroc, brier
-from psychollm.calibration.p_ik import p_ik
-from psychollm.calibration.p_true import p_true
+from psychollm.calibration.sampled.p_ik import p_ik
+from psychollm.calibration.sampled.p_true import p_true
 from psychollm.estimates.reasons import Reason
 
 pytest.importorskip("sklearn")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from psychollm._base.errors import ShapeError
-from psychollm.calibration.pairwise import pairwise_calibration
+from psychollm.calibration.consensus.pairwise import pairwise_calibration
 from tests.oracles import calibration_slow as slow
 
 TABLES = st.integers(2, 4).flatmap(
@@ -59,7 +59,7 @@ def test_expected_part_by_the_shared_score():
     said, right, score = answers(2)
     found = pairwise_calibration(said, right, score)
     assert found.control == "shared score"
-    from psychollm.calibration.signals import shared_expectation
+    from psychollm.calibration.consensus.signals import shared_expectation
 
     chance = shared_expectation(score, right, np.ones(right.shape, dtype=bool)).chance
     _, _, pooled, foreseen = slow.disagreements(said, right, chance)

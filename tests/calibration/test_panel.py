@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psychollm._base.errors import LabelError, OptionError
-from psychollm.calibration.panel import calibration_panel
-from psychollm.calibration.panel_metrics import PANEL_METRICS, metric_keys
+from psychollm.calibration.panels.panel import calibration_panel
+from psychollm.calibration.panels.panel_metrics import PANEL_METRICS, metric_keys
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason

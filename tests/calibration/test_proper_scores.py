@@ -11,8 +11,8 @@ from scipy import stats
 from sklearn import metrics
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
-from psychollm.calibration.proper_scores import brier, brier_skill, log_score
-from psychollm.calibration.spiegelhalter import SPIEGELHALTER, spiegelhalter
+from psychollm.calibration.scores.proper_scores import brier, brier_skill, log_score
+from psychollm.calibration.scores.spiegelhalter import SPIEGELHALTER, spiegelhalter
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, LabelError, ShapeError
-from psychollm.calibration.ranking import auroc, midranks
+from psychollm.calibration.discrimination.ranking import auroc, midranks
 from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
 from tests.oracles import calibration_slow as slow

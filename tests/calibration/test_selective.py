@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from scipy.special import psi
 
 from psychollm._base.errors import OptionError, ShapeError
+from psychollm.calibration.discrimination.ranking import scored_answers
 from psychollm.calibration.metric import estimate_all
-from psychollm.calibration.ranking import scored_answers
-from psychollm.calibration.risk_coverage import risk_coverage
-from psychollm.calibration.selective import (
+from psychollm.calibration.selection.risk_coverage import risk_coverage
+from psychollm.calibration.selection.selective import (
     coverage_at_risk,
     risk_at_coverage,
     risk_at_coverage_metric,
     selective_prediction,
 )
-from psychollm.calibration.selective_areas import SELECTIVE, gradients, selective_areas
+from psychollm.calibration.selection.selective_areas import SELECTIVE, gradients, selective_areas
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling

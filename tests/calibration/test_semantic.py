@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
-from psychollm.calibration.semantic_confidence import semantic_confidence
-from psychollm.calibration.semantic_entropy import semantic_entropy
+from psychollm.calibration.sampled.semantic_confidence import semantic_confidence
+from psychollm.calibration.sampled.semantic_entropy import semantic_entropy
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.reasons import Reason
 from tests.oracles import semantic_slow as slow

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psychollm._base.errors import OptionError
+from psychollm.calibration.errors.smooth import SMOOTH_ECE, smooth_calibration_error, smooth_metric
 from psychollm.calibration.metric import draw
-from psychollm.calibration.smooth import SMOOTH_ECE, smooth_calibration_error, smooth_metric
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason

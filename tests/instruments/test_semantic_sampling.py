@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
-from psychollm.calibration.semantic_confidence import semantic_confidence
+from psychollm.calibration.sampled.semantic_confidence import semantic_confidence
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.questions import Question
 from psychollm.instruments.reading import Outcome, Reading

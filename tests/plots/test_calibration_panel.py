@@ -7,11 +7,11 @@ from matplotlib.figure import Figure
 
 import psychollm as psy
 from psychollm import plots
-from psychollm.calibration.panel import CalibrationPanel, calibration_panel
-from psychollm.calibration.panel_metrics import metric_keys
+from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
+from psychollm.calibration.panels.panel_metrics import metric_keys
 from psychollm.estimates.comparisons import compare_all
 from psychollm.plots.calibration_panel import MAIN, rank_order
-from psychollm.reliability.consistency import consistency
+from psychollm.reliability.scales.consistency import consistency
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,11 @@ from matplotlib.axes import Axes
 
 import psychollm as psy
 from psychollm import plots
-from psychollm.calibration.between_models import between_models
-from psychollm.calibration.confusion import confusion
-from psychollm.calibration.f_beta import f_beta
-from psychollm.calibration.individuation import individuation
-from psychollm.calibration.pairwise import pairwise_calibration
+from psychollm.calibration.consensus.between_models import between_models
+from psychollm.calibration.consensus.individuation import individuation
+from psychollm.calibration.consensus.pairwise import pairwise_calibration
+from psychollm.calibration.decisions.confusion import confusion
+from psychollm.calibration.decisions.f_beta import f_beta
 from psychollm.data.examples import Example
 from psychollm.data.simulate_study import SimulatedStudy
 from psychollm.studies.dimensionality.study import Dimensionality

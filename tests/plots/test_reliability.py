@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 
 import psychollm as psy
 from psychollm import plots
-from psychollm.calibration.binned import BinnedCalibrationError, calibration_error
-from psychollm.calibration.corp import Corp, corp
-from psychollm.calibration.smooth import SmoothCalibrationError, smooth_calibration_error
+from psychollm.calibration.errors.binned import BinnedCalibrationError, calibration_error
+from psychollm.calibration.errors.smooth import SmoothCalibrationError, smooth_calibration_error
+from psychollm.calibration.scores.corp import Corp, corp
 from psychollm.plots.reliability import reliability_grid_size
 from psychollm.plots.reliability_diagram import Band, diagram_of
 

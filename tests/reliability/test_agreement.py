@@ -10,13 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.agreement import COEFFICIENTS, Agreement, agreement, percent_agreement
-from psychollm.reliability.gwet import gwet_ac1
-from psychollm.reliability.kappa import cohen_kappa, fleiss_kappa
-from psychollm.reliability.krippendorff import krippendorff_alpha
-from psychollm.reliability.ratings import Ratings
-from psychollm.reliability.response_shares import response_shares
-from psychollm.reliability.score_interval import clustered_share, score_interval
+from psychollm.reliability.raters.agreement import (
+    COEFFICIENTS,
+    Agreement,
+    agreement,
+    percent_agreement,
+)
+from psychollm.reliability.raters.gwet import gwet_ac1
+from psychollm.reliability.raters.kappa import cohen_kappa, fleiss_kappa
+from psychollm.reliability.raters.krippendorff import krippendorff_alpha
+from psychollm.reliability.raters.ratings import Ratings
+from psychollm.reliability.raters.response_shares import response_shares
+from psychollm.reliability.raters.score_interval import clustered_share, score_interval
 from tests.oracles import agreement_slow as slow
 
 QUICK = {"n_bootstrap": 20, "rng": 0}

@@ -12,9 +12,9 @@ from scipy import stats
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm.estimates.comparisons import compare_all
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.clustered import clustered_mean, mean_score
-from psychollm.reliability.score_differences import mcnemar, score_differences
-from psychollm.reliability.set_difference import set_difference
+from psychollm.reliability.means.clustered import clustered_mean, mean_score
+from psychollm.reliability.means.score_differences import mcnemar, score_differences
+from psychollm.reliability.means.set_difference import set_difference
 from tests.oracles import clustered_slow as slow
 
 

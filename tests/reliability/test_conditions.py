@@ -14,11 +14,15 @@ from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.comparisons import compare_all
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
-from psychollm.reliability.conditions import friedman, kruskal_wallis
-from psychollm.reliability.intercept_fit import InterceptFit, against_first, variance_draws
-from psychollm.reliability.mixed_model import mixed_model
-from psychollm.reliability.pairwise_conditions import pairwise_conditions
-from psychollm.reliability.random_intercept import InterceptDesign
+from psychollm.reliability.contrasts.conditions import friedman, kruskal_wallis
+from psychollm.reliability.contrasts.intercept_fit import (
+    InterceptFit,
+    against_first,
+    variance_draws,
+)
+from psychollm.reliability.contrasts.mixed_model import mixed_model
+from psychollm.reliability.contrasts.pairwise_conditions import pairwise_conditions
+from psychollm.reliability.contrasts.random_intercept import InterceptDesign
 from tests.oracles import conditions_slow as slow
 
 CASES = ["gses_a", "gses_b"]

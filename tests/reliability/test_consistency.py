@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.alpha_intervals import duhachek_se, feldt_interval
-from psychollm.reliability.consistency import alpha, consistency
-from psychollm.reliability.guttman import guttman_of_matrix
-from psychollm.reliability.item_statistics import item_statistics
-from psychollm.reliability.kuder_richardson import kr20, kr21
-from psychollm.reliability.matrix_alpha import alpha_of_matrix
-from psychollm.reliability.moments import covariance, item_moments
-from psychollm.reliability.score_table import score_table
+from psychollm.reliability.scales.alpha_intervals import duhachek_se, feldt_interval
+from psychollm.reliability.scales.consistency import alpha, consistency
+from psychollm.reliability.scales.guttman import guttman_of_matrix
+from psychollm.reliability.scales.item_statistics import item_statistics
+from psychollm.reliability.scales.kuder_richardson import kr20, kr21
+from psychollm.reliability.scales.matrix_alpha import alpha_of_matrix
+from psychollm.reliability.scales.moments import covariance, item_moments
+from psychollm.reliability.scales.score_table import score_table
 from tests.oracles import consistency_slow as slow
 
 PSYCH = ("bin12", "llm", "lsat6", "pol5", "pol5_checkkeys")

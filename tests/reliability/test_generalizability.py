@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from psychollm._base.errors import ConvergenceWarning, OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.crossed_design import CrossedDesign, Profiles
-from psychollm.reliability.decision_study import decision_study
-from psychollm.reliability.generalizability import generalizability
-from psychollm.reliability.incomplete_design import incomplete_likelihood
-from psychollm.reliability.reml import balanced_likelihood, maximise
-from psychollm.reliability.repeated_scores import RepeatedScores
+from psychollm.reliability.components.crossed_design import CrossedDesign, Profiles
+from psychollm.reliability.components.decision_study import decision_study
+from psychollm.reliability.components.generalizability import generalizability
+from psychollm.reliability.components.incomplete_design import incomplete_likelihood
+from psychollm.reliability.components.reml import balanced_likelihood, maximise
+from psychollm.reliability.means.repeated_scores import RepeatedScores
 from tests.oracles import generalizability_slow as slow
 
 CASES = ["gtheory_a", "gtheory_b"]

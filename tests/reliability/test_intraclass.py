@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.generalised_interval import generalised_interval
-from psychollm.reliability.intraclass import FORMS, MCGRAW_WONG, intraclass
-from psychollm.reliability.two_way import expected_mean_squares, mean_squares
+from psychollm.reliability.components.generalised_interval import generalised_interval
+from psychollm.reliability.components.intraclass import FORMS, MCGRAW_WONG, intraclass
+from psychollm.reliability.components.two_way import expected_mean_squares, mean_squares
 from tests.oracles import consistency_slow as slow
 
 FILES = {"icc_30x5_missing", "icc_noise20x3", "icc_binary60x4", "icc_sf"}

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.kappa import cohen_kappa, kappa_of, kappa_variance, kappa_weights
-from psychollm.reliability.ratings import Ratings
+from psychollm.reliability.raters.kappa import cohen_kappa, kappa_of, kappa_variance, kappa_weights
+from psychollm.reliability.raters.ratings import Ratings
 from tests.oracles import agreement_slow as slow
 
 QUICK = {"n_bootstrap": 20, "rng": 0}

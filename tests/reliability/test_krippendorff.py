@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError
-from psychollm.reliability.krippendorff import krippendorff_alpha
-from psychollm.reliability.ratings import Ratings
+from psychollm.reliability.raters.krippendorff import krippendorff_alpha
+from psychollm.reliability.raters.ratings import Ratings
 from tests.oracles import agreement_slow as slow
 
 QUICK = {"n_bootstrap": 20, "rng": 0}
@@ -71,8 +71,8 @@ def test_slow_twin(metric: str, table) -> None:
 @pytest.mark.parametrize("metric", METRICS)
 @given(table=tables, counts=st.lists(st.integers(0, 3), min_size=10, max_size=10))
 def test_a_resample_is_the_table_with_its_units_repeated(metric: str, table, counts) -> None:
-    from psychollm.reliability.chance_corrected import krippendorff
-    from psychollm.reliability.unit_table import Summation, unit_tables
+    from psychollm.reliability.raters.chance_corrected import krippendorff
+    from psychollm.reliability.raters.unit_table import Summation, unit_tables
 
     counts = counts[: len(table)]
     repeated = [unit for unit, times in zip(table, counts, strict=True) for _ in range(times)]

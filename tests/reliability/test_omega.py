@@ -11,8 +11,13 @@ from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, InputError, OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.omega import omega
-from psychollm.reliability.omega_fit import COEFFICIENTS, SUBSCALES, fit_omega, refit_in_blocks
+from psychollm.reliability.omegas.omega import omega
+from psychollm.reliability.omegas.omega_fit import (
+    COEFFICIENTS,
+    SUBSCALES,
+    fit_omega,
+    refit_in_blocks,
+)
 from tests.oracles import factor_slow, omega_slow
 
 TESTS = Path(__file__).resolve().parents[1]

@@ -14,9 +14,9 @@ from psychollm._base.errors import CodeError, InputError, OptionError, ShapeErro
 from psychollm.estimates.reasons import Reason
 from psychollm.factor.full_information import full_information
 from psychollm.factor.pairwise import pairwise_factor
-from psychollm.reliability.latent_response import NUMBERS
-from psychollm.reliability.omega_categorical import omega_categorical
-from psychollm.reliability.omega_of_loadings import omega_of_loadings
+from psychollm.reliability.omegas.latent_response import NUMBERS
+from psychollm.reliability.omegas.omega_categorical import omega_categorical
+from psychollm.reliability.omegas.omega_of_loadings import omega_of_loadings
 from tests.oracles import omega_slow as slow
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"

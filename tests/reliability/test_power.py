@@ -9,18 +9,18 @@ from scipy.special import nctdtr
 
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.answer_variance import answer_variance
-from psychollm.reliability.difference_variance import (
+from psychollm.reliability.means.answer_variance import answer_variance
+from psychollm.reliability.means.difference_variance import (
     DifferenceVariance,
     assumed_variance,
     pilot_variance,
 )
-from psychollm.reliability.power import (
+from psychollm.reliability.means.power import (
     comparison_power,
     minimum_detectable_difference,
     questions_needed,
 )
-from psychollm.reliability.score_differences import score_differences
+from psychollm.reliability.means.score_differences import score_differences
 from tests.oracles import clustered_slow as slow
 
 VARIANCES = st.builds(

@@ -6,8 +6,8 @@ import pytest
 
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm.data.responses import Responses
-from psychollm.reliability.agreement import agreement
-from psychollm.reliability.ratings import Ratings, as_ratings
+from psychollm.reliability.raters.agreement import agreement
+from psychollm.reliability.raters.ratings import Ratings, as_ratings
 
 RUNS = [[[1, 0, 2], [0, 0, 1]], [[1, 1, 2], [0, np.nan, 1]]]
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import CodeError, LabelError, ShapeError
-from psychollm.reliability.repeated_scores import RepeatedScores, repeated_scores
+from psychollm.reliability.means.repeated_scores import RepeatedScores, repeated_scores
 
 
 def values():

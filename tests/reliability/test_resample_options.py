@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from psychollm._base.errors import OptionError
-from psychollm.reliability.agreement import agreement
-from psychollm.reliability.answer_variance import answer_variance
-from psychollm.reliability.conditions import friedman, kruskal_wallis
-from psychollm.reliability.generalizability import generalizability
-from psychollm.reliability.mixed_model import mixed_model
-from psychollm.reliability.rate_contrast import rate_contrast
-from psychollm.reliability.retest import retest
+from psychollm.reliability.components.generalizability import generalizability
+from psychollm.reliability.contrasts.conditions import friedman, kruskal_wallis
+from psychollm.reliability.contrasts.mixed_model import mixed_model
+from psychollm.reliability.means.answer_variance import answer_variance
+from psychollm.reliability.raters.agreement import agreement
+from psychollm.reliability.raters.rate_contrast import rate_contrast
+from psychollm.reliability.raters.retest import retest
 
 RUNS = np.random.default_rng(0).integers(0, 2, (3, 2, 12))
 

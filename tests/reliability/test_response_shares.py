@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.response_shares import response_shares
+from psychollm.reliability.raters.response_shares import response_shares
 
 
 def test_goodman_of_single_answers() -> None:

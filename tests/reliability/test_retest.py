@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.rate_contrast import rate_contrast
-from psychollm.reliability.ratings import Ratings
-from psychollm.reliability.retest import retest
+from psychollm.reliability.raters.rate_contrast import rate_contrast
+from psychollm.reliability.raters.ratings import Ratings
+from psychollm.reliability.raters.retest import retest
 from tests.oracles import agreement_slow as slow
 
 QUICK = {"n_bootstrap": 20, "rng": 0}

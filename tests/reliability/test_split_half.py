@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from psychollm._base.errors import OptionError
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.consistency import consistency
-from psychollm.reliability.guttman import guttman, guttman_of_matrix
-from psychollm.reliability.item_matrix import multiple_correlations
-from psychollm.reliability.split_half import split_half
-from psychollm.reliability.splits import (
+from psychollm.reliability.scales.consistency import consistency
+from psychollm.reliability.scales.guttman import guttman, guttman_of_matrix
+from psychollm.reliability.scales.item_matrix import multiple_correlations
+from psychollm.reliability.scales.split_half import split_half
+from psychollm.reliability.scales.splits import (
     coefficient,
     improved,
     mean_coefficient,

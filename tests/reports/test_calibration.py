@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import psychollm as psy
-from psychollm.calibration.metric_words import METRIC_WORDS, words_of
-from psychollm.calibration.panel import CalibrationPanel, calibration_panel
-from psychollm.calibration.panel_metrics import metric_keys
-from psychollm.calibration.panel_text import verdict
+from psychollm.calibration.panels.metric_words import METRIC_WORDS, words_of
+from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
+from psychollm.calibration.panels.panel_metrics import metric_keys
+from psychollm.calibration.panels.panel_text import verdict
 from psychollm.reports.calibration import calibration_page, write_calibration_report
 from psychollm.reports.calibration_evidence import gather
 from psychollm.reports.calibration_methods import REFERENCES

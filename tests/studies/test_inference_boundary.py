@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import LabelError
-from psychollm.reliability.kappa import cohen_kappa
-from psychollm.reliability.ratings import Ratings
+from psychollm.reliability.raters.kappa import cohen_kappa
+from psychollm.reliability.raters.ratings import Ratings
 from psychollm.studies.inference_boundary.profile import failing_responses
 from psychollm.studies.inference_boundary.study import InferenceBoundary, inference_boundary
 

@@ -6,7 +6,7 @@ from scipy import optimize
 
 import psychollm as psy
 from psychollm._base.errors import ShapeError
-from psychollm.calibration.individuation import individuation
+from psychollm.calibration.consensus.individuation import individuation
 from psychollm.calibration.paired import paired_answers
 from psychollm.data.simulate_study import simulate_study
 from psychollm.estimates.reasons import Reason

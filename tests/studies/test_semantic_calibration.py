@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from psychollm._base.errors import InputError, LabelError, OptionError
-from psychollm.calibration.binned import ECE, binned_metric, calibration_error
-from psychollm.calibration.ranking import auroc
-from psychollm.calibration.semantic_confidence import semantic_confidence
-from psychollm.calibration.smooth import SMOOTH_ECE, smooth_calibration_error
+from psychollm.calibration.discrimination.ranking import auroc
+from psychollm.calibration.errors.binned import ECE, binned_metric, calibration_error
+from psychollm.calibration.errors.smooth import SMOOTH_ECE, smooth_calibration_error
+from psychollm.calibration.sampled.semantic_confidence import semantic_confidence
 from psychollm.data.sampled import SampledAnswers
 from psychollm.instruments.semantic_sampling import SemanticSampling
 from psychollm.studies.semantic_calibration.null import exchanged, sample_null

@@ -24,7 +24,7 @@ import numpy as np
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.calibration.ranking import midranks
+from psychollm.calibration.discrimination.ranking import midranks
 from psychollm.data.labels import Labels
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason

@@ -12,11 +12,11 @@ from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import clopper_pearson, wilson
 from psychollm.estimates.resampling import Resampling
-from psychollm.reliability.agreement import Agreement, agreement
-from psychollm.reliability.kappa import cohen_kappa
-from psychollm.reliability.ratings import Ratings
-from psychollm.reliability.response_shares import ResponseShares, response_shares
-from psychollm.reliability.retest import Retest, retest
+from psychollm.reliability.raters.agreement import Agreement, agreement
+from psychollm.reliability.raters.kappa import cohen_kappa
+from psychollm.reliability.raters.ratings import Ratings
+from psychollm.reliability.raters.response_shares import ResponseShares, response_shares
+from psychollm.reliability.raters.retest import Retest, retest
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,8 +14,8 @@ from psychollm._base.errors import LabelError
 from psychollm._base.types import RandomState
 from psychollm.data.labels import listed
 from psychollm.estimates.estimate import Estimate
-from psychollm.reliability.rate_contrast import rate_contrast
-from psychollm.reliability.ratings import Ratings
+from psychollm.reliability.raters.rate_contrast import rate_contrast
+from psychollm.reliability.raters.ratings import Ratings
 
 if TYPE_CHECKING:
     import pandas as pd

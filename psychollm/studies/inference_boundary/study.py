@@ -22,14 +22,14 @@ from psychollm.data.labels import Labels, listed
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Resampling
-from psychollm.reliability.difference_variance import pilot_variance
-from psychollm.reliability.power import (
+from psychollm.reliability.means.difference_variance import pilot_variance
+from psychollm.reliability.means.power import (
     ComparisonPower,
     minimum_detectable_difference,
     questions_needed,
 )
-from psychollm.reliability.rate_contrast import rate_contrast
-from psychollm.reliability.ratings import Ratings
+from psychollm.reliability.raters.rate_contrast import rate_contrast
+from psychollm.reliability.raters.ratings import Ratings
 from psychollm.studies.inference_boundary.profile import (
     BoundaryProfile,
     boundary_profile,

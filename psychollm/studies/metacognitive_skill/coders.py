@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from psychollm._base.result import Result
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Resampling
-from psychollm.reliability.agreement import Agreement, agreement
-from psychollm.reliability.kappa import cohen_kappa
-from psychollm.reliability.ratings import Ratings
+from psychollm.reliability.raters.agreement import Agreement, agreement
+from psychollm.reliability.raters.kappa import cohen_kappa
+from psychollm.reliability.raters.ratings import Ratings
 from psychollm.studies.inference_boundary.profile import resampling_options
 
 if TYPE_CHECKING:

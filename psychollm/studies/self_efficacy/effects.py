@@ -10,8 +10,8 @@ import numpy as np
 from psychollm._base.result import Result
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Resampling
-from psychollm.reliability.conditions import RankTest, kruskal_wallis
-from psychollm.reliability.mixed_model import MixedModel, mixed_model
+from psychollm.reliability.contrasts.conditions import RankTest, kruskal_wallis
+from psychollm.reliability.contrasts.mixed_model import MixedModel, mixed_model
 from psychollm.studies.inference_boundary.profile import resampling_options
 from psychollm.studies.self_efficacy.means import by_model, over_models
 from psychollm.studies.self_efficacy.table import BASELINE, CELL, EfficacyTable

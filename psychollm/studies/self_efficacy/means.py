@@ -30,7 +30,7 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
-from psychollm.reliability.clustered import mean_estimate
+from psychollm.reliability.means.clustered import mean_estimate
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -27,11 +27,11 @@ from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Resampling
 from psychollm.instruments.self_efficacy.result import SelfEfficacyScores
-from psychollm.reliability.conditions import RankTest, friedman, kruskal_wallis
-from psychollm.reliability.consistency import Consistency, consistency
-from psychollm.reliability.intraclass import Intraclass, intraclass
-from psychollm.reliability.mixed_model import MixedModel, mixed_model
-from psychollm.reliability.replicates import AlphaInterval
+from psychollm.reliability.components.intraclass import Intraclass, intraclass
+from psychollm.reliability.contrasts.conditions import RankTest, friedman, kruskal_wallis
+from psychollm.reliability.contrasts.mixed_model import MixedModel, mixed_model
+from psychollm.reliability.scales.consistency import Consistency, consistency
+from psychollm.reliability.scales.replicates import AlphaInterval
 from psychollm.studies.inference_boundary.profile import resampling_options
 from psychollm.studies.self_efficacy.effects import (
     Difficulty,

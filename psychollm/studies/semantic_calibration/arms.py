@@ -10,14 +10,17 @@ import numpy as np
 from psychollm._base.checks import check_generator
 from psychollm._base.errors import InputError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.calibration.binned import calibration_error
-from psychollm.calibration.semantic_confidence import SemanticConfidence, semantic_confidence
-from psychollm.calibration.semantic_entropy import SemanticEntropy, semantic_entropy
-from psychollm.calibration.smooth import (
+from psychollm.calibration.errors.binned import calibration_error
+from psychollm.calibration.errors.smooth import (
     SMOOTH_ECE,
     SmoothCalibrationError,
     smooth_calibration_error,
 )
+from psychollm.calibration.sampled.semantic_confidence import (
+    SemanticConfidence,
+    semantic_confidence,
+)
+from psychollm.calibration.sampled.semantic_entropy import SemanticEntropy, semantic_entropy
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason

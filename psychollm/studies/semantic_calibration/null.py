@@ -122,7 +122,7 @@ class SampleNull:
 
     Examples
     --------
-    >>> from psychollm.calibration.binned import ECE
+    >>> from psychollm.calibration.errors.binned import ECE
     >>> codes, right = np.array([[0, 0, 1]] * 9), np.array([[1.0, 1.0, 0.0]] * 9)
     >>> found = sample_null(ECE, codes, right, np.full(9, 2 / 3), np.ones(9), n=99, rng=0)
     >>> round(found.value, 3), found.draws.shape
@@ -171,7 +171,7 @@ def sample_null(
 
     Examples
     --------
-    >>> from psychollm.calibration.binned import ECE
+    >>> from psychollm.calibration.errors.binned import ECE
     >>> codes, right = np.array([[0, 1]] * 4), np.array([[1.0, 0.0]] * 4)
     >>> sample_null(ECE, codes, right, np.full(4, 0.5), np.full(4, 0.5), n=99, rng=0).p_value
     1.0

@@ -36,10 +36,10 @@ from psychollm._base.errors import InputError
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
-from psychollm.calibration.binned import BinnedCalibrationError
-from psychollm.calibration.semantic_confidence import SemanticConfidence
-from psychollm.calibration.semantic_entropy import SemanticEntropy
-from psychollm.calibration.smooth import SmoothCalibrationError
+from psychollm.calibration.errors.binned import BinnedCalibrationError
+from psychollm.calibration.errors.smooth import SmoothCalibrationError
+from psychollm.calibration.sampled.semantic_confidence import SemanticConfidence
+from psychollm.calibration.sampled.semantic_entropy import SemanticEntropy
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels
 from psychollm.data.sampled import SampledAnswers

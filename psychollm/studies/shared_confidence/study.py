@@ -20,12 +20,12 @@ from psychollm._base.multiplicity import Adjustment
 from psychollm._base.result import Result
 from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState
 from psychollm._base.views import view
-from psychollm.calibration.between_models import BetweenModels, between_models_of
-from psychollm.calibration.confusion import Confusion, confusion
-from psychollm.calibration.ensemble import EnsembleGain, ensemble_gain
-from psychollm.calibration.f_beta import FBeta, f_beta
-from psychollm.calibration.individuation import Individuation, individuation
-from psychollm.calibration.pairwise import PairwiseCalibration, pairwise_calibration
+from psychollm.calibration.consensus.between_models import BetweenModels, between_models_of
+from psychollm.calibration.consensus.ensemble import EnsembleGain, ensemble_gain
+from psychollm.calibration.consensus.individuation import Individuation, individuation
+from psychollm.calibration.consensus.pairwise import PairwiseCalibration, pairwise_calibration
+from psychollm.calibration.decisions.confusion import Confusion, confusion
+from psychollm.calibration.decisions.f_beta import FBeta, f_beta
 from psychollm.data.responses import Responses, ResponsesLike
 from psychollm.data.screen import Screen, validity_screen
 from psychollm.factor.residual_test import LEAST_MODELS

@@ -10,7 +10,7 @@ import numpy as np
 from psychollm._base.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
-    from psychollm.calibration.between_models import Line
+    from psychollm.calibration.consensus.between_models import Line
     from psychollm.studies.shared_confidence.study import SharedConfidence
 
 WIDTH = 96

@@ -1,0 +1,1 @@
+"""A model beside the others: privileged access, ensembles, disagreements."""

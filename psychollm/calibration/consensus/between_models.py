@@ -1,0 +1,379 @@
+r"""Mean confidence against accuracy: do models that are more often right say yes more often?.
+
+Ordinary least squares of the models' yes rates on their accuracies (and the reverse), with exact t
+and F distributions, because there are as many points as models. Perfect calibration between
+models is the line y = x; that intercept 0 and slope 1 hold together is tested by
+
+.. math:: F = \frac{(S_0 - S_1)/2}{S_1/(k - 2)} \sim F_{2,\,k-2},                        \quad (1)
+
+with :math:`S_0 = \sum (y - x)^2` and :math:`S_1` the residual sum of squares of the fitted line.
+Spearman's coefficient has Bonett and Wright's interval and a permutation p-value, exact for up to
+eight models.
+
+References
+----------
+Bonett, D. G., & Wright, T. A. (2000). Sample size requirements for estimating Pearson, Kendall and
+Spearman correlations. Psychometrika, 65, 23-28. https://doi.org/10.1007/BF02294183
+"""
+
+from dataclasses import dataclass
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import fdtrc, stdtr, stdtrit
+
+from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.decisions.confusion import Confusion, confusion
+from psychollm.calibration.discrimination.ranking import midranks
+from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.reasons import Reason
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_EXACT_UP_TO = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Line(Result):
+    """A least-squares line through the models, with its uncertainty and its test against y = x.
+
+    Examples
+    --------
+    >>> line = least_squares(np.arange(5.0), np.array([0.0, 1.1, 1.9, 3.2, 3.8]))
+    >>> round(line.slope, 3), line.slope_interval.round(3)
+    (0.97, array([0.795, 1.145]))
+    """
+
+    outcome: str
+    predictor: str
+    slope: float
+    slope_se: float
+    slope_interval: FloatArray  # (2,)
+    p_value: float  # of slope = 0, two-sided t
+    intercept: float
+    intercept_se: float
+    intercept_interval: FloatArray  # (2,)
+    r_squared: float
+    residual_sd: float
+    identity_f: float  # F statistic (1) of intercept = 0 and slope = 1 together
+    identity_p: float
+    n: int
+    mean: float  # of the predictor
+    sum_of_squares: float  # of the predictor about its mean
+    level: float
+    reason: Reason
+
+    def band(self, at: Any) -> "pd.DataFrame":
+        """Return the line with its confidence and its prediction band.
+
+        Parameters
+        ----------
+        at : array_like (points,)
+            Values of the predictor.
+
+        Returns
+        -------
+        DataFrame
+            Columns `at`, `fit`, `lower`, `upper` (where the line lies), `predicted_lower`,
+            `predicted_upper` (where a further model would lie).
+        """
+        import pandas as pd
+
+        x = np.atleast_1d(np.asarray(at, dtype=np.float64))
+        fit = self.intercept + self.slope * x
+        with np.errstate(invalid="ignore", divide="ignore"):
+            leverage = 1.0 / self.n + (x - self.mean) ** 2 / self.sum_of_squares
+        t = _t_multiplier(self.n - 2, self.level)
+        line = t * self.residual_sd * np.sqrt(leverage)
+        point = t * self.residual_sd * np.sqrt(1.0 + leverage)
+        return pd.DataFrame(
+            {
+                "at": x,
+                "fit": fit,
+                "lower": fit - line,
+                "upper": fit + line,
+                "predicted_lower": fit - point,
+                "predicted_upper": fit + point,
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BetweenModels(Result):
+    """How the models' yes rates and accuracies go together.
+
+    Examples
+    --------
+    >>> answers = [[1, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1]]
+    >>> result = between_models(answers, answers, rng=0)
+    >>> round(result.confidence_on_accuracy.slope, 6), round(result.spearman, 6)
+    (1.0, 1.0)
+    """
+
+    confidence: FloatArray  # (models,) yes rates
+    accuracy: FloatArray  # (models,)
+    confidence_on_accuracy: Line
+    accuracy_on_confidence: Line
+    pearson: float
+    pearson_interval: FloatArray  # (2,) Fisher z
+    spearman: float
+    spearman_interval: FloatArray  # (2,) Bonett-Wright
+    spearman_p: float  # permutation, two-sided
+    permutations: int  # how many orders the p-value rests on
+    exact: bool  # all orders, or a random sample of them
+    reason: Reason  # why the correlations are undefined
+    n: int  # models with both rates
+    level: float
+    labels: tuple[Any, ...]  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per coefficient with its interval and p-value."""
+        import pandas as pd
+
+        rows = [
+            (
+                f"slope of {line.outcome} on {line.predictor}",
+                line.slope,
+                *line.slope_interval,
+                line.p_value,
+            )
+            for line in (self.confidence_on_accuracy, self.accuracy_on_confidence)
+        ]
+        rows.append(("Pearson", self.pearson, *self.pearson_interval, self._pearson_p))
+        rows.append(("Spearman", self.spearman, *self.spearman_interval, self.spearman_p))
+        return pd.DataFrame(rows, columns=["coefficient", "value", "lower", "upper", "p_value"])
+
+    @property
+    def _pearson_p(self) -> float:
+        return self.confidence_on_accuracy.p_value
+
+
+def between_models(
+    confidence: Any,
+    correctness: Any,
+    *,
+    n_permutations: int = 9999,
+    level: float = 0.95,
+    rng: RandomState = None,
+) -> BetweenModels:
+    """Regress the models' mean confidence on their accuracy, and the reverse.
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = yes or correct. Questions count where both are known.
+    n_permutations : int
+        Random orders for Spearman's p-value; up to eight models all orders are taken.
+    level : float
+        Coverage of all intervals and bands.
+    rng : Generator, int or None
+        Source of the random orders.
+
+    Returns
+    -------
+    BetweenModels
+        With fewer than three models, or where all rates are equal, coefficients are NaN.
+
+    Raises
+    ------
+    LabelError, CodeError
+        If the tables do not match, or are not binary.
+
+    Examples
+    --------
+    >>> said = [[1, 1, 0, 0], [1, 0, 0, 0], [1, 1, 1, 0]]
+    >>> right = [[1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0]]
+    >>> round(between_models(said, right, rng=0).confidence_on_accuracy.slope, 3)
+    -0.5
+    """
+    table = confusion(confidence, correctness, level=level)
+    return between_models_of(table, n_permutations=n_permutations, level=level, rng=rng)
+
+
+def between_models_of(
+    table: Confusion,
+    *,
+    n_permutations: int = 9999,
+    level: float = 0.95,
+    rng: RandomState = None,
+) -> BetweenModels:
+    """Return `between_models` of confusion tables that are already there.
+
+    Examples
+    --------
+    >>> table = confusion([[1, 0], [0, 0], [1, 1]], [[1, 0], [1, 0], [1, 1]])
+    >>> between_models_of(table, rng=0).n
+    3
+    """
+    check_fraction("level", level)
+    counted = table.n > 0
+    y, x = table.yes_rate.value[counted], table.accuracy.value[counted]
+    reason = _undefined(x, y)
+    n = int(counted.sum())
+    pearson, spearman = (np.nan, np.nan) if reason else (_r(x, y), _r(midranks(x), midranks(y)))
+    p_value, used, exact = _permutation_p(
+        midranks(x), midranks(y), check_count("n_permutations", n_permutations), rng
+    )
+    return BetweenModels(
+        confidence=table.yes_rate.value,
+        accuracy=table.accuracy.value,
+        confidence_on_accuracy=least_squares(
+            x, y, predictor="accuracy", outcome="confidence", level=level
+        ),
+        accuracy_on_confidence=least_squares(
+            y, x, predictor="confidence", outcome="accuracy", level=level
+        ),
+        pearson=pearson,
+        pearson_interval=_fisher_interval(pearson, n, 1.0, level),
+        spearman=spearman,
+        spearman_interval=_fisher_interval(spearman, n, 1.0 + 0.5 * spearman**2, level),
+        spearman_p=np.nan if reason else p_value,
+        permutations=used,
+        exact=exact,
+        reason=reason,
+        n=n,
+        level=level,
+        labels=table.labels,
+    )
+
+
+def least_squares(
+    x: FloatArray,
+    y: FloatArray,
+    *,
+    predictor: str = "x",
+    outcome: str = "y",
+    level: float = 0.95,
+) -> Line:
+    """Fit a line by least squares with exact small-sample inference.
+
+    Parameters
+    ----------
+    x, y : ndarray (points,)
+        Predictor and outcome.
+    predictor, outcome : str
+        What they are called.
+    level : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    Line
+        NaN with a reason below three points or where all `x` are equal.
+
+    Examples
+    --------
+    >>> line = least_squares(np.array([0.0, 1.0, 2.0]), np.array([1.0, 1.0, 1.0]))
+    >>> line.slope, line.intercept
+    (0.0, 1.0)
+    """
+    n = x.size
+    centred = x - x.mean() if n else x
+    square = float(centred @ centred)
+    reason = Reason.TOO_FEW if n < 3 else Reason.CONSTANT if _constant(x) else Reason.NONE
+    slope = np.nan if reason else float(centred @ (y - y.mean()) / square)
+    intercept = np.nan if reason else float(y.mean() - slope * x.mean())
+    residual = float(((y - intercept - slope * x) ** 2).sum())
+    sd = np.sqrt(residual / (n - 2)) if n > 2 else np.nan
+    slope_se = np.nan if reason else sd / np.sqrt(square)
+    intercept_se = np.nan if reason else sd * np.sqrt(1.0 / n + x.mean() ** 2 / square)
+    half = _t_multiplier(n - 2, level) * np.array([-1.0, 1.0])
+    identity_f, identity_p = _identity_test(x, y, residual)
+    total = float(((y - y.mean()) ** 2).sum()) if n else np.nan
+    return Line(
+        outcome=outcome,
+        predictor=predictor,
+        slope=slope,
+        slope_se=float(slope_se),
+        slope_interval=slope + half * slope_se,
+        p_value=_t_p(slope, float(slope_se), n - 2),
+        intercept=intercept,
+        intercept_se=float(intercept_se),
+        intercept_interval=intercept + half * intercept_se,
+        r_squared=1.0 - residual / total if total > 0 else np.nan,
+        residual_sd=float(sd),
+        identity_f=identity_f,
+        identity_p=identity_p,
+        n=n,
+        mean=float(x.mean()) if n else np.nan,
+        sum_of_squares=square,
+        level=level,
+        reason=reason,
+    )
+
+
+def _constant(x: FloatArray) -> bool:
+    return bool(np.ptp(x) <= 4 * np.finfo(np.float64).eps * np.abs(x).max())
+
+
+def _undefined(x: FloatArray, y: FloatArray) -> Reason:
+    if x.size < 3:
+        return Reason.TOO_FEW
+    return Reason.CONSTANT if _constant(x) or _constant(y) else Reason.NONE
+
+
+def _r(x: FloatArray, y: FloatArray) -> float:
+    u, v = x - x.mean(), y - y.mean()
+    return float(np.clip(u @ v / np.sqrt((u @ u) * (v @ v)), -1.0, 1.0))
+
+
+def _t_multiplier(df: int, level: float) -> float:
+    return float(stdtrit(df, 0.5 + 0.5 * level)) if df > 0 else np.nan
+
+
+def _t_p(value: float, se: float, df: int) -> float:
+    if df < 1 or not np.isfinite(value):
+        return np.nan
+    if se == 0.0:  # the points lie on the line
+        return 1.0 if value == 0.0 else 0.0
+    return float(2.0 * stdtr(df, -abs(value / se)))
+
+
+def _identity_test(x: FloatArray, y: FloatArray, residual: float) -> tuple[float, float]:
+    """F statistic (1) and its p-value."""
+    df = x.size - 2
+    if df < 1 or not np.isfinite(residual):
+        return np.nan, np.nan
+    excess = max(float(((y - x) ** 2).sum()) - residual, 0.0)
+    if residual <= 1e-28 * max(float((y**2).sum()), 1e-300):  # the points lie on a line
+        return (0.0, 1.0) if excess <= 1e-24 * float((y**2).sum()) else (np.inf, 0.0)
+    statistic = (excess / 2.0) / (residual / df)
+    return statistic, float(fdtrc(2, df, statistic))
+
+
+def _fisher_interval(r: float, n: int, factor: float, level: float) -> FloatArray:
+    """Fisher-z interval with variance factor / (n - 3); NaN below four points."""
+    if n < 4 or not np.isfinite(r):
+        return np.full(2, np.nan)
+    if abs(r) == 1.0:
+        return np.full(2, r)
+    step = normal_multiplier(level) * np.sqrt(factor / (n - 3))
+    return np.asarray(np.tanh(np.arctanh(r) + np.array([-step, step])), dtype=np.float64)
+
+
+def _permutation_p(
+    x: FloatArray, y: FloatArray, n: int, rng: RandomState
+) -> tuple[float, int, bool]:
+    """Two-sided p-value of a rank correlation, number of orders, whether all were taken."""
+    k = x.size
+    if k < 3:
+        return np.nan, 0, True
+    u, v = x - x.mean(), y - y.mean()
+    observed = abs(u @ v) * (1.0 - 1e-12)  # ties with the observed order count as extreme
+    if k <= _EXACT_UP_TO:
+        orders = np.array(list(permutations(range(k))))
+        extreme = np.abs(v[orders] @ u) >= observed
+        return float(extreme.mean()), len(orders), True
+    generator = check_generator(rng)
+    extreme = _shuffled(u, v, n, generator) >= observed
+    return float((extreme.sum() + 1) / (n + 1)), n, False
+
+
+def _shuffled(u: FloatArray, v: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
+    """Absolute products of `u` with `n` random orders of `v`."""
+    orders = rng.permuted(np.broadcast_to(v, (n, v.size)), axis=1)
+    return np.asarray(np.abs(orders @ u), dtype=np.float64)

@@ -1,0 +1,262 @@
+"""Asking several models against asking the best one: what their mean vote adds.
+
+For each model's correctness, the mean vote of all models is set against the best single model's
+answer. "Best" is chosen on one half of the questions and judged on the other, both ways round, so
+that the choice among many models flatters nobody. A mean vote has many levels and a single answer
+two, which an area under the ROC curve rewards; the vote cut at the single model's own yes rate is
+the comparison on equal terms. Bootstrap intervals are for the models chosen.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm.calibration.consensus.signals import (
+    CutSignal,
+    RankedSignal,
+    cut_at_rate,
+    cut_signal,
+    ranked_signal,
+)
+from psychollm.calibration.paired import PairedAnswers, paired_answers
+from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_VOTE, _SINGLE, _VOTE_CUT = range(3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EnsembleGain(Result):
+    """Areas of the mean vote and of the best single answer for each model's correctness.
+
+    Examples
+    --------
+    >>> from psychollm.data.simulate_study import simulate_study
+    >>> study = simulate_study(n_models=6, n_questions=300, rng=0)
+    >>> found = ensemble_gain(study.confidence, study.correctness, n_bootstrap=50, rng=0)
+    >>> found.chosen.shape, len(found.to_frame())
+    ((2, 6), 6)
+    """
+
+    vote: Estimate  # area of the mean vote of all models
+    single: Estimate  # area of the best single answer, chosen on the other half
+    vote_cut: Estimate  # area of the vote cut at that single model's yes rate
+    gain: Estimate  # vote - single
+    gain_at_equal_rate: Estimate  # vote_cut - single
+    chosen: IntArray  # (2, models) the single model judged on each half, -1 where none
+    mean_gain: float  # over the models
+    mean_gain_interval: FloatArray  # (2,)
+    mean_gain_at_equal_rate: float
+    mean_gain_at_equal_rate_interval: FloatArray  # (2,)
+    reason: tuple[Reason, ...]  # (models,) why there is no comparison
+    n_bootstrap: int
+    level: float
+    labels: tuple[Any, ...]  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model whose correctness is predicted."""
+        import pandas as pd
+
+        table: dict[str, Any] = {"model": list(self.labels)}
+        for name in ("vote", "single", "vote_cut", "gain", "gain_at_equal_rate"):
+            estimate: Estimate = getattr(self, name)
+            table[name] = estimate.value
+            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
+        for half, row in enumerate(self.chosen):
+            names = [None if j < 0 else self.labels[j] for j in row]
+            table[f"chosen_{half + 1}"] = pd.Series(names, dtype=object)
+        table["reason"] = [str(reason) for reason in self.reason]
+        return pd.DataFrame(table)
+
+
+def ensemble_gain(
+    confidence: Any,
+    correctness: Any,
+    *,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> EnsembleGain:
+    """Compare the mean vote of all models with the best single model's answer.
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = yes or correct.
+    n_bootstrap : int
+        Resamples of questions.
+    level : float
+        Coverage of the intervals.
+    rng : Generator, int or None
+        Source of the halves and of the resamples; the result does not depend on `n_jobs`.
+    n_jobs, progress
+        Workers and progress bar of the bootstrap.
+
+    Returns
+    -------
+    EnsembleGain
+        NaN with a reason where a model is always or never correct in a half.
+
+    Raises
+    ------
+    LabelError, CodeError
+        If the tables do not match, or are not binary.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> said, right = rng.integers(0, 2, (2, 4, 200))
+    >>> abs(ensemble_gain(said, right, n_bootstrap=20, rng=0).mean_gain) < 0.1
+    True
+    """
+    paired = paired_answers(confidence, correctness)
+    check_fraction("level", level)
+    generator = check_generator(rng)
+    first = generator.permutation(len(paired.questions)) % 2 == 0
+    contests = [_Contest.prepare(paired, m, first) for m in range(len(paired.models))]
+
+    def areas(counts: FloatArray) -> FloatArray:
+        return np.stack([contest.areas(counts) for contest in contests], axis=1)
+
+    draws = bootstrap_questions(
+        areas,
+        len(paired.questions),
+        n=check_count("n_bootstrap", n_bootstrap),
+        rng=generator,
+        n_jobs=n_jobs,
+        progress=progress,
+        label="ensemble",
+    )
+    observed = areas(np.ones((1, len(paired.questions))))[0]
+    return _assemble(contests, observed, draws, paired, level)
+
+
+@dataclass(frozen=True, slots=True)
+class _Half:
+    """One half of the questions with the answer of the model that was best on the other."""
+
+    chosen: int
+    n: int
+    vote: RankedSignal
+    single: CutSignal
+    vote_cut: CutSignal
+
+    def areas(self, counts: FloatArray) -> FloatArray:
+        """Areas of vote, single answer and cut vote (replicates, 3)."""
+        signals = (self.vote, self.single, self.vote_cut)
+        return np.column_stack([signal.areas(counts) for signal in signals])
+
+
+@dataclass(frozen=True, slots=True)
+class _Contest:
+    """Everything about one model's correctness."""
+
+    halves: tuple[_Half, ...]  # two, or none where there is no comparison
+
+    @classmethod
+    def prepare(cls, paired: PairedAnswers, m: int, first: BoolArray) -> "_Contest":
+        known, correct = paired.graded[m], paired.right[m]
+        voters = paired.answered.sum(axis=0)
+        vote = np.divide(
+            paired.said.sum(axis=0), voters, out=np.zeros(voters.size), where=voters > 0
+        )
+        found = []
+        for learn, judge in ((first, ~first), (~first, first)):
+            chosen = _best_single(paired, m, known & learn)
+            used = known & judge & paired.answered[chosen]
+            if chosen < 0 or not 0 < correct[used].sum() < used.sum():
+                return cls(())
+            rate = float(paired.said[chosen, used].mean())
+            found.append(
+                _Half(
+                    chosen=chosen,
+                    n=int(used.sum()),
+                    vote=ranked_signal(vote, correct, used),
+                    single=cut_signal(paired.said[chosen], correct, used),
+                    vote_cut=cut_signal(cut_at_rate(vote, used, rate), correct, used),
+                )
+            )
+        return cls(tuple(found))
+
+    def areas(self, counts: FloatArray) -> FloatArray:
+        """Areas averaged over the two halves (replicates, 3)."""
+        if not self.halves:
+            return np.full((len(counts), 3), np.nan)
+        return np.asarray(np.mean([half.areas(counts) for half in self.halves], axis=0))
+
+
+def _best_single(paired: PairedAnswers, m: int, where: BoolArray) -> int:
+    """Return the model whose answer has the largest area for the correctness of m; -1 if none."""
+    answered = paired.answered * where
+    said, right = paired.said * where, paired.right[m]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        hit_rate = (said @ right) / (answered @ right)
+        area = hit_rate - (said @ (1.0 - right)) / (answered @ (1.0 - right))
+    return int(np.nanargmax(area)) if np.isfinite(area).any() else -1
+
+
+def _assemble(
+    contests: list[_Contest],
+    observed: FloatArray,
+    draws: FloatArray,
+    paired: PairedAnswers,
+    level: float,
+) -> EnsembleGain:
+    idle = np.array([not contest.halves for contest in contests])
+    right, graded = paired.right.sum(axis=1), paired.graded.sum(axis=1)
+    reason = first_reason(
+        (graded == 0, Reason.NO_ANSWERS),
+        (right == 0, Reason.NO_CORRECT),
+        (right == graded, Reason.NO_WRONG),
+        (idle, Reason.TOO_FEW),
+    )
+    n = np.array([sum(half.n for half in c.halves) for c in contests], dtype=np.float64)
+
+    area = partial(bootstrap_estimate, n=n, flags=reason, level=level, labels=paired.models)
+    gain, gains = (
+        observed[:, _VOTE] - observed[:, _SINGLE],
+        draws[..., _VOTE] - draws[..., _SINGLE],
+    )
+    fair = observed[:, _VOTE_CUT] - observed[:, _SINGLE]
+    fairs = draws[..., _VOTE_CUT] - draws[..., _SINGLE]
+    return EnsembleGain(
+        vote=area("AUROC, mean vote", observed[:, _VOTE], draws[..., _VOTE]),
+        single=area("AUROC, best single", observed[:, _SINGLE], draws[..., _SINGLE]),
+        vote_cut=area("AUROC, vote cut", observed[:, _VOTE_CUT], draws[..., _VOTE_CUT]),
+        gain=area("gain", gain, gains),
+        gain_at_equal_rate=area("gain at equal rate", fair, fairs),
+        chosen=np.array(
+            [[c.halves[h].chosen if c.halves else -1 for c in contests] for h in range(2)]
+        ),
+        mean_gain=_mean(gain),
+        mean_gain_interval=percentile_interval(_means(gains), level),
+        mean_gain_at_equal_rate=_mean(fair),
+        mean_gain_at_equal_rate_interval=percentile_interval(_means(fairs), level),
+        reason=reason,
+        n_bootstrap=len(draws),
+        level=level,
+        labels=paired.models,
+    )
+
+
+def _mean(values: FloatArray) -> float:
+    defined = values[np.isfinite(values)]
+    return float(defined.mean()) if defined.size else np.nan
+
+
+def _means(draws: FloatArray) -> FloatArray:
+    """Mean over the models that are defined at all, in each resample (replicates,)."""
+    kept = draws[:, np.isfinite(draws).any(axis=0)]
+    return np.full(len(draws), np.nan) if not kept.size else np.asarray(kept.mean(axis=1))

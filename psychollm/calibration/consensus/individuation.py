@@ -1,0 +1,283 @@
+r"""Own answer against shared signal: which says more about a model's correctness.
+
+For each model m, with s the shared score of a question estimated *without* model m, two nested
+logistic regressions of its correctness A on s and on s with its own answer Y,
+
+.. math:: \operatorname{logit} P(A = 1) = a + b s \qquad\text{and}\qquad
+          \operatorname{logit} P(A = 1) = a + b s + c Y,                                  \quad (1)
+
+are compared by their likelihood ratio (1 degree of freedom), adjusted for the number of models.
+The mean vote of the other models, which rests on no factor model, stands in for s in a second
+test. Areas under the ROC curve say how well each signal ranks: s, the mean vote, Y itself, s and Y
+together, and s cut at the model's own yes rate, which is the fair rival of a yes/no answer because
+an area rewards many cuts.
+
+A small p-value in (1) is *not yet* privileged access. s is measured with error, and an answer that
+carries nothing but the shared signal still adds to a noisy measurement of it; the effect grows
+with the number of questions. `private_signal` allows for that error.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.errors import ShapeError
+from psychollm._base.multiplicity import Adjustment, adjust_p_values
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, RandomState
+from psychollm.calibration.consensus.own_answer import SIGNALS, OwnAnswer, own_answer
+from psychollm.calibration.consensus.signals import consensus_scores
+from psychollm.calibration.paired import PairedAnswers, paired_answers
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.reasons import Reason, undefined
+from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_AREAS = ("shared", "consensus", "own", "shared_cut", "both")
+CONTRASTS = {
+    "own_minus_shared": ("own", "shared"),
+    "own_minus_cut": ("own", "shared_cut"),
+    "both_minus_shared": ("both", "shared_fitted"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Individuation(Result):
+    """What each model's own answer adds to the shared signal about its correctness.
+
+    Examples
+    --------
+    >>> from psychollm.data.simulate_study import simulate_study
+    >>> study = simulate_study(n_models=8, n_questions=400, rng=0)
+    >>> result = individuation(study.confidence, study.correctness, n_bootstrap=50, rng=0)
+    >>> result.shared.value.shape, len(result.to_frame())
+    ((8,), 8)
+    """
+
+    odds_ratio: Estimate  # of correctness, own yes against no, at the same shared score: exp(c)
+    statistic: FloatArray  # (models,) likelihood ratio of (1)
+    p_value: FloatArray  # (models,)
+    p_adjusted: FloatArray  # (models,)
+    consensus_p_value: FloatArray  # (models,) with the mean vote in place of the shared score
+    consensus_p_adjusted: FloatArray  # (models,)
+    shared: Estimate  # area of the shared score
+    consensus: Estimate  # area of the mean vote of the others
+    own: Estimate  # area of the model's own answer
+    shared_cut: Estimate  # area of the shared score cut at the model's own yes rate
+    both: Estimate  # area of shared score and own answer together, cross-fitted
+    own_minus_shared: Estimate  # difference of areas, paired
+    own_minus_cut: Estimate  # the same at equal yes rates
+    both_minus_shared: Estimate  # both cross-fitted
+    average: Estimate  # areas and differences averaged over models; its labels name them
+    reason: tuple[Reason, ...]  # (models,) why there is no test
+    adjustment: str
+    n_bootstrap: int
+    level: float
+    labels: tuple[Any, ...]  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model: test, odds ratio, areas and their differences."""
+        import pandas as pd
+
+        table: dict[str, Any] = {"model": list(self.labels), "n": self.own.n}
+        for name in ("odds_ratio", *_AREAS, *CONTRASTS):
+            estimate: Estimate = getattr(self, name)
+            table[name] = estimate.value
+            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
+        for name in ("p_value", "p_adjusted", "consensus_p_value", "consensus_p_adjusted"):
+            table[name] = getattr(self, name)
+        table["reason"] = [str(reason) for reason in self.reason]
+        return pd.DataFrame(table)
+
+
+def individuation(
+    confidence: Any,
+    correctness: Any,
+    scores: Any = None,
+    *,
+    adjustment: Adjustment = "holm",
+    folds: int = 5,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Individuation:
+    """Test whether each model's own answer predicts its correctness beyond the shared signal.
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = yes or correct.
+    scores : array_like (models, questions), optional
+        Shared score of each question, estimated without the model of the row; NaN where there is
+        none. By default the mean vote of the other models.
+    adjustment : {"holm", "bonferroni", "bh", "by"}
+        How p-values are adjusted for the number of models.
+    folds : int
+        Parts of the cross-fit.
+    n_bootstrap : int
+        Resamples of questions for the areas and their differences.
+    level : float
+        Coverage of the intervals.
+    rng : Generator, int or None
+        Source of folds and resamples; the result does not depend on `n_jobs`.
+    n_jobs, progress
+        Workers and progress bar of the bootstrap.
+
+    Returns
+    -------
+    Individuation
+        A model that always gives the same answer, or is always or never correct, has NaN and a
+        reason. Where one cell of (Y, A) is empty the odds ratio is Firth's and flagged
+        `SEPARATED`; the likelihood ratio stays valid.
+
+    Raises
+    ------
+    LabelError, CodeError, ShapeError
+        If the tables or the scores do not match, or answers are not binary.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> said, right = rng.integers(0, 2, (2, 5, 200))
+    >>> individuation(said, right, n_bootstrap=20, rng=1).p_adjusted.min() > 0.05
+    np.True_
+    """
+    paired = paired_answers(confidence, correctness)
+    consensus = consensus_scores(paired.said, paired.answered)
+    shared = consensus if scores is None else _check_scores(scores, paired)
+    check_fraction("level", level)
+    generator = check_generator(rng)
+    parts = generator.integers(check_count("folds", folds, low=2), size=len(paired.questions))
+    everywhere = np.ones((1, len(paired.questions)))
+    models = [
+        own_answer(
+            paired.yes[m], paired.correct[m], shared[m], consensus[m], paired.present[m], parts
+        )
+        for m in range(len(paired.models))
+    ]
+
+    def areas(counts: FloatArray) -> FloatArray:
+        return np.stack([model.areas(counts) for model in models], axis=1)
+
+    draws = bootstrap_questions(
+        areas,
+        len(paired.questions),
+        n=check_count("n_bootstrap", n_bootstrap),
+        rng=generator,
+        n_jobs=n_jobs,
+        progress=progress,
+        label="areas under the ROC curve",
+    )
+    return _assemble(models, areas(everywhere)[0], draws, paired.models, adjustment, level)
+
+
+def _assemble(
+    models: list[OwnAnswer],
+    observed: FloatArray,
+    draws: FloatArray,
+    labels: tuple[Any, ...],
+    adjustment: Adjustment,
+    level: float,
+) -> Individuation:
+    reason = tuple(model.reason for model in models)
+    n = np.array([model.n for model in models], dtype=np.float64)
+    estimates = {
+        name: bootstrap_estimate(
+            name,
+            _column(name, observed),
+            _column(name, draws),
+            n=n,
+            flags=reason,
+            level=level,
+            labels=labels,
+        )
+        for name in (*_AREAS, *CONTRASTS)
+    }
+    p_value = np.array([model.test.p_value for model in models])
+    consensus_p = np.array([model.consensus_test.p_value for model in models])
+    return Individuation(
+        odds_ratio=_odds_ratio(models, labels, level),
+        statistic=np.array([model.test.statistic for model in models]),
+        p_value=p_value,
+        p_adjusted=adjust_p_values(p_value, method=adjustment),
+        consensus_p_value=consensus_p,
+        consensus_p_adjusted=adjust_p_values(consensus_p, method=adjustment),
+        average=_average(observed, draws, undefined(reason), level),
+        reason=reason,
+        adjustment=adjustment,
+        n_bootstrap=len(draws),
+        level=level,
+        labels=labels,
+        **estimates,
+    )
+
+
+def _column(name: str, areas: FloatArray) -> FloatArray:
+    """Return an area, or the difference of two, from areas (..., signals)."""
+    if name in CONTRASTS:
+        first, second = CONTRASTS[name]
+        return _column(first, areas) - _column(second, areas)
+    return np.asarray(areas[..., SIGNALS.index(name)])
+
+
+def _average(
+    observed: FloatArray, draws: FloatArray, left_out: BoolArray, level: float
+) -> Estimate:
+    """Average areas and differences over the models that have them; one row for each."""
+    names = (*_AREAS, *CONTRASTS)
+    reason = Reason.TOO_FEW if left_out.all() else Reason.NONE
+    tested = int((~left_out).sum())
+    value, found = np.full(len(names), np.nan), np.full((len(draws), len(names)), np.nan)
+    for place, name in enumerate(names):
+        if tested:
+            value[place] = _column(name, observed)[~left_out].mean()
+            found[:, place] = _column(name, draws)[:, ~left_out].mean(axis=1)
+    return bootstrap_estimate(
+        "average over models",
+        value,
+        found,
+        n=np.full(len(names), float(tested)),
+        flags=(reason,) * len(names),
+        level=level,
+        labels=names,
+    )
+
+
+def _odds_ratio(models: list[OwnAnswer], labels: tuple[Any, ...], level: float) -> Estimate:
+    """exp(c) of (1) with its Wald interval; the standard error is that of the ratio."""
+    log_odds = np.array([model.test.log_odds for model in models])
+    se = np.array([model.test.se for model in models])
+    step = normal_multiplier(level) * se
+    ratio = np.exp(log_odds)
+    return Estimate(
+        name="odds ratio",
+        value=ratio,
+        se=ratio * se,
+        interval=np.exp(np.stack([log_odds - step, log_odds + step], axis=-1)),
+        n=np.array([model.n for model in models], dtype=np.float64),
+        flags=tuple(
+            Reason.SEPARATED if model.test.separated else model.reason for model in models
+        ),
+        method="Wald on the log scale",
+        level=level,
+        labels=labels,
+    )
+
+
+def _check_scores(scores: Any, paired: PairedAnswers) -> FloatArray:
+    values = np.asarray(scores, dtype=np.float64)
+    if values.shape != paired.yes.shape:
+        msg = (
+            f"scores has shape {values.shape}, but there are {paired.yes.shape[0]} models x "
+            f"{paired.yes.shape[1]} questions: pass one score per question for each model, "
+            "estimated without that model"
+        )
+        raise ShapeError(msg)
+    return values

@@ -1,0 +1,273 @@
+r"""Pairwise calibration: when one model says yes and another no, which of them is right.
+
+For each ordered pair of models (i, j), on the questions with :math:`Y_i = 1, Y_j = 0`,
+
+.. math:: D_{ij} = E[A_i - A_j \mid Y_i = 1, Y_j = 0].                                   \quad (1)
+
+Part of it needs no self-knowledge: the better model is right more often wherever it is asked
+(base rate), and questions on which i says yes and j no have their place on the shared scale.
+`excess` is (1) less what is expected without self-knowledge: the difference of the two models'
+chances of being correct given the shared score, if these are passed, or else the base rate
+:math:`E[A_i - A_j]` over all questions that both have.
+
+The pooled values average over all disagreements, every question and every pair that disagrees on
+it counting once. Their standard errors are clustered by question. Questions on which all agree
+hold no disagreement; they are counted and left out.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_fraction
+from psychollm._base.errors import ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.calibration.consensus.signals import SharedExpectation, shared_expectation
+from psychollm.calibration.paired import PairedAnswers, paired_answers
+from psychollm.estimates.proportions import (
+    normal_multiplier,
+    paired_difference,
+    paired_difference_se,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairwiseCalibration(Result):
+    """How correctness differs where confidence differs, for all ordered pairs of models.
+
+    Rows are the models that say yes, columns those that say no.
+
+    Examples
+    --------
+    >>> found = pairwise_calibration([[1, 1, 0], [0, 0, 0]], [[1, 1, 0], [1, 0, 0]])
+    >>> found.n, found.difference
+    (array([[0., 2.],
+           [0., 0.]]), array([[nan, 0.5],
+           [nan, nan]]))
+    """
+
+    difference: FloatArray  # (models, models) (1), NaN where the two never disagree this way
+    se: FloatArray  # (models, models)
+    interval: FloatArray  # (models, models, 2) Bonett-Price
+    n: FloatArray  # (models, models) questions on which row says yes and column no
+    base_rate: FloatArray  # (models, models) difference over all questions that both have
+    expected: FloatArray  # (models, models) difference expected without self-knowledge
+    excess: FloatArray  # (models, models) difference - expected
+    pooled_difference: float
+    pooled_difference_interval: FloatArray  # (2,)
+    pooled_expected: float
+    pooled_excess: float
+    pooled_excess_se: float
+    pooled_excess_interval: FloatArray  # (2,)
+    control: str  # what `expected` is made of
+    n_disagreements: int  # pairs x questions
+    n_questions_split: int  # questions on which at least two models disagree
+    n_questions_unanimous: int  # questions left out because all agree
+    level: float
+    labels: tuple[Any, ...]  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per ordered pair of models."""
+        import pandas as pd
+
+        rows, columns = np.nonzero(~np.eye(len(self.labels), dtype=np.bool_))
+        table: dict[str, Any] = {
+            "says_yes": [self.labels[i] for i in rows],
+            "says_no": [self.labels[j] for j in columns],
+        }
+        for name in ("n", "difference", "se"):
+            table[name] = getattr(self, name)[rows, columns]
+        table["lower"], table["upper"] = self.interval[rows, columns].T
+        for name in ("base_rate", "expected", "excess"):
+            table[name] = getattr(self, name)[rows, columns]
+        return pd.DataFrame(table)
+
+
+def pairwise_calibration(
+    confidence: Any, correctness: Any, scores: Any = None, *, level: float = 0.95
+) -> PairwiseCalibration:
+    """Compare the correctness of models that disagree about whether they know.
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = yes or correct. A pair counts on questions where both models have both.
+    scores : array_like (questions,), optional
+        Shared score of each question, from the answers of all models; NaN leaves a question out.
+        Each model's chance of being correct given the score is estimated by logistic regression
+        on a cubic. By default the accuracies of the pair stand in for these chances.
+    level : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    PairwiseCalibration
+        Pooled standard errors include that of the expected part.
+
+    Raises
+    ------
+    LabelError, CodeError, ShapeError
+        If the tables or the scores do not match, or answers are not binary.
+
+    References
+    ----------
+    Moran, M., & Whiting, M. (2026). arXiv 2605.24299, which names pairwise calibration; (1) is our
+    reading of it.
+
+    Examples
+    --------
+    >>> found = pairwise_calibration([[1, 1, 0], [0, 0, 0]], [[1, 1, 0], [1, 0, 0]])
+    >>> found.pooled_difference, round(found.pooled_expected, 3), found.n_questions_unanimous
+    (0.5, 0.333, 1)
+    """
+    paired = paired_answers(confidence, correctness)
+    check_fraction("level", level)
+    shared = None if scores is None else _expectation(scores, paired)
+    present = np.asarray(paired.present, dtype=np.float64)
+    if shared is not None:
+        present = present * np.isfinite(shared.chance)
+    yes, correct = paired.yes * present, paired.correct * present
+    no, wrong = present - yes, present - correct
+    n = yes @ no.T
+    up, down = (yes * correct) @ (no * wrong).T, (yes * wrong) @ (no * correct).T
+    both = present @ present.T
+    base_rate = _ratio(correct @ present.T - present @ correct.T, both)
+    if shared is None:
+        mean_expected = np.where(n > 0, base_rate, np.nan)
+    else:
+        hope = np.where(present > 0, shared.chance, 0.0)
+        mean_expected = _ratio((yes * hope) @ no.T - yes @ (no * hope).T, n)
+    difference = _ratio(up - down, n)
+    pooled = _Pooled.of(_Table(yes, no, correct, present), base_rate, both, shared)
+    z = normal_multiplier(level)
+    return PairwiseCalibration(
+        difference=difference,
+        se=paired_difference_se(up, down, n),
+        interval=paired_difference(up, down, n, level=level),
+        n=n,
+        base_rate=base_rate,
+        expected=mean_expected,
+        excess=difference - mean_expected,
+        pooled_difference=pooled.difference,
+        pooled_difference_interval=_around(pooled.difference, z * pooled.difference_se),
+        pooled_expected=pooled.difference - pooled.excess,
+        pooled_excess=pooled.excess,
+        pooled_excess_se=pooled.excess_se,
+        pooled_excess_interval=_around(pooled.excess, z * pooled.excess_se),
+        control="accuracy of the pair" if shared is None else "shared score",
+        n_disagreements=int(n.sum()),
+        n_questions_split=pooled.split,
+        n_questions_unanimous=len(paired.questions) - pooled.split,
+        level=level,
+        labels=paired.models,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Answers restricted to what is compared; all (models, questions)."""
+
+    yes: FloatArray
+    no: FloatArray
+    correct: FloatArray
+    present: FloatArray
+
+    def disagreements(self) -> FloatArray:
+        """Pairs that disagree on each question (questions,)."""
+        return np.asarray(self.yes.sum(axis=0) * self.no.sum(axis=0), dtype=np.float64)
+
+    def weight(self) -> FloatArray:
+        """Weight of each value in the sum of (yes-sayer - no-sayer) over disagreeing pairs."""
+        says_yes, says_no = self.yes.sum(axis=0), self.no.sum(axis=0)
+        return np.asarray(self.yes * says_no - self.no * says_yes, dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pooled:
+    """Averages over all disagreements with standard errors clustered by question."""
+
+    difference: float
+    difference_se: float
+    excess: float
+    excess_se: float
+    split: int
+
+    @classmethod
+    def of(
+        cls,
+        table: _Table,
+        base_rate: FloatArray,
+        both: FloatArray,
+        shared: SharedExpectation | None,
+    ) -> "_Pooled":
+        count, weight = table.disagreements(), table.weight()
+        total = float(count.sum())
+        split = int((count > 0).sum())
+        if not total:
+            return cls(np.nan, np.nan, np.nan, np.nan, split)
+        observed = (weight * table.correct).sum(axis=0)
+        difference = float(observed.sum() / total)
+        if shared is None:
+            foreseen, drift = _by_base_rate(table, base_rate, both)
+        else:
+            foreseen = (weight * np.nan_to_num(shared.chance)).sum(axis=0)
+            drift = shared.drift(weight)
+        excess = float((observed - foreseen).sum() / total)
+        return cls(
+            difference,
+            _clustered((observed - difference * count) / total),
+            excess,
+            _clustered((observed - foreseen - excess * count - drift) / total),
+            split,
+        )
+
+
+def _by_base_rate(
+    table: _Table, base_rate: FloatArray, both: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Sum of base rates over the disagreements of each question, and their own sampling error.
+
+    The second is the influence of each question on that sum through the base rates.
+    """
+    rate = np.nan_to_num(base_rate)
+    foreseen = (table.yes * (rate @ table.no)).sum(axis=0)
+    share = _ratio(table.yes @ table.no.T, both)
+    share = np.nan_to_num(share)
+    right, present = table.correct, table.present
+    drift = (right * (share @ present)).sum(axis=0) - (present * (share @ right)).sum(axis=0)
+    drift -= (present * ((share * rate) @ present)).sum(axis=0)
+    return foreseen, drift
+
+
+def _clustered(influence: FloatArray) -> float:
+    """Return the standard error from the questions' influences, with the factor G/(G - 1)."""
+    groups = int((influence != 0).sum())
+    if groups < 2:
+        return np.nan
+    return float(np.sqrt((influence**2).sum() * groups / (groups - 1)))
+
+
+def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    out = np.full(numerator.shape, np.nan)
+    np.divide(numerator, denominator, out=out, where=denominator > 0)
+    return out
+
+
+def _around(centre: float, half: float) -> FloatArray:
+    return np.asarray(np.clip([centre - half, centre + half], -1.0, 1.0), dtype=np.float64)
+
+
+def _expectation(scores: Any, paired: PairedAnswers) -> SharedExpectation:
+    values = np.asarray(scores, dtype=np.float64)
+    if values.shape != (len(paired.questions),):
+        msg = (
+            f"scores has shape {values.shape}, but there are {len(paired.questions)} questions: "
+            "pass one shared score per question"
+        )
+        raise ShapeError(msg)
+    return shared_expectation(values, paired.right, paired.graded)

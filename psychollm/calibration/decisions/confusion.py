@@ -1,0 +1,268 @@
+"""Yes/no confidence as a classifier of correctness: the 2 x 2 table of every model.
+
+Positive is "the answer was correct", predicted positive is "yes, I can answer this":
+
+======== ================ ================
+.        correct          wrong
+======== ================ ================
+yes      true positive    false positive
+no       false negative   true negative
+======== ================ ================
+
+The statistics and their intervals are those of `psychollm.calibration.two_by_two`.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.errors import OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.decisions.cells import Cells, CellStatistic, cell_metric
+from psychollm.calibration.decisions.signal_detection import CRITERION, D_PRIME
+from psychollm.calibration.decisions.two_by_two import (
+    ACCURACY,
+    AGREEMENT,
+    F1_ABSTAIN,
+    KAPPA,
+    NPV,
+    OVERCONFIDENCE,
+    PHI,
+    PRECISION,
+    RECALL,
+    SPECIFICITY,
+    YES_RATE,
+    YOUDEN,
+    f_score,
+)
+from psychollm.calibration.metric import Metric, estimate_all
+from psychollm.calibration.paired import paired_answers
+from psychollm.calibration.stated import (
+    StatedAnswers,
+    cluster_codes,
+    question_weights,
+    stated_answers,
+)
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.resampling import Resampling
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RATES = ("yes_rate", "accuracy", "precision", "recall", "specificity", "npv", "agreement")
+SKILLS = ("f_score", "f1_abstain", "phi", "kappa", "youden")
+
+_STATISTICS: dict[str, CellStatistic] = {
+    "yes_rate": YES_RATE,
+    "accuracy": ACCURACY,
+    "precision": PRECISION,
+    "recall": RECALL,
+    "specificity": SPECIFICITY,
+    "npv": NPV,
+    "agreement": AGREEMENT,
+    "overconfidence": OVERCONFIDENCE,
+    "f1_abstain": F1_ABSTAIN,
+    "phi": PHI,
+    "kappa": KAPPA,
+    "youden": YOUDEN,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Confusion(Result):
+    """The 2 x 2 table of every model and what follows from it.
+
+    Examples
+    --------
+    >>> table = confusion([[1, 1, 0, 0], [1, 1, 1, 1]], [[1, 0, 1, 0], [1, 1, 0, 0]])
+    >>> table.tp, table.specificity.value
+    (array([1., 2.]), array([0.5, 0. ]))
+    """
+
+    tp: FloatArray  # (models,) yes and correct
+    fp: FloatArray  # (models,) yes and wrong
+    fn: FloatArray  # (models,) no and correct
+    tn: FloatArray  # (models,) no and wrong
+    n: FloatArray  # (models,) questions with both answers
+    left_out: FloatArray  # (models,) questions where one of the two is missing
+    yes_rate: Estimate  # share of yes, (tp + fp) / n
+    accuracy: Estimate  # share correct, (tp + fn) / n
+    precision: Estimate  # share correct among yes, tp / (tp + fp)
+    recall: Estimate  # share yes among correct, tp / (tp + fn)
+    specificity: Estimate  # share no among wrong, tn / (tn + fp)
+    npv: Estimate  # share wrong among no, tn / (tn + fn)
+    agreement: Estimate  # share where yes/no and correct/wrong coincide, (tp + tn) / n
+    overconfidence: Estimate  # yes rate - accuracy, (fp - fn) / n
+    f_score: Estimate  # weighted harmonic mean of precision and recall, at `beta`
+    f1_abstain: Estimate  # F1 of no for wrong answers
+    phi: Estimate  # correlation of yes and correct: Matthews' coefficient
+    kappa: Estimate  # agreement beyond chance (Cohen)
+    youden: Estimate  # recall + specificity - 1
+    beta: float
+    labels: tuple[Any, ...]  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model: counts, then each statistic with its bounds."""
+        import pandas as pd
+
+        table: dict[str, Any] = {"model": list(self.labels)}
+        for name in ("n", "left_out", "tp", "fp", "fn", "tn"):
+            counts: FloatArray = getattr(self, name)
+            whole = bool((counts == np.round(counts)).all())
+            table[name] = counts.astype(np.int64) if whole else counts
+        for name in (*RATES, "overconfidence", *SKILLS):
+            estimate: Estimate = getattr(self, name)
+            table[name] = estimate.value
+            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
+        return pd.DataFrame(table)
+
+
+def confusion(
+    confidence: Any,
+    correctness: Any,
+    *,
+    yes_above: float | None = None,
+    beta: float = 1.0,
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 0,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Confusion:
+    """Compare every model's yes/no confidence with its correctness.
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = yes or correct. Questions count where both are known.
+    yes_above : float, optional
+        Take confidence as stated probabilities inside [0, 1]; above it is a yes.
+    beta : float
+        How many times recall weighs as much as precision in `f_score`.
+    clusters, weights
+        As in `brier`; they need resamples.
+    n_bootstrap : int
+        Resamples of questions for `Estimate.difference`; 0 is none. Intervals are in closed form
+        unless questions are weighted or clustered, or correctness is a chance.
+    level : float
+        Coverage of the intervals.
+    rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    Confusion
+        A rate whose denominator is empty is NaN and its flag says why; phi wherever a margin of
+        the table is empty.
+
+    Raises
+    ------
+    LabelError
+        If the two tables do not hold the same models and questions.
+    CodeError
+        If one of them is not binary, or, with `yes_above`, confidence is no probability.
+    OptionError
+        If an option is out of range, or clusters or weights come without resamples.
+
+    Examples
+    --------
+    >>> always_yes = confusion([[1, 1, 1, 1]], [[1, 1, 1, 0]])
+    >>> float(always_yes.recall.value[0]), always_yes.overconfidence.value
+    (1.0, array([0.25]))
+    """
+    answers = _answers(confidence, correctness, yes_above, clusters, weights)
+    cut = 0.5 if yes_above is None else yes_above
+    statistics = _STATISTICS | {"f_score": f_score(check_fraction("beta", beta, high=np.inf))}
+    cells = _cells(answers, cut)
+    if check_count("n_bootstrap", n_bootstrap, low=0):
+        options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+        metric = cell_metric(tuple(statistics.values()), yes_above=cut)
+        found = estimate_all([metric], answers, options)
+    else:
+        _check_plain(answers)
+        found = [
+            statistic.estimate(cells, level=check_fraction("level", level), labels=answers.models)
+            for statistic in statistics.values()
+        ]
+    return Confusion(
+        tp=cells.tp,
+        fp=cells.fp,
+        fn=cells.fn,
+        tn=cells.tn,
+        n=answers.n,
+        left_out=answers.present.shape[1] - answers.n,
+        beta=float(beta),
+        labels=answers.models,
+        **{
+            name: replace(each, n=statistics[name].size(cells))
+            for name, each in zip(statistics, found, strict=True)
+        },
+    )
+
+
+def yes_no_metric(*, yes_above: float = 0.5, beta: float = 1.0) -> Metric:
+    """Return all statistics of the 2 x 2 table, and type-2 d' and c, as one metric.
+
+    Parameters
+    ----------
+    yes_above : float
+        A stated confidence above it is a yes.
+    beta : float
+        Of the F-score.
+
+    Examples
+    --------
+    >>> yes_no_metric(beta=0.5).names[8:]
+    ('F1 of abstaining', 'phi', 'kappa', "Youden's J", 'F0.5', "type-2 d'", 'type-2 c')
+    """
+    statistics = (
+        *_STATISTICS.values(),
+        f_score(check_fraction("beta", beta, high=np.inf)),
+        D_PRIME,
+        CRITERION,
+    )
+    return cell_metric(statistics, yes_above=yes_above)
+
+
+def _answers(
+    confidence: Any, correctness: Any, yes_above: float | None, clusters: Any, weights: Any
+) -> StatedAnswers:
+    """Return yes/no answers (1 and 0), or stated ones, beside correctness."""
+    if yes_above is not None:
+        return stated_answers(confidence, correctness, clusters=clusters, weights=weights)
+    paired = paired_answers(confidence, correctness)
+    return StatedAnswers(
+        confidence=np.where(paired.answered, paired.said, np.nan),
+        correct=paired.correct,
+        present=paired.present,
+        weights=question_weights(weights, paired.questions),
+        clusters=None if clusters is None else cluster_codes(clusters, paired.questions),
+        models=paired.models,
+        questions=paired.questions,
+    )
+
+
+def _cells(answers: StatedAnswers, cut: float) -> Cells:
+    """Return the tables (models,), every question counting once."""
+    with np.errstate(invalid="ignore"):
+        yes = answers.present & (answers.confidence > cut)
+    correct = np.where(answers.present, answers.correct, 0.0)
+    tp = np.where(yes, correct, 0.0).sum(axis=1)
+    n_yes, n_correct = yes.sum(axis=1).astype(np.float64), correct.sum(axis=1)
+    return Cells(tp, n_yes - tp, n_correct - tp, answers.n - n_yes - n_correct + tp)
+
+
+def _check_plain(answers: StatedAnswers) -> None:
+    chance = bool(((answers.correct > 0.0) & (answers.correct < 1.0)).any())
+    if answers.clusters is not None or answers.weighted or chance:
+        reason = "correctness is a chance" if chance else "questions are clustered or weighted"
+        msg = f"where {reason}, intervals come from resamples: pass n_bootstrap=2000"
+        raise OptionError(msg)
+
+
+YES_NO = yes_no_metric()

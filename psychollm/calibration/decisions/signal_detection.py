@@ -1,0 +1,221 @@
+r"""Type-2 signal detection: how well, and how freely, a yes goes with a correct answer.
+
+The signal is a correct answer and the response is yes. With C correct answers, TP of them with a
+yes, and W wrong ones, FP with a yes, rates are taken with half an answer added to each cell, so
+that they stay off 0 and 1 (Hautus); with z the normal quantile,
+
+.. math:: H = \frac{TP + \frac12}{C + 1}, \quad F = \frac{FP + \frac12}{W + 1}, \quad
+          d' = z(H) - z(F), \quad c = -\tfrac12 \left(z(H) + z(F)\right).               \quad (1)
+
+Above zero, d' says that a yes goes with correct answers; c below zero says that yes comes easily.
+With :math:`\varphi` the normal density (Gourevitch and Galanter),
+
+.. math:: \operatorname{Var}(d') = 4 \operatorname{Var}(c)
+        = \frac{H (1 - H)}{C\, \varphi(z(H))^2} + \frac{F (1 - F)}{W\, \varphi(z(F))^2}. \quad (2)
+
+A model that always says yes has a d' near but not at zero where it has not as many correct as
+wrong answers: a trace of the correction, flagged `CORRECTED`, as are all tables with an empty
+cell.
+
+References
+----------
+Gourevitch, V., & Galanter, E. (1967). A significance test for one parameter isosensitivity
+functions. Psychometrika, 32, 25-33.
+
+Hautus, M. J. (1995). Corrections for extreme proportions and their biasing effects on estimated
+values of d'. Behavior Research Methods, Instruments, & Computers, 27, 46-51.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import ndtri
+
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.decisions.cells import Bounds, Cases, Cells, CellStatistic, cell_metric
+from psychollm.calibration.decisions.two_by_two import FALSE_ALARM_RATE, RECALL, one_class, ratio
+from psychollm.calibration.metric import estimate_all
+from psychollm.calibration.stated import stated_answers
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SignalDetection(Result):
+    """Type-2 sensitivity and criterion of every model.
+
+    Examples
+    --------
+    >>> found = signal_detection([[1, 1, 0, 0, 0]], [[1, 1, 1, 0, 0]], rng=0, n_bootstrap=20)
+    >>> found.sensitivity.value.round(3), found.sensitivity.flags[0].name
+    (array([1.286]), 'CORRECTED')
+    """
+
+    sensitivity: Estimate  # d'
+    criterion: Estimate  # c
+    hit_rate: Estimate  # share of yes among correct answers, as observed
+    false_alarm_rate: Estimate  # share of yes among wrong answers, as observed
+    labels: tuple[Any, ...]  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model: each number with its bounds, then the flag of d'."""
+        import pandas as pd
+
+        table: dict[str, Any] = {"model": list(self.labels)}
+        for name in ("sensitivity", "criterion", "hit_rate", "false_alarm_rate"):
+            estimate: Estimate = getattr(self, name)
+            table[name] = estimate.value
+            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
+        table["flag"] = [str(flag) for flag in self.sensitivity.flags]
+        return pd.DataFrame(table)
+
+
+def signal_detection(
+    confidence: Any,
+    correctness: Any,
+    *,
+    yes_above: float = 0.5,
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> SignalDetection:
+    """Type-2 d' and c (1): how yes and no tell a model's correct answers from its wrong ones.
+
+    Parameters
+    ----------
+    confidence : Responses, DataFrame, DataArray or array_like (models, questions)
+        Yes (1) and no (0), or stated probabilities of being correct, inside [0, 1].
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct. Questions count where both are known.
+    yes_above : float
+        A stated confidence above it is a yes.
+    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    SignalDetection
+        NaN with a reason for a model that is always or never correct. Intervals of d' and c are
+        those of (2), of the rates Wilson's; from the resamples where questions are weighted or
+        clustered.
+
+    Raises
+    ------
+    CodeError
+        If a confidence lies outside [0, 1] or correctness is not binary.
+    ShapeError, LabelError, OptionError
+        As in `brier`.
+
+    Examples
+    --------
+    >>> found = signal_detection([[0.9, 0.7, 0.2, 0.6, 0.1]], [[1, 1, 1, 0, 0]], rng=0)
+    >>> found.sensitivity.value.round(3), found.criterion.value.round(3)
+    (array([0.319]), array([-0.159]))
+    """
+    answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    metric = cell_metric((D_PRIME, CRITERION, RECALL, FALSE_ALARM_RATE), yes_above=yes_above)
+    sensitivity, criterion, hits, alarms = estimate_all([metric], answers, options)
+    return SignalDetection(
+        sensitivity=sensitivity,
+        criterion=criterion,
+        hit_rate=hits,
+        false_alarm_rate=alarms,
+        labels=answers.models,
+    )
+
+
+def _rates(t: Cells) -> tuple[FloatArray, FloatArray]:
+    """H and F of (1), NaN without correct or wrong answers."""
+    hits = np.where(t.correct > 0, (t.tp + 0.5) / (t.correct + 1.0), np.nan)
+    alarms = np.where(t.wrong > 0, (t.fp + 0.5) / (t.wrong + 1.0), np.nan)
+    return hits, alarms
+
+
+def _density(rate: FloatArray) -> FloatArray:
+    """Return the normal density at z of a rate."""
+    return np.asarray(np.exp(-0.5 * ndtri(rate) ** 2) / np.sqrt(2.0 * np.pi), dtype=np.float64)
+
+
+def _sensitivity(t: Cells) -> FloatArray:
+    hits, alarms = _rates(t)
+    return np.asarray(ndtri(hits) - ndtri(alarms), dtype=np.float64)
+
+
+def _criterion(t: Cells) -> FloatArray:
+    hits, alarms = _rates(t)
+    return np.asarray(-0.5 * (ndtri(hits) + ndtri(alarms)), dtype=np.float64)
+
+
+def _gradients(t: Cells) -> tuple[FloatArray, FloatArray]:
+    """Return derivatives (4, tables) of z(H) and of z(F) by the cells."""
+    hits, alarms = _rates(t)
+    zero = np.zeros_like(t.tp)
+    to_hits = 1.0 / ((t.correct + 1.0) * _density(hits))
+    to_alarms = 1.0 / ((t.wrong + 1.0) * _density(alarms))
+    return (
+        np.stack([(1.0 - hits) * to_hits, zero, -hits * to_hits, zero]),
+        np.stack([zero, (1.0 - alarms) * to_alarms, zero, -alarms * to_alarms]),
+    )
+
+
+def _sensitivity_gradient(t: Cells) -> FloatArray:
+    hits, alarms = _gradients(t)
+    return hits - alarms
+
+
+def _criterion_gradient(t: Cells) -> FloatArray:
+    hits, alarms = _gradients(t)
+    return -0.5 * (hits + alarms)
+
+
+def _error(t: Cells) -> FloatArray:
+    """Return the square root of (2)."""
+    hits, alarms = (
+        ratio(rate * (1.0 - rate), n * _density(rate) ** 2)
+        for rate, n in zip(_rates(t), (t.correct, t.wrong), strict=True)
+    )
+    return np.sqrt(hits + alarms)
+
+
+def _around(value: FloatArray, se: FloatArray, level: float) -> Bounds:
+    step = normal_multiplier(level) * se
+    return se, np.stack([value - step, value + step], axis=-1)
+
+
+def _cases(t: Cells) -> Cases:
+    extreme = (t.tp == 0) | (t.fp == 0) | (t.fn == 0) | (t.tn == 0)
+    return (*one_class(t), (extreme, Reason.CORRECTED))
+
+
+D_PRIME = CellStatistic(
+    name="type-2 d'",
+    value=_sensitivity,
+    gradient=_sensitivity_gradient,
+    closed_form=lambda t, level: _around(_sensitivity(t), _error(t), level),
+    method="Gourevitch-Galanter",
+    scale="real",
+    size=lambda t: t.n,
+    cases=_cases,
+)
+CRITERION = CellStatistic(
+    name="type-2 c",
+    value=_criterion,
+    gradient=_criterion_gradient,
+    closed_form=lambda t, level: _around(_criterion(t), 0.5 * _error(t), level),
+    method="Gourevitch-Galanter",
+    scale="real",
+    size=lambda t: t.n,
+    cases=_cases,
+)

@@ -1,0 +1,373 @@
+r"""Statistics of a 2 x 2 table with their intervals, for any number of tables.
+
+Cells are called as for yes/no confidence, TP and FP the correct and wrong answers with a yes, FN
+and TN those with a no; Y, N, C, W are the margins yes, no, correct, wrong.
+
+.. math:: \phi = \frac{TP \cdot TN - FP \cdot FN}{\sqrt{Y N C W}}, \qquad
+          \kappa = \frac{2 (TP \cdot TN - FP \cdot FN)}{Y W + N C},                     \quad (1)
+
+.. math:: F_\beta = \frac{(1 + \beta^2) TP}{(1 + \beta^2) TP + \beta^2 FN + FP}, \qquad
+          J = \frac{TP}{C} - \frac{FP}{W}.                                              \quad (2)
+
+None of them changes when all cells are multiplied by a number, so that with derivatives
+:math:`g_i` by the cells :math:`n_i` the delta method gives
+
+.. math:: \operatorname{Var} = \sum_i n_i\, g_i^2.                                      \quad (3)
+
+Proportions have Wilson's interval, J Newcombe's from two of these, and the yes rate minus accuracy
+that of Bonett and Price. Those of phi, kappa (on Fisher's z) and F (on log odds) use (3) in the
+table with half an answer added to each cell, and are widened to hold the value itself: they stay
+defined where a cell is empty, and cover 92 to 97 % at nominal 95 % and 50 answers where the plain
+delta method falls to 81 %.
+
+References
+----------
+Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference of
+binomial proportions based on paired data. Journal of Educational and Behavioral Statistics,
+37(4), 479-488. https://doi.org/10.3102/1076998611411915
+
+Cohen, J. (1960). A coefficient of agreement for nominal scales. Educational and Psychological
+Measurement, 20, 37-46.
+
+Newcombe, R. G. (1998). Interval estimation for the difference between independent proportions:
+comparison of eleven methods. Statistics in Medicine, 17, 873-890.
+
+van Rijsbergen, C. J. (1979). Information retrieval (2nd ed.). Butterworths.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.calibration.decisions.cells import Bounds, Cases, Cells, CellStatistic
+from psychollm.calibration.influence import Scale
+from psychollm.estimates.proportions import (
+    normal_multiplier,
+    paired_difference,
+    paired_difference_se,
+    proportion_se,
+    wilson,
+)
+from psychollm.estimates.reasons import Reason
+
+
+def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """Return a fraction, NaN where its denominator is zero.
+
+    Examples
+    --------
+    >>> ratio(np.array([1.0, 0.0]), np.array([2.0, 0.0]))
+    array([0.5, nan])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(whole > 0, part / whole, np.nan)
+
+
+def share(
+    name: str, part: Sequence[float], whole: Sequence[float], *reasons: Reason
+) -> CellStatistic:
+    """Return a proportion with Wilson's interval.
+
+    Parameters
+    ----------
+    name : str
+        What it is called in tables.
+    part, whole : sequence of 4 floats
+        Which of TP, FP, FN, TN belong to the numerator and to the denominator.
+    *reasons : Reason
+        Why the denominator may be empty.
+
+    Examples
+    --------
+    >>> precision = share("precision", (1, 0, 0, 0), (1, 1, 0, 0), Reason.NO_YES)
+    >>> precision.value(Cells(*np.array([[1.0], [1.0], [2.0], [0.0]])))
+    array([0.5])
+    """
+
+    def closed_form(cells: Cells, level: float) -> Bounds:
+        hits, n = _summed(cells, part), _summed(cells, whole)
+        return proportion_se(hits, n), wilson(hits, n, level=level)
+
+    def cases(cells: Cells) -> Cases:
+        return tuple((_summed(cells, whole) == 0, reason) for reason in reasons)
+
+    return _fraction(
+        name,
+        part,
+        whole,
+        closed_form=closed_form,
+        method="Wilson",
+        scale="proportion",
+        cases=cases,
+    )
+
+
+def f_score(beta: float) -> CellStatistic:
+    """Return F-beta (2) of yes for correct answers.
+
+    Examples
+    --------
+    >>> f_score(1.0).value(Cells(*np.array([[4.0], [1.0], [3.0], [2.0]]))).round(4)
+    array([0.6667])
+    """
+    square = beta**2
+
+    def cases(t: Cells) -> Cases:
+        return (
+            ((t.yes == 0) & (t.correct == 0), Reason.NO_YES_NO_CORRECT),
+            (t.yes == 0, Reason.NO_YES),
+            (t.correct == 0, Reason.NO_CORRECT),
+            (t.no == 0, Reason.NO_NO),
+        )
+
+    part, whole = (1.0 + square, 0.0, 0.0, 0.0), (1.0 + square, 1.0, square, 0.0)
+    return weighted_fraction(f"F{beta:g}", part, whole, cases)
+
+
+def weighted_fraction(
+    name: str, part: Sequence[float], whole: Sequence[float], cases: Callable[[Cells], Cases]
+) -> CellStatistic:
+    """Return a fraction of weighted sums of cells, its interval by the delta method.
+
+    Examples
+    --------
+    >>> f1 = weighted_fraction("F1", (2, 0, 0, 0), (2, 1, 1, 0), lambda t: ())
+    >>> f1.value(Cells(*np.array([[4.0], [1.0], [3.0], [2.0]]))).round(4)
+    array([0.6667])
+    """
+
+    def value(t: Cells) -> FloatArray:
+        return ratio(_summed(t, part), _summed(t, whole))
+
+    def gradient(t: Cells) -> FloatArray:
+        return _fraction_gradient(t, part, whole)
+
+    return _fraction(
+        name,
+        part,
+        whole,
+        closed_form=lambda t, level: _through_log_odds(value, gradient, t, level),
+        method="delta, log odds",
+        scale="log odds",
+        cases=cases,
+    )
+
+
+def one_class(t: Cells) -> Cases:
+    """Return why nothing can be told apart: answers of one kind only.
+
+    Examples
+    --------
+    >>> one_class(Cells(*np.array([[1.0], [0.0], [2.0], [0.0]])))[1][0]
+    array([ True])
+    """
+    return ((t.correct == 0, Reason.NO_CORRECT), (t.wrong == 0, Reason.NO_WRONG))
+
+
+def delta_error(gradient: Callable[[Cells], FloatArray], t: Cells) -> FloatArray:
+    """Return the standard error of independent answers (3).
+
+    Examples
+    --------
+    >>> cells = Cells(*np.array([[4.0], [1.0], [1.0], [4.0]]))
+    >>> delta_error(PHI.gradient, cells).round(4)
+    array([0.253])
+    """
+    return np.asarray(np.sqrt((t.array * gradient(t) ** 2).sum(axis=0)), dtype=np.float64)
+
+
+def _summed(t: Cells, weights: Sequence[float]) -> FloatArray:
+    total = np.zeros_like(t.tp)
+    for weight, cell in zip(weights, (t.tp, t.fp, t.fn, t.tn), strict=True):
+        if weight:
+            total = total + weight * cell
+    return total
+
+
+def _fraction_gradient(t: Cells, part: Sequence[float], whole: Sequence[float]) -> FloatArray:
+    below = _summed(t, whole)
+    value = ratio(_summed(t, part), below)
+    return np.stack([ratio(p - value * w, below) for p, w in zip(part, whole, strict=True)])
+
+
+def _fraction(
+    name: str,
+    part: Sequence[float],
+    whole: Sequence[float],
+    *,
+    closed_form: Callable[[Cells, float], Bounds],
+    method: str,
+    scale: Scale,
+    cases: Callable[[Cells], Cases],
+) -> CellStatistic:
+    counted = tuple(float(weight != 0) for weight in whole)
+    return CellStatistic(
+        name=name,
+        value=lambda t: ratio(_summed(t, part), _summed(t, whole)),
+        gradient=lambda t: _fraction_gradient(t, part, whole),
+        closed_form=closed_form,
+        method=method,
+        scale=scale,
+        size=lambda t: _summed(t, counted),
+        cases=cases,
+    )
+
+
+def _phi(t: Cells) -> FloatArray:
+    return ratio(t.tp * t.tn - t.fp * t.fn, np.sqrt(t.yes * t.no * t.correct * t.wrong))
+
+
+def _phi_gradient(t: Cells) -> FloatArray:
+    half, root = 0.5 * _phi(t), np.sqrt(t.yes * t.no * t.correct * t.wrong)
+    yes, no = ratio(half, t.yes), ratio(half, t.no)
+    correct, wrong = ratio(half, t.correct), ratio(half, t.wrong)
+    return np.stack(
+        [
+            ratio(t.tn, root) - yes - correct,
+            ratio(-t.fn, root) - yes - wrong,
+            ratio(-t.fp, root) - no - correct,
+            ratio(t.tp, root) - no - wrong,
+        ]
+    )
+
+
+def _kappa(t: Cells) -> FloatArray:
+    return ratio(2.0 * (t.tp * t.tn - t.fp * t.fn), t.yes * t.wrong + t.no * t.correct)
+
+
+def _kappa_gradient(t: Cells) -> FloatArray:
+    value, below = _kappa(t), t.yes * t.wrong + t.no * t.correct
+    above = (
+        2.0 * t.tn - value * (t.wrong + t.no),
+        -2.0 * t.fn - value * (t.yes + t.wrong),
+        -2.0 * t.fp - value * (t.no + t.correct),
+        2.0 * t.tp - value * (t.yes + t.correct),
+    )
+    return np.stack([ratio(part, below) for part in above])
+
+
+def _youden(t: Cells) -> FloatArray:
+    return ratio(t.tp, t.correct) - ratio(t.fp, t.wrong)
+
+
+def _youden_gradient(t: Cells) -> FloatArray:
+    hits, alarms = ratio(t.tp, t.correct), ratio(t.fp, t.wrong)
+    return np.stack(
+        [
+            ratio(1.0 - hits, t.correct),
+            -ratio(1.0 - alarms, t.wrong),
+            -ratio(hits, t.correct),
+            ratio(alarms, t.wrong),
+        ]
+    )
+
+
+def _youden_bounds(t: Cells, level: float) -> Bounds:
+    hits, alarms = ratio(t.tp, t.correct), ratio(t.fp, t.wrong)
+    low_hits, high_hits = np.moveaxis(wilson(t.tp, t.correct, level=level), -1, 0)
+    low_alarms, high_alarms = np.moveaxis(wilson(t.fp, t.wrong, level=level), -1, 0)
+    value = hits - alarms
+    lower = value - np.hypot(hits - low_hits, high_alarms - alarms)
+    upper = value + np.hypot(high_hits - hits, alarms - low_alarms)
+    return delta_error(_youden_gradient, t), np.stack([lower, upper], axis=-1)
+
+
+def _through_fisher_z(
+    value: Callable[[Cells], FloatArray],
+    gradient: Callable[[Cells], FloatArray],
+    cells: Cells,
+    level: float,
+) -> Bounds:
+    near = cells.smoothed()
+    centre, own = value(near), value(cells)
+    step = normal_multiplier(level) * delta_error(gradient, near) / (1.0 - centre**2)
+    lower, upper = np.tanh(np.arctanh(centre) - step), np.tanh(np.arctanh(centre) + step)
+    bounds = np.stack([np.fmin(lower, own), np.fmax(upper, own)], axis=-1)
+    return delta_error(gradient, cells), bounds
+
+
+def _through_log_odds(
+    value: Callable[[Cells], FloatArray],
+    gradient: Callable[[Cells], FloatArray],
+    cells: Cells,
+    level: float,
+) -> Bounds:
+    near = cells.smoothed()
+    centre, own = value(near), value(cells)
+    step = normal_multiplier(level) * delta_error(gradient, near) / (centre * (1.0 - centre))
+    odds = np.log(centre / (1.0 - centre))
+    lower, upper = (1.0 / (1.0 + np.exp(-(odds + side * step))) for side in (-1.0, 1.0))
+    bounds = np.stack([np.fmin(lower, own), np.fmax(upper, own)], axis=-1)
+    return delta_error(gradient, cells), bounds
+
+
+def _overconfidence_bounds(t: Cells, level: float) -> Bounds:
+    se = paired_difference_se(t.fp, t.fn, t.n)
+    return se, paired_difference(t.fp, t.fn, t.n, level=level)
+
+
+def _any_margin(t: Cells) -> Cases:
+    perfect = (t.fp == 0) & (t.fn == 0) | (t.tp == 0) & (t.tn == 0)
+    return (
+        (t.yes == 0, Reason.NO_YES),
+        (t.no == 0, Reason.NO_NO),
+        *one_class(t),
+        (perfect, Reason.PERFECT),
+    )
+
+
+_ALL = (1, 1, 1, 1)
+YES_RATE = share("yes rate", (1, 1, 0, 0), _ALL)
+ACCURACY = share("accuracy", (1, 0, 1, 0), _ALL)
+PRECISION = share("precision", (1, 0, 0, 0), (1, 1, 0, 0), Reason.NO_YES)
+RECALL = share("recall", (1, 0, 0, 0), (1, 0, 1, 0), Reason.NO_CORRECT)
+SPECIFICITY = share("specificity", (0, 0, 0, 1), (0, 1, 0, 1), Reason.NO_WRONG)
+FALSE_ALARM_RATE = share("false-alarm rate", (0, 1, 0, 0), (0, 1, 0, 1), Reason.NO_WRONG)
+NPV = share("negative predictive value", (0, 0, 0, 1), (0, 0, 1, 1), Reason.NO_NO)
+AGREEMENT = share("agreement", (1, 0, 0, 1), _ALL)
+OVERCONFIDENCE = _fraction(
+    "overconfidence",
+    (0, 1, -1, 0),
+    _ALL,
+    closed_form=_overconfidence_bounds,
+    method="Bonett-Price",
+    scale="Fisher z",
+    cases=lambda t: (),
+)
+F1_ABSTAIN = weighted_fraction(
+    "F1 of abstaining",
+    (0, 0, 0, 2),
+    (0, 1, 1, 2),
+    lambda t: ((t.no == 0, Reason.NO_NO), (t.wrong == 0, Reason.NO_WRONG)),
+)
+PHI = CellStatistic(
+    name="phi",
+    value=_phi,
+    gradient=_phi_gradient,
+    closed_form=lambda t, level: _through_fisher_z(_phi, _phi_gradient, t, level),
+    method="delta, Fisher z",
+    scale="Fisher z",
+    size=lambda t: t.n,
+    cases=_any_margin,
+)
+KAPPA = CellStatistic(
+    name="kappa",
+    value=_kappa,
+    gradient=_kappa_gradient,
+    closed_form=lambda t, level: _through_fisher_z(_kappa, _kappa_gradient, t, level),
+    method="delta, Fisher z",
+    scale="Fisher z",
+    size=lambda t: t.n,
+    cases=_any_margin,
+)
+YOUDEN = CellStatistic(
+    name="Youden's J",
+    value=_youden,
+    gradient=_youden_gradient,
+    closed_form=_youden_bounds,
+    method="Newcombe",
+    scale="Fisher z",
+    size=lambda t: t.n,
+    cases=lambda t: (*one_class(t), *_any_margin(t)),
+)

@@ -1,0 +1,1 @@
+"""How well confidence tells right answers from wrong ones."""

@@ -1,0 +1,252 @@
+"""How well a score ranks a model's correct answers above its wrong ones.
+
+The statistics and their intervals are those of `psychollm.calibration.rank_statistics`.
+"""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import ShapeError
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.discrimination.rank_statistics import NAMES, RANKING
+from psychollm.calibration.metric import estimate_all
+from psychollm.calibration.stated import (
+    StatedAnswers,
+    cluster_codes,
+    in_order,
+    question_weights,
+    two_dimensional,
+)
+from psychollm.data.coerce import check_binary
+from psychollm.data.encode import numbers
+from psychollm.data.labels import reorder
+from psychollm.data.responses import Responses, as_responses
+from psychollm.data.table import as_table
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.resampling import Resampling
+
+Kind = Literal["correct", "errors"]
+
+
+def auroc(
+    scores: Any,
+    correctness: Any,
+    *,
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Area under the ROC curve of a score for each model's correctness.
+
+    The chance that a random correct answer has a higher score than a random wrong one, ties
+    counting one half.
+
+    Parameters
+    ----------
+    scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
+        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
+        for all models.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct.
+    clusters, weights, level, rng, n_jobs, progress
+        As in `brier`.
+    n_bootstrap : int
+        Resamples for `Estimate.difference`; 0 is none. The interval is DeLong's on the scale of
+        log odds; a sandwich where questions are weighted or clustered.
+
+    Returns
+    -------
+    Estimate
+        NaN with a reason for a model that is always or never correct; 0.5 with the reason
+        `CONSTANT` where its score is constant.
+
+    Raises
+    ------
+    ShapeError, LabelError
+        If scores and correctness do not match.
+    CodeError
+        If correctness is not binary.
+
+    Examples
+    --------
+    >>> area = auroc([[0.9, 0.8, 0.3, 0.1]], [[1, 0, 1, 0]], rng=0)
+    >>> area.value, area.interval.round(2)
+    (array([0.75]), array([[0.07, 0.99]]))
+    """
+    answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    return ranked("AUROC", answers, options)
+
+
+def average_precision(
+    scores: Any,
+    correctness: Any,
+    *,
+    of: Kind = "correct",
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Mean precision at each correct answer, from the highest score downwards.
+
+    Tied answers enter together, so that their order does not matter. A score that knows nothing
+    has about the share of correct answers.
+
+    Parameters
+    ----------
+    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `auroc`.
+    of : {"correct", "errors"}
+        What is to be found: correct answers from the top, or errors from the bottom.
+
+    Returns
+    -------
+    Estimate
+        NaN with a reason where there is nothing to be found.
+
+    Raises
+    ------
+    ShapeError, LabelError, CodeError, OptionError
+        As in `auroc`.
+
+    Examples
+    --------
+    >>> average_precision([[0.9, 0.8, 0.3, 0.1]], [[1, 0, 1, 0]], rng=0).value.round(4)
+    array([0.8333])
+    """
+    check_choice("of", of, Kind)
+    answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    name = "average precision" if of == "correct" else "average precision of errors"
+    return ranked(name, answers, options)
+
+
+def ranked(name: str, answers: StatedAnswers, options: Resampling) -> Estimate:
+    """Return one of the rank statistics.
+
+    Examples
+    --------
+    >>> answers = scored_answers([3.0, 1.0, 2.0], [1, 0, 0])
+    >>> ranked("gamma", answers, Resampling(n=0)).value
+    array([1.])
+    """
+    return estimate_all([RANKING], answers, options)[NAMES.index(name)]
+
+
+def scored_answers(
+    scores: Any, correctness: Any, *, clusters: Any = None, weights: Any = None
+) -> StatedAnswers:
+    """Put any real scores beside correctness.
+
+    Parameters
+    ----------
+    scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
+        Any real numbers; NaN is missing. A vector is one score for all models.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct; a vector is one model.
+    clusters, weights
+        As in `stated_answers`.
+
+    Returns
+    -------
+    StatedAnswers
+        In the order of `correctness`; its `confidence` holds the scores.
+
+    Raises
+    ------
+    ShapeError, LabelError, CodeError, OptionError
+        As in `stated_answers`; infinite scores are a `CodeError`.
+
+    Examples
+    --------
+    >>> scored_answers([12.0, -3.0], [[1, 0], [0, 0]]).confidence
+    array([[12., -3.],
+           [12., -3.]])
+    """
+    known = as_responses(two_dimensional(correctness), argument="correctness")
+    check_binary(known, argument="correctness")
+    values = aligned_scores(scores, known)
+    return StatedAnswers(
+        confidence=values,
+        correct=np.asarray((known.codes == 1) & ~known.missing, dtype=np.float64),
+        present=np.isfinite(values) & ~known.missing,
+        weights=question_weights(weights, known.questions),
+        clusters=None if clusters is None else cluster_codes(clusters, known.questions),
+        models=known.models,
+        questions=known.questions,
+    )
+
+
+def aligned_scores(scores: Any, correctness: Responses, *, argument: str = "scores") -> FloatArray:
+    """Return scores as floats (models, questions) in the order of `correctness`.
+
+    Parameters
+    ----------
+    scores : Responses, DataFrame, DataArray, Series or array_like
+        One number per model and question, or one per question.
+    correctness : Responses
+        Whose order they are put in.
+    argument : str
+        What errors call the scores.
+
+    Raises
+    ------
+    ShapeError
+        If an array has neither one value per question nor one per model and question.
+    LabelError
+        If a labelled table does not hold the same models and questions.
+    CodeError
+        If a score is no number, or infinite.
+
+    Examples
+    --------
+    >>> aligned_scores([0.5, 0.1], as_responses([[1, 0], [1, 1]])).shape
+    (2, 2)
+    """
+    shape = correctness.codes.shape
+    if isinstance(scores, Responses):
+        return correctness.align(scores).values
+    scores = in_order(scores, correctness.questions, argument) if _is_series(scores) else scores
+    if not _is_series(scores) and (hasattr(scores, "iloc") or hasattr(scores, "dims")):
+        table = as_table(scores, argument=argument)
+        rows = reorder("model", table.models, like=correctness.models)
+        columns = reorder("question", table.questions, like=correctness.questions)
+        values = numbers(table, argument=argument)
+        values = values if rows is None else values[rows]
+        return values if columns is None else values[:, columns]
+    given = np.shape(scores)
+    if given not in {shape, shape[1:]}:
+        msg = (
+            f"{argument} has shape {given}, but there are {shape[0]} models x {shape[1]} "
+            f"questions: pass {shape} or one score per question, {shape[1:]}"
+        )
+        raise ShapeError(msg)
+    rows_of = np.asarray(scores)[None, :] if len(given) == 1 else scores
+    values = numbers(as_table(rows_of, argument=argument), argument=argument)
+    return np.array(np.broadcast_to(values, shape))
+
+
+def _is_series(scores: Any) -> bool:
+    return hasattr(scores, "reindex") and getattr(scores, "ndim", 2) == 1
+
+
+def midranks(values: FloatArray) -> FloatArray:
+    """Return ranks from 1, ties sharing their mean rank.
+
+    Examples
+    --------
+    >>> midranks(np.array([3.0, 1.0, 3.0]))
+    array([2.5, 1. , 2.5])
+    """
+    _, place, count = np.unique(values, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(count) - 0.5 * (count - 1))[place], dtype=np.float64)

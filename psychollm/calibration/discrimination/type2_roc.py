@@ -1,0 +1,216 @@
+"""The type-2 ROC curve of every model: hits against false alarms as the criterion moves.
+
+At each criterion, a stated confidence above which an answer counts as confident, the hit rate is
+the share of correct answers above it, the false-alarm rate that of wrong ones. Between criteria
+the curve is straight: tied answers are told apart at random. The area below it is the AUROC.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.discrimination.rank_statistics import RANKING
+from psychollm.calibration.discrimination.ranking import scored_answers
+from psychollm.calibration.influence import wilson_from_draws
+from psychollm.calibration.metric import Metric, draw
+from psychollm.calibration.tally import Tally
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import wilson
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
+from psychollm.kernels.association import hit_rates
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Type2ROC(Result):
+    """Hit rates over false-alarm rates, with pointwise bands.
+
+    Examples
+    --------
+    >>> roc = type2_roc([[3, 2, 2, 1]], [[1, 1, 0, 0]], false_alarms=[0.0, 0.25, 1.0], rng=0)
+    >>> roc.hits, roc.criteria[0]
+    (array([[0.5 , 0.75, 1.  ]]), array([3., 2., 1.]))
+    """
+
+    false_alarms: FloatArray  # (points,) shares of wrong answers above the criterion, increasing
+    hits: FloatArray  # (models, points) shares of correct answers above it
+    interval: FloatArray  # (models, points, 2) pointwise
+    criteria: tuple[FloatArray, ...]  # per model: distinct scores, decreasing
+    criterion_false_alarms: tuple[FloatArray, ...]  # share of wrong answers at or above each
+    criterion_hits: tuple[FloatArray, ...]  # share of correct answers at or above each
+    n_correct: FloatArray  # (models,)
+    n_wrong: FloatArray  # (models,)
+    auroc: Estimate
+    flags: tuple[Reason, ...]  # (models,)
+    n_bootstrap: int
+    level: float
+    labels: tuple[Any, ...]  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model and false-alarm rate."""
+        import pandas as pd
+
+        k, points = self.hits.shape
+        return pd.DataFrame(
+            {
+                "model": [label for label in self.labels for _ in range(points)],
+                "false_alarm_rate": np.tile(self.false_alarms, k),
+                "hit_rate": self.hits.ravel(),
+                "lower": self.interval[..., 0].ravel(),
+                "upper": self.interval[..., 1].ravel(),
+            }
+        )
+
+    def criteria_frame(self) -> "pd.DataFrame":
+        """Return one row per model and score: both rates at or above it, with Wilson intervals."""
+        import pandas as pd
+
+        sizes = [values.size for values in self.criteria]
+        table: dict[str, Any] = {
+            "model": [
+                label for label, n in zip(self.labels, sizes, strict=True) for _ in range(n)
+            ],
+            "criterion": np.concatenate(self.criteria),
+        }
+        for name, rates, n in (
+            ("false_alarm_rate", self.criterion_false_alarms, self.n_wrong),
+            ("hit_rate", self.criterion_hits, self.n_correct),
+        ):
+            rate, trials = np.concatenate(rates), np.repeat(n, sizes)
+            table[name] = rate
+            bounds = wilson(np.nan_to_num(rate) * trials, trials, level=self.level)
+            table[f"{name}_lower"], table[f"{name}_upper"] = bounds.T
+        return pd.DataFrame(table)
+
+
+def type2_roc(
+    scores: Any,
+    correctness: Any,
+    *,
+    false_alarms: Any = None,
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Type2ROC:
+    """Trace each model's hit rate over its false-alarm rate as the criterion falls.
+
+    Parameters
+    ----------
+    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `auroc`.
+    false_alarms : array_like (points,), optional
+        Where to read the curves, inside [0, 1]; 0, 0.01, ..., 1 by default. Where a curve is
+        vertical, its upper end is given.
+
+    Returns
+    -------
+    Type2ROC
+        NaN with a reason for a model that is always or never correct. Bands are pointwise, of the
+        hit rate at a false-alarm rate: Wilson's with the bootstrap variance, made to rise as the
+        curve does.
+
+    Raises
+    ------
+    OptionError
+        If a false-alarm rate is not inside [0, 1].
+    ShapeError, LabelError, CodeError
+        As in `auroc`.
+
+    Notes
+    -----
+    Within a few wrong answers of either end (false-alarm rates below 3 / n or above 1 - 3 / n, of
+    n wrong answers) a sample says little about the curve: the band there holds it less often than
+    its level.
+
+    Examples
+    --------
+    >>> roc = type2_roc([[0.9, 0.8, 0.3, 0.1]], [[1, 0, 1, 0]], false_alarms=[0.0, 0.5], rng=0)
+    >>> roc.hits
+    array([[0.5, 1. ]])
+    """
+    grid = _check_rates(false_alarms)
+    metric = _hit_rate_metric(grid)
+    answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    drawn = draw([metric, RANKING], answers, options)
+    area = drawn.estimates(RANKING)[0]
+    hits = np.ascontiguousarray(drawn.value[:, drawn.columns(metric)])
+    draws = drawn.draws[:, :, drawn.columns(metric)]
+    n_correct = np.array([tally.correct.sum() for tally in drawn.tables])
+    criteria, alarms, rates = zip(*(_at_criteria(t) for t in drawn.tables), strict=True)
+    return Type2ROC(
+        false_alarms=grid,
+        hits=hits,
+        interval=np.stack(
+            [
+                _rising(
+                    wilson_from_draws(own, draws[:, row], np.full(grid.size, trials), level=level)
+                )
+                if np.isfinite(area.interval[row]).all()
+                else np.full((grid.size, 2), np.nan)
+                for row, (own, trials) in enumerate(zip(hits, n_correct, strict=True))
+            ]
+        ),
+        criteria=criteria,
+        criterion_false_alarms=alarms,
+        criterion_hits=rates,
+        n_correct=n_correct,
+        n_wrong=np.array([tally.wrong.sum() for tally in drawn.tables]),
+        auroc=area,
+        flags=area.flags,
+        n_bootstrap=n_bootstrap,
+        level=level,
+        labels=answers.models,
+    )
+
+
+def _rising(band: FloatArray) -> FloatArray:
+    """Let a band (points, 2) rise as the curve does: no bound is worse than one further on."""
+    lower = np.maximum.accumulate(band[:, 0])
+    return np.stack([lower, np.minimum.accumulate(band[::-1, 1])[::-1]], axis=1)
+
+
+def _hit_rate_metric(false_alarms: FloatArray) -> Metric:
+    def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+        found = np.empty((correct.shape[0], false_alarms.size))
+        hit_rates(correct, wrong, false_alarms, found)
+        return found
+
+    return Metric(
+        names=tuple(f"hit rate at {rate:g}" for rate in false_alarms),
+        compute=compute,
+        flags=lambda tally: (Reason.NONE,) * false_alarms.size,
+    )
+
+
+def _check_rates(false_alarms: Any) -> FloatArray:
+    if false_alarms is None:
+        return np.arange(101) / 100.0
+    grid = np.unique(np.asarray(false_alarms, dtype=np.float64))
+    bad = grid[~((grid >= 0.0) & (grid <= 1.0))]
+    if bad.size or not grid.size:
+        shown = f"{bad[0]:g}" if bad.size else "none"
+        msg = f"false_alarms must be rates inside [0, 1], got {shown}"
+        raise OptionError(msg)
+    return grid
+
+
+def _at_criteria(tally: Tally) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Scores from the highest down, and the shares of wrong and correct answers at or above."""
+    rates = []
+    for counts in (tally.wrong, tally.correct):
+        above = np.cumsum(counts[::-1])
+        n = above[-1] if above.size else 0.0
+        rates.append(above / n if n > 0.0 else np.full(above.size, np.nan))
+    return tally.values[::-1].copy(), rates[0], rates[1]

@@ -1,0 +1,1 @@
+"""Calibration errors, binned and smooth, beside what a calibrated model would show."""

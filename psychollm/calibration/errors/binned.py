@@ -1,0 +1,345 @@
+r"""Binned calibration errors: the gaps between accuracy and confidence within bins.
+
+With :math:`d_b` the gap of bin b, accuracy less mean confidence, and :math:`s_b` its share of the
+n answers, the four errors are
+
+.. math:: \text{ECE} = \sum_b s_b |d_b|, \quad
+          \text{RMSCE} = \Big(\sum_b s_b d_b^2\Big)^{1/2}, \quad
+          \text{MCE} = \max_b |d_b|, \quad
+          \text{ACE} = \frac1B \sum_b |d_b|                                               \quad (1)
+
+over the B bins that hold answers. Each is biased upward, at the sizes of evaluations severely: a
+gap is never negative, so that noise adds up. Hence every error comes with what it would be if the
+model were calibrated (:math:`E_0`), a p-value, and estimates that take the noise off:
+
+* `debiased`: ECE, MCE and ACE less :math:`E_0`; of the squared RMSCE the variance of each bin's
+  accuracy is subtracted,
+
+  .. math:: \text{RMSCE}^2_d = \max\Big(0, \sum_{b: n_b \ge 2} s_b
+            \Big(d_b^2 - \frac{a_b (1 - a_b)}{n_b - 1}\Big)\Big),                         \quad (2)
+
+  bins with a single answer being left out (Kumar, Liang & Ma). :math:`E_0` is the bias of a
+  calibrated model. Where there is a gap, noise falls on both sides of it, and an ECE less
+  :math:`E_0` is too small.
+* `corrected`: the error under which a sample like this one is the median one; see
+  `psychollm.calibration.error_interval`. It is right for good and for bad calibration, and its
+  interval is that of the error in the population, for the same bins.
+
+Coverage of the 95 % interval, simulated for calibrated, mildly (0.06) and strongly (0.30)
+miscalibrated models with continuous, eleven or two different confidences: ECE 92 to 98 % with 200
+and 1,000 questions, 90 to 97 % with 50, where strong miscalibration has the lowest figures, as all
+bootstraps of so few answers; for a calibrated model only the lower bound can miss. RMSCE with 50
+questions, and MCE, are covered by 96 to 100 %. Percentiles of the bootstrap cover a calibrated
+ECE never. The population value of ACE and MCE counts bins however rare; the interval is about
+those that the sample has met.
+
+References
+----------
+Guo, C., Pleiss, G., Sun, Y., & Weinberger, K. Q. (2017). On calibration of modern neural networks.
+International Conference on Machine Learning, PMLR 70, 1321-1330.
+
+Kumar, A., Liang, P., & Ma, T. (2019). Verified uncertainty calibration. Advances in Neural
+Information Processing Systems, 32.
+
+Roelofs, R., Cain, N., Shlens, J., & Mozer, M. C. (2022). Mitigating bias in calibration error
+estimation. PMLR 151, 4036-4054.
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.calibration.errors.bins import (
+    SWEEP_LIMIT,
+    BinKind,
+    Binning,
+    Bins,
+    Closed,
+    bins_of,
+    levels,
+)
+from psychollm.calibration.errors.calibration_error import CalibrationError, assembled
+from psychollm.calibration.errors.error_interval import (
+    METHOD,
+    N_SCALES,
+    family_bounds,
+    scales,
+    short,
+)
+from psychollm.calibration.errors.reliability_bins import ReliabilityBins, reliability_bins
+from psychollm.calibration.metric import Metric
+from psychollm.calibration.stated import stated_answers
+from psychollm.calibration.tally import Tally
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
+from psychollm.kernels import binned as kernels
+
+Norm: TypeAlias = Literal["l1", "l2", "max", "average"]
+
+_NAMES: dict[Norm, str] = {"l1": "ECE", "l2": "RMSCE", "max": "MCE", "average": "ACE"}
+_KINDS: dict[Norm, int] = {
+    "l1": kernels.MEAN,
+    "l2": kernels.ROOT,
+    "max": kernels.WORST,
+    "average": kernels.LEVEL,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BinnedCalibrationError(CalibrationError):
+    """A binned calibration error of every model, beside what noise alone would give.
+
+    Examples
+    --------
+    >>> found = calibration_error([0.9] * 8 + [0.4] * 4, [1] * 6 + [0] * 5 + [1], rng=0)
+    >>> found.value.value.round(3), found.bins.to_frame().n.tolist()
+    (array([0.15]), [4.0, 8.0])
+    """
+
+    bins: ReliabilityBins
+
+
+def calibration_error(
+    confidence: Any,
+    correctness: Any,
+    *,
+    norm: Norm = "l1",
+    bins: BinKind = "auto",
+    n_bins: int = 15,
+    closed: Closed = "right",
+    n_null: int = 1000,
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> BinnedCalibrationError:
+    """Binned calibration error of each model, with its expectation under calibration.
+
+    Parameters
+    ----------
+    confidence, correctness : array_like (models, questions)
+        As in `brier`.
+    norm : {"l1", "l2", "max", "average"}
+        ECE, RMSCE, MCE or ACE (1).
+    bins : {"auto", "width", "mass", "discrete", "sweep"}
+        "auto" takes each stated confidence as a bin of its own where a model states at most 20
+        different ones, and bins of equal width otherwise. "mass" are bins with equally many
+        answers, which never split ties. "sweep" takes as many mass bins, at most 100, as keep
+        accuracy increasing (Roelofs et al.).
+    n_bins : int
+        Number of bins of equal width or mass.
+    closed : {"right", "left"}
+        To which bin an edge belongs.
+    n_null : int
+        Data sets simulated under calibration.
+    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    BinnedCalibrationError
+        Flag `ONE_BIN` where all answers share a bin; `SPARSE_BINS` where the debiased RMSCE leaves
+        out bins with a single answer.
+
+    Raises
+    ------
+    OptionError
+        If an option does not exist.
+    CodeError, ShapeError, LabelError
+        As `brier`.
+
+    Examples
+    --------
+    >>> confidence, correct = [0.9] * 8 + [0.4] * 4, [1] * 6 + [0] * 5 + [1]
+    >>> found = calibration_error(confidence, correct, n_null=200, n_bootstrap=200, rng=0)
+    >>> found.expected.value.round(1), found.debiased.value.round(1)
+    (array([0.1]), array([0.]))
+    """
+    answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
+    binning = Binning(kind=bins, n_bins=n_bins, closed=closed)
+    metric = binned_metric(norm, bins=bins, n_bins=n_bins, closed=closed)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    drawn, parts = assembled(metric, answers, options, n_null=n_null)
+    if norm == "l2":
+        parts["debiased"] = replace(drawn.estimates(metric)[1], name=metric.names[1])
+    table = reliability_bins(answers, drawn.tables, partial(_bins, binning=binning), level=level)
+    return BinnedCalibrationError(**parts, bins=table)
+
+
+def binned_metric(
+    norm: Norm = "l1",
+    *,
+    bins: BinKind = "auto",
+    n_bins: int = 15,
+    closed: Closed = "right",
+) -> Metric:
+    """Return the record of a binned calibration error, for `calibration_panel` and the like.
+
+    Parameters
+    ----------
+    norm, bins, n_bins, closed
+        As in `calibration_error`.
+
+    Raises
+    ------
+    OptionError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> binned_metric("l2", bins="mass").names
+    ('RMSCE', 'debiased RMSCE')
+    """
+    check_choice("norm", norm, Norm)
+    binning = Binning(kind=bins, n_bins=n_bins, closed=closed)
+    name = "ECE sweep" if (norm, bins) == ("l1", "sweep") else _NAMES[norm]
+    names = (name, f"debiased {name}") if norm == "l2" else (name,)
+    return Metric(
+        names=names,
+        prepare=partial(_shared, binning=binning, norm=norm),
+        compute=_computed,
+        flags=partial(_flags, binning=binning, outputs=len(names)),
+        carried=N_SCALES,
+        bounds=partial(family_bounds, len(names)),
+        method=METHOD,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shared:
+    """What the resamples of one model share."""
+
+    values: FloatArray  # (groups,)
+    level: IntArray  # (groups,) confidences numbered, equal ones alike
+    bins: Bins
+    binning: Binning
+    norm: Norm
+    gap: FloatArray  # (bins,) mean of residuals times share, in the sample
+    share: FloatArray  # (bins,)
+    shape: FloatArray  # (bins,) gaps of norm one
+    scale: FloatArray  # (scales,)
+    short: float  # by which the noise of resamples is too small
+
+
+def _bins(tally: Tally, binning: Binning) -> Bins:
+    """Return the bins of a tally; of the sweep, those it ends with."""
+    counts = tally.correct + tally.wrong
+    if binning.kind != "sweep":
+        return bins_of(tally.values, counts, binning)
+    *_, used = _swept(tally.values, tally.correct[None], tally.wrong[None], binning)
+    mass = Binning(kind="mass", n_bins=max(1, int(used[0])), closed=binning.closed)
+    return bins_of(tally.values, counts, mass)
+
+
+def _shared(tally: Tally, binning: Binning, norm: Norm) -> _Shared:
+    found = _bins(tally, binning)
+    gap, size, _ = _sums(tally.values, found, tally.correct[None], tally.wrong[None])
+    n = float(size.sum()) or 1.0
+    share = size[0] / n
+    distance, square = gap[0] / size[0], _square_residuals(tally, found) / size[0] ** 2
+    value, strays = _norm(distance, share, norm), _strays(square, share, norm)
+    # A sample without any gap has no direction: noise itself gives one.
+    around = np.sqrt(square)
+    noise = _norm(around, share, norm)
+    shape = distance / value if value > 0.0 else around / noise if noise > 0.0 else around
+    return _Shared(
+        values=tally.values,
+        level=levels(tally.values),
+        bins=found,
+        binning=binning,
+        norm=norm,
+        gap=gap[0] / n,
+        share=share,
+        shape=shape,
+        scale=scales(value, strays),
+        short=short(tally),
+    )
+
+
+def _computed(shared: _Shared, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+    """Return the error of each resample, debiased for l2, and the columns of its family."""
+    gap, size, hits = _sums(shared.values, shared.bins, correct, wrong)
+    outputs = 2 if shared.norm == "l2" else 1
+    out = np.empty((len(correct), outputs + shared.scale.size))
+    n = size.sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        noise = shared.short * (gap / n - shared.gap) / shared.share
+    along = np.empty((len(correct), shared.scale.size))
+    kind = _KINDS[shared.norm]
+    kernels.norms_along(shared.shape, shared.share, noise, shared.scale, kind, along)
+    if shared.binning.kind == "sweep":
+        gap, size, hits, _ = _swept(shared.values, correct, wrong, shared.binning)
+    kernels.norms(gap, size, kind, out[:, 0])
+    if outputs == 2:
+        kernels.debiased_squares(gap, size, hits, out[:, 1])
+        out[:, 1] = np.sqrt(np.maximum(out[:, 1], 0.0))
+    out[:, outputs:] = along
+    return out
+
+
+def _sums(
+    values: FloatArray, bins: Bins, correct: FloatArray, wrong: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return gap sums, sizes and hits of bins (resamples, bins)."""
+    gap, size, hits = (np.empty((len(correct), bins.size)) for _ in range(3))
+    kernels.bin_gaps(values, bins.stop, correct, wrong, gap, size, hits)
+    return gap, size, hits
+
+
+def _swept(
+    values: FloatArray, correct: FloatArray, wrong: FloatArray, binning: Binning
+) -> tuple[FloatArray, FloatArray, FloatArray, IntArray]:
+    """Return gap sums, sizes and hits of the swept bins, and how many there are."""
+    sums = np.empty((3, len(correct), SWEEP_LIMIT))
+    used = np.empty(len(correct), dtype=np.int64)
+    kernels.swept_gaps(values, levels(values), correct, wrong, binning.left, sums, used)
+    return sums[0], sums[1], sums[2], used
+
+
+def _square_residuals(tally: Tally, bins: Bins) -> FloatArray:
+    """Return the sum of squared residuals in each bin (bins,)."""
+    squares = tally.correct * (1.0 - tally.values) ** 2 + tally.wrong * tally.values**2
+    return np.asarray(np.bincount(bins.index, squares, minlength=bins.size), dtype=np.float64)
+
+
+def _norm(distance: FloatArray, share: FloatArray, norm: Norm) -> float:
+    """Return a norm (1) of gaps (bins,)."""
+    if not distance.size:
+        return 0.0
+    off = np.abs(distance)
+    if norm == "l1":
+        return float(share @ off)
+    if norm == "l2":
+        return float(np.sqrt(share @ off**2))
+    return float(off.max() if norm == "max" else off.mean())
+
+
+def _strays(square: FloatArray, share: FloatArray, norm: Norm) -> float:
+    """Return how far noise moves the error: mean squares of gaps (bins,) put together."""
+    if not square.size:
+        return 0.0
+    if norm == "max":
+        return float(np.sqrt(square.max()))
+    return float(np.sqrt(share @ square if norm == "l2" else share**2 @ square))
+
+
+def _flags(tally: Tally, binning: Binning, outputs: int) -> tuple[Reason, ...]:
+    found = _bins(tally, binning)
+    one = Reason.ONE_BIN if found.size == 1 else Reason.NONE
+    size = np.bincount(found.index, tally.correct + tally.wrong, minlength=found.size)
+    sparse = Reason.SPARSE_BINS if (size < 2.0).any() else one
+    return (one, sparse)[:outputs]
+
+
+ECE = binned_metric()
+MCE = binned_metric("max")
+RMSCE = binned_metric("l2")
+ACE = binned_metric("average")
+ECE_SWEEP = binned_metric(bins="sweep")

@@ -1,0 +1,172 @@
+r"""What a metric would be if the model were calibrated: simulated from its own confidences.
+
+Under calibration an answer stated with confidence f is correct with chance f:
+
+.. math:: y^*_i \sim \text{Bernoulli}(f_i), \qquad E_0 = E[T(f, y^*)], \qquad
+          p = \frac{1 + \#\{T^* \ge T\}}{1 + R}.                                          \quad (1)
+
+:math:`E_0` is the part of a calibration error that is mere noise, and p tests calibration. The
+answers are drawn independently of each other: where questions in one cluster are right or wrong
+together, noise is larger than :math:`E_0` says and p is too small. All models and metrics share
+the numbers drawn for the questions.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.replicate import replicate
+from psychollm._base.types import FloatArray, WordArray
+from psychollm.calibration.metric import Metric
+from psychollm.calibration.stated import StatedAnswers
+from psychollm.calibration.tally import Tally, tallies
+from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import wilson
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
+from psychollm.kernels.binned import calibrated_tallies
+
+_BLOCK_BYTES = 4_000_000
+_ROUNDING = 1e-12
+
+
+def under_calibration(
+    metrics: Sequence[Metric], answers: StatedAnswers, options: Resampling
+) -> list[tuple[Estimate, Estimate]]:
+    """Return for each output of the metrics its mean if models were calibrated, and a p-value.
+
+    Parameters
+    ----------
+    metrics : sequence of Metric
+        Errors, that is, metrics that grow as calibration is lost.
+    answers : StatedAnswers
+        Confidence and correctness (models, questions).
+    options : Resampling
+        Number of simulated data sets, and the options of replicated work. `level` is the share of
+        a calibrated model's values inside the interval of the first estimate, and the coverage of
+        the Monte Carlo interval of p.
+
+    Returns
+    -------
+    list of (Estimate, Estimate)
+        The mean of (1) with its Monte Carlo error and the range of simulated values; p.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.scores.proper_scores import BRIER
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> answers = stated_answers([0.5, 1.0], [0, 1])
+    >>> [(expected, p_value)] = under_calibration([BRIER], answers, Resampling(n=100, rng=0))
+    >>> expected.value, p_value.value
+    (array([0.125]), array([1.]))
+    """
+    tables = tallies(answers)
+    shared = [[metric.shared(tally) for metric in metrics] for tally in tables]
+    own = np.stack(
+        [
+            _outputs(metrics, first, tally.correct[None], tally.wrong[None])[0]
+            for first, tally in zip(shared, tables, strict=True)
+        ]
+    )
+    draws = _simulated(metrics, tables, shared, len(answers.questions), options)
+    names = [name for metric in metrics for name in metric.names]
+    return [
+        _summary(name, own[:, i], draws[:, :, i], answers, options.level)
+        for i, name in enumerate(names)
+    ]
+
+
+def _outputs(
+    metrics: Sequence[Metric], shared: Sequence[Any], correct: FloatArray, wrong: FloatArray
+) -> FloatArray:
+    """Return the outputs of all metrics (replicates, outputs) for one model."""
+    columns = [
+        metric.compute(first, correct, wrong)[:, : len(metric.names)]
+        for metric, first in zip(metrics, shared, strict=True)
+    ]
+    return np.concatenate(columns, axis=1)
+
+
+def _simulated(
+    metrics: Sequence[Metric],
+    tables: Sequence[Tally],
+    shared: Sequence[Sequence[Any]],
+    n_questions: int,
+    options: Resampling,
+) -> FloatArray:
+    """Return the outputs of all metrics (replicates, models, outputs) under calibration."""
+    rows = max(1, _BLOCK_BYTES // (8 * n_questions))
+
+    def block(seeds: WordArray) -> FloatArray:
+        uniforms = _uniforms(seeds, n_questions)
+        columns = [
+            _outputs(metrics, first, *_calibrated(tally, uniforms))
+            for first, tally in zip(shared, tables, strict=True)
+        ]
+        return np.stack(columns, axis=1)
+
+    def task(seeds: WordArray) -> FloatArray:
+        starts = range(0, len(seeds), rows)
+        return np.concatenate([block(seeds[start : start + rows]) for start in starts])
+
+    draws: FloatArray = replicate(
+        task,
+        options.n,
+        rng=options.rng,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+        label="calibrated data sets",
+    )
+    return draws
+
+
+def _uniforms(seeds: WordArray, n_questions: int) -> FloatArray:
+    streams = (np.random.Generator(np.random.Philox(key=seed)) for seed in seeds)
+    return np.stack([stream.random(n_questions) for stream in streams])
+
+
+def _calibrated(tally: Tally, uniforms: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return correct and wrong answers (replicates, groups) of a calibrated model."""
+    correct = np.empty((len(uniforms), tally.values.size))
+    wrong = np.empty_like(correct)
+    calibrated_tallies(
+        uniforms, tally.question, tally.group, tally.values, tally.weight, correct, wrong
+    )
+    return correct, wrong
+
+
+def _summary(
+    name: str, value: FloatArray, draws: FloatArray, answers: StatedAnswers, level: float
+) -> tuple[Estimate, Estimate]:
+    """Return mean and p-value of one output from its draws (replicates, models)."""
+    n = len(draws)
+    known = np.isfinite(value)
+    draws = np.where(known, draws, np.nan)
+    above = (draws >= value - _ROUNDING * (1.0 + np.abs(value))).sum(axis=0)
+    p_value = np.where(known, (above + 1.0) / (n + 1.0), np.nan)
+    flags = tuple(Reason.NONE if count else Reason.NO_ANSWERS for count in answers.n)
+    expected = Estimate(
+        name=f"{name} if calibrated",
+        value=draws.mean(axis=0),
+        se=draws.std(axis=0, ddof=1) / np.sqrt(n),
+        interval=percentile_interval(draws, level),
+        n=answers.n,
+        flags=flags,
+        method="range of simulated values",
+        level=level,
+        labels=answers.models,
+    )
+    tested = Estimate(
+        name=f"p-value of calibration by {name}",
+        value=p_value,
+        se=np.sqrt(p_value * (1.0 - p_value) / n),
+        interval=np.where(known[:, None], wilson(above, n, level=level), np.nan),
+        n=answers.n,
+        flags=flags,
+        method=f"Wilson, {n} simulated data sets",
+        level=level,
+        labels=answers.models,
+    )
+    return expected, tested

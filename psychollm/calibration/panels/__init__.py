@@ -1,0 +1,1 @@
+"""All metrics of all models at once."""

@@ -1,0 +1,278 @@
+"""Every metric of confidence against correctness, for a whole panel of models at once.
+
+All metrics and all models share the same resamples of questions, so that any two models may be
+compared on any metric, paired. What is undefined is NaN with a reason.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm._base.views import view
+from psychollm.calibration.metric import estimate_all
+from psychollm.calibration.panels.panel_curves import PanelCurves, panel_curves
+from psychollm.calibration.panels.panel_metrics import PANEL_METRICS, metric_keys
+from psychollm.calibration.panels.panel_text import summary
+from psychollm.calibration.stated import StatedAnswers, stated_answers
+from psychollm.data.labels import Labels
+from psychollm.estimates.difference import Difference
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.resampling import Resampling
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CalibrationPanel(Result):
+    """Estimates of many metrics for the same models on the same questions.
+
+    Examples
+    --------
+    >>> panel = calibration_panel([[0.9, 0.2, 0.7], [0.5, 0.6, 0.5]], [[1, 0, 1], [1, 0, 1]],
+    ...                           metrics=["brier", "auroc"], rng=0)
+    >>> list(panel), panel["brier"].value.round(3)
+    (['brier', 'auroc'], array([0.047, 0.287]))
+    >>> round(panel.difference("brier", 0, 1).value, 3)
+    -0.24
+    """
+
+    estimates: dict[str, Estimate]  # by the key of the metric
+    n: FloatArray  # (models,) questions with confidence and correctness
+    n_bootstrap: int
+    level: float
+    models: Labels
+    _answers: StatedAnswers
+
+    def __getitem__(self, metric: str) -> Estimate:
+        """Return the estimate of one metric.
+
+        Raises
+        ------
+        OptionError
+            If the panel does not hold it.
+        """
+        if metric not in self.estimates:
+            msg = f"{metric!r} is not in this panel: it holds {', '.join(self.estimates)}"
+            raise OptionError(msg)
+        return self.estimates[metric]
+
+    def __iter__(self) -> Iterator[str]:
+        """Go through the keys of the metrics."""
+        return iter(self.estimates)
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def difference(self, metric: str, first: Any, second: Any) -> Difference:
+        """Return the paired difference of two models on one metric.
+
+        Raises
+        ------
+        OptionError, LabelError
+            If the panel does not hold the metric or a model.
+        """
+        return self[metric].difference(first, second)
+
+    @property
+    def answers(self) -> StatedAnswers:
+        """Confidence and correctness from which the panel was computed."""
+        return self._answers
+
+    def curves(
+        self,
+        *,
+        n_draws: int = 1000,
+        rng: RandomState = 0,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> PanelCurves:
+        """Return the curves of the same data: reliability, risk over coverage, type-2 ROC.
+
+        Parameters
+        ----------
+        n_draws : int
+            Data sets simulated under calibration: for consistency bands and p-values.
+        rng, n_jobs, progress
+            As in `brier`; the seed is fixed, so that the curves of a panel are always the same.
+
+        Raises
+        ------
+        OptionError
+            If an option cannot be used.
+        """
+        options = Resampling(
+            n=self.n_bootstrap, level=self.level, rng=rng, n_jobs=n_jobs, progress=progress
+        )
+        return panel_curves(self._answers, options, n_draws=n_draws)
+
+    def summary(self) -> str:
+        """Say who claims too much and who knows what it knows, and give the main numbers."""
+        return summary(self)
+
+    def plot(self, *, metrics: Sequence[str] | None = None) -> Any:
+        """Draw metrics side by side with a row per model; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        metrics : sequence of str, optional
+            Which metrics; the main ones by default.
+        """
+        return view("plots.calibration_panel", "plot_calibration_panel")(self, metrics=metrics)
+
+    def report(
+        self, path: str | Path, *, source: str = "", curves: PanelCurves | None = None
+    ) -> Path:
+        """Write the panel as one self-contained HTML page; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write.
+        source : str
+            Lines of Python that make the panel, shown on the page.
+        curves : PanelCurves, optional
+            What `curves` returned, if it is at hand.
+
+        Returns
+        -------
+        Path
+            Where it is.
+        """
+        written: Path = view("reports.calibration", "write_calibration_report")(
+            self, path, source=source, curves=curves
+        )
+        return written
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per metric and model."""
+        import pandas as pd
+
+        tables = {key: estimate.to_frame() for key, estimate in self.estimates.items()}
+        table = pd.concat(tables, names=["metric"]).reset_index(level=0)
+        return table.reset_index(drop=True)
+
+    def table(self, *, digits: int = 3) -> "pd.DataFrame":
+        """Return models in rows, metrics in columns, each cell "value [lower, upper]".
+
+        Parameters
+        ----------
+        digits : int
+            Decimals.
+
+        Returns
+        -------
+        DataFrame
+            An undefined value is a dash; why it is undefined stands in ``to_frame()``.
+
+        Examples
+        --------
+        >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["brier"], rng=0)
+        >>> panel.table(digits=1).iloc[0].tolist()
+        ['0.0 [0.0, 0.1]']
+        """
+        import pandas as pd
+
+        columns = {
+            key: [
+                _cell(value, bounds, digits)
+                for value, bounds in zip(estimate.value, estimate.interval, strict=True)
+            ]
+            for key, estimate in self.estimates.items()
+        }
+        return pd.DataFrame(columns, index=pd.Index(self.models, name="model"))
+
+
+def calibration_panel(
+    confidence: Any,
+    correctness: Any,
+    *,
+    metrics: Sequence[str] | None = None,
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> CalibrationPanel:
+    """Compute every metric of stated confidence against correctness, with intervals.
+
+    Parameters
+    ----------
+    confidence : Responses, DataFrame, DataArray or array_like (models, questions)
+        Stated probabilities of being correct, inside [0, 1]; yes/no answers are 1 and 0.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct. Questions count where both are known.
+    metrics : sequence of str, optional
+        Keys of the metrics wanted; all by default (`metric_keys` lists them).
+    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    CalibrationPanel
+        One estimate per metric, all on the same resamples of questions.
+
+    Raises
+    ------
+    OptionError
+        If a metric does not exist; similar names are given.
+    CodeError, ShapeError, LabelError
+        As `brier`.
+
+    Notes
+    -----
+    Metrics that split confidence into yes and no (precision, F1, d', ...) say yes above one half;
+    for another cut pass yes/no answers.
+
+    Examples
+    --------
+    >>> panel = calibration_panel([0.9, 0.2, 0.7, 0.4], [1, 0, 1, 1], n_bootstrap=50, rng=0)
+    >>> panel["accuracy"].value, panel["overconfidence"].value.round(3)
+    (array([0.75]), array([-0.2]))
+    """
+    wanted = _wanted(metrics)
+    answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    used = [(keys, metric) for keys, metric in PANEL_METRICS if any(key in wanted for key in keys)]
+    found = estimate_all([metric for _, metric in used], answers, options)
+    by_key = dict(zip([key for keys, _ in used for key in keys], found, strict=True))
+    return CalibrationPanel(
+        estimates={key: by_key[key] for key in wanted},
+        n=answers.n,
+        n_bootstrap=n_bootstrap,
+        level=level,
+        models=answers.models,
+        _answers=answers,
+    )
+
+
+def _wanted(metrics: Sequence[str] | None) -> list[str]:
+    known = metric_keys()
+    if metrics is None:
+        return known
+    asked = [metrics] if isinstance(metrics, str) else list(metrics)
+    for key in asked:
+        if key not in known:
+            from difflib import get_close_matches
+
+            close = get_close_matches(str(key), known, n=3) or known
+            msg = f"metrics names {key!r}, which does not exist: use {', '.join(close)}"
+            raise OptionError(msg)
+    return list(dict.fromkeys(asked))
+
+
+def _cell(value: float, bounds: FloatArray, digits: int) -> str:
+    if not np.isfinite(value):
+        return "–"
+    shown = f"{value:.{digits}f}"
+    if not np.isfinite(bounds).all():
+        return shown
+    return f"{shown} [{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]"

@@ -1,0 +1,117 @@
+"""The curves behind a panel: reliability, risk over coverage, type-2 ROC, all of the same data."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_generator
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.calibration.discrimination.type2_roc import Type2ROC, type2_roc
+from psychollm.calibration.errors.binned import BinnedCalibrationError, calibration_error
+from psychollm.calibration.scores.corp import Corp, corp
+from psychollm.calibration.selection.risk_coverage import RiskCoverage, risk_coverage
+from psychollm.calibration.stated import StatedAnswers
+from psychollm.data.labels import Labels
+from psychollm.estimates.resampling import Resampling
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PanelCurves(Result):
+    """What `CalibrationPanel.curves` returns: results to plot, one of each kind.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.panels.panel import calibration_panel
+    >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics="brier", n_bootstrap=20)
+    >>> panel.curves(n_draws=20).error.bins.accuracy
+    array([0., 1., 1.])
+    """
+
+    reliability: Corp
+    error: BinnedCalibrationError
+    risk_coverage: RiskCoverage | None  # None where correctness is a chance
+    roc: Type2ROC | None
+    models: Labels
+
+    def frames(self) -> "dict[str, pd.DataFrame]":
+        """Return all curves as tables, by name."""
+        import pandas as pd
+
+        found = {
+            "reliability": pd.concat(
+                [curve.to_frame() for curve in self.reliability.curves], ignore_index=True
+            ),
+            "bins": self.error.bins.to_frame(),
+            "calibration_error": self.error.to_frame(),
+            "corp": self.reliability.to_frame(),
+        }
+        if self.risk_coverage is not None:
+            found["risk_coverage"] = self.risk_coverage.to_frame()
+        if self.roc is not None:
+            found["roc"] = self.roc.criteria_frame()
+        return found
+
+
+def panel_curves(answers: StatedAnswers, options: Resampling, *, n_draws: int) -> PanelCurves:
+    """Compute all curves of the same answers.
+
+    Parameters
+    ----------
+    answers : StatedAnswers
+        Confidence and correctness (models, questions).
+    options : Resampling
+        Of the bootstrap.
+    n_draws : int
+        Data sets simulated under calibration.
+
+    Raises
+    ------
+    OptionError
+        If `n_draws` is less than two.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> answers = stated_answers([0.9, 0.2, 0.7], [1, 0, 1])
+    >>> panel_curves(answers, Resampling(n=20, rng=0), n_draws=20).roc.auroc.value
+    array([1.])
+    """
+    confidence, correct = _frames(answers)
+    source = check_generator(options.rng)
+    # One number for every curve: none depends on which others are made.
+    shared: dict[str, Any] = {
+        "clusters": answers.clusters,
+        "weights": answers.weights if answers.weighted else None,
+        "n_bootstrap": options.n,
+        "level": options.level,
+        "rng": int(source.integers(2**63)),
+        "n_jobs": options.n_jobs,
+        "progress": options.progress,
+    }
+    known = answers.correct[answers.present]
+    certain = bool(((known == 0.0) | (known == 1.0)).all())
+    return PanelCurves(
+        reliability=corp(confidence, correct, n_bands=n_draws, **shared),
+        error=calibration_error(confidence, correct, n_null=n_draws, **shared),
+        risk_coverage=risk_coverage(confidence, correct, **shared) if certain else None,
+        roc=type2_roc(confidence, correct, **shared) if certain else None,
+        models=answers.models,
+    )
+
+
+def _frames(answers: StatedAnswers) -> "tuple[pd.DataFrame, pd.DataFrame]":
+    """Return both tables with their labels, missing where one of the two is."""
+    import pandas as pd
+
+    rows = pd.Index(answers.models, tupleize_cols=False)
+    columns = pd.Index(answers.questions, tupleize_cols=False)
+
+    def frame(values: FloatArray) -> "pd.DataFrame":
+        return pd.DataFrame(np.where(answers.present, values, np.nan), index=rows, columns=columns)
+
+    return frame(answers.confidence), frame(answers.correct)

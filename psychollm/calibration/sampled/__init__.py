@@ -1,0 +1,1 @@
+"""Confidence from many samples of an answer, or from probabilities inside a model."""

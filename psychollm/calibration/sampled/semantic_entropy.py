@@ -1,0 +1,211 @@
+r"""Semantic entropy: how spread out the meanings of a model's samples are.
+
+Estimates from M samples to a question, in nats (definitions in `psychollm.kernels.semantic`):
+
+* ``"discrete"``: entropy of the shares of the classes; biased downward by about (K - 1)/(2M);
+* ``"miller_madow"``: the same with (K - 1)/(2M) added, K the classes seen;
+* ``"likelihood"``: entropy of the classes' normalised likelihoods (Rao-Blackwell form);
+* ``"monte_carlo"``: mean over samples of minus the log of their class's normalised likelihood;
+* ``"predictive"``: mean over samples of minus their own log-likelihood. It knows nothing of
+  meaning: the baseline that the others have to beat.
+
+References
+----------
+Kuhn, L., Gal, Y., & Farquhar, S. (2023). Semantic uncertainty: linguistic invariances for
+uncertainty estimation in natural language generation. ICLR.
+
+Farquhar, S., Kossen, J., Kuhn, L., & Gal, Y. (2024). Detecting hallucinations in large language
+models using semantic entropy. Nature, 630, 625-630.
+
+Miller, G. A. (1955). Note on the bias of information estimates. In H. Quastler (Ed.), Information
+theory in psychology (pp. 95-100). Free Press.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.sampled.semantic_confidence import check_samples, sample_flags
+from psychollm.calibration.stated import cluster_codes
+from psychollm.data.labels import Labels
+from psychollm.data.sampled import SampledAnswers
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import (
+    Resampling,
+    bootstrap_estimate,
+    bootstrap_questions,
+    left_out_counts,
+)
+from psychollm.kernels.semantic import discrete_entropies, likelihood_entropies
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EntropyEstimator: TypeAlias = Literal[
+    "discrete", "miller_madow", "likelihood", "monte_carlo", "predictive"
+]
+_COLUMNS: dict[str, int] = {"likelihood": 0, "monte_carlo": 1, "predictive": 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SemanticEntropy(Result):
+    """Semantic entropy of every model on every question, and its mean per model.
+
+    Examples
+    --------
+    >>> from psychollm.data import SampledAnswers
+    >>> drawn = SampledAnswers.from_array([["a", "a", "b", "b"], ["a", "a", "a", "a"]])
+    >>> semantic_entropy(drawn, rng=0).entropy.round(3)
+    array([[0.693, 0.   ]])
+    """
+
+    entropy: FloatArray  # (models, questions) in nats, or shares of ln M; NaN where undefined
+    mean: Estimate  # over questions
+    n_samples: FloatArray  # (models, questions)
+    n_classes: FloatArray  # (models, questions)
+    estimator: EntropyEstimator
+    normalised: bool  # divided by ln M
+    length_normalised: bool  # log-likelihoods divided by the number of tokens
+    models: Labels
+    questions: Labels
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model and question."""
+        import pandas as pd
+
+        columns = ("entropy", "n_samples", "n_classes")
+        index = pd.MultiIndex.from_product(
+            [self.models, self.questions], names=["model", "question"]
+        )
+        table = {name: getattr(self, name).ravel() for name in columns}
+        return pd.DataFrame(table, index=index).reset_index()
+
+
+def semantic_entropy(
+    samples: SampledAnswers,
+    *,
+    estimator: EntropyEstimator = "discrete",
+    normalise: bool = False,
+    length_normalise: bool = False,
+    clusters: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> SemanticEntropy:
+    """Return the semantic entropy of each model's samples, question by question.
+
+    Parameters
+    ----------
+    samples : SampledAnswers
+        Classes of meaning (models, questions, samples), with log-likelihoods for the last three
+        estimators.
+    estimator : {"discrete", "miller_madow", "likelihood", "monte_carlo", "predictive"}
+        As in the module's text.
+    normalise : bool
+        Divide by ln M, the largest entropy that M samples can show.
+    length_normalise : bool
+        Divide log-likelihoods by the number of tokens first.
+    clusters, n_bootstrap, level, rng, n_jobs, progress
+        As in `brier`, for the mean over questions.
+
+    Returns
+    -------
+    SemanticEntropy
+        NaN where a question has fewer than two samples.
+
+    Raises
+    ------
+    OptionError
+        If the estimator does not exist, or needs log-likelihoods or lengths that are absent.
+    InputError
+        If `samples` are not `SampledAnswers`.
+    """
+    check_choice("estimator", estimator, EntropyEstimator)
+    check_samples(samples)
+    resampling = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    shape = samples.codes.shape
+    found = np.empty((shape[0] * shape[1], 3))
+    discrete_entropies(samples.codes.reshape(-1, shape[2]), found)
+    entropy, n, classes = (column.reshape(shape[:2]).copy() for column in found.T)
+    if estimator == "miller_madow":
+        entropy = entropy + (classes - 1) / (2 * np.maximum(n, 1))
+    if estimator in _COLUMNS:
+        entropy = _from_likelihoods(samples, estimator, length_normalise=length_normalise)
+    entropy = np.where(n >= 2, entropy, np.nan)
+    if normalise:
+        entropy = entropy / np.log(np.maximum(n, 2))
+    codes = None if clusters is None else cluster_codes(clusters, samples.questions)
+    return SemanticEntropy(
+        entropy=entropy,
+        mean=_mean(entropy, codes, sample_flags(n), samples.models, resampling),
+        n_samples=n,
+        n_classes=classes,
+        estimator=estimator,
+        normalised=normalise,
+        length_normalised=length_normalise,
+        models=samples.models,
+        questions=samples.questions,
+    )
+
+
+def _from_likelihoods(
+    samples: SampledAnswers, estimator: EntropyEstimator, *, length_normalise: bool
+) -> FloatArray:
+    loglik = samples.loglik
+    if not np.isfinite(loglik).any():
+        msg = f"estimator={estimator!r} needs log-likelihoods: pass loglik= to SampledAnswers"
+        raise OptionError(msg)
+    if length_normalise:
+        if not np.isfinite(samples.n_tokens).any():
+            msg = "length_normalise needs the samples' lengths: pass n_tokens= to SampledAnswers"
+            raise OptionError(msg)
+        loglik = loglik / samples.n_tokens
+    shape = loglik.shape
+    found = np.empty((shape[0] * shape[1], 3))
+    likelihood_entropies(samples.codes.reshape(-1, shape[2]), loglik.reshape(-1, shape[2]), found)
+    return found[:, _COLUMNS[estimator]].reshape(shape[:2]).copy()
+
+
+def _mean(
+    entropy: FloatArray,
+    clusters: Any,
+    flags: tuple[Reason, ...],
+    models: Labels,
+    resampling: Resampling,
+) -> Estimate:
+    known = np.isfinite(entropy)
+    filled = np.where(known, entropy, 0.0)
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore"):
+            return np.asarray((counts @ filled.T) / (counts @ known.T), dtype=np.float64)
+
+    n_questions = entropy.shape[1]
+    return bootstrap_estimate(
+        "mean semantic entropy",
+        statistic(np.ones((1, n_questions)))[0],
+        bootstrap_questions(
+            statistic,
+            n_questions,
+            n=resampling.n,
+            clusters=clusters,
+            rng=resampling.rng,
+            n_jobs=resampling.n_jobs,
+            progress=resampling.progress,
+        ),
+        n=known.sum(axis=1).astype(np.float64),
+        flags=flags,
+        level=resampling.level,
+        labels=models,
+        jackknife=statistic(left_out_counts(n_questions, clusters)),
+        interval="bca",
+        clustered=clusters is not None,
+    )

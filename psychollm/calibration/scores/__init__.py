@@ -1,0 +1,1 @@
+"""Proper scores and their parts: what stated confidence is worth."""

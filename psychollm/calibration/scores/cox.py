@@ -1,0 +1,364 @@
+r"""Cox's logistic recalibration: the line through stated and true log-odds.
+
+.. math:: \operatorname{logit} P(y_i = 1) = a + b \operatorname{logit} f_i .              \quad (1)
+
+A calibrated model has a = 0 and b = 1. A slope below one says that confidence is too extreme, one
+above it that confidence is not extreme enough; with the slope held at one, a is the *calibration
+in the large*: below zero where confidence is too high on the whole. Confidence is moved into
+[clip, 1 - clip] before its logit is taken, and the estimates of a model that says 0 or 1 depend on
+`clip`; the flag `CLIPPED` says so.
+
+Intervals are bootstrapped: where the true curve is no line in log-odds, as of a model that says 0
+and 1, the estimates are those of the best line, and intervals that trust (1) are too narrow, those
+of the calibration in the large of a yes/no model several times. Bootstrapped ones held the true
+value of slope and intercepts in 92 to 97 % of data sets of 200 and 1,000 questions, and in 90 to
+98 % of 50. Those of the profile likelihood (``interval="profile"``) hold it in 93 to 97 % where
+(1) is true; with clusters or weights they are those of t with a sandwich, of G - 1 degrees of
+freedom for G clusters.
+
+Where one cut through the confidences separates correct from wrong answers the likelihood has no
+maximum; then Firth's penalised estimate is given, flagged `SEPARATED`. Slope and intercept of a
+constant confidence cannot be told apart, nor can they be where all answers are correct or wrong.
+
+The hypothesis a = 0, b = 1 is tested by twice the rise of the log likelihood against chi-squared
+of two degrees of freedom; with clusters or weights by Wald's statistic with the sandwich, against
+F of 2 and G - 1, which rejects too often below some twenty clusters.
+
+With more than 512 distinct confidences resamples are fitted on narrow bins of logits
+(`kernels.cox`): those of resamples agree with exact ones to about seven digits; all else is exact.
+
+References
+----------
+Cox, D. R. (1958). Two further applications of a model for binary regression. Biometrika, 45,
+562-565.
+
+Miller, M. E., Hui, S. L., & Tierney, W. M. (1991). Validation techniques for logistic regression
+models. Statistics in Medicine, 10, 1213-1226.
+
+Heinze, G., & Schemper, M. (2002). A solution to the problem of separation in logistic regression.
+Statistics in Medicine, 21, 2409-2419. https://doi.org/10.1002/sim.1047
+"""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from scipy.special import chdtrc, expit, fdtrc
+
+from psychollm._base.checks import check_choice, check_fraction
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.calibration.metric import Metric, estimate_all
+from psychollm.calibration.sandwich import cluster_sums, spread_of_sum, student_multiplier
+from psychollm.calibration.scores.proper_scores import CLIP, clipped, one_class
+from psychollm.calibration.significance import Significance
+from psychollm.calibration.stated import StatedAnswers, stated_answers
+from psychollm.calibration.tally import Tally, tallies
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
+from psychollm.kernels.cox import recalibrations
+from psychollm.kernels.cox_profile import recalibration_inference
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CoxInterval: TypeAlias = Literal["bootstrap", "profile"]
+
+NAMES = ("Cox slope", "Cox intercept", "calibration in the large")
+
+_EXACT_GROUPS = 512
+_BINS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Cox(Result):
+    """The recalibration line of every model.
+
+    Examples
+    --------
+    >>> found = cox([0.9, 0.8, 0.7, 0.6, 0.4, 0.2], [1, 0, 1, 1, 0, 1], n_bootstrap=50, rng=0)
+    >>> found.slope.value.round(2), found.in_the_large.value.round(2)
+    (array([0.02]), array([0.38]))
+    """
+
+    slope: Estimate  # 1 if calibrated; below it confidence is too extreme
+    intercept: Estimate  # 0 if calibrated
+    in_the_large: Estimate  # intercept with the slope held at 1; below 0: overconfident
+    calibrated: Significance  # test of intercept 0 and slope 1
+    clip: float  # of confidence
+    labels: tuple[Any, ...]  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model: coefficients with their bounds, and the test's p-value."""
+        import pandas as pd
+
+        table: dict[str, Any] = {"model": list(self.labels), "n": self.slope.n}
+        for name in ("slope", "intercept", "in_the_large"):
+            estimate: Estimate = getattr(self, name)
+            table[name], table[f"{name}_se"] = estimate.value, estimate.se
+            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
+        table["p_value"] = self.calibrated.p_value
+        return pd.DataFrame(table | {"flag": [str(flag) for flag in self.slope.flags]})
+
+    def summary(self) -> str:
+        """Return one sentence per model."""
+        return "\n".join(self._sentence(row, label) for row, label in enumerate(self.labels))
+
+    def _sentence(self, row: int, label: Any) -> str:
+        large, slope, test = self.in_the_large, self.slope, self.calibrated
+        if not large.defined[row]:
+            return f"{label}: undefined, {large.flags[row]}."
+        level = f"{label}: calibration in the large {_shown(large, row)}"
+        if not slope.defined[row]:
+            return f"{level}; no slope, {slope.flags[row]}."
+        return f"{level}, slope {_shown(slope, row)}; calibrated with p = {test.p_value[row]:.3g}."
+
+
+def _shown(found: Estimate, row: int) -> str:
+    low, high = found.interval[row]
+    return f"{found.value[row]:.2f} [{low:.2f}, {high:.2f}]"
+
+
+def cox(
+    confidence: Any,
+    correctness: Any,
+    *,
+    clip: float = CLIP,
+    interval: CoxInterval = "bootstrap",
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Cox:
+    """Fit the line from stated to true log-odds (1) for each model.
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        As in `brier`.
+    clip : float
+        Confidence is moved into [clip, 1 - clip].
+    interval : {"bootstrap", "profile"}
+        Standard errors and bounds from resamples, or from the likelihood (from the sandwich, with
+        clusters or weights).
+    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    Cox
+        Flags: `CLIPPED`; `SEPARATED` for a penalised estimate; NaN with `CONSTANT`, `NO_WRONG`
+        or `NO_CORRECT` where the line is not defined.
+
+    Raises
+    ------
+    OptionError
+        If `clip` does not lie between 0 and 1/2, or `interval` does not exist.
+    CodeError, ShapeError, LabelError
+        As `brier`.
+
+    Examples
+    --------
+    >>> found = cox([0.9, 0.8, 0.7, 0.6, 0.4, 0.2], [1, 0, 1, 1, 0, 1], interval="profile", rng=0)
+    >>> found.slope.interval.round(2), found.calibrated.p_value.round(2)
+    (array([[-1.63,  1.62]]), array([0.41]))
+    """
+    answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    metric = cox_metric(clip, interval=interval)
+    slope, intercept, in_the_large = estimate_all([metric], answers, options)
+    return Cox(
+        slope=slope,
+        intercept=intercept,
+        in_the_large=in_the_large,
+        calibrated=cox_test_of(answers, clip=clip),
+        clip=clip,
+        labels=answers.models,
+    )
+
+
+def cox_metric(clip: float = CLIP, *, interval: CoxInterval = "bootstrap") -> Metric:
+    """Return the metric behind `cox`: slope, intercept, and intercept given a slope of one.
+
+    Parameters
+    ----------
+    clip, interval
+        As in `cox`.
+
+    Raises
+    ------
+    OptionError
+        If one of them does not exist.
+
+    Examples
+    --------
+    >>> cox_metric().names
+    ('Cox slope', 'Cox intercept', 'calibration in the large')
+    """
+    clip = check_fraction("clip", clip, high=0.5)
+    check_choice("interval", interval, CoxInterval)
+    plain = Metric(
+        names=NAMES,
+        prepare=partial(_prepared, clip=clip),
+        compute=_coefficients,
+        flags=partial(_flags, clip=clip),
+    )
+    if interval == "bootstrap":
+        return plain
+    return replace(
+        plain,
+        analytic=partial(_likelihood, clip=clip),
+        method="profile likelihood",
+        robust=partial(_sandwich, clip=clip),
+        robust_method="t, sandwich over clusters",
+    )
+
+
+def cox_test_of(answers: StatedAnswers, *, clip: float = CLIP) -> Significance:
+    """Test intercept 0 and slope 1 of every model.
+
+    Examples
+    --------
+    >>> answers = stated_answers([0.9, 0.8, 0.7, 0.6, 0.4, 0.2], [1, 0, 1, 1, 0, 1])
+    >>> cox_test_of(answers).statistic.round(2)
+    array([1.77])
+    """
+    test = _likelihood_ratio if answers.plain else _wald
+    rows = [test(tally, clip) for tally in tallies(answers)]
+    return Significance(
+        name="Cox intercept 0 and slope 1",
+        statistic=np.array([row[0] for row in rows]),
+        p_value=np.array([row[1] for row in rows]),
+        n=answers.n,
+        flags=tuple(
+            _flags(tally, clip=clip)[0] if tally.n else Reason.NO_ANSWERS
+            for tally in tallies(answers)
+        ),
+        method="likelihood ratio, chi-squared" if answers.plain else "Wald with sandwich, F",
+        labels=answers.models,
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Prepared:
+    """What the resamples of one model share."""
+
+    x: FloatArray  # (groups,) logits of confidence
+    bins: IntArray  # where bins of x begin, their end last
+    centres: FloatArray  # (bins,)
+    offset: FloatArray  # (3,) what the bins cost, in the sample
+
+
+def _logits(tally: Tally, clip: float) -> FloatArray:
+    inside = np.clip(tally.values, clip, 1.0 - clip)
+    return np.asarray(np.log(inside) - np.log1p(-inside), dtype=np.float64)
+
+
+def _prepared(tally: Tally, *, clip: float) -> _Prepared:
+    """Cut the logits into bins; the error of the fit on bins is measured once, in the sample."""
+    x = _logits(tally, clip)
+    one_each = _Prepared(x, np.arange(x.size + 1), x, np.zeros(3))
+    if x.size <= _EXACT_GROUPS:
+        return one_each
+    edges = np.linspace(x[0], x[-1], _BINS + 1)
+    bins = np.concatenate([[0], np.searchsorted(x, edges[1:-1]), [x.size]])
+    rough = _Prepared(x, bins, 0.5 * (edges[1:] + edges[:-1]), np.zeros(3))
+    both = [
+        _coefficients(way, tally.correct[None], tally.wrong[None])[0] for way in (one_each, rough)
+    ]
+    return replace(rough, offset=np.nan_to_num(both[0] - both[1]))
+
+
+def _coefficients(shared: _Prepared, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+    out = np.empty((correct.shape[0], 3))
+    recalibrations(shared.x, shared.bins, shared.centres, correct, wrong, out)
+    return out + shared.offset
+
+
+def _flags(tally: Tally, *, clip: float) -> tuple[Reason, ...]:
+    single, moved = one_class(tally), clipped(tally, clip)
+    level = Reason.SEPARATED if single else moved
+    constant = Reason.CONSTANT if tally.values.size == 1 else Reason.NONE
+    line = single or constant or (Reason.SEPARATED if _separated(tally) else moved)
+    return line, line, level
+
+
+def _separated(tally: Tally) -> bool:
+    """Whether one cut puts all correct answers on one side and all wrong ones on the other."""
+    right, wrong = np.flatnonzero(tally.correct > 0), np.flatnonzero(tally.wrong > 0)
+    return bool(right[0] >= wrong[-1] or wrong[0] >= right[-1])
+
+
+def _inference(tally: Tally, clip: float, level: float) -> tuple[FloatArray, float]:
+    """Return value, standard error and bounds (3, 4), and the deviance of (0, 1)."""
+    rows, deviance = np.empty((3, 4)), np.empty(1)
+    z = normal_multiplier(level)
+    recalibration_inference(_logits(tally, clip), tally.correct, tally.wrong, z, rows, deviance)
+    return rows, float(deviance[0])
+
+
+def _likelihood(
+    tally: Tally, _: FloatArray, level: float, *, clip: float
+) -> tuple[FloatArray, FloatArray]:
+    rows, _deviance = _inference(tally, clip, level)
+    return rows[:, 1], rows[:, 2:]
+
+
+def _likelihood_ratio(tally: Tally, clip: float) -> tuple[float, float]:
+    """Return twice the rise of the log likelihood from (0, 1), and its p-value."""
+    deviance = _inference(tally, clip, 0.5)[1]
+    return deviance, float(chdtrc(2.0, deviance))
+
+
+def _sandwich(
+    tally: Tally, value: FloatArray, level: float, *, clip: float
+) -> tuple[FloatArray, FloatArray]:
+    x = _logits(tally, clip)[tally.group]
+    line, groups = _line_covariance(tally, x, value[1], value[0])
+    alone, _ = _level_variance(tally, x, value[2])
+    se = np.sqrt([line[1, 1], line[0, 0], alone])
+    reach = student_multiplier(level, groups) * se
+    return se, np.stack([value - reach, value + reach], axis=1)
+
+
+def _line_covariance(
+    tally: Tally, x: FloatArray, intercept: float, slope: float
+) -> tuple[FloatArray, int]:
+    """Return the sandwich of intercept and slope (2, 2), and the number of clusters."""
+    chance = expit(intercept + slope * x)
+    design = np.stack([np.ones_like(x), x], axis=1)
+    bread = design.T @ (design * (tally.weight * chance * (1.0 - chance))[:, None])
+    sums = cluster_sums(tally, design * (tally.right - chance)[:, None])
+    if not np.isfinite(bread).all():
+        return np.full((2, 2), np.nan), len(sums)
+    inverse = np.linalg.pinv(bread)
+    return np.asarray(inverse @ spread_of_sum(sums) @ inverse), len(sums)
+
+
+def _level_variance(tally: Tally, x: FloatArray, intercept: float) -> tuple[float, int]:
+    """Return the sandwich of the intercept given a slope of one, and the number of clusters."""
+    chance = expit(intercept + x)
+    bread = float((tally.weight * chance * (1.0 - chance)).sum())
+    sums = cluster_sums(tally, (tally.right - chance)[:, None])
+    return float(spread_of_sum(sums)[0, 0]) / bread**2, len(sums)
+
+
+def _wald(tally: Tally, clip: float) -> tuple[float, float]:
+    """Return Wald's statistic of (0, 1) with the sandwich, over two, and its p-value."""
+    x = _logits(tally, clip)[tally.group]
+    value = _coefficients(_prepared(tally, clip=clip), tally.correct[None], tally.wrong[None])[0]
+    covariance, groups = _line_covariance(tally, x, value[1], value[0])
+    if groups < 3 or not np.isfinite(covariance).all():
+        return np.nan, np.nan
+    away = np.array([value[1], value[0] - 1.0])
+    statistic = 0.5 * float(away @ np.linalg.pinv(covariance) @ away)
+    return statistic, float(fdtrc(2.0, groups - 1.0, statistic))
+
+
+COX = cox_metric()

@@ -1,0 +1,306 @@
+r"""Murphy's decomposition of the Brier score: reliability, resolution, uncertainty.
+
+Over the distinct confidences f_k, each stated n_k times and correct in a share o_k of them,
+
+.. math:: \text{BS} =
+          \underbrace{\sum_k \tfrac{n_k}{n} (f_k - o_k)^2}_{\text{reliability}}
+          - \underbrace{\sum_k \tfrac{n_k}{n} (o_k - \bar o)^2}_{\text{resolution}}
+          + \underbrace{\bar o (1 - \bar o)}_{\text{uncertainty}} .                       \quad (1)
+
+Where most confidences are stated once, (1) says nothing: reliability is then the Brier score, and
+resolution the uncertainty. Bins help, at the price of a remainder: the Brier score also varies
+within bins, so that the three parts no longer sum to it (`Murphy.within_bins`).
+
+Both reliability and resolution come out too large by the chance variation of o_k. Ferro and
+Fricker subtract an unbiased estimate of it; a corrected reliability may be negative, which says
+that less miscalibration was seen than chance alone would show. A bin of one answer holds no
+estimate and stays uncorrected. Plain and corrected parts estimate the same and share their
+intervals, which never reach below zero (`noise_interval`). CORP (`corp`) avoids bins altogether.
+
+References
+----------
+Murphy, A. H. (1973). A new vector partition of the probability score. Journal of Applied
+Meteorology, 12, 595-600.
+
+Ferro, C. A. T., & Fricker, T. E. (2012). A bias-corrected decomposition of the Brier score.
+Quarterly Journal of the Royal Meteorological Society, 138, 1954-1960.
+https://doi.org/10.1002/qj.1924
+
+Stephenson, D. B., Coelho, C. A. S., & Jolliffe, I. T. (2008). Two extra components in the Brier
+score decomposition. Weather and Forecasting, 23, 752-757.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.calibration.errors.bins import Binning, Closed, bins_of
+from psychollm.calibration.metric import Metric, estimate_all
+from psychollm.calibration.scores.noise_interval import METHOD, noise_bounds, uncertainty_bounds
+from psychollm.calibration.scores.proper_scores import BRIER, one_class
+from psychollm.calibration.stated import stated_answers
+from psychollm.calibration.tally import Tally
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
+from psychollm.kernels.murphy import murphy_terms
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FixedBins: TypeAlias = Literal["auto", "width", "mass", "discrete"]
+# Confidences, where bins begin among them, departures of the sample (2, bins): what resamples of
+# one model share.
+Shared: TypeAlias = tuple[FloatArray, IntArray, FloatArray]
+
+PARTS = ("reliability", "resolution", "uncertainty")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Murphy(Result):
+    """The parts of the Brier score of every model.
+
+    Examples
+    --------
+    >>> parts = murphy([0.9, 0.9, 0.9, 0.2, 0.2], [1, 1, 0, 0, 1], rng=0)
+    >>> parts.brier.value.round(3), parts.reliability.value.round(3), parts.within_bins.round(3)
+    (array([0.302]), array([0.069]), array([0.]))
+    """
+
+    brier: Estimate
+    reliability: Estimate  # squared distance of confidence from the share correct: 0 is best
+    resolution: Estimate  # squared distance of that share from the mean: high is best
+    uncertainty: Estimate  # variance of correctness: a property of the questions
+    reliability_corrected: Estimate  # without the bias of chance variation in bins
+    resolution_corrected: Estimate
+    uncertainty_corrected: Estimate
+    labels: tuple[Any, ...]  # (models,)
+
+    @property
+    def within_bins(self) -> FloatArray:
+        """What the three parts leave of the Brier score (models,): 0 where bins hold one value."""
+        parts = self.reliability.value - self.resolution.value + self.uncertainty.value
+        return np.asarray(self.brier.value - parts, dtype=np.float64)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model: each part with its bounds."""
+        import pandas as pd
+
+        table: dict[str, Any] = {"model": list(self.labels), "n": self.brier.n}
+        for name in ("brier", *PARTS, *(f"{part}_corrected" for part in PARTS)):
+            estimate: Estimate = getattr(self, name)
+            table[name] = estimate.value
+            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
+        return pd.DataFrame(table)
+
+
+def murphy(
+    confidence: Any,
+    correctness: Any,
+    *,
+    bins: FixedBins = "auto",
+    n_bins: int = 15,
+    closed: Closed = "right",
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Murphy:
+    """Split each model's Brier score into reliability, resolution and uncertainty (1).
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        As in `brier`.
+    bins : {"auto", "width", "mass", "discrete"}
+        "discrete" takes each stated confidence as a bin of its own, as in (1); "auto" does so for
+        a model that states at most 20 different ones and takes bins of equal width otherwise.
+    n_bins : int
+        Number of bins of equal width or mass.
+    closed : {"right", "left"}
+        To which bin an edge belongs.
+    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    Murphy
+        Flags: `SPARSE_BINS` where a bin holds a single answer, and the corrected parts are NaN
+        where every bin does; `ONE_BIN` where all answers share one; `NO_WRONG` or `NO_CORRECT`
+        where resolution and uncertainty are zero for lack of the other class.
+
+    Raises
+    ------
+    OptionError
+        If an option does not exist.
+    CodeError, ShapeError, LabelError
+        As `brier`.
+
+    Examples
+    --------
+    >>> parts = murphy([0.9, 0.9, 0.9, 0.2, 0.2], [1, 1, 0, 0, 1], rng=0)
+    >>> parts.resolution.value.round(4), parts.uncertainty.value.round(4)
+    (array([0.0067]), array([0.24]))
+    """
+    answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    found = estimate_all(
+        [BRIER, murphy_metric(bins, n_bins=n_bins, closed=closed)], answers, options
+    )
+    return Murphy(
+        brier=found[0],
+        reliability=found[1],
+        resolution=found[2],
+        uncertainty=found[3],
+        reliability_corrected=found[4],
+        resolution_corrected=found[5],
+        uncertainty_corrected=found[6],
+        labels=answers.models,
+    )
+
+
+def fixed_binning(bins: FixedBins, n_bins: int, closed: Closed) -> Binning:
+    """Return a binning that does not look at the outcomes.
+
+    Raises
+    ------
+    OptionError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> fixed_binning("width", 10, "right").n_bins
+    10
+    """
+    check_choice("bins", bins, FixedBins)
+    return Binning(kind=bins, n_bins=n_bins, closed=closed)
+
+
+def bin_starts(tally: Tally, binning: Binning) -> IntArray:
+    """Return where bins begin among the confidences of a model, their end last.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> from psychollm.calibration.tally import tallies
+    >>> tally = tallies(stated_answers([0.0, 0.5, 0.6, 1.0], [0, 1, 1, 1]))[0]
+    >>> bin_starts(tally, Binning(kind="width", n_bins=2))
+    array([0, 2, 4])
+    """
+    found = bins_of(tally.values, tally.correct + tally.wrong, binning)
+    return np.searchsorted(found.index, np.arange(found.size + 1)).astype(np.int64)
+
+
+def bin_means(tally: Tally, starts: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return mean confidence, share correct and answers of every bin (bins,).
+
+    Examples
+    --------
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> from psychollm.calibration.tally import tallies
+    >>> tally = tallies(stated_answers([0.0, 0.5, 0.6, 1.0], [0, 1, 1, 1]))[0]
+    >>> bin_means(tally, np.array([0, 2, 4]))
+    (array([0.25, 0.8 ]), array([0.5, 1. ]), array([2., 2.]))
+    """
+    counts = tally.correct + tally.wrong
+    size, stated, hits = (
+        np.diff(np.concatenate([[0.0], np.cumsum(of_groups)])[starts])
+        for of_groups in (counts, counts * tally.values, tally.correct)
+    )
+    some = np.where(size > 0.0, size, 1.0)
+    return stated / some, hits / some, size
+
+
+def murphy_metric(
+    bins: FixedBins = "auto", *, n_bins: int = 15, closed: Closed = "right"
+) -> Metric:
+    """Return the metric behind `murphy`: the three parts, then the same corrected.
+
+    Parameters
+    ----------
+    bins, n_bins, closed
+        As in `murphy`.
+
+    Raises
+    ------
+    OptionError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> murphy_metric("discrete").names[:2]
+    ('reliability', 'resolution')
+    """
+    binning = fixed_binning(bins, n_bins, closed)
+    return Metric(
+        names=(*PARTS, *(f"{part}, corrected" for part in PARTS)),
+        prepare=partial(_shared, binning=binning),
+        compute=_terms,
+        carried=3,
+        flags=partial(_flags, binning=binning),
+        interval="percentile",
+        bounds=_bounds,
+        method=METHOD,
+    )
+
+
+def _shared(tally: Tally, *, binning: Binning) -> tuple[Shared, float]:
+    starts = bin_starts(tally, binning)
+    stated, share, size = bin_means(tally, starts)
+    rate = size @ share / max(float(size.sum()), 1e-300)
+    shared = tally.values, starts, np.stack([stated - share, share - rate])
+    return shared, _hidden_noise(share, size)
+
+
+def _hidden_noise(share: FloatArray, size: FloatArray) -> float:
+    """Return what noise adds to reliability beyond what resamples show.
+
+    The answers of a bin of n vary by n / (n - 1) more than in it; those of a bin of one are taken
+    to vary as in the others.
+    """
+    inside = share * (1.0 - share)
+    several = size > 1.0
+    unbiased = inside[several] * size[several] / (size[several] - 1.0)
+    total = float(size[several].sum())
+    rate = size @ share / max(float(size.sum()), 1e-300)
+    typical = unbiased @ size[several] / total if total else rate * (1.0 - rate)
+    hidden = np.full(share.size, typical)
+    hidden[several] = unbiased - inside[several]
+    return float(hidden[size > 0.0].sum() / max(float(size.sum()), 1e-300))
+
+
+def _terms(shared: tuple[Shared, float], correct: FloatArray, wrong: FloatArray) -> FloatArray:
+    out = np.empty((correct.shape[0], 9))
+    murphy_terms(*shared[0], correct, wrong, out)
+    out[:, 6:8] += shared[1]
+    return out
+
+
+def _bounds(value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
+    """Bounds of the six outputs: plain and corrected parts estimate the same."""
+    found = []
+    for i in range(2):
+        # The noise of the sample itself is that which resamples hide.
+        noise = draws[:, 6 + i]
+        along = draws[:, i] - value[i] - (noise - value[6 + i])
+        found.append(noise_bounds(float(value[i]), float(value[i]), along, noise, level))
+    return np.array([*found, uncertainty_bounds(draws[:, 8], level)] * 2)
+
+
+def _flags(tally: Tally, *, binning: Binning) -> tuple[Reason, ...]:
+    *_, size = bin_means(tally, bin_starts(tally, binning))
+    sparse = Reason.SPARSE_BINS if (size <= 1.0).any() else Reason.NONE
+    one = Reason.ONE_BIN if size.size == 1 else Reason.NONE
+    single = one_class(tally)
+    return one, single or one, single, sparse or one, sparse or single or one, single
+
+
+MURPHY = murphy_metric()

@@ -1,0 +1,302 @@
+r"""Over- and under-confidence: how far stated confidence lies above and below what comes true.
+
+With mean confidence :math:`\bar f` and share correct :math:`\bar y`, and the same in every bin k,
+
+.. math:: \bar f - \bar y =
+          \underbrace{\sum_k \tfrac{n_k}{n} \max(f_k - o_k, 0)}_{\text{over}}
+          - \underbrace{\sum_k \tfrac{n_k}{n} \max(o_k - f_k, 0)}_{\text{under}} .        \quad (1)
+
+The difference may vanish while a model is overconfident where it says much and underconfident
+where it says little; the two parts show that, and their sum is the expected calibration error over
+these bins. Like it they are positive for a calibrated model, by chance, the more so the fewer
+answers a bin holds; their intervals allow for that and reach zero (`noise_interval`), and the
+values lie in the upper part of them, or above. The difference has no such bias.
+
+Its interval combines those of the two means (Zou & Donner 2008): with bounds l, u of each, r the
+correlation of confidence and correctness, and d the difference,
+
+.. math:: d - \sqrt{(\bar f - l_f)^2 + (u_y - \bar y)^2
+                    - 2 r (\bar f - l_f)(u_y - \bar y)},                                  \quad (2)
+
+and in the same way above; l_f and u_f are those of t, l_y and u_y Wilson's, so that a model that
+is always correct does not get an interval of length zero. With clusters or weights it is that of
+t with the clustered standard error.
+
+References
+----------
+Zou, G. Y., & Donner, A. (2008). Construction of confidence limits about effect measures: a general
+approach. Statistics in Medicine, 27, 1693-1702. https://doi.org/10.1002/sim.3095
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.errors.bins import Binning, Closed
+from psychollm.calibration.metric import Metric, estimate_all
+from psychollm.calibration.sandwich import cluster_sums, spread_of_sum, student_multiplier
+from psychollm.calibration.scores.murphy import (
+    FixedBins,
+    Shared,
+    bin_means,
+    bin_starts,
+    fixed_binning,
+)
+from psychollm.calibration.scores.noise_interval import METHOD, noise_bounds
+from psychollm.calibration.stated import stated_answers
+from psychollm.calibration.tally import Tally, tallies
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import wilson
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
+from psychollm.kernels.murphy import mean_gaps, signed_gaps
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+_CLEAR = 2.0  # standard errors beyond which a gap is no chance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Overconfidence(Result):
+    """Mean confidence, share correct and what lies between them, for every model.
+
+    Examples
+    --------
+    >>> found = overconfidence([0.9, 0.9, 0.2, 0.2], [1, 0, 0, 1], rng=0)
+    >>> found.difference.value.round(2), found.over.value.round(2), found.under.value.round(2)
+    (array([0.05]), array([0.2]), array([0.15]))
+    """
+
+    difference: Estimate  # mean confidence - share correct
+    over: Estimate  # part of it from bins where confidence is the higher of the two
+    under: Estimate  # part of it from bins where it is the lower, as a positive number
+    mean_confidence: FloatArray  # (models,)
+    accuracy: FloatArray  # (models,)
+    labels: tuple[Any, ...]  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model: the means, then difference and parts with their bounds."""
+        import pandas as pd
+
+        table: dict[str, Any] = {
+            "model": list(self.labels),
+            "n": self.difference.n,
+            "mean_confidence": self.mean_confidence,
+            "accuracy": self.accuracy,
+        }
+        for name in ("difference", "over", "under"):
+            estimate: Estimate = getattr(self, name)
+            table[name] = estimate.value
+            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
+        return pd.DataFrame(table)
+
+    def summary(self) -> str:
+        """Return one sentence per model."""
+        return "\n".join(self._sentence(row, label) for row, label in enumerate(self.labels))
+
+    def _sentence(self, row: int, label: Any) -> str:
+        if not self.difference.defined[row]:
+            return f"{label}: undefined, {self.difference.flags[row]}."
+        low, high = self.difference.interval[row]
+        return (
+            f"{label}: states {self.mean_confidence[row]:.3f} on average and is correct in "
+            f"{self.accuracy[row]:.3f}, a difference of {self.difference.value[row]:.3f} "
+            f"[{low:.3f}, {high:.3f}]."
+        )
+
+
+def overconfidence(
+    confidence: Any,
+    correctness: Any,
+    *,
+    bins: FixedBins = "auto",
+    n_bins: int = 15,
+    closed: Closed = "right",
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Overconfidence:
+    """Compare each model's mean confidence with its share of correct answers (1).
+
+    Parameters
+    ----------
+    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        As in `brier`.
+    bins, n_bins, closed
+        Bins of the two parts, as in `murphy`; the difference does not depend on them.
+    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    Overconfidence
+        NaN with a reason for a model without answers.
+
+    Raises
+    ------
+    OptionError
+        If an option does not exist.
+    CodeError, ShapeError, LabelError
+        As `brier`.
+
+    Examples
+    --------
+    >>> found = overconfidence([0.9, 0.8, 0.9, 0.6], [1, 0, 1, 1], rng=0)
+    >>> found.difference.value.round(2), found.difference.interval.round(2)
+    (array([0.05]), array([[-0.25,  0.55]]))
+    """
+    answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    parts = miscalibration_metric(bins, n_bins=n_bins, closed=closed)
+    difference, over, under = estimate_all([OVERCONFIDENCE, parts], answers, options)
+    means = np.array([_means(tally) for tally in tallies(answers)])
+    return Overconfidence(
+        difference=difference,
+        over=over,
+        under=under,
+        mean_confidence=means[:, 0],
+        accuracy=means[:, 1],
+        labels=answers.models,
+    )
+
+
+def miscalibration_metric(
+    bins: FixedBins = "auto", *, n_bins: int = 15, closed: Closed = "right"
+) -> Metric:
+    """Return the metric behind the two parts of `overconfidence`.
+
+    Parameters
+    ----------
+    bins, n_bins, closed
+        As in `murphy`.
+
+    Raises
+    ------
+    OptionError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> miscalibration_metric("discrete").names
+    ('overconfident part', 'underconfident part')
+    """
+    return Metric(
+        names=("overconfident part", "underconfident part"),
+        prepare=partial(_shared, binning=fixed_binning(bins, n_bins, closed)),
+        compute=_gaps,
+        carried=2,
+        flags=lambda _: (Reason.NONE,) * 2,
+        interval="percentile",
+        bounds=_bounds,
+        method=METHOD,
+    )
+
+
+def _shared(tally: Tally, *, binning: Binning) -> tuple[Shared, float]:
+    """Prepare the gaps of the sample, and the noise that resamples hide.
+
+    The answers of a bin of n vary by n / (n - 1) more than in it. One answer alone varies not at
+    all; if it is correct with the probability f stated, either part of its gap is f (1 - f).
+
+    Without overconfidence no bin lies above zero, but how far below is not known. Bins clearly
+    below it stay where they are; others could be at zero, and are put there.
+    """
+    starts = bin_starts(tally, binning)
+    stated, share, size = bin_means(tally, starts)
+    several = size > 1.0
+    inflation = np.ones(size.size)
+    inflation[several] = np.sqrt(size[several] / (size[several] - 1.0))
+    alone = size * stated * (1.0 - stated) * ~several
+    hidden = float(alone.sum() / max(float(size.sum()), 1e-300))
+    gap = stated - share
+    smooth = (size * share + 1.0) / (size + 2.0)
+    clear = np.abs(gap) > _CLEAR * np.sqrt(smooth * (1.0 - smooth) / np.maximum(size, 1.0))
+    kept = np.where(clear, gap, 0.0)
+    departures = np.stack([gap, inflation, np.minimum(kept, 0.0), np.maximum(kept, 0.0)])
+    return (tally.values, starts, departures), hidden
+
+
+def _gaps(shared: tuple[Shared, float], correct: FloatArray, wrong: FloatArray) -> FloatArray:
+    out = np.empty((correct.shape[0], 4))
+    signed_gaps(*shared[0], correct, wrong, out)
+    out[:, 2:] += shared[1]
+    return out
+
+
+def _bounds(value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
+    found = []
+    for i in range(2):
+        own, noise = float(value[i]), draws[:, 2 + i]
+        # The noise of the sample itself is that which resamples hide.
+        along = draws[:, i] - own - (noise - value[2 + i])
+        found.append(noise_bounds(own, own, along, noise, level, power=1))
+    return np.array(found)
+
+
+def _difference(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+    out = np.empty((correct.shape[0], 1))
+    mean_gaps(values, correct, wrong, out[:, 0])
+    return out
+
+
+def _means(tally: Tally) -> tuple[float, float]:
+    """Mean confidence and share correct, weighted."""
+    size = tally.correct + tally.wrong
+    if not size.sum() > 0.0:
+        return np.nan, np.nan
+    return float(size @ tally.values / size.sum()), float(tally.correct.sum() / size.sum())
+
+
+def _two_means(tally: Tally, value: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return standard error and bounds (2) of the difference."""
+    se, bounds = np.full(1, np.nan), np.full((1, 2), np.nan)
+    if tally.n < 2:
+        return se, bounds
+    stated, right = tally.values[tally.group], tally.right
+    se[0] = (stated - right).std(ddof=1) / np.sqrt(tally.n)
+    reach = student_multiplier(level, tally.n) * stated.std(ddof=1) / np.sqrt(tally.n)
+    low, high = wilson(right.sum(), tally.n, level=level)
+    share = right.mean()
+    varying = reach > 0.0 and 0.0 < share < 1.0
+    r = float(np.corrcoef(stated, right)[0, 1]) if varying else 0.0
+    below = _combined(reach, high - share, r)
+    above = _combined(reach, share - low, r)
+    bounds[0] = value[0] - below, value[0] + above
+    return se, bounds
+
+
+def _combined(first: float, second: float, r: float) -> float:
+    return float(np.sqrt(max(first**2 + second**2 - 2.0 * r * first * second, 0.0)))
+
+
+def _clustered_t(tally: Tally, value: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Return the same with clusters or weights."""
+    se, bounds = np.full(1, np.nan), np.full((1, 2), np.nan)
+    residual = tally.values[tally.group] - tally.right - value[0]
+    sums = cluster_sums(tally, residual[:, None])
+    se[0] = np.sqrt(spread_of_sum(sums)[0, 0]) / tally.weight.sum()
+    reach = student_multiplier(level, len(sums)) * se[0]
+    bounds[0] = value[0] - reach, value[0] + reach
+    return se, bounds
+
+
+OVERCONFIDENCE = Metric(
+    names=("overconfidence",),
+    compute=_difference,
+    flags=lambda _: (Reason.NONE,),
+    analytic=_two_means,
+    method="t and Wilson, combined",
+    robust=_clustered_t,
+    robust_method="t, sums over clusters",
+)
+MISCALIBRATION = miscalibration_metric()

@@ -1,0 +1,1 @@
+"""Answering selectively: risk over coverage, abstention."""

@@ -1,0 +1,346 @@
+"""Whether models abstain where they should, and what they get right where they do not.
+
+Positive is "this question should be abstained from" (it has no answer, or none that is known),
+predicted positive is "the model abstained":
+
+========= ============================== ==============================
+.         should abstain                 should answer
+========= ============================== ==============================
+abstained true positive                  false positive: over-abstention
+attempted false negative                 true negative
+========= ============================== ==============================
+
+An answer whose abstention nobody judged is left out and counted (`unjudged`), and so is an
+attempt at an answerable question that nobody graded (`ungraded`): dropping them in silence would
+favour models that are hard to judge.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_generator
+from psychollm._base.errors import CodeError
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm.calibration.decisions.cells import Cases, Cells, CellStatistic, cell_metric
+from psychollm.calibration.decisions.two_by_two import (
+    AGREEMENT,
+    PHI,
+    PRECISION,
+    share,
+    weighted_fraction,
+)
+from psychollm.calibration.discrimination.ranking import aligned_scores
+from psychollm.calibration.metric import estimate_all
+from psychollm.calibration.stated import (
+    StatedAnswers,
+    cluster_codes,
+    question_weights,
+    two_dimensional,
+)
+from psychollm.data.coerce import check_binary
+from psychollm.data.responses import Responses, as_responses
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.resampling import Resampling
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STATISTICS = (
+    "precision",
+    "recall",
+    "f1",
+    "over_abstention",
+    "coverage",
+    "appropriate",
+    "phi",
+    "selective_accuracy",
+    "accuracy",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Abstention(Result):
+    """How well every model abstains.
+
+    Examples
+    --------
+    >>> found = abstention([[1, 1, 0, 0]], [1, 0, 0, 1], [[None, None, 1, None]], rng=0)
+    >>> found.precision.value, found.coverage.value, found.selective_accuracy.value
+    (array([0.5]), array([0.5]), array([1.]))
+    """
+
+    tp: FloatArray  # (models,) abstained where they should
+    fp: FloatArray  # (models,) abstained where they should answer
+    fn: FloatArray  # (models,) attempted what they should abstain from
+    tn: FloatArray  # (models,) attempted what they should answer
+    n: FloatArray  # (models,) questions judged
+    unjudged: FloatArray  # (models,) answers not known to abstain or not
+    ungraded: FloatArray  # (models,) attempts at answerable questions without a grade
+    precision: Estimate  # share of abstentions that are due, tp / (tp + fp)
+    recall: Estimate  # share of due abstentions that are made, tp / (tp + fn)
+    f1: Estimate  # harmonic mean of precision and recall
+    over_abstention: Estimate  # share of answerable questions abstained from, fp / (fp + tn)
+    coverage: Estimate  # share of all questions attempted, (fn + tn) / n
+    appropriate: Estimate  # share of questions abstained from or attempted rightly, (tp + tn) / n
+    phi: Estimate  # correlation of "should" and "did": Matthews' coefficient
+    selective_accuracy: Estimate  # share correct among answerable questions attempted
+    accuracy: Estimate  # share known to be correct among all answerable questions
+    labels: tuple[Any, ...]  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model: counts, then each statistic with its bounds."""
+        import pandas as pd
+
+        table: dict[str, Any] = {"model": list(self.labels)}
+        for name in ("n", "unjudged", "ungraded", "tp", "fp", "fn", "tn"):
+            table[name] = getattr(self, name).astype(np.int64)
+        for name in STATISTICS:
+            estimate: Estimate = getattr(self, name)
+            table[name] = estimate.value
+            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
+        return pd.DataFrame(table)
+
+
+def abstention(
+    abstained: Any,
+    should_abstain: Any,
+    correctness: Any = None,
+    *,
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Abstention:
+    """Compare where every model abstains with where it should.
+
+    Parameters
+    ----------
+    abstained : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = the model abstained, 0 = it attempted an answer; missing where that was not judged.
+    should_abstain : array_like (questions,) or (models, questions)
+        1 = should be abstained from, 0 = should be answered; missing where unknown. A Series or
+        a labelled table is put in the order of `abstained`.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions), optional
+        1 = the answer is correct. Read only where an answerable question was attempted, and
+        missing there if it was not graded.
+    clusters, weights, level, rng, n_jobs, progress
+        As in `brier`.
+    n_bootstrap : int
+        Resamples for `Estimate.difference`; 0 is none. Intervals are Wilson's and the delta
+        method's; from a sandwich where questions are weighted or clustered.
+
+    Returns
+    -------
+    Abstention
+        What is undefined is NaN with a reason: without questions to abstain from precision,
+        recall, F1 and phi, for a model that never abstains precision and phi. Flagged `UNJUDGED`
+        or `NO_GRADES` where answers had to be left out.
+
+    Raises
+    ------
+    CodeError
+        If a table holds anything but 0, 1 and missing values.
+    ShapeError, LabelError, OptionError
+        If the tables do not match, or an option does not exist.
+
+    Examples
+    --------
+    >>> found = abstention([[1, 1, 0, 0, 0]], [1, 0, 0, 0, 1], rng=0)
+    >>> found.recall.value, found.over_abstention.value.round(3), found.accuracy.flags[0].name
+    (array([0.5]), array([0.333]), 'NO_GRADES')
+    """
+    said = as_responses(two_dimensional(abstained), argument="abstained")
+    check_binary(said, argument="abstained")
+    made = np.where(said.missing, np.nan, said.codes)
+    should = binary_table("should_abstain", should_abstain, said)
+    grades = np.full(made.shape, np.nan)
+    if correctness is not None:
+        grades = binary_table("correctness", correctness, said)
+    seed = int(check_generator(rng).integers(2**63))
+    design = _Design(
+        said,
+        question_weights(weights, said.questions),
+        None if clusters is None else cluster_codes(clusters, said.questions),
+        Resampling(n=n_bootstrap, level=level, rng=seed, n_jobs=n_jobs, progress=progress),
+    )
+    return _compared(design, made, should, grades)
+
+
+@dataclass(frozen=True, slots=True)
+class _Design:
+    """Who answered what, and how questions are resampled."""
+
+    said: Responses
+    weights: FloatArray
+    clusters: IntArray | None
+    resampling: Resampling
+
+    def estimates(
+        self, statistics: dict[str, CellStatistic], yes: FloatArray, correct: FloatArray
+    ) -> tuple[Cells, dict[str, Estimate]]:
+        """Return the tables of two binary matrices, NaN where missing, and their statistics."""
+        answers = StatedAnswers(
+            confidence=yes,
+            correct=np.nan_to_num(correct),
+            present=np.isfinite(yes) & np.isfinite(correct),
+            weights=self.weights,
+            clusters=self.clusters,
+            models=self.said.models,
+            questions=self.said.questions,
+        )
+        metric = cell_metric(tuple(statistics.values()), yes_above=0.5)
+        cells = _counted(yes, correct)
+        found = estimate_all([metric], answers, self.resampling)
+        return cells, {
+            name: replace(each, n=statistic.size(cells))
+            for (name, statistic), each in zip(statistics.items(), found, strict=True)
+        }
+
+
+def _compared(
+    design: _Design, made: FloatArray, should: FloatArray, grades: FloatArray
+) -> Abstention:
+    """Return the statistics of abstentions made (models, questions), due ones, and grades."""
+    answerable = np.isfinite(made) & (should == 0.0)
+    attempted = np.where(answerable, 1.0 - made, np.nan)
+    grades = np.where(attempted == 1.0, grades, np.where(attempted == 0.0, 0.0, np.nan))
+    unjudged = (np.isnan(made) & np.isfinite(should)).sum(axis=1).astype(np.float64)
+    lacking = (attempted == 1.0) & np.isnan(grades)
+    graded = (attempted == 1.0) & np.isfinite(grades)
+    ungraded, silent = lacking.sum(axis=1).astype(np.float64), lacking.any(axis=1)
+    blind = silent & ~graded.any(axis=1)
+    cells, decisions = design.estimates(_DECISIONS, made, should)
+    _, selective = design.estimates(_SELECTIVE, attempted, grades)
+    # What was not graded is not known to be correct; without any grade nothing is known.
+    known = np.where(blind[:, None], np.nan, np.where(lacking, 0.0, grades))
+    _, overall = design.estimates(_OVERALL, attempted, known)
+    found = {
+        name: _noted(estimate, (unjudged > 0, Reason.UNJUDGED))
+        for name, estimate in decisions.items()
+    }
+    for name, estimate in (selective | overall).items():
+        undefined = ~estimate.defined
+        found[name] = _noted(
+            estimate,
+            (undefined & (cells.wrong == 0), Reason.NO_ANSWERABLE),
+            (undefined & ~silent, Reason.NOTHING_ATTEMPTED),
+            (silent, Reason.NO_GRADES),
+            (unjudged > 0, Reason.UNJUDGED),
+        )
+    return Abstention(
+        tp=cells.tp,
+        fp=cells.fp,
+        fn=cells.fn,
+        tn=cells.tn,
+        n=cells.n,
+        unjudged=unjudged,
+        ungraded=ungraded,
+        labels=design.said.models,
+        **found,
+    )
+
+
+def _noted(estimate: Estimate, *cases: tuple[BoolArray, Reason]) -> Estimate:
+    """Replace flags that say nothing, or only how few answers there are."""
+    noted = first_reason(*cases)
+    vague = {Reason.NONE, Reason.NO_ANSWERS, Reason.ONE_QUESTION}
+    flags = [
+        (new or old) if old in vague else old
+        for old, new in zip(estimate.flags, noted, strict=True)
+    ]
+    return replace(estimate, flags=tuple(flags))
+
+
+def _counted(yes: FloatArray, correct: FloatArray) -> Cells:
+    cells = [
+        ((yes == first) & (correct == second)).sum(axis=1).astype(np.float64)
+        for first, second in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0))
+    ]
+    return Cells(*cells)
+
+
+def binary_table(argument: str, data: Any, said: Responses) -> FloatArray:
+    """Return 0, 1 and NaN (models, questions) in the order of the abstentions.
+
+    Raises
+    ------
+    CodeError
+        If a value is anything else; the first such model and question are named.
+    ShapeError, LabelError
+        If the tables do not match.
+
+    Examples
+    --------
+    >>> binary_table("should_abstain", [1, None], as_responses([[0, 1], [1, 1]]))
+    array([[ 1., nan],
+           [ 1., nan]])
+    """
+    values = aligned_scores(data, said, argument=argument)
+    bad = np.isfinite(values) & (values != 0.0) & (values != 1.0)
+    if bad.any():
+        row, column = (int(place) for place in np.argwhere(bad)[0])
+        msg = (
+            f"{argument}: model {said.models[row]!r}, question {said.questions[column]!r} holds "
+            f"{values[row, column]:g}: pass 1 for yes, 0 for no, NaN where unknown"
+        )
+        raise CodeError(msg)
+    return values
+
+
+def _where(
+    statistic: CellStatistic,
+    name: str,
+    defined: Callable[[Cells], BoolArray],
+    *cases: tuple[str, Reason],
+) -> CellStatistic:
+    """Return a statistic that is undefined elsewhere, with the margins that say why."""
+
+    def value(t: Cells) -> FloatArray:
+        return np.where(defined(t), statistic.value(t), np.nan)
+
+    def reasons(t: Cells) -> Cases:
+        return tuple((getattr(t, margin) == 0, reason) for margin, reason in cases)
+
+    return replace(statistic, name=name, value=value, cases=reasons)
+
+
+_DUE = ("correct", Reason.NO_UNANSWERABLE)
+_DECISIONS = {
+    "precision": _where(
+        PRECISION,
+        "abstention precision",
+        lambda t: t.correct > 0,
+        _DUE,
+        ("yes", Reason.NEVER_ABSTAINS),
+    ),
+    "recall": share("abstention recall", (1, 0, 0, 0), (1, 0, 1, 0), Reason.NO_UNANSWERABLE),
+    "f1": _where(
+        weighted_fraction("F1", (2, 0, 0, 0), (2, 1, 1, 0), lambda t: ()),
+        "abstention F1",
+        lambda t: t.correct > 0,
+        _DUE,
+        ("yes", Reason.NEVER_ABSTAINS),
+    ),
+    "over_abstention": share("over-abstention", (0, 1, 0, 0), (0, 1, 0, 1), Reason.NO_ANSWERABLE),
+    "coverage": share("coverage", (0, 0, 1, 1), (1, 1, 1, 1)),
+    "appropriate": replace(AGREEMENT, name="appropriate"),
+    "phi": _where(
+        PHI,
+        "abstention phi",
+        lambda t: t.n > 0,
+        _DUE,
+        ("wrong", Reason.NO_ANSWERABLE),
+        ("yes", Reason.NEVER_ABSTAINS),
+        ("no", Reason.NOTHING_ATTEMPTED),
+    ),
+}
+_SELECTIVE = {"selective_accuracy": share("selective accuracy", (1, 0, 0, 0), (1, 1, 0, 0))}
+_OVERALL = {"accuracy": share("accuracy", (1, 0, 0, 0), (1, 1, 1, 1))}

@@ -1,0 +1,189 @@
+"""The risk-coverage curve of every model, with bands: what is risked at each share of answers.
+
+Tied answers are given in a random order, so that the curve holds expected error rates and is
+defined at every coverage; at the coverages that a threshold can reach it is the error rate there.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.discrimination.ranking import scored_answers
+from psychollm.calibration.influence import wilson_from_draws
+from psychollm.calibration.metric import draw
+from psychollm.calibration.selection.selective import risk_at_coverage_metric
+from psychollm.calibration.selection.selective_areas import SELECTIVE
+from psychollm.calibration.tally import Tally
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RiskCoverage(Result):
+    """Risk-coverage curves with pointwise bands, and what the best order would reach.
+
+    Examples
+    --------
+    >>> curve = risk_coverage([[0.9, 0.8, 0.3, 0.1]], [[1, 0, 1, 0]], coverages=[0.5, 1.0], rng=0)
+    >>> curve.risk, curve.best
+    (array([[0.5, 0.5]]), array([[0. , 0.5]]))
+    """
+
+    coverages: FloatArray  # (points,) shares of questions answered, increasing
+    risk: FloatArray  # (models, points) error rate among the answers given
+    interval: FloatArray  # (models, points, 2) pointwise
+    best: FloatArray  # (models, points) error rate if all errors came last
+    error_rate: FloatArray  # (models,) of all answers: the risk of a random order
+    thresholds: tuple[FloatArray, ...]  # per model: distinct scores, decreasing
+    threshold_coverages: tuple[FloatArray, ...]  # share of answers at or above each of them
+    threshold_risks: tuple[FloatArray, ...]  # error rate among these
+    aurc: Estimate  # mean of the risk over coverages
+    flags: tuple[Reason, ...]  # (models,)
+    n: FloatArray  # (models,) questions with score and correctness
+    n_bootstrap: int
+    level: float
+    labels: tuple[Any, ...]  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model and coverage."""
+        import pandas as pd
+
+        k, points = self.risk.shape
+        return pd.DataFrame(
+            {
+                "model": [label for label in self.labels for _ in range(points)],
+                "coverage": np.tile(self.coverages, k),
+                "risk": self.risk.ravel(),
+                "lower": self.interval[..., 0].ravel(),
+                "upper": self.interval[..., 1].ravel(),
+                "best": self.best.ravel(),
+                "error_rate": np.repeat(self.error_rate, points),
+            }
+        )
+
+    def thresholds_frame(self) -> "pd.DataFrame":
+        """Return one row per model and score: what answering at or above it covers and risks."""
+        import pandas as pd
+
+        sizes = [values.size for values in self.thresholds]
+        return pd.DataFrame(
+            {
+                "model": [
+                    label for label, n in zip(self.labels, sizes, strict=True) for _ in range(n)
+                ],
+                "threshold": np.concatenate(self.thresholds),
+                "coverage": np.concatenate(self.threshold_coverages),
+                "risk": np.concatenate(self.threshold_risks),
+            }
+        )
+
+
+def risk_coverage(
+    scores: Any,
+    correctness: Any,
+    *,
+    coverages: Any = None,
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> RiskCoverage:
+    """Error rate of each model among its most confident answers, at every coverage.
+
+    Parameters
+    ----------
+    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `selective_prediction`.
+    coverages : array_like (points,), optional
+        Shares of questions answered, inside (0, 1]; 0.01, 0.02, ..., 1 by default.
+
+    Returns
+    -------
+    RiskCoverage
+        Bands are pointwise: Wilson's with the bootstrap variance.
+
+    Raises
+    ------
+    OptionError
+        If a coverage is not inside (0, 1].
+    ShapeError, LabelError, CodeError
+        As in `auroc`.
+
+    Examples
+    --------
+    >>> curve = risk_coverage([[1, 1, 0, 0]], [[1, 0, 0, 0]], coverages=[0.25, 0.75], rng=0)
+    >>> curve.risk.round(4)
+    array([[0.5   , 0.6667]])
+    """
+    grid = _check_coverages(coverages)
+    metric = risk_at_coverage_metric(grid.tolist())
+    answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    drawn = draw([metric, SELECTIVE], answers, options)
+    aurc = drawn.estimates(SELECTIVE)[0]
+    risk, given = np.split(drawn.value[:, drawn.columns(metric)], 2, axis=1)
+    draws = drawn.draws[:, :, drawn.columns(metric)][:, :, : grid.size]
+    points = [_at_thresholds(tally) for tally in drawn.tables]
+    thresholds, shares, rates = zip(*points, strict=True)
+    whole = np.where(np.isfinite(risk), given, np.nan)
+    right = np.array([tally.correct.sum() for tally in drawn.tables])[:, None]
+    return RiskCoverage(
+        coverages=grid,
+        risk=risk,
+        interval=np.stack(
+            [
+                wilson_from_draws(own, draws[:, row], trials, level=level)
+                if np.isfinite(aurc.se[row])
+                else np.full((grid.size, 2), np.nan)
+                for row, (own, trials) in enumerate(zip(risk, given, strict=True))
+            ]
+        ),
+        best=np.maximum(whole - right, 0.0) / np.where(given > 0.0, given, 1.0),
+        error_rate=_error_rates(drawn.tables),
+        thresholds=thresholds,
+        threshold_coverages=shares,
+        threshold_risks=rates,
+        aurc=aurc,
+        flags=aurc.flags,
+        n=answers.n,
+        n_bootstrap=n_bootstrap,
+        level=level,
+        labels=answers.models,
+    )
+
+
+def _check_coverages(coverages: Any) -> FloatArray:
+    if coverages is None:
+        return np.arange(1, 101) / 100.0
+    grid = np.unique(np.asarray(coverages, dtype=np.float64))
+    bad = grid[~((grid > 0.0) & (grid <= 1.0))]
+    if bad.size or not grid.size:
+        shown = f"{bad[0]:g}" if bad.size else "none"
+        msg = f"coverages must be shares of questions above 0 and at most 1, got {shown}"
+        raise OptionError(msg)
+    return grid
+
+
+def _at_thresholds(tally: Tally) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Scores from the highest down, and the coverage and risk at each."""
+    wrong = np.cumsum(tally.wrong[::-1])
+    given = np.cumsum((tally.correct + tally.wrong)[::-1])
+    total = given[-1] if given.size else 1.0
+    return tally.values[::-1].copy(), given / total, wrong / given
+
+
+def _error_rates(tables: Any) -> FloatArray:
+    errors = np.array([tally.wrong.sum() for tally in tables])
+    n = errors + np.array([tally.correct.sum() for tally in tables])
+    return np.where(n > 0.0, errors / np.where(n > 0.0, n, 1.0), np.nan)

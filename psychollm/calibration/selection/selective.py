@@ -1,0 +1,369 @@
+r"""Selective prediction: what is risked when a model answers only where it is confident enough.
+
+Answers are given from the highest score downwards. With :math:`e_k` the expected number of errors
+among the first k of n, over random orders of tied answers,
+
+.. math:: \text{AURC} = \frac1n \sum_{k=1}^{n} \frac{e_k}{k}, \qquad
+          \text{AUGRC} = \frac1n \sum_{k=1}^{n} \frac{e_k}{n}:                          \quad (1)
+
+the mean error rate among answers given, over all numbers of answers (Geifman and El-Yaniv), and
+the mean share of questions answered wrongly (Traub and others). Yes/no confidence is two groups of
+ties, and so has a curve too. The best order of C correct and W wrong answers, all errors last,
+still has
+
+.. math:: \text{AURC}^* = \frac1n \left(W - C (H_n - H_C)\right), \qquad
+          \text{AUGRC}^* = \frac{W (W + 1)}{2 n^2},                                     \quad (2)
+
+with harmonic numbers H, and a random order has W/n and W (n + 1) / (2 n^2). What exceeds (2) is
+the excess (E-AURC), and the normalised AURC is its share of the excess of a random order: 0 for
+the best order, 1 for a random one, above 1 for an order that is worse than none.
+
+Areas over thresholds by the trapezoidal rule, and the oracle r + (1 - r) ln(1 - r), differ from
+(1) and (2) by terms of order 1/n; with tied scores the trapezoidal rule differs by more, because
+it draws a straight line where the expected risk is curved.
+
+Where questions are weighted, a question of weight v counts as v answers, weights having mean one:
+sums of 1/k are then differences of the digamma function, which continues the harmonic numbers.
+
+References
+----------
+Geifman, Y., & El-Yaniv, R. (2017). Selective classification for deep neural networks. Advances in
+Neural Information Processing Systems, 30.
+
+Geifman, Y., Uziel, G., & El-Yaniv, R. (2019). Bias-reduced uncertainty estimation for deep neural
+classifiers. International Conference on Learning Representations.
+
+Traub, J., Bungert, T. J., Lüth, C. T., Baumgartner, M., Maier-Hein, K. H., Maier-Hein, L., &
+Jaeger, P. F. (2024). Overcoming common flaws in the evaluation of selective classification
+systems. Advances in Neural Information Processing Systems, 37.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_fraction
+from psychollm._base.errors import OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.discrimination.ranking import scored_answers
+from psychollm.calibration.influence import wilson_from_draws
+from psychollm.calibration.metric import Metric, estimate_all
+from psychollm.calibration.selection.selective_areas import SELECTIVE, class_flag
+from psychollm.calibration.tally import Tally
+from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
+from psychollm.kernels.selective import coverages_at_risks, risks_at_coverages
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Ties = Literal["random", "whole"]
+
+_CURVE = np.arange(1, 101) / 100.0  # coverages at which the curve is read for its inversion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SelectivePrediction(Result):
+    """Areas under the risk-coverage curves of every model.
+
+    Examples
+    --------
+    >>> found = selective_prediction([[0.9, 0.8, 0.3, 0.1]], [[1, 0, 1, 0]], rng=0)
+    >>> found.aurc.value.round(4), found.excess_aurc.value.round(4)
+    (array([0.3333]), array([0.125]))
+    """
+
+    aurc: Estimate  # mean error rate over coverages
+    excess_aurc: Estimate  # above that of the best order
+    normalised_aurc: Estimate  # excess as a share of that of a random order
+    augrc: Estimate  # mean share of questions answered wrongly over coverages
+    excess_augrc: Estimate  # above that of the best order
+    labels: tuple[Any, ...]  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model: each area with its bounds, then the flag of AURC."""
+        import pandas as pd
+
+        table: dict[str, Any] = {"model": list(self.labels)}
+        for name in ("aurc", "excess_aurc", "normalised_aurc", "augrc", "excess_augrc"):
+            estimate: Estimate = getattr(self, name)
+            table[name] = estimate.value
+            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
+        table["flag"] = [str(flag) for flag in self.normalised_aurc.flags]
+        return pd.DataFrame(table)
+
+
+def selective_prediction(
+    scores: Any,
+    correctness: Any,
+    *,
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> SelectivePrediction:
+    """Areas under the risk-coverage curve (1), and how far they lie above the best possible (2).
+
+    Parameters
+    ----------
+    scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
+        Any real numbers, higher for "more likely correct"; NaN is missing. A vector is one score
+        for all models.
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
+        1 = correct.
+    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    SelectivePrediction
+        Without errors areas are 0 and the normalised one is undefined: flagged `NO_WRONG`.
+
+    Raises
+    ------
+    ShapeError, LabelError, CodeError, OptionError
+        As in `auroc`.
+
+    Examples
+    --------
+    >>> found = selective_prediction([[1, 1, 0, 0]], [[1, 1, 1, 0]], rng=0, n_bootstrap=50)
+    >>> found.aurc.value.round(4), found.normalised_aurc.value.round(4)
+    (array([0.1042]), array([0.2222]))
+    """
+    answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    areas = estimate_all([SELECTIVE], answers, options)
+    return SelectivePrediction(
+        aurc=areas[0],
+        excess_aurc=areas[1],
+        normalised_aurc=areas[2],
+        augrc=areas[3],
+        excess_augrc=areas[4],
+        labels=answers.models,
+    )
+
+
+def risk_at_coverage(
+    scores: Any,
+    correctness: Any,
+    *,
+    coverage: float = 0.8,
+    ties: Ties = "random",
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Error rate when each model answers only a share of the questions, its most confident.
+
+    Parameters
+    ----------
+    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `selective_prediction`.
+    coverage : float
+        Share of questions that are answered, above 0 and at most 1.
+    ties : {"random", "whole"}
+        Of answers with the same score, give as many as needed in a random order (the expected
+        risk), or give all: then at least the share is answered, as with a threshold.
+
+    Returns
+    -------
+    Estimate
+        NaN with a reason for a model without answers.
+
+    Raises
+    ------
+    OptionError
+        If the coverage is not inside (0, 1].
+    ShapeError, LabelError, CodeError
+        As in `auroc`.
+
+    Examples
+    --------
+    >>> scores, correct = [[0.9, 0.8, 0.3, 0.3]], [[1, 0, 1, 0]]
+    >>> risk_at_coverage(scores, correct, coverage=0.75, rng=0).value
+    array([0.5])
+    >>> risk_at_coverage(scores, correct, coverage=0.5, ties="whole", rng=0).value
+    array([0.5])
+    """
+    metric = risk_at_coverage_metric([coverage], ties=ties)
+    answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    return estimate_all([metric], answers, options)[0]
+
+
+def coverage_at_risk(
+    scores: Any,
+    correctness: Any,
+    *,
+    risk: float = 0.1,
+    ties: Ties = "random",
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Largest share of questions that each model can answer with at most a given error rate.
+
+    Parameters
+    ----------
+    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `selective_prediction`.
+    risk : float
+        Error rate among the answers given that is tolerated, at least 0 and below 1.
+    ties : {"random", "whole"}
+        Whether some of several answers with the same score may be given, in a random order and
+        with the expected risk, or only all of them, as with a threshold.
+
+    Returns
+    -------
+    Estimate
+        0 with the flag `UNREACHABLE` where even the most confident answers are too risky.
+
+    Raises
+    ------
+    OptionError
+        If the risk is not inside [0, 1).
+    ShapeError, LabelError, CodeError
+        As in `auroc`.
+
+    Notes
+    -----
+    The share is the largest at which the risk happens to be low enough in the sample, so that it
+    is biased upwards as an estimate of the largest share in the population. The interval therefore
+    holds the shares at which the band of `risk_coverage` does not exclude the risk: from the
+    largest at which its upper bound, to the largest at which its lower bound, is low enough. Where
+    tied answers are given whole, its lower bound is that of the resamples if that is lower.
+
+    Examples
+    --------
+    >>> coverage_at_risk([[0.9, 0.8, 0.3, 0.1]], [[1, 0, 1, 0]], risk=0.4, rng=0).value
+    array([0.75])
+    """
+    metric = coverage_at_risk_metric([risk], ties=ties)
+    answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    return estimate_all([metric], answers, options)[0]
+
+
+def risk_at_coverage_metric(coverages: Sequence[float], *, ties: Ties = "random") -> Metric:
+    """Return the error rate at each of several coverages as a metric.
+
+    Examples
+    --------
+    >>> risk_at_coverage_metric([0.5, 0.8]).names
+    ('risk at coverage 0.5', 'risk at coverage 0.8')
+    """
+    check_choice("ties", ties, Ties)
+    wanted = np.array([_check_share("coverage", each) for each in coverages], dtype=np.float64)
+    order = np.argsort(wanted, kind="stable")
+
+    def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+        found = np.empty((correct.shape[0], wanted.size))
+        risks_at_coverages(correct, wrong, wanted[order], ties == "whole", found)
+        n = correct.sum(axis=1) + wrong.sum(axis=1)
+        return np.concatenate([found[:, np.argsort(order)], n[:, None] * wanted], axis=1)
+
+    return Metric(
+        names=tuple(f"risk at coverage {each:g}" for each in wanted),
+        compute=compute,
+        flags=lambda tally: (class_flag(tally),) * wanted.size,
+        carried=wanted.size,
+        bounds=_bounds,
+        method="Wilson with the bootstrap variance",
+    )
+
+
+def coverage_at_risk_metric(risks: Sequence[float], *, ties: Ties = "random") -> Metric:
+    """Return the largest coverage at each of several error rates as a metric.
+
+    Examples
+    --------
+    >>> coverage_at_risk_metric([0.05]).names
+    ('coverage at risk 0.05',)
+    """
+    check_choice("ties", ties, Ties)
+    tolerated = np.array([_check_share("risk", each) for each in risks], dtype=np.float64)
+
+    def shares(correct: FloatArray, wrong: FloatArray) -> FloatArray:
+        found = np.empty((correct.shape[0], tolerated.size))
+        coverages_at_risks(correct, wrong, tolerated, ties == "whole", found)
+        return found
+
+    def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+        curve = np.empty((correct.shape[0], _CURVE.size))
+        risks_at_coverages(correct, wrong, _CURVE, False, curve)  # noqa: FBT003
+        n = correct.sum(axis=1) + wrong.sum(axis=1)
+        return np.concatenate([shares(correct, wrong), curve, n[:, None] * _CURVE], axis=1)
+
+    def flags(tally: Tally) -> tuple[Reason, ...]:
+        found = shares(tally.correct[None], tally.wrong[None])[0]
+        return tuple(Reason.UNREACHABLE if share == 0.0 else class_flag(tally) for share in found)
+
+    return Metric(
+        names=tuple(f"coverage at risk {each:g}" for each in tolerated),
+        compute=compute,
+        flags=flags,
+        carried=2 * _CURVE.size,
+        bounds=partial(_inverted, tolerated, whole=ties == "whole"),
+        method="band of the risk-coverage curve, inverted",
+    )
+
+
+def _inverted(
+    risks: FloatArray, own: FloatArray, draws: FloatArray, level: float, *, whole: bool
+) -> FloatArray:
+    """Return the shares (risks, 2) at which the band of the curve does not exclude each risk."""
+    parts = [risks.size, risks.size + _CURVE.size]
+    value, curve, given = np.split(own, parts)
+    band = wilson_from_draws(curve, draws[:, parts[0] : parts[1]], given, level=level)
+    bounds = np.array([[_last_below(side, risk) for side in band.T[::-1]] for risk in risks])
+    if whole:
+        low = percentile_interval(draws[:, : risks.size], level)[:, 0]
+        bounds[:, 0] = np.fmin(bounds[:, 0], low)
+    # The curve is read at some coverages only: between two of them the value may just lie beyond.
+    return np.stack([np.minimum(bounds[:, 0], value), np.maximum(bounds[:, 1], value)], axis=1)
+
+
+def _last_below(curve: FloatArray, risk: float) -> float:
+    """Return the largest coverage at which a curve is at most a risk; straight between points."""
+    if np.isnan(curve).any():
+        return np.nan
+    met = np.flatnonzero(curve <= risk)
+    if not met.size or met[-1] == curve.size - 1:
+        return 1.0 if met.size else 0.0
+    i = met[-1]
+    step = (risk - curve[i]) / (curve[i + 1] - curve[i])
+    return float(_CURVE[i] + step * (_CURVE[i + 1] - _CURVE[i]))
+
+
+def _bounds(own: FloatArray, draws: FloatArray, level: float) -> FloatArray:
+    risk, given = np.split(own, 2)
+    return wilson_from_draws(risk, draws[:, : risk.size], given, level=level)
+
+
+def _check_share(name: str, value: float) -> float:
+    """Coverage lies in (0, 1], risk in [0, 1)."""
+    end = 1.0 if name == "coverage" else 0.0
+    if value == end:
+        return end
+    try:
+        return check_fraction(name, value)
+    except OptionError as error:
+        msg = f"{str(error).removesuffix(' (both excluded)')}, or {end:g}"
+        raise OptionError(msg) from error

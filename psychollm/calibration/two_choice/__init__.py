@@ -1,0 +1,1 @@
+"""Questions with two choices: meta-d' and what rests on trials."""

@@ -1,0 +1,248 @@
+r"""The M-ratio of a group of models: what they share, and each model steadied by the others.
+
+An M-ratio from a few hundred trials is wide. Where models are taken as a sample from a population,
+log M-ratios are normal with mean :math:`\mu` and standard deviation :math:`\sigma`; both are
+estimated with the models, whose own ratios move towards the group's the more, the less they are
+known (Fleming 2017). A model whose meta-d' is negative has no logarithm of its own, yet counts:
+its ratings say that its M-ratio is small.
+
+References
+----------
+Fleming, S. M. (2017). HMeta-d: hierarchical Bayesian estimation of metacognitive efficiency from
+confidence ratings. Neuroscience of Consciousness, 2017, nix007. https://doi.org/10.1093/nc/nix007
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.checks import (
+    check_choice,
+    check_count,
+    check_fraction,
+    check_generator,
+)
+from psychollm._base.convergence import Convergence
+from psychollm._base.replicate import n_workers
+from psychollm._base.types import BoolArray, FloatArray, RandomState
+from psychollm.calibration.two_choice import hierarchical_meta_d_nuts as nuts
+from psychollm.calibration.two_choice import hierarchical_meta_d_quadrature as quadrature
+from psychollm.calibration.two_choice.hierarchical_meta_d_posterior import effective_size, r_hat
+from psychollm.calibration.two_choice.hierarchical_meta_d_result import (
+    HierarchicalMetaD,
+    Method,
+    Sampled,
+    assemble,
+    nothing,
+)
+from psychollm.calibration.two_choice.meta_d_fit import Fits, fit_counts
+from psychollm.calibration.two_choice.trials import counted_tables, rated_trials
+from psychollm.data.labels import Labels
+from psychollm.data.simulate_meta_d import MetaCriterion
+
+_TRUSTED_R_HAT = 1.01
+_TRUSTED_SIZE = 400.0
+
+
+def hierarchical_meta_d(
+    stimulus: Any,
+    response: Any,
+    rating: Any,
+    *,
+    method: Method = "quadrature",
+    n_ratings: int | None = None,
+    meta_c: MetaCriterion = "fixed",
+    n_draws: int = 4000,
+    chains: int = 4,
+    tune: int = 1000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> HierarchicalMetaD:
+    """M-ratio of a group of models and of each of them, in a hierarchical model.
+
+    Parameters
+    ----------
+    stimulus, response, rating, n_ratings
+        As in `meta_d`.
+    method : {"quadrature", "nuts"}
+        "quadrature": each model's d', criterion and confidence criteria follow its M-ratio at
+        their best, and the rest is summed on a grid; about a second, no further package. "nuts":
+        Fleming's full model, with groups of d', criteria and confidence criteria too, sampled by
+        PyMC (extra ``bayes``).
+    meta_c : {"scaled", "fixed"}
+        As in `meta_d`; Fleming's model keeps the criterion fixed.
+    n_draws : int
+        Draws from the posterior, of all chains together.
+    chains, tune : int
+        Chains, and draws for tuning in each; with "nuts" only.
+    level : float
+        Mass of the shortest intervals.
+    rng : Generator, int or None
+        Source of randomness.
+    n_jobs, progress
+        Chains run at a time, and a progress bar; with "nuts" only.
+
+    Returns
+    -------
+    HierarchicalMetaD
+        A model without an M-ratio of its own (see `meta_d`) is left out and NaN with its reason;
+        a negative meta-d' is no reason. With fewer than two models left, all is NaN.
+
+    Raises
+    ------
+    MissingPackageError
+        If ``method="nuts"`` and PyMC is not installed.
+    CodeError, ShapeError, LabelError, OptionError
+        As `meta_d`.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If chains diverge, or R-hat exceeds 1.01 or an effective size falls below 400 for the
+        group's mean.
+
+    Examples
+    --------
+    >>> from psychollm.data.simulate_meta_d import simulate_meta_d
+    >>> made = simulate_meta_d(d_prime=[1.5] * 8, m_ratio=0.7, n_questions=400, rng=0)
+    >>> found = hierarchical_meta_d(made.stimulus, made.response, made.rating, rng=0)
+    >>> found.group_m_ratio.value.round(1), found.m_ratio.se.round(1)[:3]
+    (array([0.7]), array([0.1, 0.1, 0.1]))
+    """
+    trials = rated_trials(stimulus, response, rating, n_ratings=n_ratings)
+    options = _Options(method, meta_c, n_draws, chains, tune, level, rng, n_jobs, progress)
+    return _posterior(trials.observed, trials.models, options)
+
+
+def hierarchical_meta_d_from_counts(
+    n_s1: Any,
+    n_s2: Any,
+    *,
+    method: Method = "quadrature",
+    meta_c: MetaCriterion = "fixed",
+    n_draws: int = 4000,
+    chains: int = 4,
+    tune: int = 1000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> HierarchicalMetaD:
+    """M-ratio of a group of models from counts of responses and ratings.
+
+    Parameters
+    ----------
+    n_s1, n_s2 : DataFrame or array_like (models, 2 ratings)
+        As in `meta_d_from_counts`.
+    method, meta_c, n_draws, chains, tune, level, rng, n_jobs, progress
+        As in `hierarchical_meta_d`.
+
+    Returns
+    -------
+    HierarchicalMetaD
+
+    Raises
+    ------
+    MissingPackageError, CodeError, ShapeError, LabelError, OptionError
+        As `hierarchical_meta_d`.
+
+    Examples
+    --------
+    >>> counts = [[50, 30, 20, 10], [45, 35, 15, 15]], [[10, 15, 30, 60], [12, 18, 25, 50]]
+    >>> found = hierarchical_meta_d_from_counts(*counts, n_draws=500, rng=0)
+    >>> found.m_ratio.defined
+    array([ True,  True])
+    """
+    tables, labels = counted_tables(n_s1, n_s2)
+    options = _Options(method, meta_c, n_draws, chains, tune, level, rng, n_jobs, progress)
+    return _posterior(tables, labels, options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    """The options of both functions, checked."""
+
+    method: Method
+    meta_c: MetaCriterion
+    n_draws: int
+    chains: int
+    tune: int
+    level: float
+    rng: RandomState
+    n_jobs: int | None
+    progress: bool
+
+    def __post_init__(self) -> None:
+        check_choice("method", self.method, Method)
+        check_choice("meta_c", self.meta_c, MetaCriterion)
+        check_count("n_draws", self.n_draws, low=100)
+        check_count("chains", self.chains)
+        check_count("tune", self.tune)
+        check_fraction("level", self.level)
+
+
+def _posterior(tables: FloatArray, labels: Labels, options: _Options) -> HierarchicalMetaD:
+    fits = fit_counts(tables, meta_c=options.meta_c)
+    usable = np.isfinite(fits.outputs[:, 3])
+    if usable.sum() < 2:
+        usable, sampled = np.zeros_like(usable), nothing()
+    else:
+        sample = _by_quadrature if options.method == "quadrature" else _by_nuts
+        sampled = sample(fits, usable, options)
+        sampled.convergence.warn("the hierarchical meta-d'")
+    return assemble(sampled, fits, usable, labels, method=options.method, level=options.level)
+
+
+def _by_quadrature(fits: Fits, usable: BoolArray, options: _Options) -> Sampled:
+    curves = quadrature.curves(
+        fits.tables[usable],
+        fits.outputs[usable, :2],
+        fits.standard_errors[usable, 5],
+        scaled=fits.scaled,
+    )
+    drawn = quadrature.sample(curves, options.n_draws, check_generator(options.rng))
+    ended = Convergence(
+        converged=True, iterations=1, reason="quadrature", objective=drawn.log_evidence
+    )
+    return Sampled(
+        drawn.mu[None], drawn.sigma[None], drawn.log_m[None], drawn.d_prime[None], ended
+    )
+
+
+def _by_nuts(fits: Fits, usable: BoolArray, options: _Options) -> Sampled:
+    per_chain = -(-options.n_draws // options.chains)
+    drawn = nuts.sample(
+        fits.tables[usable],
+        scaled=fits.scaled,
+        n_draws=per_chain,
+        chains=options.chains,
+        tune=options.tune,
+        seed=int(check_generator(options.rng).integers(2**31)),
+        cores=min(n_workers(options.n_jobs), options.chains),
+        progress=options.progress,
+    )
+    ended = _judged(drawn, (per_chain + options.tune) * options.chains)
+    return Sampled(drawn.mu, drawn.sigma, drawn.log_m, drawn.d_prime, ended)
+
+
+def _judged(drawn: nuts.Chains, iterations: int) -> Convergence:
+    """Say whether the chains may be trusted."""
+    ratio, size = r_hat(drawn.mu), effective_size(drawn.mu)
+    complaints = []
+    if drawn.divergences > 0.01 * drawn.mu.size:
+        complaints.append(f"{drawn.divergences} divergences")
+    if not ratio <= _TRUSTED_R_HAT:
+        complaints.append(f"R-hat {ratio:.3f}")
+    if not size >= min(_TRUSTED_SIZE, 0.1 * drawn.mu.size):
+        complaints.append(f"effective size {size:.0f}")
+    return Convergence(
+        converged=not complaints,
+        iterations=iterations,
+        reason=", ".join(complaints) + ": raise n_draws and tune"
+        if complaints
+        else "chains agree",
+        objective=float("nan"),
+    )

@@ -1,0 +1,331 @@
+r"""Meta-information of two-choice trials and its ratios to what was there to be known.
+
+With stimulus class S, response R, correctness Y and rating C, meta-I is one of
+
+.. math:: I(Y; C), \qquad I(S; C \mid R), \qquad H(a^*) - H(S \mid R, C),                 \quad (1)
+
+what confidence tells about being right (Dayan), what it adds about the stimulus to what the
+response has told, and what a report (R, C) tells about the stimulus beyond a bare guess of the
+same accuracy :math:`a^*`, that of the best guess from the report (as statConfR computes). They
+agree where both responses are alike; a bias towards one response enters the third.
+
+The ratios divide it by
+
+* the meta-I of an unbiased observer with Gaussian evidence of the same d', whose confidence is the
+  evidence itself: with :math:`a = \Phi(d'/2)`, x normal about :math:`d'/2`, and H the binary
+  entropy,
+
+  .. math:: H(a) - E \log_2\left(1 + e^{-d' x}\right),                                    \quad (2)
+
+* the same of an observer of the same accuracy a, with :math:`d' = 2 \Phi^{-1}(a)`,
+* the uncertainty about being right, H(a), and
+* the most that confidence can tell at accuracy a if no answer is worse than a guess,
+  :math:`H(a) - 2 (1 - a)`.
+
+The mean of meta-I over permutations of the answers (within each response, for the second and the
+third) is subtracted, unless asked otherwise.
+
+References
+----------
+Dayan, P. (2023). Metacognitive information theory. Open Mind, 7, 392-411.
+https://doi.org/10.1162/opmi_a_00091
+
+Rausch, M., Meyen, S., & Hellmann, S. (2025). statConfR: Models of decision confidence and measures
+of metacognition (version 0.2.1) [R package]. https://cran.r-project.org/package=statConfR
+"""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from scipy.special import ndtr, ndtri, xlogy
+
+from psychollm._base.checks import check_choice
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.two_choice.trials import rated_trials
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.resampling import Resampling, bootstrap_estimate, bootstrap_questions
+from psychollm.kernels.meta_d import LOWEST_D_PRIME
+from psychollm.kernels.meta_information import table_information
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MetaI: TypeAlias = Literal["confidence", "added", "report"]
+
+NAMES = ("meta-I", "meta-I1", "meta-I1 (accuracy)", "meta-I2", "RMI")
+_FIELDS = ("meta_i", "meta_i1", "meta_i1_accuracy", "meta_i2", "rmi")
+_UNSTABLE_BELOW = 0.5
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MetaInformation(Result):
+    """Meta-information of every model, in bits, and its ratios.
+
+    Examples
+    --------
+    >>> rating = [[3, 3, 1, 1] * 20]
+    >>> found = meta_information([0, 1, 1, 0] * 20, [[0, 1, 0, 0] * 20], rating, rng=0)
+    >>> found.meta_i.value.round(3), found.meta_i2.value.round(3)
+    (array([0.302]), array([0.372]))
+    """
+
+    meta_i: Estimate  # bits
+    meta_i1: Estimate  # over that of a Gaussian observer with the same d'
+    meta_i1_accuracy: Estimate  # over that of a Gaussian observer with the same accuracy
+    meta_i2: Estimate  # over the uncertainty about being right
+    rmi: Estimate  # over the most that confidence can tell at this accuracy
+    definition: MetaI
+    corrected: bool
+    labels: Labels  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model: each measure with its bounds."""
+        import pandas as pd
+
+        table: dict[str, Any] = {"model": list(self.labels), "n": self.meta_i.n}
+        for name in _FIELDS:
+            estimate: Estimate = getattr(self, name)
+            table[name] = estimate.value
+            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
+        return pd.DataFrame(table)
+
+
+def meta_information(
+    stimulus: Any,
+    response: Any,
+    rating: Any,
+    *,
+    definition: MetaI = "confidence",
+    corrected: bool = True,
+    n_ratings: int | None = None,
+    clusters: Any = None,
+    weights: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> MetaInformation:
+    """Meta-information of two-choice answers with confidence ratings.
+
+    Parameters
+    ----------
+    stimulus, response, rating, n_ratings
+        As in `meta_d`.
+    definition : {"confidence", "added", "report"}
+        Which of (1) is meta-I. With "report" the other quantities follow statConfR too: d' comes
+        from the shares of right answers among each response, and accuracy is that of the best
+        guess from the report.
+    corrected : bool
+        Subtract what a random order of the answers would give.
+    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    MetaInformation
+        NaN with a reason for a model that is always or never right, and for ratios whose
+        denominator vanishes (d' at most 0.1); 0 with the reason `CONSTANT` for constant ratings.
+
+    Raises
+    ------
+    CodeError
+        If a stimulus or response is not 0 or 1, or a rating no whole number inside the scale.
+    ShapeError, LabelError
+        If the tables, or clusters, do not match.
+    OptionError
+        If an option does not exist.
+
+    Notes
+    -----
+    The interval is the normal one with the standard error of the bootstrap: its percentiles lie
+    too high, since a resample holds each answer several times and so tells more than the sample.
+
+    Examples
+    --------
+    >>> from psychollm.data.simulate_meta_d import simulate_meta_d
+    >>> made = simulate_meta_d(d_prime=[1.5, 1.5], m_ratio=[1, 0.5], n_questions=2000, rng=0)
+    >>> told = meta_information(made.stimulus, made.response, made.rating, n_bootstrap=50, rng=0)
+    >>> told.meta_i1.value.round(2)
+    array([0.94, 0.2 ])
+    """
+    check_choice("definition", definition, MetaI)
+    trials = rated_trials(
+        stimulus, response, rating, n_ratings=n_ratings, clusters=clusters, weights=weights
+    )
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        tables = trials.tables(counts)
+        flat = _measures(tables.reshape(-1, *tables.shape[2:]), definition, corrected=corrected)
+        return flat.reshape(*tables.shape[:2], len(NAMES))
+
+    value = _measures(trials.observed, definition, corrected=corrected)
+    draws = bootstrap_questions(
+        statistic,
+        len(trials.questions),
+        n=options.n,
+        clusters=trials.clusters,
+        rng=rng,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    reasons = _reasons(trials.observed, definition)
+    single = trials.clusters is not None and bool(trials.clusters.max() == 0)
+    estimates = [
+        _normal(
+            bootstrap_estimate(
+                NAMES[i],
+                np.ascontiguousarray(value[:, i]),
+                np.ascontiguousarray(draws[:, :, i]),
+                n=trials.n,
+                flags=reasons[i],
+                level=level,
+                labels=trials.models,
+                clustered=trials.clusters is not None,
+            ),
+            single=single,
+        )
+        for i in range(len(NAMES))
+    ]
+    return MetaInformation(
+        **dict(zip(_FIELDS, estimates, strict=True)),
+        definition=definition,
+        corrected=corrected,
+        labels=trials.models,
+    )
+
+
+def _normal(found: Estimate, *, single: bool) -> Estimate:
+    """Replace percentiles by value and standard error; one cluster has neither."""
+    se = np.full(found.se.shape, np.nan) if single else found.se
+    reach = normal_multiplier(found.level) * np.array([-1.0, 1.0])
+    flags = tuple(flag or (Reason.ONE_CLUSTER if single else flag) for flag in found.flags)
+    units = found.method.partition(" over ")[2]
+    return replace(
+        found,
+        se=se,
+        interval=found.value[:, None] + se[:, None] * reach,
+        flags=flags,
+        method=f"normal, standard error from the bootstrap over {units}",
+    )
+
+
+def gaussian_meta_information(d_prime: Any, *, prior: Any = 1.0) -> FloatArray:
+    """Return (2), the meta-information of an unbiased Gaussian observer, in bits.
+
+    Parameters
+    ----------
+    d_prime : array_like (...)
+        Sensitivity.
+    prior : array_like (...)
+        Entropy of the stimulus classes that is set against the information, 1 if equally frequent.
+
+    Examples
+    --------
+    >>> gaussian_meta_information([0.5, 1.0, 2.0]).round(4)
+    array([0.0154, 0.0522, 0.117 ])
+    """
+    d = np.asarray(d_prime, dtype=np.float64)[..., None]
+    # 64 nodes give it to 1e-11 at d' = 2, to 1e-6 at d' = 6.
+    equivocation = np.logaddexp(0.0, -d * (0.5 * d + _NODES)) @ _WEIGHTS
+    equivocation /= np.sqrt(2.0 * np.pi) * np.log(2.0)
+    told = 1.0 - equivocation
+    return np.asarray(_entropy(ndtr(0.5 * d[..., 0])) - prior + told, dtype=np.float64)
+
+
+def _entropy(share: FloatArray) -> FloatArray:
+    """Binary entropy in bits."""
+    return np.asarray(-(xlogy(share, share) + xlogy(1.0 - share, 1.0 - share)) / np.log(2.0))
+
+
+def _parts(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Information, its mean by chance and the entropy of the classes (n, 3), zero if empty."""
+    found = np.empty((first.shape[0], 3))
+    edges = np.arange(first.shape[1] + 1, dtype=np.int64)
+    table_information(np.ascontiguousarray(first), np.ascontiguousarray(second), edges, found)
+    return np.nan_to_num(found)
+
+
+def _measures(tables: FloatArray, definition: MetaI, *, corrected: bool) -> FloatArray:
+    """Return all measures of tables (n, 2 classes, 2 responses, ratings): (n, measures)."""
+    d, accuracy, prior = _type_1(tables, definition)
+    bits = _meta_information(tables, definition, accuracy, corrected=corrected)
+    uncertain = _entropy(accuracy)
+    bits = np.where(uncertain > 0.0, bits, np.nan)
+    same = 2.0 * ndtri(accuracy)
+    blind = ~(same > LOWEST_D_PRIME)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gaussian = gaussian_meta_information(np.where(d > LOWEST_D_PRIME, d, np.nan), prior=prior)
+        alike = gaussian_meta_information(np.where(blind, np.nan, same), prior=prior)
+        most = np.where(blind, np.nan, uncertain - 2.0 * (1.0 - accuracy))
+        ratios = [bits / below for below in (gaussian, alike, uncertain, most)]
+    return np.stack([bits, *ratios], axis=1)
+
+
+def _meta_information(
+    tables: FloatArray, definition: MetaI, accuracy: FloatArray, *, corrected: bool
+) -> FloatArray:
+    """Return (1) for every table (n,)."""
+    if definition == "confidence":
+        right = tables[:, 0, 0] + tables[:, 1, 1]
+        told, chance, _ = _parts(right, tables[:, 0, 1] + tables[:, 1, 0]).T
+        return np.asarray(told - chance if corrected else told)
+    answers = tables.sum(axis=(1, 3))  # (n, responses)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = answers / answers.sum(axis=1, keepdims=True)
+    within = [shares[:, i, None] * _parts(tables[:, 0, i], tables[:, 1, i]) for i in (0, 1)]
+    told, chance, _ = (within[0] + within[1]).T
+    if definition == "report":
+        n, k = tables.shape[0], tables.shape[3]
+        whole = _parts(tables[:, 0].reshape(n, 2 * k), tables[:, 1].reshape(n, 2 * k))
+        told = whole[:, 0] - (whole[:, 2] - _entropy(accuracy))
+    return np.asarray(told - chance if corrected else told)
+
+
+def _type_1(tables: FloatArray, definition: MetaI) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return d', accuracy and the entropy set against information, for every table (n,)."""
+    answers = tables.sum(axis=3)  # (n, classes, responses)
+    total = answers.sum(axis=(1, 2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        if definition == "report":
+            best = tables.max(axis=1).sum(axis=(1, 2)) / total
+            right = np.stack([answers[:, i, i] / answers[:, :, i].sum(axis=1) for i in (0, 1)])
+            return _finite_d(right), best, _entropy(answers[:, 1].sum(axis=1) / total)
+        right = np.stack([answers[:, i, i] / answers[:, i].sum(axis=1) for i in (0, 1)])
+        accuracy = (answers[:, 0, 0] + answers[:, 1, 1]) / total
+    return _finite_d(right), accuracy, np.ones(total.size)
+
+
+def _finite_d(right: FloatArray) -> FloatArray:
+    """Return z + z of two shares of right answers (2, n), NaN where one is 0 or 1."""
+    inside = (right > 0.0) & (right < 1.0)
+    return np.asarray(ndtri(np.where(inside, right, np.nan)).sum(axis=0), dtype=np.float64)
+
+
+def _reasons(tables: FloatArray, definition: MetaI) -> list[tuple[Reason, ...]]:
+    """Return per measure why it is undefined, or what qualifies it."""
+    answers = tables.sum(axis=3)
+    d, accuracy, _ = _type_1(tables, definition)
+    same = 2.0 * ndtri(accuracy)
+    wrong = answers[:, 0, 1] + answers[:, 1, 0]
+    every = (
+        (answers.sum(axis=(1, 2)) == 0, Reason.NO_ANSWERS),
+        (wrong == answers.sum(axis=(1, 2)), Reason.NO_CORRECT),
+        (wrong == 0, Reason.NO_WRONG),
+    )
+    constant = ((tables.sum(axis=(1, 2)) > 0).sum(axis=1) < 2, Reason.CONSTANT)
+    classes = ((answers.sum(axis=2) == 0).any(axis=1), Reason.NO_STIMULUS_CLASSES)
+    empty = (~np.isfinite(d), Reason.EMPTY_RESPONSE)
+    low, unstable = Reason.LOW_SENSITIVITY, Reason.UNSTABLE
+    by_d = ((~(d > LOWEST_D_PRIME), low), constant, (d < _UNSTABLE_BELOW, unstable))
+    by_accuracy = ((~(same > LOWEST_D_PRIME), low), constant, (same < _UNSTABLE_BELOW, unstable))
+    plain = first_reason(*every, constant)
+    ratio = first_reason(*every, *by_accuracy)
+    return [plain, first_reason(*every, classes, empty, *by_d), ratio, plain, ratio]

@@ -1,0 +1,360 @@
+r"""Generalizability theory: where the variance of scores comes from.
+
+Models answer items, once or in several runs; each score is a grand mean plus effects of the model,
+of the item, of the run, and of their combinations (`crossed_design`). How far a mean score would
+be the same with other items and other runs follows from the variances of these effects, the
+*components*: `decision_study`.
+
+Complete data are analysed by expected mean squares: unbiased, so that an estimate may fall below
+zero; it is kept and flagged. With missing cells, or on request, restricted maximum likelihood is
+used (`reml`), whose estimates are never negative, and which are the same where no mean square asks
+for a negative one.
+
+References
+----------
+Cronbach, L. J., Gleser, G. C., Nanda, H., & Rajaratnam, N. (1972). The dependability of behavioral
+measurements. Wiley.
+
+Brennan, R. L. (2001). Generalizability theory. Springer.
+"""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_generator
+from psychollm._base.convergence import Convergence
+from psychollm._base.errors import OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling, bootstrap_questions
+from psychollm.reliability.components.component_draws import (
+    completed,
+    corrected_for_resampling,
+    effective_freedom,
+    pivotal_draws,
+)
+from psychollm.reliability.components.crossed_design import CellCounts, CrossedDesign, Profiles
+from psychollm.reliability.components.incomplete_design import incomplete_likelihood
+from psychollm.reliability.components.reml import RemlFit, balanced_likelihood, maximise
+from psychollm.reliability.means.repeated_scores import repeated_scores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Estimation: TypeAlias = Literal["auto", "ems", "reml"]
+ComponentInterval: TypeAlias = Literal["pivotal", "bootstrap"]
+
+_METHODS: dict[str, str] = {
+    "pivotal": "generalised (pivotal) percentiles",
+    "bootstrap": "bootstrap percentiles over models, bias-corrected",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Generalizability(Result):
+    """Variance components of scores, crossed over models, items and runs.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.normal(size=(20, 1)) + rng.normal(size=(20, 30))
+    >>> study = generalizability(scores, rng=0)
+    >>> study.to_frame()[["component", "value", "share"]].round(2)
+      component  value  share
+    0     model   0.79   0.44
+    1      item   0.03   0.01
+    2  residual   0.98   0.55
+    """
+
+    components: Estimate  # (components,) of variance, the residual last
+    share: FloatArray  # (components,) of the total variance, negative ones counting as zero
+    covariance: FloatArray  # (components, components) of the estimates
+    mean_squares: FloatArray  # (components,) NaN with missing cells
+    degrees_of_freedom: FloatArray  # (components,) of the mean squares
+    effective_freedom: FloatArray  # (components,) of the intervals: fewer if scores are not normal
+    facets: tuple[str, ...]  # model, item and, with several runs, run
+    levels: tuple[int, ...]  # how many of each there are
+    estimation: str  # ems or reml
+    convergence: Convergence | None  # of reml
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per component."""
+        table = self.components.to_frame().drop(columns="n")
+        table.insert(2, "share", self.share)
+        table.insert(3, "df", self.degrees_of_freedom)
+        table.insert(4, "mean_square", self.mean_squares)
+        return table
+
+
+def generalizability(
+    scores: Any,
+    *,
+    estimation: Estimation = "auto",
+    interval: ComponentInterval = "pivotal",
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Generalizability:
+    """Variance components of scores of models on items, in one or several runs.
+
+    Parameters
+    ----------
+    scores : RepeatedScores, Ratings, Responses, DataFrame, DataArray or array_like
+        (models, items) or (models, items, runs); any numbers, NaN is missing. Models, items and
+        runs without any score are left out; a single run counts as none.
+    estimation : {"auto", "ems", "reml"}
+        Expected mean squares, which need complete data, or restricted maximum likelihood; "auto"
+        takes the first where it can.
+    interval : {"pivotal", "bootstrap"}
+        Draws for intervals (`component_draws`): "pivotal" covers for new models, items and runs;
+        "bootstrap" resamples models only, with bias corrected, and covers too little with few
+        models and for all components without them. With missing cells it refits every resample.
+    n_bootstrap : int
+        Draws.
+    level : float
+        Coverage of the intervals.
+    rng : Generator, int or None
+        Source of randomness.
+    n_jobs, progress
+        Workers and progress bar of the bootstrap.
+
+    Returns
+    -------
+    Generalizability
+        Undefined, with a reason, where a facet has a single level or all scores are equal.
+
+    Raises
+    ------
+    ShapeError, LabelError, CodeError
+        If the input is no such table of numbers.
+    OptionError
+        If mean squares are asked for with missing cells, or an option does not exist.
+
+    Notes
+    -----
+    The work of REML with missing cells grows with the number of patterns of missing cells times
+    the cube of the product of the two shorter facets: 20 models x 1,000 items x 3 runs with cells
+    missing at random take some seconds.
+
+    Examples
+    --------
+    >>> runs = np.random.default_rng(0).normal(size=(10, 1, 1)) + np.arange(6.0).reshape(1, 3, 2)
+    >>> generalizability(runs, rng=0, n_bootstrap=100).components.labels
+    ('model', 'item', 'run', 'model:item', 'model:run', 'item:run', 'residual')
+    """
+    check_choice("estimation", estimation, Estimation)
+    check_choice("interval", interval, ComponentInterval)
+    drawn = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = drawn.required()
+    values = _occupied(repeated_scores(scores).values)
+    complete = bool(np.isfinite(values).all())
+    if estimation == "ems" and not complete:
+        msg = 'estimation="ems" needs complete scores: use "reml", or leave out what is missing'
+        raise OptionError(msg)
+    design = CrossedDesign(values.shape)
+    if min(values.shape) < 2:
+        return _undefined(design, Reason.TOO_FEW, options)
+    if np.nanmin(values) == np.nanmax(values):
+        return _undefined(design, Reason.ALL_TIED, options)
+    method = estimation if estimation != "auto" else ("ems" if complete else "reml")
+    return _result(_analysis(values, design, method), values, interval, options)
+
+
+@dataclass(frozen=True, slots=True)
+class _Analysis:
+    """Components and what their draws need."""
+
+    counts: CellCounts
+    estimation: str
+    components: FloatArray
+    mean_squares: FloatArray  # NaN with missing cells
+    expected: FloatArray  # mean squares, or what a balanced design would have
+    freedom: FloatArray
+    effective: FloatArray
+    convergence: Convergence | None
+
+    @property
+    def covariance(self) -> FloatArray:
+        """Covariance of the components, by the variance of mean squares."""
+        inverse = np.linalg.inv(self.counts.expectation)
+        variance = 2.0 * self.expected**2 / (self.effective + 2.0)
+        return np.asarray((inverse * variance) @ inverse.T)
+
+    def flags(self) -> tuple[Reason, ...]:
+        """Return what must be said beside each component."""
+        if self.convergence is not None and not self.convergence.converged:
+            return (Reason.NOT_CONVERGED,) * self.components.size
+        reasons = {-1.0: Reason.NEGATIVE_COMPONENT, 0.0: Reason.AT_BOUND, 1.0: Reason.NONE}
+        return tuple(reasons[sign] for sign in np.sign(self.components).tolist())
+
+
+def _occupied(values: FloatArray) -> FloatArray:
+    """Leave out levels without any score; a single run is none."""
+    present = np.isfinite(values)
+    kept = [present.any(axis=tuple({0, 1, 2} - {axis})) for axis in range(3)]
+    values = values[np.ix_(*kept)]
+    return values[:, :, 0] if values.shape[2] <= 1 and values.size else values
+
+
+def _analysis(values: FloatArray, design: CrossedDesign, method: str) -> _Analysis:
+    present = np.isfinite(values)
+    counts, complete = design.counted(present), bool(present.all())
+    freedom = counts.degrees_of_freedom
+    squares = np.full(freedom.size, np.nan)
+    if complete:
+        sums = Profiles.of(values).sums_of_squares(np.ones((1, values.shape[0])))[0]
+        squares = sums / freedom
+    if method == "ems":
+        components, convergence = design.components(squares), None
+    else:
+        fit = _reml(values, design, squares)
+        components, convergence = fit.components, fit.convergence
+        convergence.warn("restricted maximum likelihood")
+    return _Analysis(
+        counts=counts,
+        estimation=method,
+        components=components,
+        mean_squares=squares,
+        expected=squares if complete else counts.expectation @ components,
+        freedom=freedom,
+        effective=effective_freedom(completed(values), freedom),
+        convergence=convergence,
+    )
+
+
+def _reml(
+    values: FloatArray,
+    design: CrossedDesign,
+    mean_squares: FloatArray,
+    start: FloatArray | None = None,
+) -> RemlFit:
+    """Fit scores of variance one, so that tolerances have a meaning."""
+    scale = float(np.nanstd(values))
+    first = np.full(len(design.effects), 1.0 / len(design.effects))
+    if start is not None:
+        first = np.maximum(start / scale**2, 1e-3)
+    if np.isfinite(mean_squares).all():
+        likelihood = balanced_likelihood(design, mean_squares / scale**2)
+    else:
+        likelihood = incomplete_likelihood((values - np.nanmean(values)) / scale)
+    fit = maximise(likelihood, first)
+    return replace(fit, components=scale**2 * fit.components)
+
+
+def _result(
+    analysis: _Analysis, values: FloatArray, interval: ComponentInterval, options: Resampling
+) -> Generalizability:
+    if interval == "pivotal":
+        draws = pivotal_draws(
+            analysis.counts.expectation,
+            analysis.expected,
+            analysis.effective,
+            options.n,
+            check_generator(options.rng),
+        )
+    else:
+        draws = _bootstrap(analysis, values, options)
+    if analysis.estimation == "reml":
+        draws = np.maximum(draws, 0.0)
+    covariance = analysis.covariance
+    if interval == "bootstrap":
+        covariance = np.cov(draws[np.isfinite(draws).all(axis=1)].T)
+    positive = np.maximum(analysis.components, 0.0)
+    return Generalizability(
+        components=Estimate(
+            name="variance component",
+            value=analysis.components,
+            se=np.sqrt(np.diagonal(covariance)),
+            interval=percentile_interval(draws, options.level),
+            n=analysis.counts.levels,
+            flags=analysis.flags(),
+            method=_METHODS[interval],
+            level=options.level,
+            labels=analysis.counts.design.names,
+            axis="component",
+            _draws=draws,
+        ),
+        share=positive / positive.sum(),
+        covariance=covariance,
+        mean_squares=analysis.mean_squares,
+        degrees_of_freedom=analysis.freedom,
+        effective_freedom=analysis.effective,
+        facets=analysis.counts.design.facets,
+        levels=analysis.counts.design.levels,
+        estimation=analysis.estimation,
+        convergence=analysis.convergence,
+    )
+
+
+def _bootstrap(analysis: _Analysis, values: FloatArray, options: Resampling) -> FloatArray:
+    """Return components in resamples of models, corrected for bias."""
+    design, n = analysis.counts.design, values.shape[0]
+    profiles = Profiles.of(completed(values))
+
+    def complete(counts: FloatArray) -> FloatArray:
+        # One resample at a time: see row_products.
+        sums = [profiles.sums_of_squares(row[None]) for row in counts]
+        return design.components(np.concatenate(sums) / analysis.freedom)
+
+    def refitted(counts: FloatArray) -> FloatArray:
+        return np.array([_refit(values, design, row, analysis.components) for row in counts])
+
+    draws = bootstrap_questions(
+        complete if np.isfinite(values).all() else refitted,
+        n,
+        n=options.n,
+        rng=options.rng,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+    )
+    return corrected_for_resampling(design, draws, n)
+
+
+def _refit(
+    values: FloatArray, design: CrossedDesign, counts: FloatArray, start: FloatArray
+) -> FloatArray:
+    """Return components with each model as often as it was drawn; NaN where nothing varies."""
+    drawn = values[np.repeat(np.arange(len(counts)), counts.astype(np.int64))]
+    for axis in range(1, drawn.ndim):
+        others = tuple(a for a in range(drawn.ndim) if a != axis)
+        drawn = np.compress(np.isfinite(drawn).any(axis=others), drawn, axis=axis)
+    unknown = np.full(len(design.effects), np.nan)
+    if min(drawn.shape) < 2 or np.nanmin(drawn) == np.nanmax(drawn):
+        return unknown
+    return _reml(drawn, design, unknown, start).components
+
+
+def _undefined(design: CrossedDesign, reason: Reason, options: Resampling) -> Generalizability:
+    m = len(design.effects)
+    unknown = np.full(m, np.nan)
+    return Generalizability(
+        components=Estimate(
+            name="variance component",
+            value=unknown,
+            se=unknown,
+            interval=np.full((m, 2), np.nan),
+            n=design.degrees_of_freedom,
+            flags=(reason,) * m,
+            method="none",
+            level=options.level,
+            labels=design.names,
+            axis="component",
+            _draws=np.full((options.n, m), np.nan),
+        ),
+        share=unknown,
+        covariance=np.full((m, m), np.nan),
+        mean_squares=unknown,
+        degrees_of_freedom=design.degrees_of_freedom,
+        effective_freedom=unknown,
+        facets=design.facets,
+        levels=design.levels,
+        estimation="none",
+        convergence=None,
+    )

@@ -1,0 +1,340 @@
+r"""Intraclass correlations: how far several scores of the same target agree.
+
+With mean squares between targets B, between raters J, residual E and within targets W (see
+`two_way`), n targets and k raters, the six forms of Shrout and Fleiss are
+
+.. math::
+   \text{ICC}(1) &= \frac{B - W}{B + (k-1) W}, & \text{ICC}(1,k) &= \frac{B - W}{B},\\
+   \text{ICC}(2) &= \frac{B - E}{B + (k-1) E + k (J - E) / n}, &
+   \text{ICC}(2,k) &= \frac{B - E}{B + (J - E) / n},                                \quad (1)\\
+   \text{ICC}(3) &= \frac{B - E}{B + (k-1) E}, & \text{ICC}(3,k) &= \frac{B - E}{B}.
+
+Form 1: each target has raters of its own. Form 2: the raters are a sample of all raters and
+scores must agree absolutely. Form 3: these raters only, and scores must agree but for a constant
+per rater. The forms with k describe the mean of the k scores. McGraw and Wong write ICC(1),
+ICC(A,1), ICC(C,1) and ICC(k), ICC(A,k), ICC(C,k).
+
+Each form is a ratio of two linear forms of the mean squares. Intervals of forms 1 and 3 follow
+from the F distribution of B/W and B/E; those of form 2 from Satterthwaite's approximation, which
+Shrout and Fleiss gave and other software prints, or from generalised pivots. Standard errors are
+by the delta method, with var(MS) = 2 MS^2 / df.
+
+References
+----------
+Shrout, P. E., & Fleiss, J. L. (1979). Intraclass correlations: Uses in assessing rater
+reliability. Psychological Bulletin, 86, 420-428. https://doi.org/10.1037/0033-2909.86.2.420
+
+McGraw, K. O., & Wong, S. P. (1996). Forming inferences about some intraclass correlation
+coefficients. Psychological Methods, 1, 30-46. https://doi.org/10.1037/1082-989X.1.1.30
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from scipy.special import betainc
+
+from psychollm._base.checks import check_choice, check_fraction
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.data.encode import numbers
+from psychollm.data.table import as_table
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.reliability.components.generalised_interval import generalised_interval
+from psychollm.reliability.components.two_way import (
+    MeanSquares,
+    expected_mean_squares,
+    mean_squares,
+    residual_freedom,
+)
+from psychollm.reliability.scales.alpha_intervals import f_quantile
+from psychollm.reliability.scales.score_table import complete_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Method: TypeAlias = Literal["anova", "reml"]
+AbsoluteInterval: TypeAlias = Literal["satterthwaite", "generalised"]
+
+FORMS = ("ICC1", "ICC2", "ICC3", "ICC1k", "ICC2k", "ICC3k")
+MCGRAW_WONG = ("ICC(1)", "ICC(A,1)", "ICC(C,1)", "ICC(k)", "ICC(A,k)", "ICC(C,k)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Intraclass(Result):
+    """The six intraclass correlations of a table targets x raters.
+
+    Examples
+    --------
+    >>> found = intraclass([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8],
+    ...                     [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]])
+    >>> found.icc.value.round(2)
+    array([0.17, 0.29, 0.71, 0.44, 0.62, 0.91])
+    """
+
+    icc: Estimate  # (6,) the forms of Shrout and Fleiss
+    f: FloatArray  # (6,) ratio of mean squares, tested against no difference between targets
+    df1: FloatArray  # (6,)
+    df2: FloatArray  # (6,)
+    p_value: FloatArray  # (6,)
+    between_targets: float  # mean square
+    between_raters: float  # mean square
+    residual: float  # mean square
+    within_targets: float  # mean square
+    n_targets: int  # that entered
+    n_raters: int
+    left_out: int  # targets with a missing score that did not enter
+    method: Method
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per form, with its test."""
+        table = self.icc.to_frame()
+        table.insert(1, "mcgraw_wong", list(MCGRAW_WONG))
+        for name in ("f", "df1", "df2", "p_value"):
+            table[name] = getattr(self, name)
+        return table
+
+
+def intraclass(
+    scores: Any,
+    *,
+    method: Method = "anova",
+    absolute_interval: AbsoluteInterval = "satterthwaite",
+    level: float = 0.95,
+) -> Intraclass:
+    """Compute the six intraclass correlations (1), with F tests and intervals.
+
+    Parameters
+    ----------
+    scores : DataFrame, DataArray or array_like (targets, raters)
+        One score per cell: models x repetitions for stability, questions x judges for agreement.
+    method : {"anova", "reml"}
+        "anova" leaves targets with a missing score out. "reml" estimates variance components by
+        restricted maximum likelihood from all scores; there a component is never below zero, and
+        the coefficients are 0 where that of targets is. On complete tables without negative
+        components the two agree.
+    absolute_interval : {"satterthwaite", "generalised"}
+        Of form 2: the published approximation, or `generalised_interval`, which keeps its level
+        where raters are few.
+    level : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    Intraclass
+        NaN with a reason where targets do not differ, and below two targets or raters; 1 where
+        raters agree perfectly. Negative values are kept as they are.
+
+    Raises
+    ------
+    CodeError, ShapeError, LabelError
+        If the scores are no table of numbers.
+    OptionError
+        If an option does not exist.
+
+    Notes
+    -----
+    With ``"reml"`` and missing scores the tests and intervals use the degrees of freedom of the
+    complete table, as R's psych does, and are somewhat too narrow.
+
+    In simulation, nominal 95 % intervals of forms 1 and 3 cover 93 to 96 % for normal scores, and
+    90 to 96 % for yes/no scores. For form 2 the published interval covers 95 % with fifty targets,
+    but 80 to 85 % with three raters of a thousand targets, where "generalised" covers 96 %.
+
+    References
+    ----------
+    Shrout & Fleiss (1979); McGraw & Wong (1996).
+
+    Examples
+    --------
+    >>> intraclass([[1, 1], [2, 2], [4, 4]]).icc.value
+    array([1., 1., 1., 1., 1., 1.])
+    """
+    check_choice("method", method, Method)
+    check_choice("absolute_interval", absolute_interval, AbsoluteInterval)
+    check_fraction("level", level)
+    table = as_table(scores, argument="scores")
+    values = numbers(table, argument="scores")
+    complete = complete_rows(values)
+    kept = values[complete] if method == "anova" else values[np.isfinite(values).any(axis=1)]
+    squares, reason = _squares(kept, method)
+    if not reason and not complete.all():
+        reason = Reason.INCOMPLETE if method == "anova" else Reason.UNBALANCED
+    single = _single_bounds(squares, absolute_interval, level)
+    left_out = values.shape[0] - kept.shape[0]
+    return _result(squares, reason, single, left_out=left_out, method=method, level=level)
+
+
+def _squares(scores: FloatArray, method: Method) -> tuple[MeanSquares, Reason]:
+    """Return mean squares and why no coefficient is defined, or what qualifies them."""
+    n, k = scores.shape
+    nothing = MeanSquares(
+        targets=np.nan, raters=np.nan, residual=np.nan, within=np.nan, n_targets=n, n_raters=k
+    )
+    if n < 2 or k < 2 or residual_freedom(scores) < 1:
+        return nothing, Reason.TOO_FEW
+    found, converged = mean_squares(scores), True
+    if method == "reml":
+        found, converged = expected_mean_squares(scores)
+    cases = (
+        (found.targets == 0.0, Reason.NO_BETWEEN_VARIANCE),
+        (not converged, Reason.NOT_CONVERGED),
+        (method == "reml" and found.targets == found.residual, Reason.AT_BOUND),
+    )
+    return found, next((reason for holds, reason in cases if holds), Reason.NONE)
+
+
+def _result(
+    squares: MeanSquares,
+    reason: Reason,
+    single: FloatArray,
+    *,
+    left_out: int,
+    method: Method,
+    level: float,
+) -> Intraclass:
+    """Put the result together, given the bounds of the forms for single scores (3, 2)."""
+    n, k = squares.n_targets, squares.n_raters
+    defined = squares.targets > 0.0
+    value, se = _values(squares) if defined else np.full((2, 6), np.nan)
+    df1, df2 = np.full(6, n - 1.0), np.tile([n * (k - 1.0), *[(n - 1.0) * (k - 1.0)] * 2], 2)
+    ratios = _ratios(squares) if defined else np.full(6, np.nan)
+    bounds = np.where(np.isnan(value)[:, None], np.nan, _with_means(single, k))
+    return Intraclass(
+        icc=Estimate(
+            name="intraclass correlation",
+            value=value,
+            se=se,
+            interval=bounds,
+            n=np.full(6, float(n)),
+            flags=tuple(_flag(reason, np.isnan(share)) for share in value),
+            method="F",
+            level=level,
+            labels=FORMS,
+            axis="form",
+        ),
+        f=ratios,
+        df1=df1,
+        df2=df2,
+        p_value=_upper_tail(ratios, df1, df2),
+        between_targets=squares.targets,
+        between_raters=squares.raters,
+        residual=squares.residual,
+        within_targets=squares.within,
+        n_targets=n,
+        n_raters=k,
+        left_out=left_out,
+        method=method,
+    )
+
+
+def _flag(reason: Reason, undefined: bool) -> Reason:  # noqa: FBT001
+    """Return the reason of a form, undefined alone among the six where a component is negative."""
+    fatal = (Reason.TOO_FEW, Reason.NO_BETWEEN_VARIANCE)
+    return Reason.NEGATIVE_COMPONENT if undefined and reason not in fatal else reason
+
+
+def _linear_forms(n: float, k: float) -> tuple[FloatArray, FloatArray]:
+    """Return numerators and denominators of (1) as coefficients (6, 4) of B, J, E, W."""
+    within, residual = [1.0, 0.0, 0.0, -1.0], [1.0, 0.0, -1.0, 0.0]
+    numerators = np.array([within, residual, residual] * 2)
+    denominators = np.array(
+        [
+            [1.0, 0.0, 0.0, k - 1.0],
+            [1.0, k / n, k - 1.0 - k / n, 0.0],
+            [1.0, 0.0, k - 1.0, 0.0],
+            [1.0, 0.0, 0.0, 0.0],
+            [1.0, 1.0 / n, -1.0 / n, 0.0],
+            [1.0, 0.0, 0.0, 0.0],
+        ]
+    )
+    return numerators, denominators
+
+
+def _values(squares: MeanSquares) -> FloatArray:
+    """Return the six forms and their delta-method standard errors (2, 6)."""
+    n, k = float(squares.n_targets), float(squares.n_raters)
+    parts = np.array([squares.targets, squares.raters, squares.residual, squares.within])
+    freedom = np.array([n - 1.0, k - 1.0, (n - 1.0) * (k - 1.0), n * (k - 1.0)])
+    above, below = _linear_forms(n, k)
+    # In ICC2k the estimated variance of a mean may be zero or negative: then there is no share.
+    whole = below @ parts
+    whole = np.where(whole > 1e-12 * parts.max(), whole, np.nan)
+    value = (above @ parts) / whole
+    slope = (above - value[:, None] * below) / whole[:, None]
+    se = np.sqrt((slope**2) @ (2.0 * parts**2 / freedom))
+    return np.stack([value, se])
+
+
+def _ratios(squares: MeanSquares) -> FloatArray:
+    """Return B / W for form 1 and B / E for forms 2 and 3 (6,)."""
+    below = np.array([squares.within, squares.residual, squares.residual] * 2)
+    with np.errstate(divide="ignore"):
+        return np.asarray(squares.targets / below)
+
+
+def _upper_tail(f: FloatArray, df1: FloatArray, df2: FloatArray) -> FloatArray:
+    """Return P(F > f), to full relative precision however small."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(np.isinf(f), 0.0, df2 / (df2 + df1 * f))
+    usable = (df1 > 0.0) & (df2 > 0.0) & np.isfinite(share)
+    safe = [np.where(usable, part, 1.0) for part in (0.5 * df2, 0.5 * df1, share)]
+    return np.where(usable, betainc(*safe), np.nan)
+
+
+def _single_bounds(
+    squares: MeanSquares, absolute_interval: AbsoluteInterval, level: float
+) -> FloatArray:
+    """Return the bounds of the three forms for single scores (3, 2)."""
+    n, k = float(squares.n_targets), float(squares.n_raters)
+    if not squares.targets > 0.0:
+        return np.full((3, 2), np.nan)
+    ratios = _ratios(squares)
+    if absolute_interval == "generalised":
+        absolute = generalised_interval(squares, level=level)
+    else:
+        absolute = _satterthwaite(squares, level)
+    one_way = _one_way(ratios[0], n - 1.0, n * (k - 1.0), k, level)
+    consistent = _one_way(ratios[2], n - 1.0, (n - 1.0) * (k - 1.0), k, level)
+    return np.stack([one_way, absolute, consistent])
+
+
+def _with_means(single: FloatArray, k: float) -> FloatArray:
+    """Add the bounds of the forms for means of k scores, by Spearman and Brown (6, 2)."""
+    above_pole = 1.0 + (k - 1.0) * single
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(above_pole > 0.0, k * single / above_pole, -np.inf)
+    return np.concatenate([single, mean])
+
+
+def _one_way(f: float, df1: float, df2: float, k: float, level: float) -> FloatArray:
+    """Return the bounds of form 1 or 3 from F / F-quantile; 1 where F is infinite."""
+    tail = 0.5 * (1.0 - level)
+    ratio = f / f_quantile(np.array([1.0 - tail, tail]), df1, df2)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.isinf(ratio), 1.0, (ratio - 1.0) / (ratio + k - 1.0))
+
+
+def _satterthwaite(squares: MeanSquares, level: float) -> FloatArray:
+    """Return the bounds of form 2, with an approximate freedom of its denominator."""
+    icc = float(_values(squares)[0, 1])
+    n, k = float(squares.n_targets), float(squares.n_raters)
+    between, raters, residual = squares.targets, squares.raters, squares.residual
+    if residual == 0.0 and raters == 0.0:
+        return np.ones(2)
+    noise = 1.0 + (k - 1.0) * icc
+    ratio = raters / residual if residual > 0.0 else np.inf
+    spread = n * noise - k * icc
+    top = (k - 1.0) * (n - 1.0) * (k * icc * ratio + spread) ** 2
+    bottom = (n - 1.0) * (k * icc * ratio) ** 2 + spread**2
+    freedom = top / bottom if np.isfinite(ratio) else (k - 1.0)
+    tail = 0.5 * (1.0 - level)
+    above = float(f_quantile(1.0 - tail, n - 1.0, freedom))
+    below = float(f_quantile(1.0 - tail, freedom, n - 1.0))
+    shared = k * raters + (k * n - k - n) * residual
+    # Divided by the quantiles, which are infinite where freedom is next to none.
+    with np.errstate(divide="ignore"):
+        lower = n * (between / above - residual) / np.float64(shared + n * between / above)
+        upper = n * (between - residual / below) / (shared / below + n * between)
+    return np.array([lower, upper])

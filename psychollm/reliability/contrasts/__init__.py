@@ -1,0 +1,1 @@
+"""Conditions compared: rank tests and the mixed model."""

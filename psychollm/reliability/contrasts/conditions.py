@@ -1,0 +1,381 @@
+r"""Do scores differ between conditions? Tests on ranks, with an effect size and its interval.
+
+*Kruskal-Wallis* ranks all scores together; its effect size
+
+.. math:: \varepsilon^2 = \frac{H}{n - 1}                                                \quad (1)
+
+is the share of the variance of ranks that lies between conditions. It takes all scores as
+independent: where the same models appear under each condition, how models differ counts as noise,
+and repeats of one model count as several respondents. *Friedman* ranks the conditions within each
+model and needs every model under every condition; its effect size is Kendall's
+
+.. math:: W = \frac{\chi^2}{m (k - 1)}                                                  \quad (2)
+
+for m models and k conditions, 1 where all models order the conditions alike.
+
+Both effect sizes are too large where there is little effect, by about the bias b that their
+resamples show over the sample. Percentiles of the resamples are too large twice, so that the
+interval is
+
+.. math:: \bigl[\, \theta - b + f (q_\text{low} - \bar\theta^*),\;
+          \theta - b + f (q_\text{high} - \bar\theta^*) \,\bigr], \qquad
+          b = \bar\theta^* - \theta,                                                    \quad (3)
+
+inside [0, 1], with f making up for what resamples of few units lack in spread:
+:math:`\sqrt{m / (m - 1)}`, times the ratio of Student's t to the normal quantile where models are
+resampled. In simulations with 30 or more units 95 % intervals covered 92 to 100 %; with ten models
+and a strong effect Friedman's covers less than 90 %.
+
+References
+----------
+Kruskal, W. H., & Wallis, W. A. (1952). Use of ranks in one-criterion variance analysis. Journal of
+the American Statistical Association, 47, 583-621.
+
+Friedman, M. (1937). The use of ranks to avoid the assumption of normality implicit in the analysis
+of variance. Journal of the American Statistical Association, 32, 675-701.
+
+Tomczak, M., & Tomczak, E. (2014). The need to report effect size estimates revisited. Trends in
+Sport Sciences, 21, 19-25.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import chdtrc, ndtri, stdtrit
+
+from psychollm._base.replicate import replicate
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling, bootstrap_questions, question_counts
+from psychollm.reliability.contrasts.condition_scores import ConditionScores, condition_scores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_BLOCK_NUMBERS = 500_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RankTest(Result):
+    """A test on ranks with its effect size.
+
+    Examples
+    --------
+    >>> found = kruskal_wallis([1, 2, 3, 4, 5, 6], list("aaabbb"), rng=0)
+    >>> print(found.summary())
+    Kruskal-Wallis test: chi2(1) = 3.86, p = 0.0495; epsilon squared 0.77 [0.65, 0.80].
+    """
+
+    test: str
+    statistic: float  # chi-square distributed where nothing differs
+    df: int
+    p_value: float
+    effect_name: str
+    effect: float
+    effect_se: float
+    effect_interval: FloatArray  # (2,)
+    conditions: tuple[Any, ...]
+    mean_ranks: FloatArray  # (conditions,)
+    sizes: FloatArray  # (conditions,) scores, or models
+    level: float
+    note: str  # what the test leaves out of account
+    flag: Reason
+
+    def summary(self) -> str:
+        """Return the result in a sentence, and the note."""
+        low, high = self.effect_interval
+        text = (
+            f"{self.test} test: chi2({self.df}) = {self.statistic:.2f}, p = {self.p_value:.3g}; "
+            f"{self.effect_name} {self.effect:.2f} [{low:.2f}, {high:.2f}]."
+        )
+        return f"{text} {self.note}".strip()
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per condition."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {"condition": list(self.conditions), "n": self.sizes, "mean_rank": self.mean_ranks}
+        )
+
+
+def kruskal_wallis(
+    scores: Any,
+    conditions: Any,
+    *,
+    models: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> RankTest:
+    """Kruskal-Wallis test of scores between conditions, all scores ranked together.
+
+    Parameters
+    ----------
+    scores, conditions : array_like (n,)
+        A number and a label per row; missing scores are left out.
+    models : array_like (n,), optional
+        The model of each score. The test does not use it; the interval then rests on resamples of
+        whole models instead of scores within conditions.
+    n_bootstrap : int
+        Resamples for the interval of the effect size.
+    level : float
+        Coverage of the interval.
+    rng, n_jobs, progress
+        Source of randomness, workers and progress bar of the resamples.
+
+    Returns
+    -------
+    RankTest
+        Epsilon squared (1); NaN with fewer than two conditions, or all scores equal.
+
+    Raises
+    ------
+    ShapeError, LabelError, CodeError
+        If rows do not match, or a score is no number.
+
+    Examples
+    --------
+    >>> kruskal_wallis([1, 2, 3, 4, 5, 6], list("aaabbb"), rng=0).mean_ranks
+    array([2., 5.])
+    """
+    drawn = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = drawn.required()
+    table = condition_scores(scores, conditions, models)
+    named = models is not None
+    note = _SAME_MODELS if named and _shared(table) else ""
+    reason = _why_undefined(table, table.scores.size)
+    if reason:
+        return _undefined("Kruskal-Wallis", "epsilon squared", table, note, reason, level)
+    from scipy.stats import kruskal
+
+    groups = [table.scores[table.condition == c] for c in range(len(table.conditions))]
+    statistic, p_value = kruskal(*groups)
+    ranks = _ranks(table.scores[None])
+    effect = float(statistic) / (table.scores.size - 1)
+    draws = _resampled_epsilon(table, options, models=named)
+    units = len(table.models) if named else len(groups) / sum(1.0 / g.size for g in groups)
+    factor = _student(units, level) if named else 1.0
+    interval, se = _interval(effect, draws, units, factor, level)
+    return RankTest(
+        test="Kruskal-Wallis",
+        statistic=float(statistic),
+        df=len(groups) - 1,
+        p_value=float(p_value),
+        effect_name="epsilon squared",
+        effect=effect,
+        effect_se=se,
+        effect_interval=interval,
+        conditions=table.conditions,
+        mean_ranks=np.bincount(table.condition, ranks[0]) / table.sizes,
+        sizes=table.sizes.astype(np.float64),
+        level=level,
+        note=note,
+        flag=Reason.NONE,
+    )
+
+
+def friedman(
+    scores: Any,
+    conditions: Any,
+    models: Any,
+    *,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> RankTest:
+    """Friedman test of scores between conditions, ranked within each model.
+
+    Parameters
+    ----------
+    scores, conditions, models : array_like (n,)
+        A number and two labels per row; missing scores are left out. Repeats of a model under a
+        condition are averaged first.
+    n_bootstrap : int
+        Resamples of models for the interval of the effect size.
+    level : float
+        Coverage of the interval.
+    rng, n_jobs, progress
+        Source of randomness, workers and progress bar of the resamples.
+
+    Returns
+    -------
+    RankTest
+        Kendall's W (2). Models that lack a condition are left out, with a flag; NaN with fewer
+        than two conditions or models, or where every model scores alike under all conditions.
+
+    Raises
+    ------
+    ShapeError, LabelError, CodeError
+        If rows do not match, or a score is no number.
+
+    Examples
+    --------
+    >>> found = friedman([1, 2, 3, 2, 3, 4], list("abcabc"), list("xxxyyy"), rng=0)
+    >>> found.effect, found.statistic
+    (1.0, 4.0)
+    """
+    drawn = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = drawn.required()
+    table = condition_scores(scores, conditions, models)
+    means = table.means()
+    complete = means[np.isfinite(means).all(axis=1)]
+    m, k = complete.shape
+    ranks = _ranks(complete) if m else complete
+    reason = _why_undefined(table, m)
+    if not reason and (ranks == ranks[:, :1]).all():
+        reason = Reason.ALL_TIED
+    if reason:
+        return _undefined("Friedman", "Kendall's W", table, "", reason, level)
+    effect = float(_kendall(ranks, np.ones((1, m)))[0])
+    draws = bootstrap_questions(
+        lambda counts: _kendall(ranks, counts),
+        m,
+        n=options.n,
+        rng=options.rng,
+        n_jobs=options.n_jobs,
+        progress=options.progress,
+    )
+    interval, se = _interval(effect, draws, m, _student(m, level), level)
+    statistic = effect * m * (k - 1)
+    return RankTest(
+        test="Friedman",
+        statistic=statistic,
+        df=k - 1,
+        p_value=float(chdtrc(k - 1, statistic)),
+        effect_name="Kendall's W",
+        effect=effect,
+        effect_se=se,
+        effect_interval=interval,
+        conditions=table.conditions,
+        mean_ranks=ranks.mean(axis=0),
+        sizes=np.full(k, float(m)),
+        level=level,
+        note="",
+        flag=Reason.INCOMPLETE if m < len(means) else Reason.NONE,
+    )
+
+
+_SAME_MODELS = (
+    "The test takes scores as independent, but the same models appear under several conditions: "
+    "see friedman and mixed_model."
+)
+
+
+def _shared(table: ConditionScores) -> bool:
+    """Tell whether a model appears under several conditions."""
+    pairs = np.unique(np.stack([table.model, table.condition]), axis=1)
+    return bool(pairs.shape[1] > len(table.models))
+
+
+def _why_undefined(table: ConditionScores, units: int) -> Reason:
+    if not table.scores.size:
+        return Reason.NO_ANSWERS
+    if len(table.conditions) < 2 or units < 2:
+        return Reason.TOO_FEW
+    return Reason.ALL_TIED if table.all_tied else Reason.NONE
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    """Return midranks along the last axis."""
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(values, axis=-1), dtype=np.float64)
+
+
+def _kendall(ranks: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return W (2), corrected for ties, in resamples of models (resamples,)."""
+    k = ranks.shape[1]
+    centred = ranks - 0.5 * (k + 1)
+    m = counts.sum(axis=1)
+    between = ((counts @ centred) ** 2).sum(axis=1) / m
+    with np.errstate(invalid="ignore"):
+        return np.asarray(between / (counts @ (centred**2).sum(axis=1)))
+
+
+def _resampled_epsilon(table: ConditionScores, options: Resampling, *, models: bool) -> FloatArray:
+    """Return epsilon squared (1) in resamples of models, or of scores within conditions."""
+    order = np.argsort(table.scores, kind="stable")
+    scores, condition = table.scores[order], table.condition[order]
+    start = np.flatnonzero(np.diff(scores, prepend=-np.inf))
+    group = np.repeat(np.arange(start.size), np.diff(start, append=scores.size))
+    member = np.eye(len(table.conditions))[condition]
+
+    def counts(seeds: WordArray) -> FloatArray:
+        if models:
+            return question_counts(seeds, len(table.models))[:, table.model[order]]
+        found = np.empty((len(seeds), scores.size))
+        for place in range(len(table.conditions)):
+            here = np.flatnonzero(condition == place)
+            own = seeds ^ np.array([0, place], dtype=np.uint64)  # a stream for each condition
+            found[:, here] = question_counts(own, here.size)
+        return found
+
+    def task(seeds: WordArray) -> FloatArray:
+        rows = max(1, _BLOCK_NUMBERS // scores.size)
+        parts = [counts(seeds[i : i + rows]) for i in range(0, len(seeds), rows)]
+        return np.concatenate([_epsilon(part, start, group, member) for part in parts])
+
+    draws: FloatArray = replicate(
+        task, options.n, rng=options.rng, n_jobs=options.n_jobs, progress=options.progress
+    )
+    return draws
+
+
+def _epsilon(
+    counts: FloatArray, start: IntArray, group: IntArray, member: FloatArray
+) -> FloatArray:
+    """Return epsilon squared (1) from counts of sorted scores (resamples,)."""
+    tied = np.add.reduceat(counts, start, axis=1)
+    above = np.cumsum(tied, axis=1)
+    n = above[:, -1:]
+    # The midrank of a tie less the mean rank (n + 1) / 2.
+    centred = (above - 0.5 * tied - 0.5 * n)[:, group]
+    weighted = counts * centred
+    sizes, sums = counts @ member, weighted @ member
+    between = np.where(sizes > 0, sums**2 / np.maximum(sizes, 1.0), 0.0).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(between / (weighted * centred).sum(axis=1))
+
+
+def _student(units: float, level: float) -> float:
+    """Return by how much Student's t exceeds the normal quantile."""
+    return float(stdtrit(units - 1.0, 0.5 + 0.5 * level) / ndtri(0.5 + 0.5 * level))
+
+
+def _interval(
+    effect: float, draws: FloatArray, units: float, factor: float, level: float
+) -> tuple[FloatArray, float]:
+    """Return the interval (3) and the standard error."""
+    known = draws[np.isfinite(draws)]
+    widened = factor * np.sqrt(units / (units - 1.0)) if units > 1.0 else np.nan
+    bounds = np.quantile(known, [0.5 - 0.5 * level, 0.5 + 0.5 * level])
+    moved = effect - (known.mean() - effect) + widened * (bounds - known.mean())
+    return np.clip(moved, 0.0, 1.0), float(widened * known.std(ddof=1))
+
+
+def _undefined(
+    test: str, effect: str, table: ConditionScores, note: str, reason: Reason, level: float
+) -> RankTest:
+    return RankTest(
+        test=test,
+        statistic=np.nan,
+        df=max(len(table.conditions) - 1, 0),
+        p_value=np.nan,
+        effect_name=effect,
+        effect=np.nan,
+        effect_se=np.nan,
+        effect_interval=np.full(2, np.nan),
+        conditions=table.conditions,
+        mean_ranks=np.full(len(table.conditions), np.nan),
+        sizes=table.sizes.astype(np.float64),
+        level=level,
+        note=note,
+        flag=reason,
+    )

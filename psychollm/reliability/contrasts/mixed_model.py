@@ -1,0 +1,320 @@
+r"""Scores under conditions with a random intercept per model: score ~ condition + (1 | model).
+
+Models differ in level; conditions are compared within models. The fit is restricted maximum
+likelihood (`random_intercept`), exact and for many data sets at once, tests are Satterthwaite's
+and a parametric bootstrap, intervals of the variances are pivotal (`intercept_fit`).
+
+References
+----------
+Laird, N. M., & Ware, J. H. (1982). Random-effects models for longitudinal data. Biometrics, 38,
+963-974.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
+from psychollm.reliability.contrasts.condition_scores import (
+    ConditionScores,
+    check_known,
+    condition_scores,
+)
+from psychollm.reliability.contrasts.intercept_fit import (
+    InterceptFit,
+    against_first,
+    parametric_draws,
+    variance_draws,
+)
+from psychollm.reliability.contrasts.random_intercept import InterceptDesign
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MixedModel(Result):
+    """Condition means, their contrasts with one of them, and the two variances.
+
+    Examples
+    --------
+    >>> scores = [20, 24, 22, 25, 30, 33, 18, 24]
+    >>> fit = mixed_model(scores, list("abababab"), list("wwxxyyzz"), rng=0)
+    >>> fit.contrasts.value, fit.contrast_df.round(1), round(fit.p_value, 3)
+    (array([4.]), array([3.]), 0.011)
+    """
+
+    means: Estimate  # (conditions,)
+    contrasts: Estimate  # (conditions - 1,) condition - reference
+    mean_df: FloatArray  # (conditions,) Satterthwaite
+    contrast_df: FloatArray  # (conditions - 1,) Satterthwaite
+    contrast_t: FloatArray  # (conditions - 1,)
+    contrast_p: FloatArray  # (conditions - 1,) two-sided, not adjusted
+    f_statistic: float  # of no difference between conditions
+    f_df: tuple[int, float]  # numerator and denominator
+    p_value: float  # of F
+    bootstrap_p_value: float  # of F, by parametric bootstrap
+    variances: Estimate  # (2,) between models, residual
+    intraclass: Estimate  # (1,) share of the variance between models
+    reml_criterion: float  # -2 restricted log likelihood
+    log_likelihood: float  # maximum likelihood
+    n: int
+    n_models: int
+    reference: Any
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per contrast."""
+        table = self.contrasts.to_frame()
+        table.insert(3, "df", self.contrast_df)
+        table.insert(4, "t", self.contrast_t)
+        table.insert(5, "p_value", self.contrast_p)
+        return table.drop(columns="n")
+
+    def summary(self) -> str:
+        """Return the test and the variances in a sentence."""
+        low, high = self.intraclass.interval[0]
+        return (
+            f"Conditions: F({self.f_df[0]}, {self.f_df[1]:.1f}) = {self.f_statistic:.2f}, "
+            f"p = {self.p_value:.3g} (parametric bootstrap {self.bootstrap_p_value:.3g}); models "
+            f"hold {self.intraclass.value[0]:.2f} [{low:.2f}, {high:.2f}] of the variance."
+        )
+
+
+def mixed_model(
+    scores: Any,
+    conditions: Any,
+    models: Any,
+    *,
+    reference: Hashable = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> MixedModel:
+    """Compare conditions with a random intercept per model.
+
+    Parameters
+    ----------
+    scores, conditions, models : array_like (n,)
+        A number and two labels per row; missing scores are left out.
+    reference : hashable, optional
+        The condition that others are compared with; by default the first that occurs.
+    n_bootstrap : int
+        Parametric resamples, for `bootstrap_p_value`, for the draws of means and contrasts, and
+        for the intervals of the variances.
+    level : float
+        Coverage of the intervals: Student's t for means and contrasts, pivotal percentiles for
+        the variances.
+    rng, n_jobs, progress
+        Source of randomness, workers and progress bar of the resamples.
+
+    Returns
+    -------
+    MixedModel
+        Undefined, with a reason, with fewer than two conditions or models, too few rows, or no
+        variation within models.
+
+    Raises
+    ------
+    ShapeError, LabelError, CodeError
+        If rows do not match, a score is no number, or the reference does not occur.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> model, condition = np.repeat(np.arange(10), 6), np.tile(["a", "b", "c"], 20)
+    >>> score = rng.normal(size=10)[model] + rng.normal(size=60)
+    >>> mixed_model(score, condition, model, rng=0).contrast_df.round(1)
+    array([48., 48.])
+    """
+    drawn = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = drawn.required()
+    table = condition_scores(scores, conditions, models)
+    first = 0 if reference is None else check_known("condition", reference, table.conditions)
+    design, reason = _design(table)
+    if design is None:
+        return _undefined(table, first, reason, options)
+    data = design.reduced(table.scores[None])
+    if data.rest[0] == 0.0:
+        return _undefined(table, first, Reason.NO_RESIDUAL, options)
+    fit = InterceptFit.of(data)
+    return _result(table, fit, first, options)
+
+
+def _design(table: ConditionScores) -> tuple[InterceptDesign | None, Reason]:
+    if not table.scores.size:
+        return None, Reason.NO_ANSWERS
+    if table.all_tied:
+        return None, Reason.ALL_TIED
+    if len(table.conditions) < 2 or len(table.models) < 2:
+        return None, Reason.TOO_FEW
+    design = InterceptDesign.of(table.condition, table.model)
+    if design.freedom < 1 or not design.d.size:
+        return None, Reason.TOO_FEW
+    return design, Reason.NONE
+
+
+def _result(
+    table: ConditionScores, fit: InterceptFit, first: int, options: Resampling
+) -> MixedModel:
+    k, data = len(table.conditions), fit.data
+    contrasts = against_first(k, first)
+    statistic, f_df, p_value = fit.f_test()
+    alone = InterceptDesign.of(np.zeros_like(table.condition), table.model)
+    null = InterceptFit.of(alone.reduced(table.scores[None]))
+    drawn = parametric_draws(fit, null, options)
+    several = drawn[:, :k] @ contrasts.T
+    between, residual = variance_draws(fit, options)
+    mean_df, contrast_df = fit.freedom(np.eye(k)), fit.freedom(contrasts)
+    names = [f"{label} - {table.conditions[first]}" for label in table.conditions]
+    difference = contrasts @ fit.means
+    spread = np.sqrt(np.diagonal(contrasts @ fit.covariance @ contrasts.T))
+    shares = between / (between + residual)
+    variances = np.array([fit.between, fit.residual])
+    level = options.level
+    ml = data.ratio(restricted=False)
+    return MixedModel(
+        means=_student(
+            ("mean score", "condition", table.conditions),
+            (fit.means, np.sqrt(np.diagonal(fit.covariance)), mean_df),
+            table.sizes.astype(np.float64),
+            drawn[:, :k],
+            level,
+        ),
+        contrasts=_student(
+            ("difference of means", "contrast", tuple(names[:first] + names[first + 1 :])),
+            (difference, spread, contrast_df),
+            np.full(k - 1, float(table.scores.size)),
+            several,
+            level,
+        ),
+        mean_df=mean_df,
+        contrast_df=contrast_df,
+        contrast_t=difference / spread,
+        contrast_p=2.0 * stdtr(contrast_df, -np.abs(difference / spread)),
+        f_statistic=statistic,
+        f_df=f_df,
+        p_value=p_value,
+        bootstrap_p_value=float(((drawn[:, k] >= statistic).sum() + 1.0) / (options.n + 1.0)),
+        variances=_pivotal(
+            ("variance", "component", ("model", "residual")),
+            variances,
+            np.stack([between, residual], axis=1),
+            table,
+            level,
+        ),
+        intraclass=_pivotal(
+            ("intraclass correlation", "component", ("model",)),
+            variances[:1] / variances.sum(),
+            shares[:, None],
+            table,
+            level,
+        ),
+        reml_criterion=float(data.deviance(np.array([fit.ratio]))[0]),
+        log_likelihood=-0.5 * float(data.deviance(ml, restricted=False)[0]),
+        n=table.scores.size,
+        n_models=len(table.models),
+        reference=table.conditions[first],
+    )
+
+
+def _student(
+    names: tuple[str, str, tuple[Any, ...]],
+    parts: tuple[FloatArray, FloatArray, FloatArray],
+    n: FloatArray,
+    draws: FloatArray,
+    level: float,
+) -> Estimate:
+    """Return an estimate with an interval from Student's t."""
+    (name, axis, labels), (value, se, df) = names, parts
+    margin = stdtrit(df, 0.5 + 0.5 * level) * se
+    return Estimate(
+        name=name,
+        value=value,
+        se=se,
+        interval=np.stack([value - margin, value + margin], axis=1),
+        n=n,
+        flags=(Reason.NONE,) * value.size,
+        method="Student's t, Satterthwaite",
+        level=level,
+        labels=labels,
+        axis=axis,
+        _draws=draws,
+    )
+
+
+def _pivotal(
+    names: tuple[str, str, tuple[Any, ...]],
+    value: FloatArray,
+    draws: FloatArray,
+    table: ConditionScores,
+    level: float,
+) -> Estimate:
+    """Return a variance, or a share of it, with percentiles of pivotal draws."""
+    name, axis, labels = names
+    return Estimate(
+        name=name,
+        value=value,
+        se=draws.std(axis=0, ddof=1),
+        interval=percentile_interval(draws, level),
+        n=np.array([float(len(table.models)), float(table.scores.size)])[: value.size],
+        flags=tuple(Reason.AT_BOUND if one == 0.0 else Reason.NONE for one in value),
+        method="generalised (pivotal) percentiles",
+        level=level,
+        labels=labels,
+        axis=axis,
+        _draws=draws,
+    )
+
+
+def _undefined(
+    table: ConditionScores, first: int, reason: Reason, options: Resampling
+) -> MixedModel:
+    k = len(table.conditions)
+    names = [f"{label} - {table.conditions[first]}" for label in table.conditions]
+    rest = tuple(names[:first] + names[first + 1 :])
+
+    def unknown(name: str, axis: str, labels: tuple[Any, ...]) -> Estimate:
+        m = len(labels)
+        return Estimate(
+            name=name,
+            value=np.full(m, np.nan),
+            se=np.full(m, np.nan),
+            interval=np.full((m, 2), np.nan),
+            n=np.full(m, float(table.scores.size)),
+            flags=(reason,) * m,
+            method="none",
+            level=options.level,
+            labels=labels,
+            axis=axis,
+            _draws=np.full((options.n, m), np.nan),
+        )
+
+    return MixedModel(
+        means=unknown("mean score", "condition", table.conditions),
+        contrasts=unknown("difference of means", "contrast", rest),
+        mean_df=np.full(k, np.nan),
+        contrast_df=np.full(len(rest), np.nan),
+        contrast_t=np.full(len(rest), np.nan),
+        contrast_p=np.full(len(rest), np.nan),
+        f_statistic=np.nan,
+        f_df=(max(k - 1, 0), np.nan),
+        p_value=np.nan,
+        bootstrap_p_value=np.nan,
+        variances=unknown("variance", "component", ("model", "residual")),
+        intraclass=unknown("intraclass correlation", "component", ("model",)),
+        reml_criterion=np.nan,
+        log_likelihood=np.nan,
+        n=table.scores.size,
+        n_models=len(table.models),
+        reference=table.conditions[first] if k else None,
+    )

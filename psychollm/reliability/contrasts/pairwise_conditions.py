@@ -1,0 +1,171 @@
+"""Every pair of conditions compared on ranks, adjusted for their number."""
+
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.multiplicity import Adjustment, adjust_p_values
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.estimates.reasons import Reason
+from psychollm.reliability.contrasts.condition_scores import condition_scores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_EXACT_UP_TO = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PairwiseConditions(Result):
+    """Wilcoxon tests of all pairs of conditions.
+
+    Examples
+    --------
+    >>> found = pairwise_conditions([1, 2, 3, 4, 5, 6], list("aaabbb"))
+    >>> found.first, found.second, found.difference, found.p_value.round(2)
+    (('a',), ('b',), array([-3.]), array([0.1]))
+    """
+
+    first: tuple[Any, ...]  # (pairs,)
+    second: tuple[Any, ...]  # (pairs,)
+    difference: FloatArray  # (pairs,) of medians, or median of differences
+    statistic: FloatArray  # (pairs,) U of the rank-sum test, or T+ of the signed-rank test
+    p_value: FloatArray  # (pairs,) two-sided
+    adjusted: FloatArray  # (pairs,) for the family of all pairs
+    n: FloatArray  # (pairs,) scores, or models
+    test: str
+    adjust: str
+    flags: tuple[Reason, ...]  # (pairs,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per pair."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "first": list(self.first),
+                "second": list(self.second),
+                "n": self.n,
+                "difference": self.difference,
+                "statistic": self.statistic,
+                "p_value": self.p_value,
+                "adjusted": self.adjusted,
+                "flag": [str(flag) for flag in self.flags],
+            }
+        )
+
+
+def pairwise_conditions(
+    scores: Any, conditions: Any, *, models: Any = None, adjust: Adjustment = "holm"
+) -> PairwiseConditions:
+    """Compare every pair of conditions with Wilcoxon's tests.
+
+    Parameters
+    ----------
+    scores, conditions : array_like (n,)
+        A number and a label per row; missing scores are left out.
+    models : array_like (n,), optional
+        The model of each score. With it, each model's mean scores under the two conditions are
+        compared (signed-rank test); without, all scores are, as if independent (rank-sum test).
+    adjust : {"holm", "bonferroni", "bh", "by"}
+        How p-values are adjusted for the number of pairs.
+
+    Returns
+    -------
+    PairwiseConditions
+        Rank-sum p-values are exact for small samples without ties, signed-rank ones for up to 50
+        models, ties or not (models that do not differ are left out). NaN where a pair has too few
+        scores or all are equal.
+
+    Raises
+    ------
+    ShapeError, LabelError, CodeError
+        If rows do not match, or a score is no number.
+    OptionError
+        If `adjust` is no method.
+
+    Examples
+    --------
+    >>> paired = pairwise_conditions([1, 3, 2, 5, 4, 9], list("ababab"), models=list("xxyyzz"))
+    >>> paired.test, paired.difference
+    ('signed rank', array([-3.]))
+    """
+    check_choice("adjust", adjust, Adjustment)
+    table = condition_scores(scores, conditions, models)
+    pairs = list(combinations(range(len(table.conditions)), 2))
+    if models is None:
+        groups = [table.scores[table.condition == c] for c in range(len(table.conditions))]
+        found = [_rank_sum(groups[a], groups[b]) for a, b in pairs]
+    else:
+        means = table.means()
+        found = [_signed_rank(means[:, a], means[:, b]) for a, b in pairs]
+    p_value = np.array([one.p_value for one in found], dtype=np.float64)
+    return PairwiseConditions(
+        first=tuple(table.conditions[a] for a, _ in pairs),
+        second=tuple(table.conditions[b] for _, b in pairs),
+        difference=np.array([one.difference for one in found]),
+        statistic=np.array([one.statistic for one in found]),
+        p_value=p_value,
+        adjusted=adjust_p_values(p_value, method=adjust),
+        n=np.array([one.n for one in found]),
+        test="rank sum" if models is None else "signed rank",
+        adjust=adjust,
+        flags=tuple(one.flag for one in found),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """One test."""
+
+    difference: float
+    statistic: float
+    p_value: float
+    n: float
+    flag: Reason
+
+
+def _rank_sum(first: FloatArray, second: FloatArray) -> _Pair:
+    from scipy.stats import mannwhitneyu
+
+    n = float(first.size + second.size)
+    both = np.concatenate([first, second])
+    difference = float(np.median(first) - np.median(second))
+    if both.min() == both.max():
+        return _Pair(difference, np.nan, np.nan, n, Reason.ALL_TIED)
+    test = mannwhitneyu(first, second, alternative="two-sided")
+    return _Pair(difference, float(test.statistic), float(test.pvalue), n, Reason.NONE)
+
+
+def _signed_rank(first: FloatArray, second: FloatArray) -> _Pair:
+    from scipy.stats import rankdata, wilcoxon
+
+    gaps = (first - second)[np.isfinite(first - second)]
+    n = float(gaps.size)
+    if gaps.size < 2:
+        return _Pair(float(gaps.sum()) if n else np.nan, np.nan, np.nan, n, Reason.TOO_FEW)
+    difference = float(np.median(gaps))
+    if not gaps.any():
+        return _Pair(difference, np.nan, np.nan, n, Reason.ALL_TIED)
+    kept = gaps[gaps != 0]
+    ranks = rankdata(np.abs(kept))
+    above = float(ranks[kept > 0].sum())
+    p_value = _exact(ranks, above) if kept.size <= _EXACT_UP_TO else wilcoxon(kept).pvalue
+    return _Pair(difference, above, float(p_value), n, Reason.NONE)
+
+
+def _exact(ranks: FloatArray, above: float) -> float:
+    """Return the two-sided p-value of a sum of ranks whose signs are coin flips, ties and all."""
+    doubled = np.rint(2.0 * ranks).astype(np.int64)  # midranks are halves
+    chance = np.zeros(int(doubled.sum()) + 1)
+    chance[0] = 1.0
+    for rank in doubled:
+        chance[rank:] = 0.5 * (chance[rank:] + chance[: chance.size - rank])
+        chance[:rank] *= 0.5
+    place = round(2.0 * above)
+    tail = min(chance[: place + 1].sum(), chance[place:].sum())
+    return float(min(1.0, 2.0 * tail))

@@ -1,0 +1,1 @@
+"""Means of questions: clustered errors, differences, power."""

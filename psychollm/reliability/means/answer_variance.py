@@ -1,0 +1,252 @@
+r"""How much of a mean score's variance lies between questions, and how much between answers.
+
+With K answers sampled to each of n questions, the score of question q has an expectation
+:math:`\mu_q`, which varies over questions, and answers vary about it with :math:`\sigma_q^2`:
+
+.. math:: \operatorname{Var}(\bar s) = \frac{V}{n} + \frac{E}{n K}, \qquad
+          V = \operatorname{Var}(\mu_q), \quad E = \operatorname{E}[\sigma_q^2].          \quad (1)
+
+More answers shrink the second part only; more questions shrink both. With :math:`\bar s_q` and
+:math:`s_q^2` the mean and variance of the :math:`K_q` answers to q, both are estimated without
+bias by
+
+.. math:: \hat E = \operatorname{mean}_q\, s_q^2, \qquad
+          \hat V = \operatorname{var}_q\, \bar s_q
+                   - \hat E \operatorname{mean}_q \frac{1}{K_q},                        \quad (2)
+
+of which the second may be negative.
+
+References
+----------
+Miller, E. (2024). Adding error bars to evals. arXiv:2411.00640.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.stated import cluster_codes
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.resampling import (
+    Resampling,
+    bootstrap_estimate,
+    bootstrap_questions,
+    left_out_counts,
+)
+from psychollm.reliability.means.clustered import mean_estimate, row_products
+from psychollm.reliability.means.repeated_scores import RepeatedScores, repeated_scores
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AnswerVariance(Result):
+    """Variance of scores between questions and between answers to one question.
+
+    Examples
+    --------
+    >>> found = answer_variance([[[1, 1], [1, 0], [0, 0], [1, 1]]], rng=0)
+    >>> found.between.value.round(4), found.within.value
+    (array([0.1667]), array([0.125]))
+    >>> found.standard_error(n_questions=100, n_answers=5).round(4)
+    array([0.0438])
+    """
+
+    mean: Estimate  # mean score, over questions of the mean over answers
+    between: Estimate  # V: variance between questions; its raw estimate may be negative
+    within: Estimate  # E: mean variance of answers to one question
+    n_questions: FloatArray  # (models,)
+    n_answers: FloatArray  # (models,) per question, harmonic mean
+    labels: tuple[Any, ...]  # (models,)
+
+    def standard_error(self, *, n_questions: int, n_answers: int) -> FloatArray:
+        """Return what the standard error would be with other numbers, by (1).
+
+        A negative variance between questions counts as zero.
+
+        Parameters
+        ----------
+        n_questions, n_answers : int
+            Questions, and answers to each.
+
+        Returns
+        -------
+        ndarray (models,)
+        """
+        n, k = check_count("n_questions", n_questions), check_count("n_answers", n_answers)
+        between = np.maximum(self.between.value, 0.0)
+        return np.asarray(np.sqrt((between + self.within.value / k) / n))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model."""
+        import pandas as pd
+
+        table = self.mean.to_frame().rename(columns={"value": "mean"})
+        for part in (self.between, self.within):
+            table[part.name] = part.value
+            table[f"{part.name} lower"], table[f"{part.name} upper"] = part.interval.T
+        return pd.DataFrame(table)
+
+
+def answer_variance(
+    scores: Any,
+    *,
+    clusters: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> AnswerVariance:
+    """Split the variance of each model's scores into questions and answers.
+
+    Parameters
+    ----------
+    scores : RepeatedScores, Ratings, DataArray or array_like (models, questions, answers)
+        Any numbers, such as 1 = correct; NaN is missing.
+    clusters : array_like (questions,), optional
+        What each question belongs to: the standard error of the mean, and the resamples, follow.
+    n_bootstrap : int
+        Resamples of questions, for the intervals of the two variances.
+    level : float
+        Coverage of the intervals: t for the mean, BCa for the variances.
+    rng, n_jobs, progress
+        Source of randomness, workers and progress bar of the resamples.
+
+    Returns
+    -------
+    AnswerVariance
+        The variances are NaN where no question has two answers, or fewer than two are answered.
+
+    Raises
+    ------
+    ShapeError, CodeError, LabelError
+        If the input is no such table, or clusters do not match.
+
+    Examples
+    --------
+    >>> answers = np.random.default_rng(0).integers(0, 2, (2, 30, 4))
+    >>> answer_variance(answers, rng=0).within.value.round(2)
+    array([0.24, 0.25])
+    """
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    table = repeated_scores(scores)
+    codes = None if clusters is None else cluster_codes(clusters, table.questions)
+    parts = QuestionAnswers.of(table)
+    draws = bootstrap_questions(
+        parts.variances,
+        len(table.questions),
+        n=options.n,
+        clusters=codes,
+        rng=rng,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    jackknife = parts.variances(left_out_counts(len(table.questions), codes))
+    value = parts.variances(np.ones((1, len(table.questions))))[0]
+    estimates = [
+        bootstrap_estimate(
+            name,
+            value[output],
+            draws[:, output],
+            n=parts.n,
+            flags=parts.flags(value[output]),
+            level=options.level,
+            labels=table.models,
+            jackknife=jackknife[:, output],
+            interval="bca",
+            clustered=codes is not None,
+            n_clusters=None if codes is None else int(codes.max()) + 1,
+        )
+        for output, name in enumerate(("between questions", "within questions"))
+    ]
+    return AnswerVariance(
+        mean=mean_estimate(
+            np.where(parts.answered > 0, parts.mean, np.nan),
+            parts.answered,
+            codes,
+            options,
+            "cr1",
+            table.models,
+        ),
+        between=estimates[0],
+        within=estimates[1],
+        n_questions=parts.n,
+        n_answers=parts.n_answers,
+        labels=table.models,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionAnswers:
+    """What each model's answers to each question come to.
+
+    Examples
+    --------
+    >>> parts = QuestionAnswers.of(repeated_scores([[[1, 0], [1, 1]]]))
+    >>> parts.mean, parts.variance
+    (array([[0.5, 1. ]]), array([[0.5, 0. ]]))
+    """
+
+    mean: FloatArray  # (models, questions) 0 where there is no answer
+    variance: FloatArray  # (models, questions) 0 where there are fewer than two
+    answered: FloatArray  # (models, questions) 1 where there is an answer
+    repeated: FloatArray  # (models, questions) 1 where there are two
+    inverse: FloatArray  # (models, questions) 1 / answers, 0 where there is none
+
+    @classmethod
+    def of(cls, table: RepeatedScores) -> "QuestionAnswers":
+        """Return the means and variances of answers to each question."""
+        present = table.present
+        k = present.sum(axis=2)
+        known = np.maximum(k, 1)
+        scores = np.where(present, table.values, 0.0)
+        mean = scores.sum(axis=2) / known
+        square = np.where(present, table.values - mean[..., None], 0.0) ** 2
+        return cls(
+            mean=mean,
+            variance=np.where(k > 1, square.sum(axis=2) / np.maximum(k - 1, 1), 0.0),
+            answered=(k > 0).astype(np.float64),
+            repeated=(k > 1).astype(np.float64),
+            inverse=np.where(k > 0, 1.0 / known, 0.0),
+        )
+
+    @property
+    def n(self) -> FloatArray:
+        """Questions answered (models,)."""
+        return np.asarray(self.answered.sum(axis=1))
+
+    @property
+    def n_answers(self) -> FloatArray:
+        """Answers per question, harmonic mean (models,)."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self.n / self.inverse.sum(axis=1))
+
+    def variances(self, counts: FloatArray) -> FloatArray:
+        """Return both variances (2) in resamples of questions (resamples, 2, models)."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            centre = self.mean.sum(axis=1, keepdims=True) / self.n[:, None]
+        off = self.answered * (self.mean - centre)
+        parts = (self.answered, off, off**2, self.variance, self.repeated, self.inverse)
+        sums = row_products(counts, np.nan_to_num(np.concatenate(parts)))
+        n, first, second, variance, repeated, inverse = np.split(sums, len(parts), axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            within = variance / repeated
+            between = (second - first**2 / n) / (n - 1.0) - within * inverse / n
+        found = np.stack([np.where(n > 1, between, np.nan), within], axis=1)
+        return np.where(np.isfinite(found), found, np.nan)
+
+    def flags(self, value: FloatArray) -> tuple[Reason, ...]:
+        """Why a variance is undefined, or that it is negative (models,)."""
+        return first_reason(
+            (self.n == 0, Reason.NO_ANSWERS),
+            (self.repeated.sum(axis=1) == 0, Reason.ONE_SAMPLE),
+            (self.n == 1, Reason.ONE_QUESTION),
+            (value < 0, Reason.NEGATIVE_COMPONENT),
+        )

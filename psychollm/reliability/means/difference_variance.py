@@ -1,0 +1,256 @@
+r"""What one question adds to the variance of a difference between two mean scores.
+
+A comparison on n questions in clusters of m, with K answers to each, has the squared standard
+error
+
+.. math:: \frac{1}{n} \Bigl( V \max(1,\, 1 + (m - 1) \rho) + \frac{E}{K} \Bigr).         \quad (1)
+
+V is the variance over questions of the expected difference, E the variance of answers about their
+expectation summed over both models, and :math:`\rho` the correlation of the differences within
+clusters; a negative one, mostly chance, is not counted on. With both models on the same questions
+("paired")
+
+.. math:: V = \sigma_A^2 + \sigma_B^2 - 2 r \sigma_A \sigma_B,                           \quad (2)
+
+with questions of their own ("unpaired", n each) r is zero. With single answers E is part of V.
+From a pilot V is a variance of differences less what answers add, and :math:`\rho` is what makes
+(1) the squared clustered standard error of the pilot, with m the mean size of a question's
+cluster, :math:`\sum_g n_g^2 / n`.
+
+References
+----------
+Miller, E. (2024). Adding error bars to evals. arXiv:2411.00640.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count
+from psychollm._base.errors import LabelError, OptionError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.calibration.stated import cluster_codes
+from psychollm.data.labels import listed
+from psychollm.reliability.means.answer_variance import QuestionAnswers
+from psychollm.reliability.means.clustered import clustered_mean
+from psychollm.reliability.means.repeated_scores import RepeatedScores, repeated_scores
+
+Design: TypeAlias = Literal["paired", "unpaired"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DifferenceVariance(Result):
+    """Where the variance of a difference between two models comes from, per question.
+
+    Examples
+    --------
+    >>> variance = DifferenceVariance(between=0.25, within=0.1, cluster_size=5.0,
+    ...                               cluster_correlation=0.2)
+    >>> round(variance.standard_error(100, n_answers=2), 4)
+    0.0707
+    """
+
+    between: float  # V of (1)
+    within: float = 0.0  # E of (1)
+    cluster_size: float = 1.0  # m of (1)
+    cluster_correlation: float = 0.0  # rho of (1)
+    design: Design = "paired"
+
+    def __post_init__(self) -> None:
+        check_choice("design", self.design, Design)
+        for name in ("between", "within"):
+            _check_range(name, getattr(self, name), 0.0, np.inf)
+        _check_range("cluster_size", self.cluster_size, 1.0, np.inf)
+        _check_range("cluster_correlation", self.cluster_correlation, -1.0, 1.0)
+
+    @property
+    def design_effect(self) -> float:
+        """How many times more questions clusters call for, at least 1."""
+        return max(1.0, 1.0 + (self.cluster_size - 1.0) * self.cluster_correlation)
+
+    def standard_error(self, n_questions: int, *, n_answers: int = 1) -> float:
+        """Return the standard error (1) of a difference.
+
+        Parameters
+        ----------
+        n_questions : int
+            Questions both models answer, or that each answers ("unpaired").
+        n_answers : int
+            Answers to each.
+        """
+        n, k = check_count("n_questions", n_questions), check_count("n_answers", n_answers)
+        return float(np.sqrt((self.between * self.design_effect + self.within / k) / n))
+
+    def degrees_of_freedom(self, n_questions: int) -> float:
+        """Return those of the standard error: clusters minus one, for each sample of questions."""
+        clusters = n_questions / self.cluster_size
+        return (clusters - 1.0) * (1.0 if self.design == "paired" else 2.0)
+
+
+def assumed_variance(
+    first: float,
+    second: float,
+    *,
+    correlation: float = 0.0,
+    design: Design = "paired",
+    cluster_size: float = 1.0,
+    cluster_correlation: float = 0.0,
+) -> DifferenceVariance:
+    """Variance of a difference between two accuracies, from what is assumed of them.
+
+    Parameters
+    ----------
+    first, second : float
+        The two models' shares of correct answers.
+    correlation : float
+        Between the two models over questions, of scores of 0 and 1; models of one kind have 0.3 to
+        0.7.
+    design : {"paired", "unpaired"}
+        The same questions for both models, or questions of their own.
+    cluster_size, cluster_correlation : float
+        Questions per cluster, and how differences correlate within clusters.
+
+    Returns
+    -------
+    DifferenceVariance
+
+    Raises
+    ------
+    OptionError
+        If a number lies outside its range, or scores with these means cannot correlate so.
+
+    Examples
+    --------
+    >>> round(assumed_variance(0.7, 0.7, correlation=0.5).between, 4)
+    0.21
+    """
+    for name, share in (("first", first), ("second", second)):
+        _check_range(name, share, 0.0, 1.0)
+    sd = [float(np.sqrt(share * (1.0 - share))) for share in (first, second)]
+    both = correlation * sd[0] * sd[1] if design == "paired" else 0.0
+    low = max(0.0, first + second - 1.0) - first * second
+    high = min(first, second) - first * second
+    if not low - 1e-12 <= both <= high + 1e-12:
+        scale = sd[0] * sd[1]
+        msg = (
+            f"correlation={correlation!r} is impossible: scores with means {first:g} and "
+            f"{second:g} correlate between {low / scale:.3f} and {high / scale:.3f}"
+        )
+        raise OptionError(msg)
+    return DifferenceVariance(
+        between=max(0.0, sd[0] ** 2 + sd[1] ** 2 - 2.0 * both),
+        design=design,
+        cluster_size=cluster_size,
+        cluster_correlation=cluster_correlation,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Pilot:
+    """What two models' answers to the questions they share come to."""
+
+    mean: FloatArray  # (2, questions) NaN where one of the two has no answer
+    within: float  # E of (1)
+    noise: float  # what answers add to the variance of a question's difference
+
+
+def pilot_variance(
+    scores: Any,
+    first: Hashable,
+    second: Hashable,
+    *,
+    clusters: Any = None,
+    design: Design = "paired",
+) -> DifferenceVariance:
+    """Variance of a difference between two models, from a pilot.
+
+    Parameters
+    ----------
+    scores : RepeatedScores, Responses, DataFrame, DataArray or array_like
+        (models, questions), or (models, questions, answers); NaN is missing. Questions count that
+        both models answered.
+    first, second : hashable
+        Labels of the two models.
+    clusters : array_like (questions,), optional
+        What each question belongs to.
+    design : {"paired", "unpaired"}
+        Of the comparison that is planned.
+
+    Returns
+    -------
+    DifferenceVariance
+
+    Raises
+    ------
+    LabelError
+        If a model is unknown.
+    ShapeError
+        If the two share fewer than two questions (or clusters).
+
+    Examples
+    --------
+    >>> scores = np.random.default_rng(0).integers(0, 2, (2, 40))
+    >>> round(pilot_variance(scores, 0, 1, clusters=np.arange(40) // 4).design_effect, 3)
+    1.685
+    """
+    check_choice("design", design, Design)
+    table = repeated_scores(scores)
+    codes = None if clusters is None else cluster_codes(clusters, table.questions)
+    pilot = _pair(table, (first, second))
+    rows = pilot.mean[:1] - pilot.mean[1:] if design == "paired" else pilot.mean
+    weight = np.isfinite(rows).astype(np.float64)
+    n = weight[0].sum()
+    plain, clustered = (clustered_mean(rows, weight, groups) for groups in (None, codes))
+    if not np.isfinite(clustered.se).all():
+        msg = "the two models share fewer than two questions (or clusters): no variance to see"
+        raise ShapeError(msg)
+    between = max(0.0, float(n * (plain.se**2).sum()) - pilot.noise)
+    effect = 1.0
+    if between > 0.0:
+        effect = (float(n * (clustered.se**2).sum()) - pilot.noise) / between
+    size = _cluster_size(codes, weight[0])
+    rho = (effect - 1.0) / (size - 1.0) if size > 1.0 else 0.0
+    return DifferenceVariance(
+        between=between,
+        within=pilot.within,
+        cluster_size=size,
+        cluster_correlation=float(np.clip(rho, -1.0, 1.0)),
+        design=design,
+    )
+
+
+def _pair(table: RepeatedScores, models: tuple[Hashable, Hashable]) -> _Pilot:
+    for label in models:
+        if label not in table.models:
+            msg = f"there is no model {label!r}: the models are {listed(table.models)}"
+            raise LabelError(msg)
+    parts = QuestionAnswers.of(table)
+    two = [table.models.index(label) for label in models]
+    both = parts.answered[two].all(axis=0)
+    repeated = parts.repeated[two] * both
+    known = np.maximum(repeated.sum(axis=1), 1.0)
+    within = (parts.variance[two] * repeated).sum(axis=1) / known
+    inverse = (parts.inverse[two] * both).sum(axis=1) / max(both.sum(), 1)
+    return _Pilot(
+        mean=np.where(both, parts.mean[two], np.nan),
+        within=float(within.sum()),
+        noise=float((within * inverse).sum()),
+    )
+
+
+def _cluster_size(clusters: IntArray | None, weight: FloatArray) -> float:
+    """Return the mean size of the cluster that a question belongs to."""
+    if clusters is None:
+        return 1.0
+    sizes = np.bincount(clusters, weight)
+    return float((sizes**2).sum() / sizes.sum())
+
+
+def _check_range(name: str, value: float, low: float, high: float) -> None:
+    if not isinstance(value, Real) or not low <= value <= high or not np.isfinite(value):
+        msg = f"{name}={value!r} must be a number from {low:g} to {high:g}"
+        raise OptionError(msg)

@@ -1,0 +1,264 @@
+r"""How many questions a comparison of two models needs, and what a given number can show.
+
+A difference :math:`\delta` with standard error s on :math:`\nu` degrees of freedom is detected,
+two-sided at level :math:`\alpha`, with probability
+
+.. math:: P(T \ge t_{1 - \alpha/2}) + P(T \le -t_{1 - \alpha/2}), \qquad
+          T \sim t_\nu(\delta / s),                                                      \quad (1)
+
+a noncentral t. With many questions this is the formula :math:`\delta = (z_{1-\alpha/2} +
+z_\text{power})\, s`; with few clusters it asks for more. The standard error is that of
+`DifferenceVariance`: pairing, clusters and several answers per question all lower or raise it.
+
+References
+----------
+Miller, E. (2024). Adding error bars to evals. arXiv:2411.00640.
+
+Card, D., Henderson, P., Khandelwal, U., Jia, R., Mahowald, K., & Jurafsky, D. (2020). With little
+power comes great responsibility. EMNLP 2020, 9263-9274.
+https://doi.org/10.18653/v1/2020.emnlp-main.745
+"""
+
+from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
+from scipy.special import gammainccinv, gammaincinv, ndtr, stdtrit
+
+from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.errors import OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.reliability.means.difference_variance import DifferenceVariance
+
+_MOST_QUESTIONS = 10**12
+
+# The noncentral t is a normal distribution mixed over chi: the trapezoidal rule over the normal
+# score of chi's quantiles is exact to 1e-13, where SciPy's nctdtr is NaN for some arguments.
+_NODE = np.linspace(-9.0, 9.0, 361)
+_WEIGHT = np.exp(-0.5 * _NODE**2) / np.sqrt(2.0 * np.pi) * (_NODE[1] - _NODE[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ComparisonPower(Result):
+    """A planned comparison of two models: questions, difference and power go together.
+
+    Examples
+    --------
+    >>> plan = comparison_power(0.05, 1000, DifferenceVariance(between=0.21))
+    >>> print(plan.summary())
+    1000 questions detect a difference of 0.05 with probability 0.93 (two-sided test at 0.05;
+    standard error 0.0145).
+    """
+
+    difference: float
+    n_questions: int
+    power: float
+    se: float  # of the difference
+    df: float
+    n_answers: int
+    alpha: float
+    variance: DifferenceVariance
+
+    def summary(self) -> str:
+        """Return the plan in a sentence."""
+        design = self.variance.design
+        questions = f"{self.n_questions} questions" + (" each" if design == "unpaired" else "")
+        answers = f" with {self.n_answers} answers to each" if self.n_answers > 1 else ""
+        return (
+            f"{questions}{answers} detect a difference of {self.difference:.3g} with probability "
+            f"{self.power:.2f} (two-sided test at {self.alpha:g}; standard "
+            f"error {self.se:.3g})."
+        )
+
+
+def comparison_power(
+    difference: float,
+    n_questions: int,
+    variance: DifferenceVariance,
+    *,
+    n_answers: int = 1,
+    alpha: float = 0.05,
+) -> ComparisonPower:
+    """Chance to detect a difference with a number of questions.
+
+    Parameters
+    ----------
+    difference : float
+        True difference of the two mean scores.
+    n_questions : int
+        Questions both models answer; for ``design="unpaired"`` each model has as many.
+    variance : DifferenceVariance
+        From `pilot_variance` or `assumed_variance`.
+    n_answers : int
+        Answers to each question.
+    alpha : float
+        Level of the two-sided test.
+
+    Returns
+    -------
+    ComparisonPower
+
+    Raises
+    ------
+    OptionError
+        If a number is out of range, or there are too few questions for two clusters.
+
+    Examples
+    --------
+    >>> round(comparison_power(0.1, 200, DifferenceVariance(between=0.25)).power, 3)
+    0.804
+    """
+    check_fraction("alpha", alpha)
+    delta = _difference(difference)
+    n, k = check_count("n_questions", n_questions), check_count("n_answers", n_answers)
+    if n < 2.0 * variance.cluster_size:
+        msg = (
+            f"n_questions={n} are fewer than two clusters of {variance.cluster_size:g}: no "
+            "standard error"
+        )
+        raise OptionError(msg)
+    df = variance.degrees_of_freedom(n)
+    se = variance.standard_error(n, n_answers=k)
+    return ComparisonPower(
+        difference=delta,
+        n_questions=n,
+        power=_power(delta, se, df, alpha),
+        se=se,
+        df=df,
+        n_answers=k,
+        alpha=alpha,
+        variance=variance,
+    )
+
+
+def minimum_detectable_difference(
+    n_questions: int,
+    variance: DifferenceVariance,
+    *,
+    target: float = 0.8,
+    n_answers: int = 1,
+    alpha: float = 0.05,
+) -> ComparisonPower:
+    """Smallest difference that a number of questions detects with a given power.
+
+    Parameters
+    ----------
+    n_questions : int
+        As in `comparison_power`.
+    variance : DifferenceVariance
+        From `pilot_variance` or `assumed_variance`.
+    target : float
+        Power to reach.
+    n_answers, alpha
+        As in `comparison_power`.
+
+    Returns
+    -------
+    ComparisonPower
+        Its `difference` is the answer; it may exceed what the scale allows.
+
+    Raises
+    ------
+    OptionError
+        As in `comparison_power`.
+
+    Examples
+    --------
+    >>> variance = DifferenceVariance(between=0.21)
+    >>> round(minimum_detectable_difference(30, variance).difference, 3)
+    0.243
+    """
+    from scipy.optimize import brentq
+
+    check_fraction("target", target, low=alpha)
+    start = comparison_power(0.0, n_questions, variance, n_answers=n_answers, alpha=alpha)
+
+    def short(scaled: float) -> float:
+        return _power(scaled, 1.0, start.df, alpha) - target
+
+    high = 4.0
+    while short(high) < 0.0:
+        high *= 2.0
+    found = start.se * float(brentq(short, 0.0, high, xtol=1e-12))
+    return comparison_power(found, n_questions, variance, n_answers=n_answers, alpha=alpha)
+
+
+def questions_needed(
+    difference: float,
+    variance: DifferenceVariance,
+    *,
+    target: float = 0.8,
+    n_answers: int = 1,
+    alpha: float = 0.05,
+) -> ComparisonPower:
+    """Fewest questions that detect a difference with a given power.
+
+    Parameters
+    ----------
+    difference : float
+        True difference of the two mean scores, not zero.
+    variance : DifferenceVariance
+        From `pilot_variance` or `assumed_variance`.
+    target : float
+        Power to reach.
+    n_answers, alpha
+        As in `comparison_power`.
+
+    Returns
+    -------
+    ComparisonPower
+        Its `n_questions` is the answer.
+
+    Raises
+    ------
+    OptionError
+        As in `comparison_power`, and if more than 10^12 questions were needed.
+
+    Examples
+    --------
+    >>> questions_needed(0.05, DifferenceVariance(between=0.21)).n_questions
+    662
+    """
+    check_fraction("target", target, low=alpha)
+    delta = _difference(difference)
+    few = int(np.ceil(2.0 * variance.cluster_size))
+
+    def enough(n: int) -> bool:
+        return (
+            comparison_power(delta, n, variance, n_answers=n_answers, alpha=alpha).power >= target
+        )
+
+    low, high = few - 1, few
+    while not enough(high):
+        low, high = high, 2 * high
+        if high > _MOST_QUESTIONS:
+            msg = f"difference={difference!r} is too small: no number of questions shows it"
+            raise OptionError(msg)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return comparison_power(delta, high, variance, n_answers=n_answers, alpha=alpha)
+
+
+def _power(difference: float, se: float, df: float, alpha: float) -> float:
+    """Return the chance (1) that a difference is detected."""
+    if se == 0.0:
+        return 1.0 if difference != 0.0 else alpha
+    bound, centre = float(stdtrit(df, 1.0 - 0.5 * alpha)), abs(difference) / se
+    scaled = bound * _chi(df)
+    return min(1.0, float(_WEIGHT @ (ndtr(centre - scaled) + ndtr(-centre - scaled))))
+
+
+def _chi(df: float) -> FloatArray:
+    """Return quantiles of chi over the root of its degrees of freedom, at the nodes."""
+    below, above = ndtr(_NODE), ndtr(-_NODE)
+    gamma = np.where(_NODE < 0, gammaincinv(0.5 * df, below), gammainccinv(0.5 * df, above))
+    return np.asarray(np.sqrt(gamma / (0.5 * df)), dtype=np.float64)
+
+
+def _difference(difference: float) -> float:
+    if not isinstance(difference, Real) or not np.isfinite(difference):
+        msg = f"difference={difference!r} must be a finite number"
+        raise OptionError(msg)
+    return float(difference)

@@ -1,0 +1,286 @@
+r"""Paired differences of mean scores: two models on the same questions.
+
+The difficulty of a question acts on both models, so that the difference :math:`d_q = s_{qA} -
+s_{qB}` varies less than two independent scores would:
+
+.. math:: \operatorname{Var}(\bar d) = \operatorname{Var}(\bar s_A) + \operatorname{Var}(\bar s_B)
+          - 2 \operatorname{Cov}(\bar s_A, \bar s_B).                                     \quad (1)
+
+The standard error is that of a mean over clusters, `mean_score`, applied to d. For scores of 0 and
+1 McNemar's test is given beside it: with b questions that only the first model solved and c that
+only the second did,
+
+.. math:: \chi^2 = \frac{(b - c)^2}{b + c}, \qquad
+          p_\text{exact} = \min\bigl(1,\, 2 P(X \le \min(b, c))\bigr), \quad
+          X \sim \operatorname{Bin}(b + c, \tfrac12),                                     \quad (2)
+
+without correction for continuity. It takes questions as independent: with clusters read `p_value`.
+
+References
+----------
+Miller, E. (2024). Adding error bars to evals. arXiv:2411.00640.
+
+McNemar, Q. (1947). Note on the sampling error of the difference between correlated proportions or
+percentages. Psychometrika, 12, 153-157.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.special import bdtr, chdtrc, stdtr
+
+from psychollm._base.checks import check_choice, check_fraction
+from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.multiplicity import Adjustment, adjust_p_values
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.calibration.stated import cluster_codes, two_dimensional
+from psychollm.data.encode import numbers
+from psychollm.data.labels import Labels, listed
+from psychollm.data.table import as_table
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.reliability.means.clustered import ClusteredMean, Correction, clustered_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScoreDifferences(Result):
+    """Differences of mean scores of pairs of models on the questions both answered.
+
+    Examples
+    --------
+    >>> found = score_differences([[1, 1, 0, 1, 0, 1], [1, 0, 0, 1, 0, 0]])
+    >>> found.value.round(3), found.se.round(3), found.se_unpaired.round(3)
+    (array([0.333]), array([0.211]), array([0.298]))
+    """
+
+    first: tuple[Any, ...]  # (pairs,)
+    second: tuple[Any, ...]  # (pairs,)
+    value: FloatArray  # (pairs,) first - second
+    se: FloatArray  # (pairs,) paired, and clustered where clusters are given
+    df: FloatArray  # (pairs,) degrees of freedom of se
+    interval: FloatArray  # (pairs, 2) Student's t, each on its own
+    p_value: FloatArray  # (pairs,) of no difference, two-sided
+    adjusted: FloatArray  # (pairs,) p-values for the family of these pairs
+    n: IntArray  # (pairs,) questions both answered
+    n_clusters: IntArray  # (pairs,)
+    se_paired: FloatArray  # (pairs,) as if questions were independent
+    se_unpaired: FloatArray  # (pairs,) as if each model had questions of its own
+    correlation: FloatArray  # (pairs,) of the two models' scores over questions
+    first_only: FloatArray  # (pairs,) b: only the first model scored 1; NaN if not binary
+    second_only: FloatArray  # (pairs,) c
+    mcnemar_chi2: FloatArray  # (pairs,) NaN without discordant questions
+    mcnemar_p: FloatArray  # (pairs,) asymptotic
+    mcnemar_exact_p: FloatArray  # (pairs,) exact
+    adjust: str
+    correction: str
+    level: float
+    flags: tuple[Reason, ...]  # (pairs,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per pair."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "first": list(self.first),
+                "second": list(self.second),
+                "value": self.value,
+                "se": self.se,
+                "lower": self.interval[:, 0],
+                "upper": self.interval[:, 1],
+                "p_value": self.p_value,
+                "adjusted": self.adjusted,
+                "n": self.n,
+                "n_clusters": self.n_clusters,
+                "correlation": self.correlation,
+                "se_paired": self.se_paired,
+                "se_unpaired": self.se_unpaired,
+                "mcnemar_exact_p": self.mcnemar_exact_p,
+                "flag": [str(flag) for flag in self.flags],
+            }
+        )
+
+
+def score_differences(
+    scores: Any,
+    *,
+    pairs: Sequence[tuple[Hashable, Hashable]] | None = None,
+    clusters: Any = None,
+    correction: Correction = "cr1",
+    adjust: Adjustment = "holm",
+    level: float = 0.95,
+) -> ScoreDifferences:
+    """Compare mean scores of pairs of models on the same questions.
+
+    Parameters
+    ----------
+    scores : Responses, DataFrame, DataArray or array_like (models, questions)
+        Any numbers, such as 1 = correct; NaN is missing.
+    pairs : sequence of (first, second), optional
+        Labels of the models to compare; all pairs by default.
+    clusters : array_like (questions,), optional
+        What each question belongs to.
+    correction : {"cr1", "cr2", "cr0"}
+        As in `mean_score`.
+    adjust : {"holm", "bonferroni", "bh", "by"}
+        How p-values are adjusted for the number of pairs.
+    level : float
+        Coverage of the intervals.
+
+    Returns
+    -------
+    ScoreDifferences
+        NaN with a reason where fewer than two questions or clusters are shared; where two models
+        scored alike throughout, the difference is 0, p is 1, and there is no interval.
+
+    Raises
+    ------
+    ShapeError
+        If there is one model only, or clusters do not match.
+    LabelError
+        If a pair names an unknown model.
+    CodeError
+        If a score is no finite number.
+    OptionError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> found = score_differences(rng.integers(0, 2, (3, 60)), clusters=np.arange(60) // 4)
+    >>> found.n_clusters, found.df
+    (array([15, 15, 15]), array([14., 14., 14.]))
+    """
+    check_choice("correction", correction, Correction)
+    check_choice("adjust", adjust, Adjustment)
+    check_fraction("level", level)
+    table = as_table(two_dimensional(scores), argument="scores")
+    values = numbers(table, argument="scores")
+    codes = None if clusters is None else cluster_codes(clusters, table.questions)
+    i, j = _places(pairs, table.models)
+    both = np.isfinite(values[i]) & np.isfinite(values[j])
+    first, second = np.where(both, values[i], 0.0), np.where(both, values[j], 0.0)
+    weight = both.astype(np.float64)
+    mean = clustered_mean(first - second, weight, codes, correction=correction)
+    alone = clustered_mean(first - second, weight, None)
+    single = [clustered_mean(side, weight, None) for side in (first, second)]
+    p_value = _p_value(mean)
+    b, c = _discordant(first, second, both)
+    chi2, asymptotic, exact = mcnemar(b, c)
+    return ScoreDifferences(
+        first=tuple(table.models[place] for place in i),
+        second=tuple(table.models[place] for place in j),
+        value=mean.value,
+        se=mean.se,
+        df=mean.df,
+        interval=mean.interval(level),
+        p_value=p_value,
+        adjusted=adjust_p_values(p_value, method=adjust),
+        n=both.sum(axis=1).astype(np.int64),
+        n_clusters=mean.n_clusters.astype(np.int64),
+        se_paired=alone.se,
+        se_unpaired=np.sqrt(single[0].se ** 2 + single[1].se ** 2),
+        correlation=_correlation(alone, *single),
+        first_only=b,
+        second_only=c,
+        mcnemar_chi2=chi2,
+        mcnemar_p=asymptotic,
+        mcnemar_exact_p=exact,
+        adjust=adjust,
+        correction=correction,
+        level=level,
+        flags=_flags(mean, both.sum(axis=1)),
+    )
+
+
+def mcnemar(first_only: Any, second_only: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """McNemar's test (2) of two models on the same questions.
+
+    Parameters
+    ----------
+    first_only, second_only : array_like (...)
+        Questions that only the first, or only the second, model solved.
+
+    Returns
+    -------
+    chi2, p, exact_p : ndarray (...)
+        Statistic, asymptotic and exact p-value; without discordant questions the first two are NaN
+        and the third is 1.
+
+    Examples
+    --------
+    >>> [float(part.round(4)) for part in mcnemar(10, 4)]
+    [2.5714, 0.1088, 0.1796]
+    """
+    b, c = np.asarray(first_only, np.float64), np.asarray(second_only, np.float64)
+    n = b + c
+    with np.errstate(invalid="ignore", divide="ignore"):
+        chi2 = (b - c) ** 2 / n
+    known = np.isfinite(n)
+    whole = np.where(known, n, 0.0).astype(np.int64)
+    fewer = np.where(known, np.minimum(b, c), 0.0)
+    exact = np.where(known, np.minimum(2.0 * bdtr(fewer, whole, 0.5), 1.0), np.nan)
+    return np.asarray(chi2), np.asarray(chdtrc(1, chi2)), exact
+
+
+def _places(
+    pairs: Sequence[tuple[Hashable, Hashable]] | None, models: Labels
+) -> tuple[IntArray, IntArray]:
+    if len(models) < 2:
+        msg = f"scores holds one model only ({models[0]!r}): a comparison needs two"
+        raise ShapeError(msg)
+    if pairs is None:
+        both = np.array(list(combinations(range(len(models)), 2)), dtype=np.int64)
+        return both[:, 0], both[:, 1]
+    if not all(isinstance(pair, tuple | list) and len(pair) == 2 for pair in pairs) or not pairs:
+        msg = f'pairs={pairs!r:.80} must hold pairs of models, such as [("a", "b")]'
+        raise LabelError(msg)
+    place = {label: position for position, label in enumerate(models)}
+    for label in (label for pair in pairs for label in pair):
+        if label not in place:
+            msg = f"pairs names {label!r}, but the models are {listed(models)}"
+            raise LabelError(msg)
+    found = np.array([[place[a], place[b]] for a, b in pairs], dtype=np.int64)
+    return found[:, 0], found[:, 1]
+
+
+def _p_value(mean: ClusteredMean) -> FloatArray:
+    """Two-sided p-value; 1 where two models scored alike, undefined where a gap never varies."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        p = 2.0 * stdtr(np.nan_to_num(mean.df, nan=1.0), -np.abs(mean.value / mean.se))
+    constant = np.where(mean.value == 0.0, 1.0, np.nan)
+    return np.asarray(np.where(mean.se > 0, p, np.where(mean.se == 0, constant, np.nan)))
+
+
+def _discordant(
+    first: FloatArray, second: FloatArray, both: BoolArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return b and c of (2); NaN where a score is neither 0 nor 1."""
+    binary = (np.isin(first, (0.0, 1.0)) & np.isin(second, (0.0, 1.0))).all(axis=1)
+    binary &= both.any(axis=1)
+    b, c = ((x > y).sum(axis=1) for x, y in ((first, second), (second, first)))
+    return np.where(binary, b, np.nan), np.where(binary, c, np.nan)
+
+
+def _correlation(
+    difference: ClusteredMean, first: ClusteredMean, second: ClusteredMean
+) -> FloatArray:
+    """Pearson's correlation over questions, by (1); NaN where a model's scores are all equal."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        covariance = 0.5 * (first.se**2 + second.se**2 - difference.se**2)
+        return np.asarray(np.clip(covariance / (first.se * second.se), -1.0, 1.0))
+
+
+def _flags(mean: ClusteredMean, n: IntArray) -> tuple[Reason, ...]:
+    return first_reason(
+        (n == 0, Reason.NO_ANSWERS),
+        (n == 1, Reason.ONE_QUESTION),
+        (mean.n_clusters == 1, Reason.ONE_CLUSTER),
+        (mean.se == 0, Reason.NO_SPREAD),
+    )

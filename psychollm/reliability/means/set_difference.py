@@ -1,0 +1,157 @@
+r"""One model on two sets of questions: the difference of its two mean scores.
+
+Set s holds :math:`n_s` questions of mean :math:`\bar s_s`; cluster g holds :math:`n_{sg}` of them.
+Clusters may reach over both sets, where a template made a question of each. With
+
+.. math:: h_{sg} = \frac{n_{sg}}{n_s}, \qquad
+          r_g = \sum_s \frac{\pm 1}{\sqrt{1 - h_{sg}}} \sum_{q \in s, g}
+                \frac{s_q - \bar s_s}{n_s}                                               \quad (1)
+
+the variance of the difference is :math:`\sum_g r_g^2`: the correction "cr2" of Bell and McCaffrey,
+with Satterthwaite's degrees of freedom for independent scores of one variance,
+
+.. math:: \nu = \frac{\bigl(\sum_s 1 / n_s\bigr)^2}{\sum_{g, k} \Omega_{gk}^2}, \qquad
+          \Omega_{gg} = \sum_s \frac{h_{sg}}{n_s}, \quad
+          \Omega_{gk} = -\sum_s \frac{x_{sg} x_{sk}}{n_s}, \quad
+          x_{sg} = \frac{h_{sg}}{\sqrt{1 - h_{sg}}}.                                     \quad (2)
+
+Without clusters this is Welch's standard error.
+
+References
+----------
+Bell, R. M., & McCaffrey, D. F. (2002). Bias reduction in standard errors for linear regression
+with multi-stage samples. Survey Methodology, 28, 169-181.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from psychollm._base.checks import check_fraction
+from psychollm._base.errors import LabelError
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.calibration.stated import cluster_codes, two_dimensional
+from psychollm.data.encode import numbers
+from psychollm.data.labels import Labels, listed, positions
+from psychollm.data.table import as_table
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.reliability.means.clustered import ROUNDING, cluster_sums, clustered_mean
+
+
+def set_difference(
+    scores: Any, first: Any, second: Any, *, clusters: Any = None, level: float = 0.95
+) -> Estimate:
+    """Compare each model's mean score on one set of questions with that on another.
+
+    Parameters
+    ----------
+    scores : Responses, DataFrame, DataArray or array_like (models, questions)
+        Any numbers; NaN is missing. A vector is one model.
+    first, second : sequence of question labels, or bool array (questions,)
+        The two sets: the estimate is the mean on `first` minus the mean on `second`.
+    clusters : array_like (questions,), optional
+        What each question belongs to; clusters may reach over both sets.
+    level : float
+        Coverage of the interval.
+
+    Returns
+    -------
+    Estimate
+        NaN for a model without answers in one of the sets; no interval where one set lies in a
+        single cluster, or nothing varies. `n` counts the questions of both sets.
+
+    Raises
+    ------
+    LabelError
+        If a question does not exist, or is in both sets.
+    ShapeError, CodeError, OptionError
+        As in `mean_score`.
+
+    Notes
+    -----
+    `rate_contrast` compares rates, scores inside [0, 1], and is the better of the two for them:
+    its bounds hold next to 0 and 1, where Student's t does not, it takes repeated runs and more
+    than two types of questions, and it has resamples for differences between models. This function
+    takes any numbers, and few clusters that reach over both sets, where `rate_contrast` resamples.
+
+    Examples
+    --------
+    >>> found = set_difference([[1, 1, 1, 0, 0, 1]], [0, 1, 2], [3, 4, 5])
+    >>> found.value.round(3), found.se.round(3)
+    (array([0.667]), array([0.333]))
+    """
+    check_fraction("level", level)
+    table = as_table(two_dimensional(scores), argument="scores")
+    values = numbers(table, argument="scores")
+    places = _disjoint(first, second, table.questions)
+    codes = np.arange(values.shape[1])
+    if clusters is not None:
+        codes = cluster_codes(clusters, table.questions)
+    a, b = (_side(values[:, place], codes[place], int(codes.max()) + 1) for place in places)
+    several = (a.n_clusters > 1) & (b.n_clusters > 1)
+    se = np.where(several, np.sqrt(((a.residual - b.residual) ** 2).sum(axis=1)), np.nan)
+    # Residuals that cancel within every cluster leave a rounding error, not a variance.
+    se[se <= ROUNDING * (np.abs(a.residual) + np.abs(b.residual)).sum(axis=1)] = 0.0
+    multiple = stdtrit(np.where(several, _degrees(a, b), 1.0), 0.5 + 0.5 * level)
+    value, margin = a.mean - b.mean, np.where(se > 0, multiple * se, np.nan)
+    return Estimate(
+        name="difference of sets",
+        value=value,
+        se=se,
+        interval=np.stack([value - margin, value + margin], axis=1),
+        n=a.n + b.n,
+        flags=first_reason(
+            ((a.n == 0) | (b.n == 0), Reason.NO_ANSWERS),
+            (~several, Reason.ONE_QUESTION if clusters is None else Reason.ONE_CLUSTER),
+            (se == 0, Reason.NO_SPREAD),
+        ),
+        method="cluster-robust (cr2), t",
+        level=level,
+        labels=table.models,
+    )
+
+
+def _disjoint(first: Any, second: Any, questions: Labels) -> tuple[IntArray, IntArray]:
+    a, b = (positions("question", questions, wanted) for wanted in (first, second))
+    shared = np.intersect1d(a, b)
+    if shared.size:
+        msg = f"the sets share {listed([questions[place] for place in shared])}: part them"
+        raise LabelError(msg)
+    return a, b
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """One set of questions for all models, by cluster."""
+
+    mean: FloatArray  # (models,)
+    n: FloatArray  # (models,)
+    n_clusters: FloatArray  # (models,)
+    residual: FloatArray  # (models, clusters) of (1)
+    h: FloatArray  # (models, clusters)
+
+
+def _side(values: FloatArray, clusters: IntArray, n_clusters: int) -> _Side:
+    present = np.isfinite(values)
+    weight = present.astype(np.float64)
+    mean = clustered_mean(values, weight, None).value
+    n = weight.sum(axis=1)
+    centred = np.where(present, values - mean[:, None], 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        h = cluster_sums(weight, clusters, n_clusters) / n[:, None]
+        summed = cluster_sums(centred, clusters, n_clusters) / n[:, None]
+        residual = np.where(h < 1.0, summed / np.sqrt(1.0 - h), np.nan)
+    return _Side(mean, n, (h > 0).sum(axis=1).astype(np.float64), residual, h)
+
+
+def _degrees(a: _Side, b: _Side) -> FloatArray:
+    """Return the degrees of freedom (2) (models,)."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        x = [side.h / np.sqrt((1.0 - side.h) * side.n[:, None]) for side in (a, b)]
+        own = ((a.h / a.n[:, None] + b.h / b.n[:, None]) ** 2).sum(axis=1)
+        # The sum over different clusters of (x_a x_a + x_b x_b)^2, without the matrix.
+        cross = sum((s * t).sum(axis=1) ** 2 - ((s * t) ** 2).sum(axis=1) for s in x for t in x)
+        return np.asarray((1.0 / a.n + 1.0 / b.n) ** 2 / (own + cross), dtype=np.float64)

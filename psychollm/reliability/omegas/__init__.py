@@ -1,0 +1,1 @@
+"""Omega: total, hierarchical, categorical."""

@@ -1,0 +1,366 @@
+r"""Omega: how much of a total score's variance factors explain, and how much a general one does.
+
+Alpha asks that every item measure one thing equally well. Omega takes the items as they are: a
+general factor, group factors and what is unique (`omega_fit` has the formulas). *Omega total* is
+the reliability of the sum; *omega hierarchical* is the share of its variance due to the general
+factor, low where the sum mixes several things; *omega asymptotic* is that share for infinitely
+many such items.
+
+References
+----------
+McDonald, R. P. (1999). Test theory: A unified treatment. Erlbaum.
+
+Zinbarg, R. E., Revelle, W., Yovel, I., & Li, W. (2005). Cronbach's alpha, Revelle's beta, and
+McDonald's omega-h: Their relations with each other and two alternative conceptualizations of
+reliability. Psychometrika, 70, 123-133. https://doi.org/10.1007/s11336-003-0974-7
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count, check_fraction
+from psychollm._base.errors import InputError
+from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm.data.labels import Labels
+from psychollm.data.matrix_input import correlation_matrix
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.factor.extract import check_identified, degrees_of_freedom
+from psychollm.reliability.omegas.omega_fit import (
+    COEFFICIENTS,
+    SUBSCALES,
+    OmegaFit,
+    OmegaMethod,
+    fit_omega,
+    no_fit,
+    refit_in_blocks,
+)
+from psychollm.reliability.omegas.omega_result import NAMES, Omega
+from psychollm.reliability.scales.moments import (
+    Incomplete,
+    centred_covariance,
+    centred_items,
+    correlation,
+)
+from psychollm.reliability.scales.replicates import (
+    RELIABILITY,
+    Inference,
+    Replicates,
+    ResamplingInterval,
+    replicated_estimate,
+    replicates,
+)
+from psychollm.reliability.scales.scale_scores import ScaleScores, scale_scores
+from psychollm.reliability.scales.score_table import ScoreTable, score_table
+
+_NO_INTERVAL = "none: n is unknown"
+_SINGULAR = 1e-10
+# With one factor these say nothing, and an interval would say that they do.
+_TRIVIAL = {"asymptotic", "explained_common_variance", "specific", "group_specific"}
+
+
+def omega(
+    data: Any,
+    *,
+    n_factors: int = 3,
+    method: OmegaMethod = "minres",
+    flip: bool = True,
+    tolerance: float = 1e-12,
+    respondents: Any = None,
+    keys: Any = None,
+    missing: Incomplete = "pairwise",
+    interval: ResamplingInterval = "jackknife",
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Omega:
+    """Omega total, hierarchical and asymptotic, from scores or from their correlations.
+
+    Parameters
+    ----------
+    data : Responses, DataFrame or array_like (rows, items), or Correlation, Smoothing, matrix
+        Scores of respondents on the items of one scale, or correlations of the items (a symmetric
+        table with ones on its diagonal, or anything with ``matrix`` and ``labels``): then there
+        are no intervals. Of yes/no items the Pearson correlations understate what they share:
+        `omega_categorical`, or ``omega(tetrachoric(data, of="questions"))``.
+    n_factors : int
+        Group factors. With three or more the general factor is identified; of two factors the
+        loadings on it are set equal; one factor is its own general factor. Both are flagged.
+    method : {"minres", "ml", "principal_axis"}
+        Of extraction, as in `extract`; "principal_axis" is slow.
+    flip : bool
+        Whether items with negative loadings on the general factor are turned round; they are
+        flagged. With False they lower omega.
+    tolerance : float
+        As in `extract`, for principal axes.
+    respondents, keys, missing
+        As in `consistency`.
+    interval : {"jackknife", "bootstrap"}
+        Over respondents; the jackknife is on the scale log(1 - omega).
+    n_bootstrap : int
+        Resamples of respondents; 0 for none.
+    level, rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    Omega
+        NaN with a reason where it is undefined. A uniqueness at its bound (a Heywood case) is
+        flagged: the solution is then improper, whatever omega says.
+
+    Raises
+    ------
+    ShapeError
+        If there are too few items for so many factors.
+    InputError
+        If a matrix of correlations is none, or not positive definite with ``method="ml"``.
+    CodeError, LabelError, OptionError
+        As in `consistency`.
+
+    Notes
+    -----
+    Agrees with R's psych 2.2.9 (oblimin, Schmid-Leiman, two factors equal) to 1e-5; its principal
+    axes stop early, at ``tolerance=1e-3``.
+
+    Coverage of nominal 95 % jackknife intervals in simulation (n = 50, 200, 1000; 300 data sets
+    each, three factors of four items): omega total 95, 97, 97 %; omega hierarchical 80, 94, 96 %.
+    With 50 respondents the rotation finds factors less correlated than they are, which lowers
+    omega hierarchical by 0.09 on average (0.03 with 200): no interval makes up for that. With
+    three items a factor and weaker groups (1,000 data sets): 87, 93, 96 and 68, 91, 95 %.
+
+    References
+    ----------
+    Zinbarg et al. (2005); Schmid & Leiman (1957).
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.normal(size=(200, 1)) + rng.normal(size=(200, 6))
+    >>> found = omega(scores, n_factors=1, n_bootstrap=0)
+    >>> found.total.value.round(2), found.total.method
+    (array([0.85]), 'jackknife over respondents, log(1 - x)')
+    """
+    check_choice("method", method, OmegaMethod)
+    check_count("n_factors", n_factors)
+    check_choice("interval", interval, ResamplingInterval)
+    tolerance = check_fraction("tolerance", tolerance)
+    settings = _Settings(n_factors, method, flip, tolerance, interval, level)
+    inference = Inference(
+        interval=interval,
+        n_bootstrap=n_bootstrap,
+        level=level,
+        rng=rng,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    if _is_matrix(data):
+        return _of_matrix(data, settings)
+    table = score_table(data, respondents=respondents, keys=keys)
+    check_identified(len(table.items), n_factors, of="items")
+    return _of_scores(table, scale_scores(table, 0, missing), settings, inference)
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """What is fitted, and how its uncertainty is read."""
+
+    n_factors: int
+    method: OmegaMethod
+    flip: bool
+    tolerance: float
+    interval: ResamplingInterval
+    level: float
+
+    def fit(self, matrix: FloatArray) -> OmegaFit | None:
+        return fit_omega(matrix, self.n_factors, self.method, self.tolerance)
+
+
+def _is_matrix(data: Any) -> bool:
+    """Whether data are correlations: a symmetric table with ones on its diagonal."""
+    if hasattr(data, "matrix") and hasattr(data, "labels"):
+        return True
+    values = data.to_numpy() if hasattr(data, "to_numpy") else data
+    if hasattr(values, "codes"):  # Responses
+        return False
+    array = np.asarray(values)
+    if array.ndim != 2 or array.shape[0] != array.shape[1] or array.dtype.kind not in "fiub":
+        return False
+    ones = bool(np.allclose(np.diagonal(array), 1.0, rtol=0.0, atol=1e-8))
+    return ones and bool(np.allclose(array, array.T, rtol=0.0, atol=1e-8, equal_nan=True))
+
+
+def _of_matrix(data: Any, settings: _Settings) -> Omega:
+    """Return omega of correlations: no respondents, no intervals."""
+    matrix, items = correlation_matrix(data)
+    check_identified(len(matrix), settings.n_factors, of="items")
+    fit = settings.fit(matrix)
+    if fit is None:
+        msg = f"n_factors={settings.n_factors} is more than the items of the matrix hold: ask less"
+        raise InputError(msg)
+    varying = np.ones(len(items), dtype=np.bool_)
+    value = refit_in_blocks(fit, matrix[None], varying[None], flip=settings.flip)[0]
+    unknown = np.full((1, value.size), np.nan)
+    found = Replicates(value=value, left_out=unknown, draws=None, level=settings.level)
+    return _Parts(settings, fit, found, np.nan).omega(items, varying)
+
+
+def _of_scores(
+    table: ScoreTable, scale: ScaleScores, settings: _Settings, inference: Inference
+) -> Omega:
+    """Return omega of scores with what respondents left out and resampled say of it."""
+    centred = centred_items(scale.values)
+    matrix, varying = _in_place(centred, np.ones(scale.n))
+    undefined = _why_undefined(scale, matrix, varying, settings)
+    fit = None if undefined else settings.fit(matrix)
+    if fit is None:
+        return _undefined(table, float(scale.n), settings, undefined or Reason.FEWER_FACTORS)
+
+    below = np.tril_indices(len(varying), -1)
+
+    def packed(counts: FloatArray) -> FloatArray:
+        """Return correlations below the diagonal, then which items vary, per resample."""
+        drawn = [_in_place(centred, row[scale.respondent]) for row in counts]
+        return np.stack([np.concatenate([matrix[below], vary]) for matrix, vary in drawn])
+
+    def solved(rows: FloatArray) -> FloatArray:
+        # All at once: a stack of small problems costs little more than one of them.
+        matrices, vary = _unpacked(rows, below, len(varying))
+        return refit_in_blocks(fit, matrices, vary, flip=settings.flip)
+
+    found = replicates(packed, len(table.respondents), inference)
+    found = replace(
+        found,
+        value=solved(found.value[None])[0],
+        left_out=solved(found.left_out),
+        draws=None if found.draws is None else solved(found.draws),
+    )
+    parts = _Parts(settings, fit, found, float(scale.n), scale.reason)
+    return parts.omega(table.items, varying)
+
+
+def _undefined(table: ScoreTable, n: float, settings: _Settings, reason: Reason) -> Omega:
+    k, m = len(table.items), settings.n_factors
+    value = np.full(len(COEFFICIENTS) + len(SUBSCALES) * m, np.nan)
+    found = Replicates(value=value, left_out=value[None], draws=None, level=settings.level)
+    fit = no_fit(k, m, settings.method, settings.tolerance)
+    varying = np.zeros(k, dtype=np.bool_)
+    return _Parts(settings, fit, found, n, reason).omega(table.items, varying)
+
+
+def _in_place(centred: FloatArray, counts: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return correlations of all items, zero with those that do not vary, and which do."""
+    found, varying = correlation(centred_covariance(centred, counts))
+    matrix = np.eye(varying.size)
+    matrix[np.ix_(varying, varying)] = found
+    return matrix, varying
+
+
+def _unpacked(
+    rows: FloatArray, below: tuple[IntArray, IntArray], k: int
+) -> tuple[FloatArray, BoolArray]:
+    matrices = np.repeat(np.eye(k)[None], len(rows), axis=0)
+    n_pairs = below[0].size
+    matrices[:, below[0], below[1]] = matrices[:, below[1], below[0]] = rows[:, :n_pairs]
+    return matrices, rows[:, n_pairs:] == 1.0
+
+
+def _why_undefined(
+    scale: ScaleScores, matrix: FloatArray, varying: BoolArray, settings: _Settings
+) -> Reason:
+    """Say why these scores have no solution."""
+    m, k = settings.n_factors, int(varying.sum())
+    if scale.n < 3:
+        return Reason.FEW_RESPONDENTS
+    if not varying.any():
+        return Reason.NO_VARIANCE
+    if m >= k or degrees_of_freedom(k, m) < 0:
+        return Reason.CONSTANT_ITEMS
+    if not np.isfinite(matrix).all():
+        return Reason.TOO_FEW
+    if settings.method == "ml" and np.linalg.eigvalsh(matrix)[0] <= _SINGULAR:
+        return Reason.SINGULAR
+    return Reason.NONE
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What all estimates are cut from."""
+
+    settings: _Settings
+    fit: OmegaFit
+    found: Replicates
+    n: float
+    reason: Reason = Reason.NONE  # of the scores: why nothing is defined, or what qualifies it
+
+    def omega(self, items: Labels, varying: BoolArray) -> Omega:
+        """Return the result."""
+        fit, hierarchy, m = self.fit, self.fit.hierarchy, self.settings.n_factors
+        names = tuple(f"factor_{j + 1}" for j in range(m))
+        gone = np.where(varying, 0.0, np.nan)
+        keys = np.where(self._turned(), -1.0, 1.0)
+        return Omega(
+            **self._estimates(names),
+            general=hierarchy.general * keys + gone,
+            groups=hierarchy.groups * keys[:, None] + gone[:, None],
+            uniquenesses=hierarchy.uniquenesses + gone,
+            second_order=hierarchy.second_order,
+            factor_correlation=fit.factor_correlation,
+            member=tuple("" if place < 0 else names[place] for place in fit.member),
+            reversed=keys < 0.0,
+            items=items,
+            n=self.n,
+            identified=hierarchy.identified,
+            heywood=fit.heywood,
+        )
+
+    def _estimates(self, names: Labels) -> dict[str, Estimate]:
+        found = {
+            name: self._estimate(name, slice(place, place + 1), ("all",), "condition")
+            for place, name in enumerate(COEFFICIENTS)
+        }
+        m = len(names)
+        for place, name in enumerate(SUBSCALES):
+            start = len(COEFFICIENTS) + place * m
+            found[name] = self._estimate(name, slice(start, start + m), names, "factor")
+        return found
+
+    def _estimate(self, name: str, place: slice, labels: Labels, axis: str) -> Estimate:
+        part = self.found.each(place)
+        estimate = replicated_estimate(
+            NAMES[name],
+            part,
+            RELIABILITY,
+            interval=self.settings.interval,
+            n=np.full(part.value.size, self.n),
+            flags=tuple(self._flag(name, bool(np.isfinite(value))) for value in part.value),
+            labels=labels,
+            axis=axis,
+        )
+        if self.settings.n_factors == 1 and name in _TRIVIAL:
+            blank = np.full(estimate.value.shape, np.nan)
+            estimate = replace(estimate, se=blank, interval=np.stack([blank, blank], axis=-1))
+        return estimate if np.isfinite(self.n) else replace(estimate, method=_NO_INTERVAL)
+
+    def _flag(self, name: str, defined: bool) -> Reason:  # noqa: FBT001
+        """Say why a coefficient is undefined, or what qualifies it."""
+        fit = self.fit
+        if np.isnan(fit.pattern).any():
+            return self.reason
+        if name in {"alpha", "lambda6"}:
+            return self.reason if defined else Reason.SINGULAR
+        cases = (
+            (not defined, Reason.NO_VARIANCE),
+            (name != "total" and not fit.hierarchy.identified, Reason.NOT_IDENTIFIED),
+            (fit.heywood, Reason.HEYWOOD),
+            (not fit.converged, Reason.NOT_CONVERGED),
+            (bool(self._turned().any()), Reason.NEGATIVE_ITEMS),
+        )
+        return next((reason for holds, reason in cases if holds), self.reason)
+
+    def _turned(self) -> BoolArray:
+        """Return which items are turned round (items,)."""
+        return np.asarray(self.settings.flip & (self.fit.hierarchy.general < 0.0))

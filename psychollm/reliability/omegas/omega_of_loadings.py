@@ -1,0 +1,117 @@
+"""Omega of sums of categories, from loadings and thresholds that are already known."""
+
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.errors import InputError, ShapeError
+from psychollm._base.types import FloatArray
+from psychollm.data.labels import Labels, listed
+from psychollm.data.matrix_input import correlation_matrix
+from psychollm.estimates.reasons import Reason
+from psychollm.factor.loadings_input import read_loadings
+from psychollm.kernels.ordinal_covariance import score_covariances
+from psychollm.reliability.omegas.categorical_result import CategoricalParts, OmegaCategorical
+from psychollm.reliability.omegas.latent_response import NUMBERS, reliability_numbers
+from psychollm.reliability.scales.replicates import Replicates
+
+_FULL = 1.0 - 1e-12
+
+
+def omega_of_loadings(
+    solution: Any, *, thresholds: Any = None, correlation: Any = None
+) -> OmegaCategorical:
+    """Green and Yang's omega of given loadings and thresholds, of any number of categories.
+
+    Parameters
+    ----------
+    solution : PairwiseFactor, FullInformation, DataFrame or array_like (items, factors)
+        Loadings of latent responses on one factor (then a vector will do), or on several
+        orthogonal ones.
+    thresholds : array_like (items,) or (items, categories - 1), or sequence of sequences
+        Where latent responses are cut, increasing; NaN, or a shorter sequence, where an item has
+        fewer categories. Not needed where `solution` brings them.
+    correlation : Correlation, Smoothing, DataFrame or array_like (items, items), optional
+        Observed latent correlations (tetrachoric or polychoric) for the variance of the total
+        score; by default those that the loadings imply.
+
+    Returns
+    -------
+    OmegaCategorical
+        Without intervals.
+
+    Raises
+    ------
+    InputError
+        If a loading is undefined or exceeds 1, or thresholds are missing or do not increase.
+    ShapeError
+        If loadings, thresholds and correlations do not fit.
+
+    References
+    ----------
+    Green & Yang (2009).
+
+    Examples
+    --------
+    >>> five = [[-1.5, -0.5, 0.5, 1.5]] * 3
+    >>> omega_of_loadings([0.8, 0.7, 0.6], thresholds=five).total.value.round(3)
+    array([0.711])
+    """
+    loadings, items = read_loadings(solution)
+    _check_communalities(loadings, items)
+    cuts = _thresholds(getattr(solution, "thresholds", None) if thresholds is None else thresholds)
+    _check_thresholds(cuts, items)
+    common = loadings @ loadings.T
+    latent = common.copy()
+    if correlation is not None:
+        latent, _ = correlation_matrix(correlation)
+        if len(latent) != len(items):
+            msg = f"correlation is of {len(latent)} items, loadings are of {len(items)}"
+            raise ShapeError(msg)
+    np.fill_diagonal(latent, 1.0)
+    variance = np.empty(latent.shape)
+    score_covariances(cuts, latent, variance)
+    value = reliability_numbers(common, cuts, latent, variance)
+    unknown = np.full((1, len(NUMBERS)), np.nan)
+    found = Replicates(value=value, left_out=unknown, draws=None, level=0.95)
+    heywood = bool((np.diagonal(common) >= _FULL).any())
+    parts = CategoricalParts(found, np.nan, Reason.HEYWOOD if heywood else _sign_reason(loadings))
+    source = "implied" if correlation is None else "observed"
+    return parts.result(loadings, cuts, items, heywood=heywood, variance=source)
+
+
+def _check_communalities(loadings: FloatArray, items: Labels) -> None:
+    above = np.flatnonzero(np.sum(loadings**2, axis=1) > 1.0 + 1e-10)
+    if above.size:
+        names = listed([items[i] for i in above])
+        msg = f"loadings of {names} explain more than all variance: no latent response has that"
+        raise InputError(msg)
+
+
+def _thresholds(given: Any) -> FloatArray:
+    """Return thresholds (k, C), NaN where an item has fewer."""
+    if given is None:
+        msg = "thresholds are needed with plain loadings: pass one (or several) per item"
+        raise InputError(msg)
+    rows = [np.atleast_1d(np.asarray(row, dtype=np.float64)) for row in given]
+    width = max((row.size for row in rows), default=0)
+    cuts = np.full((len(rows), width), np.nan)
+    for place, row in enumerate(rows):
+        cuts[place, : row.size] = row
+    return cuts
+
+
+def _check_thresholds(cuts: FloatArray, items: Labels) -> None:
+    if len(cuts) != len(items):
+        msg = f"thresholds hold {len(cuts)} items, loadings {len(items)}"
+        raise ShapeError(msg)
+    for item, row in zip(items, cuts, strict=True):
+        defined = row[~np.isnan(row)]
+        if not defined.size or (np.diff(defined) <= 0.0).any():
+            msg = f"thresholds of {item!r} must be increasing numbers, got {defined.tolist()}"
+            raise InputError(msg)
+
+
+def _sign_reason(loadings: FloatArray) -> Reason:
+    first = loadings[:, 0]
+    return Reason.NEGATIVE_ITEMS if bool((first < 0.0).any()) else Reason.NONE

@@ -1,0 +1,1 @@
+"""Agreement of raters and of runs."""

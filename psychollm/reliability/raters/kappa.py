@@ -1,0 +1,339 @@
+r"""Kappa: Cohen's for two runs, Fleiss' for any number of them.
+
+With :math:`p_{ij}` the share of questions given category i by the first run and j by the second,
+margins :math:`p_{i\cdot}` and :math:`p_{\cdot j}`, and weights :math:`w_{ij}` that are 1 on the
+diagonal (credit for near misses off it),
+
+.. math:: \kappa = \frac{P_o - P_e}{1 - P_e}, \quad P_o = \sum_{ij} w_{ij} p_{ij}, \quad
+          P_e = \sum_{ij} w_{ij} p_{i\cdot} p_{\cdot j},                                  \quad (1)
+
+has the large-sample variance (Fleiss, Cohen and Everitt, 1969)
+
+.. math:: \frac{\sum_{ij} p_{ij} \left[ w_{ij} (1 - P_e) - (\bar w_{i\cdot} + \bar w_{\cdot j})
+          (1 - P_o) \right]^2 - (P_o P_e - 2 P_e + P_o)^2}{n (1 - P_e)^4},                \quad (2)
+
+.. math:: \bar w_{i\cdot} = \sum_j w_{ij} p_{\cdot j}, \qquad
+          \bar w_{\cdot j} = \sum_i w_{ij} p_{i\cdot}.                                    \quad (3)
+
+R's psych up to 2.2.9 sums (3) along the wrong side of the weights, so that its standard errors of
+weighted kappa are off by up to 30 % in either direction; unweighted ones agree.
+
+References
+----------
+Cohen, J. (1968). Weighted kappa: Nominal scale agreement with provision for scaled disagreement or
+partial credit. Psychological Bulletin, 70, 213-220. https://doi.org/10.1037/h0026256
+
+Fleiss, J. L., Cohen, J., & Everitt, B. S. (1969). Large sample standard errors of kappa and
+weighted kappa. Psychological Bulletin, 72, 323-327. https://doi.org/10.1037/h0028106
+
+Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psychological Bulletin,
+76, 378-382. https://doi.org/10.1037/h0031619
+"""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.calibration.stated import cluster_codes
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
+from psychollm.kernels.agreement import sum_over_units
+from psychollm.reliability.raters.agreement import FEW, estimate_agreement
+from psychollm.reliability.raters.chance_corrected import FLEISS
+from psychollm.reliability.raters.ratings import Ratings, as_ratings
+from psychollm.reliability.raters.unit_bootstrap import (
+    AgreementInterval,
+    Panel,
+    Panelist,
+    estimate_panel,
+)
+
+KappaInterval: TypeAlias = Literal["score", "asymptotic", "bca", "percentile"]
+KappaWeights: TypeAlias = Literal["linear", "quadratic"]
+
+
+def cohen_kappa(
+    first: Any,
+    second: Any = None,
+    *,
+    weights: KappaWeights | Any = None,
+    categories: Iterable[Hashable] | None = None,
+    clusters: Any = None,
+    interval: KappaInterval = "score",
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Cohen's kappa of two runs (or two raters), for every model.
+
+    Parameters
+    ----------
+    first, second : Responses, DataFrame, DataArray or array_like (models, questions)
+        What was answered in each run: numbers or words, missing allowed; a vector is one model.
+        Or `first` alone: `Ratings` of two runs.
+    weights : {"linear", "quadratic"} or array_like (categories, categories), optional
+        Credit for disagreements: 1 on the diagonal, less off it. The named ones fall with the
+        distance of two categories in their order, 1, 2, 3, ...; none without.
+    categories : iterable, optional
+        All categories there are, in increasing order; by default those that occur, sorted.
+    clusters, n_bootstrap, level, rng, n_jobs, progress
+        As in `agreement`.
+    interval : {"score", "asymptotic", "bca", "percentile"}
+        How bounds are found. "asymptotic" is (2) with normal quantiles, cut at -1 and 1; it takes
+        no clusters, and is a point at perfect agreement.
+
+    Returns
+    -------
+    Estimate
+        NaN with a reason where a single value occurs, or no question was answered twice.
+
+    Raises
+    ------
+    ShapeError, LabelError
+        If the runs do not hold the same models and questions, or there are not two of them.
+    CodeError
+        If a rating is infinite or not among `categories`.
+    OptionError
+        If weights do not fit, or the categories have no order and need one.
+
+    Examples
+    --------
+    >>> kappa = cohen_kappa([1, 2, 3, 3, 1], [1, 2, 3, 2, 1], weights="quadratic", rng=0)
+    >>> kappa.value.round(4)
+    array([0.8571])
+    """
+    check_choice("interval", interval, KappaInterval)
+    pair = _two_runs(first, second, categories)
+    credit = kappa_weights(weights, pair)
+    numbers = None if clusters is None else cluster_codes(clusters, pair.questions)
+    if interval == "asymptotic" and numbers is not None:
+        msg = 'interval="asymptotic" takes questions as independent: with clusters, drop it'
+        raise OptionError(msg)
+    found = estimate_panel(
+        Panel(
+            names=("Cohen's kappa" if weights is None else "weighted kappa",),
+            members=[_member(codes, credit) for codes in pair.codes],
+            labels=pair.models,
+            clusters=numbers,
+            resampling=Resampling(
+                n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress
+            ),
+            interval="percentile" if interval == "asymptotic" else interval,
+        )
+    )[0]
+    return found if interval != "asymptotic" else _asymptotic(found, pair, credit)
+
+
+def fleiss_kappa(
+    ratings: Any,
+    *,
+    categories: Iterable[Hashable] | None = None,
+    clusters: Any = None,
+    interval: AgreementInterval = "score",
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Fleiss' kappa of every model: agreement of any number of runs beyond chance.
+
+    Parameters
+    ----------
+    ratings, categories, clusters, interval, n_bootstrap, level, rng, n_jobs, progress
+        As in `agreement`. Where the number of ratings differs, each question counts the same.
+
+    Returns
+    -------
+    Estimate
+        NaN with a reason where a single value occurs, or no question was rated twice.
+
+    Raises
+    ------
+    ShapeError, LabelError, CodeError, OptionError
+        As in `agreement`.
+
+    Examples
+    --------
+    >>> fleiss_kappa([[1, 1, 1], [2, 2, 1], [2, 2, 2]], rng=0).value.round(4)
+    array([0.55])
+    """
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    (found,) = estimate_agreement(
+        {"Fleiss' kappa": FLEISS},
+        as_ratings(ratings, categories=categories),
+        clusters=clusters,
+        interval=interval,
+        resampling=options,
+    )
+    return found
+
+
+def kappa_weights(weights: Any, ratings: Ratings) -> FloatArray:
+    """Return the credit for each pair of categories (categories, categories).
+
+    Raises
+    ------
+    OptionError
+        If the weights are unknown, have the wrong shape or a diagonal that is not one, or the
+        categories have no order and need one.
+
+    Examples
+    --------
+    >>> kappa_weights("linear", Ratings.from_table([[1, 2], [3, 3]]))
+    array([[1. , 0.5, 0. ],
+           [0.5, 1. , 0.5],
+           [0. , 0.5, 1. ]])
+    """
+    size = len(ratings.categories)
+    if weights is None:
+        return np.eye(size)
+    if isinstance(weights, str):
+        check_choice("weights", weights, KappaWeights)
+        if not ratings.ordered:
+            msg = f"weights={weights!r} need an order: pass categories= in increasing order"
+            raise OptionError(msg)
+        place = np.arange(size)
+        distance = np.abs(place[:, None] - place) / max(size - 1, 1)
+        return np.asarray(1.0 - distance ** (1 if weights == "linear" else 2))
+    credit = np.asarray(weights, dtype=np.float64)
+    if credit.shape != (size, size) or not np.isfinite(credit).all():
+        msg = (
+            f"weights must be finite, with one row and column for each of the {size} categories "
+            f"{ratings.categories!r:.60}, got shape {credit.shape}"
+        )
+        raise OptionError(msg)
+    if (np.diag(credit) != 1.0).any() or (credit > 1.0).any():
+        msg = "weights are credit for agreement: 1 on the diagonal and at most 1 off it"
+        raise OptionError(msg)
+    return credit
+
+
+def kappa_of(tables: FloatArray, credit: FloatArray) -> FloatArray:
+    """Return kappa (1) of tables of counts (n, categories, categories); NaN where undefined.
+
+    Examples
+    --------
+    >>> kappa_of(np.array([[[44.0, 5, 1], [7, 20, 3], [9, 5, 6]]]), np.eye(3)).round(4)
+    array([0.4915])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = tables / tables.sum(axis=(1, 2), keepdims=True)
+        # Losses instead of credits: what both agree on cancels exactly.
+        loss = 1.0 - credit
+        rows, columns = shares.sum(axis=2), shares.sum(axis=1)
+        expected = (rows[:, :, None] * columns[:, None, :] * loss).sum(axis=(1, 2))
+        found = 1.0 - (shares * loss).sum(axis=(1, 2)) / expected
+    return np.where(expected > 1e-15, found, np.nan)
+
+
+def kappa_variance(table: FloatArray, credit: FloatArray) -> float:
+    """Return the large-sample variance (2) of kappa of one table of counts.
+
+    Examples
+    --------
+    >>> round(kappa_variance(np.array([[40.0, 9], [6, 45]]), np.eye(2)), 6)
+    0.005097
+    """
+    n = float(table.sum())
+    shares = table / n
+    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
+    observed = float((credit * shares).sum())
+    expected = float((credit * np.outer(rows, columns)).sum())
+    marginal = (credit @ columns)[:, None] + rows @ credit
+    spread = (shares * (credit * (1.0 - expected) - marginal * (1.0 - observed)) ** 2).sum()
+    centre = observed * expected - 2.0 * expected + observed
+    return float(max(spread - centre**2, 0.0) / (n * (1.0 - expected) ** 4))
+
+
+def _two_runs(first: Any, second: Any, categories: Iterable[Hashable] | None) -> Ratings:
+    if second is not None:
+        return Ratings.from_runs([first, second], categories=categories)
+    pair = as_ratings(first, categories=categories)
+    if len(pair.runs) != 2:
+        msg = (
+            f"Cohen's kappa compares two runs, got {len(pair.runs)}: pass two tables, choose with "
+            "Ratings.select(runs=...), or take fleiss_kappa"
+        )
+        raise ShapeError(msg)
+    return pair
+
+
+def _member(codes: IntArray, credit: FloatArray) -> Panelist:
+    """Return one model from places among categories (questions, 2)."""
+    size = credit.shape[0]
+    both = np.asarray((codes >= 0).all(axis=1), dtype=np.bool_)
+    cell = codes[both, 0] * size + codes[both, 1]
+    start = np.zeros(both.size + 1, dtype=np.int64)
+    start[1:] = np.cumsum(both)
+    ones = np.ones(cell.size)
+
+    def compute(counts: FloatArray) -> FloatArray:
+        tables = np.empty((counts.shape[0], size * size))
+        sum_over_units(counts, start, cell, ones, tables)
+        return kappa_of(tables.reshape(len(counts), size, size), credit)[:, None]
+
+    return Panelist(
+        compute=compute,
+        paired=both,
+        flags=(_reason(codes, credit),),
+        expected=np.array([_expected(_table(codes, size), credit)]),
+        shares=(None,),
+    )
+
+
+def _table(codes: IntArray, size: int) -> FloatArray:
+    """Return how often each pair of categories was given (categories, categories)."""
+    both = codes[(codes >= 0).all(axis=1)]
+    table = np.zeros((size, size))
+    np.add.at(table, (both[:, 0], both[:, 1]), 1.0)
+    return table
+
+
+def _expected(table: FloatArray, credit: FloatArray) -> float:
+    """Loss by chance, as a share of the largest one."""
+    loss = 1.0 - credit
+    chance = np.outer(table.sum(axis=1), table.sum(axis=0)) / max(float(table.sum()), 1.0) ** 2
+    return max(float((chance * loss).sum()) / max(float(loss.max(initial=0.0)), 1e-12), 1e-12)
+
+
+def _reason(codes: IntArray, credit: FloatArray) -> Reason:
+    if not (codes >= 0).any():
+        return Reason.NO_RATINGS
+    table = _table(codes, credit.shape[0])
+    if not table.any():
+        return Reason.NO_PAIRS
+    value = float(kappa_of(table[None], credit)[0])
+    if np.isnan(value):
+        return Reason.SINGLE_VALUE
+    if value == 1.0:
+        return Reason.PERFECT_AGREEMENT
+    graded = bool((credit[~np.eye(len(credit), dtype=bool)] > 0).any())
+    if graded and table.sum() - np.trace(table) < FEW:
+        return Reason.FEW_VARY
+    usual = (table.sum(axis=0) + table.sum(axis=1)).argmax()
+    return Reason.FEW_VARY if table.sum() - table[usual, usual] < FEW else Reason.NONE
+
+
+def _asymptotic(found: Estimate, pair: Ratings, credit: FloatArray) -> Estimate:
+    """Replace bounds and standard errors by those of (2)."""
+    tables = [_table(codes, credit.shape[0]) for codes in pair.codes]
+    variance = np.array(
+        [
+            kappa_variance(table, credit) if known else np.nan
+            for table, known in zip(tables, found.defined, strict=True)
+        ]
+    )
+    se = np.sqrt(variance)
+    step = normal_multiplier(found.level) * se
+    bounds = np.stack([found.value - step, found.value + step], axis=1)
+    return replace(found, se=se, interval=np.clip(bounds, -1.0, 1.0), method="asymptotic")

@@ -1,0 +1,318 @@
+r"""Contrasts of the rates on different types of questions, for every model.
+
+A contrast :math:`\sum_k w_k p_k` of the rates on different types of questions, such as the rate
+on questions that have no answer minus the rate on those that have one, takes its bounds from the
+bounds :math:`l_k, u_k` of the rates (MOVER; Newcombe, 1998; Zou and Donner, 2008):
+
+.. math:: L = \sum_k w_k p_k - \sqrt{\sum_k w_k^2 (p_k - b_k)^2}, \qquad
+          b_k = l_k \text{ if } w_k > 0 \text{ else } u_k,                                \quad (1)
+
+and U alike. It holds where rates are near 0 or 1, and needs types that share no cluster.
+
+References
+----------
+Newcombe, R. G. (1998). Interval estimation for the difference between independent proportions:
+Comparison of eleven methods. Statistics in Medicine, 17, 873-890.
+
+Zou, G. Y., & Donner, A. (2008). Construction of confidence limits about effect measures: A general
+approach. Statistics in Medicine, 27, 1693-1702. https://doi.org/10.1002/sim.3095
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.errors import LabelError, OptionError, ShapeError
+from psychollm._base.replicate import replicate
+from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
+from psychollm.calibration.stated import cluster_codes
+from psychollm.data.labels import Labels, listed
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import (
+    Resampling,
+    bootstrap_estimate,
+    bootstrap_questions,
+    left_out_counts,
+)
+from psychollm.kernels.agreement import sum_over_units
+from psychollm.reliability.raters.ratings import Ratings, as_ratings, unit_scores
+from psychollm.reliability.raters.score_interval import Share, clustered_share
+
+
+def rate_contrast(
+    scores: Any,
+    kinds: Any,
+    weights: Mapping[Any, float],
+    *,
+    clusters: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Weighted sum of the rates on types of questions, such as one rate minus another.
+
+    Parameters
+    ----------
+    scores : Ratings, DataFrame, array_like (questions, runs) or (runs, models, questions)
+        Scores inside [0, 1], as in `retest`.
+    kinds : array_like (questions,)
+        The type of each question. A Series is put in the order of the questions.
+    weights : mapping
+        Weight of the rate on each type: ``{"C": 1, "A": -1}`` is the rate on C minus that on A,
+        ``{"A": 0.5, "B": 0.5}`` the mean of two rates.
+    clusters : array_like (questions,), optional
+        What each question belongs to. Where a cluster holds questions of several types, whole
+        clusters are resampled and the interval is BCa; else it is (1).
+    n_bootstrap, level, rng, n_jobs, progress
+        As in `agreement`. Without clusters, questions are resampled within their type.
+
+    Returns
+    -------
+    Estimate
+        The resamples are shared by all models: `Estimate.difference` compares their contrasts.
+
+    Raises
+    ------
+    CodeError
+        If a score is not a number inside [0, 1].
+    ShapeError
+        If there is not one type per question.
+    LabelError
+        If a type in `weights` has no question.
+    OptionError
+        If `weights` is empty, or holds something that is not a finite number, or there are no
+        resamples.
+
+    Notes
+    -----
+    For scores that are no rates, or for two sets of questions that share few clusters, see
+    `set_difference`.
+
+    Examples
+    --------
+    >>> runs = [[[1, 1, 0, 1, 0, 0]], [[1, 1, 1, 1, 0, 0]]]
+    >>> found = rate_contrast(runs, list("AAABBB"), {"A": 1, "B": -1}, rng=0)
+    >>> found.name, found.value.round(3), found.interval.round(2)
+    ('A - B', array([0.5]), array([[-0.11,  0.8 ]]))
+    """
+    known = as_ratings(scores)
+    values = unit_scores(known)
+    answered = np.isfinite(values).sum(axis=2).astype(np.float64)
+    contrast = Contrast(
+        np.nansum(values, axis=2), answered, *_coded(kinds, weights, known.questions)
+    )
+    return _estimate(
+        contrast,
+        known,
+        _name(weights),
+        clusters=None if clusters is None else cluster_codes(clusters, known.questions),
+        resampling=Resampling(
+            n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress
+        ).required(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Sums of scores on the questions of each type, and the weights of the rates."""
+
+    hits: FloatArray  # (models, questions)
+    sizes: FloatArray  # (models, questions) answers
+    kind: IntArray  # (questions,) place among the weights, -1 for other types
+    weights: FloatArray  # (types,)
+
+    def members(self, kind: int) -> IntArray:
+        """Return the questions of one type."""
+        return np.flatnonzero(self.kind == kind)
+
+    def value(self, counts: FloatArray) -> FloatArray:
+        """Return the contrast (resamples, models), NaN where a rate is undefined."""
+        found = np.empty((counts.shape[0], self.hits.shape[0]))
+        used = self.kind >= 0
+        start = np.zeros(used.size + 1, dtype=np.int64)
+        start[1:] = 2 * np.cumsum(used)
+        column = np.stack([2 * self.kind[used], 2 * self.kind[used] + 1], axis=1).ravel()
+        sums = np.empty((counts.shape[0], 2 * self.weights.size))
+        for row in range(self.hits.shape[0]):
+            both = np.stack([self.hits[row, used], self.sizes[row, used]], axis=1).ravel()
+            sum_over_units(counts, start, column, both, sums)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                found[:, row] = (self.weights * sums[:, ::2] / sums[:, 1::2]).sum(axis=1)
+        return found
+
+
+def stratified_counts(seeds: WordArray, kind: IntArray) -> FloatArray:
+    """Draw as many questions of each type as there are, once per seed.
+
+    Parameters
+    ----------
+    seeds : ndarray of uint64 (replicates, 2)
+        Keys of streams.
+    kind : ndarray of int (questions,)
+        Type of each question; negative ones are not drawn.
+
+    Examples
+    --------
+    >>> counts = stratified_counts(np.array([[1, 2]], dtype=np.uint64), np.array([0, 0, 1, -1]))
+    >>> counts[0, :2].sum(), counts[0, 2:]
+    (np.float64(2.0), array([1., 0.]))
+    """
+    counts = np.zeros((len(seeds), kind.size))
+    strata = [np.flatnonzero(kind == one) for one in range(kind.max() + 1)]
+    for row, seed in enumerate(seeds):
+        generator = np.random.Generator(np.random.Philox(key=seed))
+        for own in strata:
+            drawn = generator.integers(own.size, size=own.size)
+            counts[row, own] = np.bincount(drawn, minlength=own.size)
+    return counts
+
+
+def _estimate(
+    contrast: Contrast,
+    ratings: Ratings,
+    name: str,
+    *,
+    clusters: IntArray | None,
+    resampling: Resampling,
+) -> Estimate:
+    n_questions = len(ratings.questions)
+    value = contrast.value(np.ones((1, n_questions)))[0]
+    found = bootstrap_estimate(
+        name,
+        value,
+        _draws(contrast, clusters, resampling),
+        n=(contrast.sizes[:, contrast.kind >= 0] > 0).sum(axis=1).astype(np.float64),
+        flags=tuple(_reason(contrast, row, clusters) for row in range(value.size)),
+        level=resampling.level,
+        labels=ratings.models,
+        jackknife=contrast.value(left_out_counts(n_questions, clusters)),
+        interval="bca",
+        clustered=clusters is not None,
+    )
+    crossed = clusters is not None and _crosses(clusters, contrast.kind)
+    return _without_single(found) if crossed else _mover(found, contrast, clusters)
+
+
+def _draws(contrast: Contrast, clusters: IntArray | None, resampling: Resampling) -> FloatArray:
+    if clusters is not None:
+        return bootstrap_questions(
+            contrast.value,
+            contrast.kind.size,
+            n=resampling.n,
+            clusters=clusters,
+            rng=resampling.rng,
+            n_jobs=resampling.n_jobs,
+            progress=resampling.progress,
+        )
+    draws: FloatArray = replicate(
+        lambda seeds: contrast.value(stratified_counts(seeds, contrast.kind)),
+        resampling.n,
+        rng=resampling.rng,
+        n_jobs=resampling.n_jobs,
+        progress=resampling.progress,
+        label="bootstrap",
+    )
+    return draws
+
+
+def _coded(
+    kinds: Any, weights: Mapping[Any, float], questions: Labels
+) -> tuple[IntArray, FloatArray]:
+    """Return the place of each question's type among the weights, and the weights."""
+    values = np.array(list(weights.values()), dtype=np.float64)
+    if not values.size or not np.isfinite(values).all():
+        msg = f"weights={dict(weights)!r:.60} must give one finite number per type"
+        raise OptionError(msg)
+    if hasattr(kinds, "reindex") and set(kinds.index) == set(questions):
+        kinds = kinds.reindex(list(questions))
+    types = kinds.tolist() if hasattr(kinds, "tolist") else list(kinds)
+    if len(types) != len(questions):
+        msg = f"kinds holds {len(types)} types for {len(questions)} questions: pass one each"
+        raise ShapeError(msg)
+    absent = [kind for kind in weights if kind not in types]
+    if absent:
+        known = listed(list(dict.fromkeys(types)))
+        msg = f"no question is of the type {absent[0]!r}: the types are {known}"
+        raise LabelError(msg)
+    place = {kind: i for i, kind in enumerate(weights)}
+    return np.array([place.get(kind, -1) for kind in types], dtype=np.int64), values
+
+
+def _name(weights: Mapping[Any, float]) -> str:
+    """Write the contrast out: C - A, 0.5 A + 0.5 B."""
+    parts = []
+    for kind, weight in weights.items():
+        size = "" if abs(weight) == 1 else f"{abs(weight):g} "
+        sign = "-" if weight < 0 else "+"
+        parts.append(f"{sign} {size}{kind}")
+    text = " ".join(parts)
+    return text[2:] if text.startswith("+") else text
+
+
+def _crosses(clusters: IntArray, kind: IntArray) -> bool:
+    """Whether a cluster holds questions of several of the types."""
+    used = kind >= 0
+    pairs = np.unique(np.stack([clusters[used], kind[used]]), axis=1)
+    return bool(np.unique(pairs[0]).size < pairs.shape[1])
+
+
+def _reason(contrast: Contrast, row: int, clusters: IntArray | None) -> Reason:
+    answered = [
+        own[contrast.sizes[row, own] > 0]
+        for own in map(contrast.members, range(contrast.weights.size))
+    ]
+    if any(not own.size for own in answered):
+        return Reason.NO_RATINGS
+    if any(own.size == 1 for own in answered):
+        return Reason.ONE_QUESTION
+    if clusters is None:
+        return Reason.NONE
+    if _crosses(clusters, contrast.kind):
+        single = np.unique(clusters[np.concatenate(answered)]).size == 1
+    else:
+        single = any(np.unique(clusters[own]).size == 1 for own in answered)
+    return Reason.ONE_CLUSTER if single else Reason.NONE
+
+
+def _mover(found: Estimate, contrast: Contrast, clusters: IntArray | None) -> Estimate:
+    """Replace bounds by those of the rates, combined."""
+    rows = [_combined(contrast, row, clusters, found.level) for row in range(found.value.size)]
+    se, bounds = zip(*rows, strict=True)
+    units = "questions" if clusters is None else "clusters of questions"
+    method = f"MOVER of Wilson intervals, effective n over {units}"
+    replaced = replace(found, se=np.array(se), interval=np.array(bounds), method=method)
+    return _without_single(replaced)
+
+
+def _combined(
+    contrast: Contrast, row: int, clusters: IntArray | None, level: float
+) -> tuple[float, FloatArray]:
+    value, variance = 0.0, 0.0
+    below, above = 0.0, 0.0
+    for kind, weight in enumerate(contrast.weights):
+        own = contrast.members(kind)
+        groups = None if clusters is None else clusters[own]
+        hits, sizes = contrast.hits[row, own], contrast.sizes[row, own]
+        rate: Share = clustered_share(hits, sizes, groups, level=level)
+        low, high = weight * rate.interval if weight > 0 else weight * rate.interval[::-1]
+        value += weight * rate.value
+        variance += (weight * rate.se) ** 2
+        below += (weight * rate.value - low) ** 2
+        above += (high - weight * rate.value) ** 2
+    bounds = np.array([value - np.sqrt(below), value + np.sqrt(above)])
+    return float(np.sqrt(variance)), bounds
+
+
+def _without_single(found: Estimate) -> Estimate:
+    """One question, or one cluster, of a type says nothing about its variation."""
+    single = np.array([flag in {Reason.ONE_QUESTION, Reason.ONE_CLUSTER} for flag in found.flags])
+    return replace(
+        found,
+        se=np.where(single, np.nan, found.se),
+        interval=np.where(single[:, None], np.nan, found.interval),
+    )

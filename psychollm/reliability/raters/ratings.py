@@ -1,0 +1,388 @@
+"""The same questions answered several times: by several runs of a model, or by several raters."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.data.labels import Labels, as_labels, positions, reorder
+from psychollm.data.table import Table, as_table
+from psychollm.reliability.raters.categories import Encoded, encode_categories
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ratings(Result):
+    """What was given to each question in each run, for one model or a panel of them.
+
+    Runs stand for anything that repeats a judgement: runs of a model, judges, prompts, annotators.
+    Made by the ``from_...`` methods, which check everything.
+
+    Examples
+    --------
+    >>> twice = Ratings.from_table([["A", "A"], ["B", "C"], ["C", None]])
+    >>> twice.categories, twice.codes[0].tolist()
+    (('A', 'B', 'C'), [[0, 0], [1, 2], [2, -1]])
+    """
+
+    codes: IntArray  # (models, questions, runs) place among the categories, -1 where missing
+    categories: Labels  # (categories,) in their order
+    ordered: bool  # whether that order has a meaning: numbers, or categories passed in order
+    models: Labels
+    questions: Labels
+    runs: Labels
+
+    @classmethod
+    def from_table(cls, table: Any, *, categories: Iterable[Hashable] | None = None) -> "Ratings":
+        """Make ratings from one table: a row per question (unit), a column per run (rater).
+
+        Parameters
+        ----------
+        table : DataFrame or array_like (questions, runs)
+            Numbers or words; None, NaN and masked are missing.
+        categories : iterable, optional
+            All categories there are, in increasing order; by default those that occur, sorted.
+
+        Raises
+        ------
+        ShapeError
+            If this is not a table.
+        CodeError
+            If a value is infinite, unhashable or not among `categories`.
+
+        Examples
+        --------
+        >>> Ratings.from_table([[1, 2], [2, 2]]).runs
+        (0, 1)
+        """
+        known = as_table(table, argument="ratings")
+        cells = _cells(known)[None]
+        return cls._made(cells, categories, ((0,), known.models, known.questions))
+
+    @classmethod
+    def from_runs(
+        cls,
+        runs: Any,
+        *,
+        labels: Iterable[Any] | None = None,
+        categories: Iterable[Hashable] | None = None,
+    ) -> "Ratings":
+        """Make ratings of a panel from one table models x questions per run.
+
+        Parameters
+        ----------
+        runs : sequence of Responses, DataFrame, DataArray or array_like (models, questions)
+            Or an array (runs, models, questions). Labelled tables are put in the order of the
+            first. A vector is one model.
+        labels : iterable, optional
+            Names of the runs; by default 1, 2, 3, ...
+        categories : iterable, optional
+            As in `from_table`.
+
+        Raises
+        ------
+        ShapeError, LabelError
+            If the runs do not hold the same models and questions.
+        CodeError
+            As in `from_table`.
+
+        Examples
+        --------
+        >>> Ratings.from_runs([[[1, 0, 1]], [[1, 1, 1]]]).codes.shape
+        (1, 3, 2)
+        """
+        tables = [as_table(_rows(run), argument="ratings") for run in runs]
+        if not tables:
+            msg = "ratings holds no run: pass a table models x questions for each run"
+            raise ShapeError(msg)
+        cells = np.stack([_like(table, tables[0]) for table in tables], axis=2)
+        names = as_labels(
+            "run", range(1, len(tables) + 1) if labels is None else labels, len(tables)
+        )
+        return cls._made(cells, categories, (tables[0].models, tables[0].questions, names))
+
+    @classmethod
+    def from_long(
+        cls,
+        frame: "pd.DataFrame",
+        *,
+        model: str | None = "model",
+        question: str = "question",
+        run: str = "run",
+        value: str = "response",
+        categories: Iterable[Hashable] | None = None,
+    ) -> "Ratings":
+        """Make ratings from a long table with one row per answer.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            Combinations that do not occur are missing; labels keep the order in which they first
+            occur.
+        model : str or None
+            Column of the model's label; None if there is one model only.
+        question, run, value : str
+            Columns of the question, of the run, and of what was answered.
+        categories : iterable, optional
+            As in `from_table`.
+
+        Raises
+        ------
+        LabelError
+            If a column does not exist, a label is missing, or an answer occurs twice.
+        ShapeError
+            If the table has no rows.
+        CodeError
+            As in `from_table`.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> long = pd.DataFrame({"item": [1, 1, 2], "run": [1, 2, 1], "response": ["A", "B", "A"]})
+        >>> Ratings.from_long(long, model=None, question="item").codes.tolist()
+        [[[0, 1], [0, -1]]]
+        """
+        names = [question, run] if model is None else [model, question, run]
+        places, labels = _factors(frame, names, value)
+        if model is None:
+            places, labels = [np.zeros(len(frame), dtype=np.int64), *places], [(0,), *labels]
+        cells = np.full(tuple(map(len, labels)), np.nan, dtype=object)
+        cells[tuple(places)] = frame[value].to_numpy(dtype=object)
+        return cls._made(cells, categories, (labels[0], labels[1], labels[2]))
+
+    @classmethod
+    def _made(
+        cls,
+        cells: Any,
+        categories: Iterable[Hashable] | None,
+        labels: tuple[Labels, Labels, Labels],
+    ) -> "Ratings":
+        def name(place: Sequence[int]) -> str:
+            model, question, run = (of[i] for of, i in zip(labels, place, strict=True))
+            return f"model {model!r}, question {question!r}, run {run!r}"
+
+        found: Encoded = encode_categories(cells, categories, name)
+        return cls(
+            codes=found.codes,
+            categories=found.categories,
+            ordered=found.ordered,
+            models=labels[0],
+            questions=labels[1],
+            runs=labels[2],
+        )
+
+    @property
+    def scores(self) -> FloatArray:
+        """The categories as numbers (models, questions, runs), NaN where missing.
+
+        Raises
+        ------
+        CodeError
+            If a category is not a number.
+        """
+        values = np.append(category_values(self), np.nan)
+        return np.asarray(values[self.codes])
+
+    def select(
+        self,
+        *,
+        models: Iterable[Any] | None = None,
+        questions: Iterable[Any] | None = None,
+        runs: Iterable[Any] | None = None,
+    ) -> Self:
+        """Keep some models, questions or runs, in the order given; categories stay.
+
+        Parameters
+        ----------
+        models, questions, runs : sequence of labels or boolean array, optional
+            What to keep; None keeps all.
+
+        Raises
+        ------
+        LabelError
+            If a label is unknown or repeated.
+        ShapeError
+            If nothing is left.
+
+        Examples
+        --------
+        >>> Ratings.from_table([[1, 2], [2, 2]]).select(questions=[1]).codes
+        array([[[1, 1]]])
+        """
+        rows, models = _kept("model", self.models, models)
+        columns, questions = _kept("question", self.questions, questions)
+        layers, runs = _kept("run", self.runs, runs)
+        codes = self.codes[np.ix_(rows, columns, layers)]
+        return replace(self, codes=codes, models=models, questions=questions, runs=runs)
+
+
+def as_ratings(data: Any, *, categories: Iterable[Hashable] | None = None) -> Ratings:
+    """Return ratings from whatever holds them.
+
+    Parameters
+    ----------
+    data : Ratings, DataFrame, array_like (questions, runs) or (runs, models, questions)
+        A table is one model (or no model at all: units x raters); three dimensions, or a sequence
+        of tables, are runs of a panel.
+    categories : iterable, optional
+        As in `Ratings.from_table`; not with `Ratings`, which have theirs.
+
+    Raises
+    ------
+    ShapeError, LabelError, CodeError
+        As in the methods of `Ratings`.
+    OptionError
+        If `categories` are passed with `Ratings`.
+
+    Examples
+    --------
+    >>> as_ratings([[1, 1], [2, 1], [2, 2]]).codes.shape
+    (1, 3, 2)
+    >>> as_ratings(np.zeros((3, 4, 50))).codes.shape
+    (4, 50, 3)
+    """
+    if isinstance(data, Ratings):
+        if categories is not None:
+            msg = "categories belong to the Ratings: pass them to Ratings.from_... instead"
+            raise OptionError(msg)
+        return data
+    if _holds_tables(data):
+        return Ratings.from_runs(data, categories=categories)
+    return Ratings.from_table(data, categories=categories)
+
+
+def category_values(ratings: Ratings) -> FloatArray:
+    """Return the categories as numbers (categories,).
+
+    Raises
+    ------
+    CodeError
+        If one is not a number.
+
+    Examples
+    --------
+    >>> category_values(Ratings.from_table([[1, 3]]))
+    array([1., 3.])
+    """
+    for category in ratings.categories:
+        if not isinstance(category, int | float):
+            msg = (
+                f"category {category!r} is not a number: pass numbers, or use the nominal metric "
+                "(or the ordinal one, with categories= in increasing order)"
+            )
+            raise CodeError(msg)
+    return np.array(ratings.categories, dtype=np.float64)
+
+
+def unit_scores(ratings: Ratings) -> FloatArray:
+    """Return ratings as scores inside [0, 1] (models, questions, runs), NaN where missing.
+
+    Raises
+    ------
+    CodeError
+        If one is not a number, or lies outside.
+
+    Examples
+    --------
+    >>> unit_scores(Ratings.from_table([[1, 0.5]]))
+    array([[[1. , 0.5]]])
+    """
+    values = ratings.scores
+    for category in ratings.categories:
+        if not 0 <= category <= 1:  # type: ignore[operator]
+            msg = f"scores hold {category!r}, but a score lies inside [0, 1]: 1 passed, 0 failed"
+            raise CodeError(msg)
+    return values
+
+
+def _kept(kind: str, labels: Labels, wanted: Iterable[Any] | None) -> tuple[IntArray, Labels]:
+    """Return where what is kept stands, and its labels."""
+    if wanted is None:
+        return np.arange(len(labels)), labels
+    place = positions(kind, labels, wanted)
+    return place, tuple(labels[i] for i in place)
+
+
+def _holds_tables(data: Any) -> bool:
+    """Tell a sequence of tables, or three dimensions, from one table."""
+    if isinstance(data, np.ndarray):
+        return data.ndim == 3
+    if not isinstance(data, list | tuple) or not data:
+        return False
+    first = data[0]
+    if isinstance(first, list | tuple):
+        return bool(first) and isinstance(first[0], list | tuple | np.ndarray)
+    return getattr(first, "ndim", 0) == 2 or hasattr(first, "codes")
+
+
+def _rows(run: Any) -> Any:
+    """Let a vector stand for one model."""
+    if getattr(run, "ndim", 2) == 1:
+        return np.asarray(run)[None, :]
+    flat = (
+        isinstance(run, list | tuple) and run and not isinstance(run[0], list | tuple | np.ndarray)
+    )
+    return [run] if flat else run
+
+
+def _cells(table: Table) -> Any:
+    """Return the cells as numbers or objects, missing ones as NaN."""
+    raw = table.values
+    if not isinstance(raw, np.ma.MaskedArray):
+        return raw
+    cells = raw.data.astype(np.float64 if raw.dtype.kind in "biuf" else object)
+    cells[np.ma.getmaskarray(raw)] = np.nan
+    return cells
+
+
+def _like(table: Table, first: Table) -> Any:
+    """Return the cells of a run in the order of the first run."""
+    cells = _cells(table)
+    if cells.shape != first.values.shape:
+        shapes = [" x ".join(map(str, shape)) for shape in (first.values.shape, cells.shape)]
+        msg = (
+            f"the runs have different shapes, {shapes[0]} and {shapes[1]}: each needs one value "
+            "per model and question (NaN where there is none)"
+        )
+        raise ShapeError(msg)
+    rows = reorder("model", table.models, like=first.models)
+    columns = reorder("question", table.questions, like=first.questions)
+    cells = cells if rows is None else cells[rows]
+    return cells if columns is None else cells[:, columns]
+
+
+def _factors(
+    frame: "pd.DataFrame", names: list[str], value: str
+) -> tuple[list[IntArray], list[Labels]]:
+    """Return the place of each row along each column, and the labels in order of occurrence."""
+    import pandas as pd
+
+    missing = [name for name in [*names, value] if name not in frame.columns]
+    if missing:
+        listed = ", ".join(repr(name) for name in list(frame.columns)[:12])
+        msg = f"the long table has no column {missing[0]!r}: its columns are {listed}"
+        raise LabelError(msg)
+    if not len(frame):
+        msg = "the long table is empty: it needs a row for each answer"
+        raise ShapeError(msg)
+    for name in names:
+        absent = np.flatnonzero(frame[name].isna())
+        if absent.size:
+            msg = f"row {absent[0] + 1} has no {name}: every answer needs one"
+            raise LabelError(msg)
+    repeated = frame.duplicated(names).to_numpy()
+    if repeated.any():
+        at = int(np.flatnonzero(repeated)[0])
+        row = [frame[name].iloc[[at]].tolist()[0] for name in names]
+        what = ", ".join(f"{name} {label!r}" for name, label in zip(names, row, strict=True))
+        msg = f"{what} is answered twice: number the runs, or drop one of the two"
+        raise LabelError(msg)
+    pairs = [pd.factorize(frame[name]) for name in names]
+    places = [np.asarray(codes, dtype=np.int64) for codes, _ in pairs]
+    return places, [tuple(labels.tolist()) for _, labels in pairs]

@@ -1,0 +1,152 @@
+r"""How often each answer is given: shares of all categories with simultaneous intervals.
+
+Goodman's intervals of k shares hold together: each is Wilson's at the level
+:math:`1 - (1 - \text{level}) / k`. Answers to one question in several runs depend on each other,
+so each share counts its effective number of answers instead of all of them
+(`psychollm.reliability.score_interval`); with one run that is their number, and the intervals are
+Goodman's own.
+
+References
+----------
+Goodman, L. A. (1965). On simultaneous confidence intervals for multinomial proportions.
+Technometrics, 7, 247-254. https://doi.org/10.1080/00401706.1965.10490252
+"""
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_fraction
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.calibration.stated import cluster_codes
+from psychollm.data.labels import Labels, positions
+from psychollm.estimates.reasons import Reason
+from psychollm.reliability.raters.ratings import Ratings, as_ratings
+from psychollm.reliability.raters.score_interval import Share, clustered_share
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ResponseShares(Result):
+    """The share of every category among the answers of every model.
+
+    Examples
+    --------
+    >>> found = response_shares([["A", "A"], ["B", "A"], ["C", "A"]])
+    >>> found.categories, found.value.round(3)
+    (('A', 'B', 'C'), array([[0.667, 0.167, 0.167]]))
+    """
+
+    value: FloatArray  # (models, categories)
+    interval: FloatArray  # (models, categories, 2) simultaneous over categories
+    count: FloatArray  # (models, categories) answers
+    effective_n: FloatArray  # (models, categories) independent answers as informative
+    n: FloatArray  # (models,) answers of any category
+    flags: tuple[Reason, ...]  # (models,)
+    method: str
+    level: float
+    categories: Labels
+    labels: Labels  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model and category."""
+        import pandas as pd
+
+        k, q = self.value.shape
+        return pd.DataFrame(
+            {
+                "model": pd.Index(self.labels, tupleize_cols=False).repeat(q),
+                "category": list(self.categories) * k,
+                "count": self.count.ravel().astype(np.int64),
+                "share": self.value.ravel(),
+                "lower": self.interval[..., 0].ravel(),
+                "upper": self.interval[..., 1].ravel(),
+            }
+        )
+
+
+def response_shares(
+    ratings: Any,
+    *,
+    among: Iterable[Hashable] | None = None,
+    categories: Iterable[Hashable] | None = None,
+    clusters: Any = None,
+    level: float = 0.95,
+) -> ResponseShares:
+    """Share of every category among the answers of every model, over questions and runs.
+
+    Parameters
+    ----------
+    ratings, categories, clusters
+        As in `agreement`. A question answered once counts as well.
+    among : iterable, optional
+        Categories to which the shares refer, such as the ways to fail; other answers are left
+        out.
+    level : float
+        Chance that all intervals of a model cover together.
+
+    Returns
+    -------
+    ResponseShares
+        NaN with a reason for a model without answers.
+
+    Raises
+    ------
+    LabelError
+        If a category in `among` does not exist.
+    ShapeError, LabelError, CodeError, OptionError
+        As in `agreement`.
+
+    Examples
+    --------
+    >>> response_shares([["ok"], ["late"], ["lost"], ["late"]], among=["late", "lost"]).value
+    array([[0.66666667, 0.33333333]])
+    """
+    check_fraction("level", level)
+    known = as_ratings(ratings, categories=categories)
+    known = known if among is None else _only(known, among)
+    numbers = None if clusters is None else cluster_codes(clusters, known.questions)
+    rows = [_shares(codes, len(known.categories), numbers, level) for codes in known.codes]
+    count = np.array(
+        [[(codes == c).sum() for c in range(len(known.categories))] for codes in known.codes]
+    )
+    n = (known.codes >= 0).sum(axis=(1, 2)).astype(np.float64)
+    shape = (len(rows), len(known.categories))
+    return ResponseShares(
+        value=np.array([[one.value for one in row] for row in rows]).reshape(shape),
+        interval=np.array([[one.interval for one in row] for row in rows]).reshape(*shape, 2),
+        count=count.reshape(shape).astype(np.float64),
+        effective_n=np.array([[one.effective_n for one in row] for row in rows]).reshape(shape),
+        n=n,
+        flags=tuple(Reason.NONE if size else Reason.NO_RATINGS for size in n),
+        method="Goodman, effective n",
+        level=level,
+        categories=known.categories,
+        labels=known.models,
+    )
+
+
+def _only(ratings: Ratings, among: Iterable[Hashable]) -> Ratings:
+    """Keep some categories, in the order given; other ratings become missing."""
+    place = positions("category", ratings.categories, list(among))
+    target = np.full(len(ratings.categories) + 1, -1, dtype=np.int64)
+    target[place] = np.arange(place.size)
+    kept = tuple(ratings.categories[i] for i in place)
+    return replace(ratings, codes=target[ratings.codes], categories=kept)
+
+
+def _shares(codes: IntArray, size: int, clusters: IntArray | None, level: float) -> list[Share]:
+    """Return the share of each category in codes (questions, runs)."""
+    sizes = (codes >= 0).sum(axis=1).astype(np.float64)
+    single = 1.0 - (1.0 - level) / max(size, 1)
+    return [
+        clustered_share(
+            (codes == category).sum(axis=1).astype(np.float64), sizes, clusters, level=single
+        )
+        for category in range(size)
+    ]

@@ -1,0 +1,174 @@
+"""The same questions in several runs: totals per run, the rate over all runs, majorities.
+
+Answers to one question in several runs depend on each other, so questions are what varies: a rate
+over questions and runs has Wilson's interval for the effective number of answers
+(`psychollm.reliability.score_interval`), between the number of questions, where runs always agree,
+and the number of answers, where they do not at all.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.stated import cluster_codes
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.proportions import wilson
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Resampling
+from psychollm.reliability.raters.ratings import as_ratings, unit_scores
+from psychollm.reliability.raters.unit_bootstrap import (
+    Panel,
+    Panelist,
+    UnitShare,
+    estimate_panel,
+    mean_of_shares,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Retest(Result):
+    """What every model scored in each run, over all runs, and by the majority of its runs.
+
+    Examples
+    --------
+    >>> found = retest([[[1, 1, 0]], [[1, 0, 0]], [[1, 1, 0]]], rng=0)
+    >>> found.totals, found.rate.value.round(3), found.majority.value.round(3)
+    (array([[2., 1., 2.]]), array([0.556]), array([0.667]))
+    """
+
+    rate: Estimate  # mean score over all answers
+    majority: Estimate  # share of questions with a score in most runs, ties one half
+    totals: FloatArray  # (models, runs) sum of scores
+    n: FloatArray  # (models, runs) answers
+    rates: FloatArray  # (models, runs)
+    intervals: FloatArray  # (models, runs, 2) Wilson
+    runs: Labels
+    labels: Labels  # (models,)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per model and run."""
+        import pandas as pd
+
+        k, r = self.totals.shape
+        return pd.DataFrame(
+            {
+                "model": pd.Index(self.labels, tupleize_cols=False).repeat(r),
+                "run": list(self.runs) * k,
+                "total": self.totals.ravel(),
+                "n": self.n.ravel().astype(np.int64),
+                "rate": self.rates.ravel(),
+                "lower": self.intervals[..., 0].ravel(),
+                "upper": self.intervals[..., 1].ravel(),
+            }
+        )
+
+    def summary(self) -> str:
+        """Return one sentence per model.
+
+        Examples
+        --------
+        >>> print(retest([[[1, 1, 0]], [[1, 0, 0]]], rng=0).summary())
+        0: 50.0 % [16.1, 83.9] over 2 runs (totals 1 to 2); by majority 50.0 %
+        """
+        return "\n".join(self._sentence(row) for row in range(len(self.labels)))
+
+    def _sentence(self, row: int) -> str:
+        if not self.rate.defined[row]:
+            return f"{self.labels[row]}: {self.rate.flags[row]}"
+        low, high = 100.0 * self.rate.interval[row]
+        own = self.totals[row, self.n[row] > 0]
+        return (
+            f"{self.labels[row]}: {100 * self.rate.value[row]:.1f} % [{low:.1f}, {high:.1f}] over "
+            f"{own.size} runs (totals {own.min():g} to {own.max():g}); by majority "
+            f"{100 * self.majority.value[row]:.1f} %"
+        )
+
+
+def retest(
+    scores: Any,
+    *,
+    clusters: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Retest:
+    """Totals of every run, the rate over all runs, and the rate by majority, for every model.
+
+    Parameters
+    ----------
+    scores : Ratings, DataFrame, array_like (questions, runs) or (runs, models, questions)
+        Scores inside [0, 1]: 1 = passed, 0 = failed. Missing allowed. Forms as in `agreement`.
+    clusters, n_bootstrap, level, rng, n_jobs, progress
+        As in `agreement`.
+
+    Returns
+    -------
+    Retest
+        Runs have Wilson's interval; `rate` and `majority` take questions (or clusters) as what
+        varies, and have resamples for `Estimate.difference`.
+
+    Raises
+    ------
+    CodeError
+        If a score is not a number inside [0, 1].
+    ShapeError, LabelError, OptionError
+        As in `agreement`.
+
+    Examples
+    --------
+    >>> print(retest([[[1, 1, 0, 1]], [[1, 1, 0, 0]]], rng=0).rate.interval.round(3))
+    [[0.258 0.889]]
+    """
+    known = as_ratings(scores)
+    values = unit_scores(known)
+    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    members = [_member(own) for own in values]
+    rate, majority = estimate_panel(
+        Panel(
+            names=("rate", "rate by majority"),
+            members=members,
+            labels=known.models,
+            clusters=None if clusters is None else cluster_codes(clusters, known.questions),
+            resampling=options,
+        )
+    )
+    totals, n = np.nansum(values, axis=1), np.isfinite(values).sum(axis=1).astype(np.float64)
+    return Retest(
+        rate=rate,
+        majority=majority,
+        totals=totals,
+        n=n,
+        rates=totals / np.where(n > 0, n, np.nan),
+        intervals=wilson(totals, n, level=level),
+        runs=known.runs,
+        labels=known.models,
+    )
+
+
+def _member(values: FloatArray) -> Panelist:
+    """Return one model from its scores (questions, runs)."""
+    sizes = np.isfinite(values).sum(axis=1).astype(np.float64)
+    sums = np.nansum(values, axis=1)
+    present = sizes > 0
+    won = np.where(present, 0.5 + 0.5 * np.sign(2.0 * sums - sizes), 0.0)
+    shares = (
+        UnitShare(sums, sizes, float(sizes.sum())),
+        UnitShare(won, present.astype(np.float64), float(present.sum())),
+    )
+    flag = Reason.NONE if present.any() else Reason.NO_RATINGS
+    return Panelist(
+        compute=mean_of_shares(shares),
+        paired=present,
+        flags=(flag, flag),
+        expected=np.ones(2),
+        shares=shares,
+    )

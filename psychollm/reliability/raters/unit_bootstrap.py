@@ -1,0 +1,232 @@
+"""Coefficients of agreement for every model, on resamples of questions that all models share."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import (
+    Resampling,
+    bootstrap_estimate,
+    bootstrap_questions,
+    left_out_counts,
+)
+from psychollm.reliability.raters.score_interval import clustered_share, score_interval
+
+AgreementInterval: TypeAlias = Literal["score", "bca", "percentile"]
+
+# counts (resamples, questions) -> coefficients (resamples, outputs), NaN where undefined
+Compute = Callable[[FloatArray], FloatArray]
+
+_ROWS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class UnitShare:
+    """A coefficient that is a mean over questions."""
+
+    hits: FloatArray  # (questions,)
+    sizes: FloatArray  # (questions,) one, or zero where the question does not count
+    most: float  # independent observations at most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panelist:
+    """One model: its coefficients as functions of how often each question is drawn."""
+
+    compute: Compute
+    paired: BoolArray  # (questions,) answered at least twice
+    flags: tuple[Reason, ...]  # one per output
+    expected: FloatArray  # (outputs,) disagreement expected by chance
+    shares: tuple[UnitShare | None, ...]  # one per output
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """All models of one call, and the options that their coefficients share."""
+
+    names: tuple[str, ...]  # of the outputs
+    members: Sequence[Panelist]
+    labels: Labels
+    clusters: IntArray | None
+    resampling: Resampling
+    interval: AgreementInterval = "score"
+
+
+def estimate_panel(panel: Panel) -> list[Estimate]:
+    """Estimate every coefficient for every model.
+
+    Parameters
+    ----------
+    panel : Panel
+        What to compute, and how.
+
+    Returns
+    -------
+    list of Estimate
+        One per output.
+
+    Examples
+    --------
+    >>> member = Panelist(compute=lambda counts: counts[:, :1] / counts.sum(axis=1)[:, None],
+    ...                   paired=np.ones(4, dtype=bool), flags=(Reason.NONE,),
+    ...                   expected=np.ones(1), shares=(None,))
+    >>> panel = Panel(names=("x",), members=[member], labels=("m",), clusters=None,
+    ...               resampling=Resampling(n=50, rng=0))
+    >>> estimate_panel(panel)[0].value
+    array([0.25])
+    """
+    check_choice("interval", panel.interval, AgreementInterval)
+    n_questions = panel.members[0].paired.size
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        return _computed(panel, counts)
+
+    value = statistic(np.ones((1, n_questions)))[0]
+    left_out = statistic(left_out_counts(n_questions, panel.clusters))
+    draws = bootstrap_questions(
+        statistic,
+        n_questions,
+        n=panel.resampling.n,
+        clusters=panel.clusters,
+        rng=panel.resampling.rng,
+        n_jobs=panel.resampling.n_jobs,
+        progress=panel.resampling.progress,
+    )
+    parts = _Parts(panel, value, draws, left_out)
+    return [parts.estimate(output) for output in range(len(panel.names))]
+
+
+def mean_of_shares(shares: Sequence[UnitShare]) -> Compute:
+    """Return shares as functions of how often each question is drawn.
+
+    Examples
+    --------
+    >>> share = UnitShare(np.array([2.0, 0.0]), np.array([2.0, 2.0]), 4.0)
+    >>> mean_of_shares([share])(np.array([[1.0, 1.0], [2.0, 0.0]]))
+    array([[0.5],
+           [1. ]])
+    """
+    sums = [np.ascontiguousarray(np.stack([one.hits, one.sizes])) for one in shares]
+
+    def compute(counts: FloatArray) -> FloatArray:
+        columns = []
+        for hits, sizes in sums:
+            # Sums row by row: the last bit of a row must not depend on how many there are.
+            total = (counts * sizes).sum(axis=1)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                columns.append((counts * hits).sum(axis=1) / total)
+        return np.stack(columns, axis=1)
+
+    return compute
+
+
+def independent_units(paired: BoolArray, clusters: IntArray | None) -> int:
+    """Return how many questions, or clusters of them, count.
+
+    Examples
+    --------
+    >>> independent_units(np.array([True, True, False]), np.array([0, 0, 1]))
+    1
+    """
+    return int(paired.sum()) if clusters is None else np.unique(clusters[paired]).size
+
+
+def _computed(panel: Panel, counts: FloatArray) -> FloatArray:
+    """Return all outputs of all models (resamples, models, outputs), in small blocks."""
+    found = np.empty((counts.shape[0], len(panel.members), len(panel.names)))
+    for start in range(0, counts.shape[0], _ROWS):
+        block = slice(start, start + _ROWS)
+        for row, member in enumerate(panel.members):
+            found[block, row] = member.compute(counts[block])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """What all outputs were computed from, to be cut into estimates."""
+
+    panel: Panel
+    value: FloatArray  # (models, outputs)
+    draws: FloatArray  # (resamples, models, outputs)
+    left_out: FloatArray  # (groups, models, outputs)
+
+    def estimate(self, output: int) -> Estimate:
+        """Return the estimate of one output."""
+        panel = self.panel
+        bootstrapped = bootstrap_estimate(
+            panel.names[output],
+            np.ascontiguousarray(self.value[:, output]),
+            np.ascontiguousarray(self.draws[:, :, output]),
+            n=np.array([float(member.paired.sum()) for member in panel.members]),
+            flags=tuple(self._flag(row, output) for row in range(len(panel.members))),
+            level=panel.resampling.level,
+            labels=panel.labels,
+            jackknife=self.left_out[:, :, output],
+            interval="bca" if panel.interval == "bca" else "percentile",
+            clustered=panel.clusters is not None,
+        )
+        single = np.array([self._units(row) < 2 for row in range(len(panel.members))])
+        found = bootstrapped if panel.interval != "score" else self._scored(bootstrapped, output)
+        return replace(
+            found,
+            se=np.where(single, np.nan, found.se),
+            interval=np.where(single[:, None], np.nan, found.interval),
+        )
+
+    def _units(self, row: int) -> int:
+        return independent_units(self.panel.members[row].paired, self.panel.clusters)
+
+    def _flag(self, row: int, output: int) -> Reason:
+        """Why the coefficient is undefined, else why its interval is, else what qualifies it."""
+        own = self.panel.members[row].flags[output]
+        if not np.isfinite(self.value[row, output]):
+            return own
+        if self._units(row) < 2:
+            single = self.panel.members[row].paired.sum() == 1
+            return Reason.ONE_QUESTION if single else Reason.ONE_CLUSTER
+        rests = self.panel.members[row].shares[output] is None and self._undefined(row, output)
+        return Reason.ONE_VARIES if rests else own
+
+    def _undefined(self, row: int, output: int) -> bool:
+        """Whether the coefficient is undefined once some group of questions is left out."""
+        return bool(np.isnan(self.left_out[:, row, output]).any())
+
+    def _scored(self, found: Estimate, output: int) -> Estimate:
+        rows = [self._bounds(row, output) for row in range(len(self.panel.members))]
+        se, bounds = zip(*rows, strict=True)
+        of_shares = self.panel.members[0].shares[output] is not None
+        units = "questions" if self.panel.clusters is None else "clusters of questions"
+        method = "Wilson, effective n" if of_shares else "score, jackknife variance"
+        return replace(
+            found, se=np.array(se), interval=np.array(bounds), method=f"{method} over {units}"
+        )
+
+    def _bounds(self, row: int, output: int) -> tuple[float, FloatArray]:
+        """Return the standard error and the score interval of one model."""
+        member, level = self.panel.members[row], self.panel.resampling.level
+        share = member.shares[output]
+        if share is not None:
+            found = clustered_share(
+                share.hits, share.sizes, self.panel.clusters, level=level, most=share.most
+            )
+            return found.se, found.interval
+        value, units = float(self.value[row, output]), self._units(row)
+        groups = min(units, self.left_out.shape[0])
+        # NaN with one group left out is NaN here: no variance rests on a single question.
+        squares = float(((self.left_out[:, row, output] - value) ** 2).sum())
+        variance = squares * (1.0 - 1.0 / max(groups, 1))
+        bounds = score_interval(
+            value,
+            variance,
+            units=units if squares == 0.0 else groups,
+            expected=float(member.expected[output]),
+            level=level,
+        )
+        return float(np.sqrt(variance)), bounds

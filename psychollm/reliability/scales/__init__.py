@@ -1,0 +1,1 @@
+"""Scores of scales: alpha and its kin, split halves, statistics of items."""

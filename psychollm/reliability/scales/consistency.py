@@ -1,0 +1,292 @@
+r"""Internal consistency of a set of items: coefficient alpha and what belongs to it.
+
+With k items, :math:`s_j^2` their variances, :math:`s_T^2` the variance of the total score and
+:math:`\bar r` the mean correlation between items that vary,
+
+.. math:: \alpha = \frac{k}{k - 1}\Big(1 - \frac{\sum_j s_j^2}{s_T^2}\Big), \qquad
+          \alpha_{\text{std}} = \frac{k \bar r}{1 + (k - 1) \bar r}, \qquad
+          \text{SEM} = s_T \sqrt{1 - \alpha}.                                            \quad (1)
+
+Alpha is undefined where the total does not vary, and it is 1 where every respondent gives all
+items the same score and respondents differ. Items that correlate negatively with the rest are
+named by a flag and never reversed without `keys`.
+
+References
+----------
+Cronbach, L. J. (1951). Coefficient alpha and the internal structure of tests. Psychometrika, 16,
+297-334. https://doi.org/10.1007/BF02310555
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.estimates.estimate import Estimate
+from psychollm.reliability.scales.alpha_estimates import (
+    AlphaParts,
+    chosen_interval,
+    mean_correlation_scale,
+)
+from psychollm.reliability.scales.moments import Incomplete
+from psychollm.reliability.scales.replicates import (
+    POSITIVE,
+    RELIABILITY,
+    AlphaInterval,
+    Inference,
+    replicates,
+)
+from psychollm.reliability.scales.scale_scores import coefficients, mean_scores, scale_scores
+from psychollm.reliability.scales.score_table import ScoreTable, score_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ESTIMATES = ("alpha", "standardised", "of_means", "mean_correlation", "sem")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Consistency(Result):
+    """Internal consistency of one scale, under each condition.
+
+    Where a respondent has several rows, `alpha` describes single rows and `of_means` the mean
+    over a respondent's rows; without repetitions the two are one.
+
+    Examples
+    --------
+    >>> found = consistency([[1, 2, 1], [2, 3, 3], [3, 3, 4], [4, 5, 5]], rng=0)
+    >>> found.alpha.value.round(3), found.n_items, found.n_respondents
+    (array([0.966]), 3, array([4.]))
+    """
+
+    alpha: Estimate  # (conditions,) of single rows
+    standardised: Estimate  # (conditions,) of items brought to equal variance
+    of_means: Estimate  # (conditions,) alpha of the respondents' means
+    mean_correlation: Estimate  # (conditions,) between items
+    sem: Estimate  # (conditions,) standard error of measurement of a row's total score
+    n_items: int
+    n_respondents: FloatArray  # (conditions,)
+    mean: FloatArray  # (conditions,) of the rows' mean scores
+    sd: FloatArray  # (conditions,) of the rows' mean scores
+    conditions: tuple[Any, ...]
+
+    @property
+    def signal_to_noise(self) -> FloatArray:
+        """Ratio of true to error variance of the total of standardised items (conditions,)."""
+        reliability = self.standardised.value
+        with np.errstate(divide="ignore"):
+            return np.asarray(reliability / (1.0 - reliability))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per condition: each coefficient with its bounds."""
+        import pandas as pd
+
+        table: dict[str, Any] = {"condition": list(self.conditions), "n": self.alpha.n}
+        table |= {"n_respondents": self.n_respondents, "mean": self.mean, "sd": self.sd}
+        for name in ESTIMATES:
+            estimate: Estimate = getattr(self, name)
+            table[name] = estimate.value
+            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
+        table["flag"] = [str(flag) for flag in self.alpha.flags]
+        return pd.DataFrame(table)
+
+    def summary(self) -> str:
+        """Return one sentence per condition.
+
+        Examples
+        --------
+        >>> print(consistency([[1, 1, 1], [2, 2, 2], [3, 3, 4], [5, 5, 5]], rng=0).summary())
+        all: alpha 0.99 [0.94, 1.00] (3 items, 4 rows of 4 respondents).
+        """
+        return "\n".join(_sentence(self, place) for place in range(len(self.conditions)))
+
+
+def consistency(
+    scores: Any,
+    *,
+    respondents: Any = None,
+    by: Any = None,
+    keys: Any = None,
+    missing: Incomplete = "pairwise",
+    interval: AlphaInterval | None = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Consistency:
+    """Coefficient alpha, raw, standardised and of means, with mean correlation and SEM.
+
+    Parameters
+    ----------
+    scores : Responses, DataFrame, DataArray or array_like (rows, items)
+        Scores of respondents on the items of one scale: yes/no, ratings or any numbers.
+    respondents : array_like (rows,), optional
+        Who made each row, where rows repeat respondents: thirty rows by ten models are not thirty
+        respondents. Whole respondents are left out and resampled, and `of_means` is about their
+        means.
+    by : array_like (rows,), optional
+        The condition of each row: one value each, from resamples of respondents that all
+        conditions share, so that ``alpha.difference("a", "b")`` is paired.
+    keys : array_like (items,) or mapping, optional
+        -1 for items to reverse; nothing is reversed otherwise.
+    missing : {"pairwise", "complete"}
+        "pairwise" takes each covariance from the rows that have both items; "complete" leaves
+        rows with a missing score out.
+    interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
+        Of alpha. "feldt", the default, is exact for normal, tau-equivalent items; "duhachek" is
+        its large-sample form without tau-equivalence. "jackknife" (over respondents, on the scale
+        log(1 - alpha)) and "bootstrap" (BCa over respondents) suppose no distribution: prefer
+        them where items are skewed and respondents many. With repeated rows the first two do not
+        hold and "jackknife" is the default. The other coefficients have jackknife intervals,
+        or bootstrap ones if that is asked for.
+    n_bootstrap : int
+        Resamples of respondents, for `Estimate.difference`; 0 for none.
+    level, rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    Consistency
+        NaN with a reason where the total does not vary, and for one item or respondent. Its `se`
+        is that of Duhachek and Iacobucci beside Feldt's interval.
+
+    Raises
+    ------
+    CodeError, ShapeError, LabelError
+        If the scores are no table of numbers, or labels do not match its rows.
+    OptionError
+        If an option does not exist, or ``interval="feldt"`` or ``"duhachek"`` is asked for
+        although rows repeat respondents.
+
+    Notes
+    -----
+    Coverage of nominal 95 % intervals in simulation (50, 200, 1000 respondents): Feldt 95 % for
+    normal items, 96 to 97 % for yes/no items of all difficulties; 92 % where nearly all answers
+    are yes, where the jackknife has 91, 96, 95 %; 91, 85, 83 % for strongly skewed items, where
+    it has 91, 92, 94 %. With three close repetitions by 10, 20, 50 or 200 models the jackknife has
+    93 to 96 %; Feldt's interval on the rows would have 71 to 85 %.
+
+    References
+    ----------
+    Cronbach (1951); see `alpha_intervals` for the intervals.
+
+    Examples
+    --------
+    >>> flat = [[1, 1], [3, 3], [4, 4]]
+    >>> consistency(flat, rng=0).alpha.value
+    array([1.])
+    """
+    table = score_table(scores, respondents=respondents, by=by, keys=keys)
+    options = Inference(
+        interval=interval,
+        n_bootstrap=n_bootstrap,
+        level=level,
+        rng=rng,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    return consistency_of(table, options, missing)
+
+
+def alpha(
+    scores: Any,
+    *,
+    respondents: Any = None,
+    by: Any = None,
+    keys: Any = None,
+    missing: Incomplete = "pairwise",
+    interval: AlphaInterval | None = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Cronbach's alpha; parameters and errors are those of `consistency`.
+
+    Returns
+    -------
+    Estimate
+        One value per condition ("all" without `by`).
+
+    Examples
+    --------
+    >>> found = alpha([[1, 2, 1], [2, 3, 3], [3, 3, 4], [4, 5, 5]], rng=0)
+    >>> found.value.round(3), found.interval.round(2), found.method
+    (array([0.966]), array([[0.78, 1.  ]]), 'Feldt')
+    """
+    return consistency(
+        scores,
+        respondents=respondents,
+        by=by,
+        keys=keys,
+        missing=missing,
+        interval=interval,
+        n_bootstrap=n_bootstrap,
+        level=level,
+        rng=rng,
+        n_jobs=n_jobs,
+        progress=progress,
+    ).alpha
+
+
+def consistency_of(
+    table: ScoreTable, inference: Inference, missing: Incomplete = "pairwise"
+) -> Consistency:
+    """Return `consistency` of scores that are already a table.
+
+    Examples
+    --------
+    >>> table = score_table([[1, 2], [2, 3], [3, 3]])
+    >>> consistency_of(table, Inference(n_bootstrap=0)).alpha.value.round(3)
+    array([0.857])
+    """
+    interval = chosen_interval(table, inference.interval)
+    places = range(len(table.conditions))
+    single = [scale_scores(table, place, missing) for place in places]
+    means = single
+    if table.has_repeats:
+        means = [mean_scores(table, place, missing) for place in places]
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        rows = np.stack([coefficients(scale.moments(counts)) for scale in single], axis=1)
+        if means is single:
+            return np.concatenate([rows, rows[..., :1]], axis=2)
+        alphas = [coefficients(scale.moments(counts))[:, :1] for scale in means]
+        return np.concatenate([rows, np.stack(alphas, axis=1)], axis=2)
+
+    found = replicates(statistic, len(table.respondents), inference)
+    parts = AlphaParts(table, found, inference)
+    of_rows = [np.nanmean(scale.values, axis=1) for scale in single]
+    by_k = mean_correlation_scale(len(table.items))
+    return Consistency(
+        alpha=parts.alpha("alpha", 0, single, interval),
+        standardised=parts.other("standardised alpha", 1, single, RELIABILITY),
+        of_means=parts.alpha("alpha of means", 4, means, inference.interval or "feldt"),
+        mean_correlation=parts.other("mean correlation", 2, single, by_k),
+        sem=parts.other("standard error of measurement", 3, single, POSITIVE),
+        n_items=len(table.items),
+        n_respondents=np.array([float(scale.n_respondents) for scale in single]),
+        mean=np.array([row.mean() if row.size else np.nan for row in of_rows]),
+        sd=np.array([row.std(ddof=1) if row.size > 1 else np.nan for row in of_rows]),
+        conditions=table.conditions,
+    )
+
+
+def _sentence(found: Consistency, place: int) -> str:
+    """Say what alpha is under one condition, and why it is not where it is not."""
+    alpha, n = found.alpha, int(found.alpha.n[place])
+    rows = f"{found.n_items} items, {n} rows of {int(found.n_respondents[place])} respondents"
+    flag = alpha.flags[place]
+    if not np.isfinite(alpha.value[place]):
+        return f"{found.conditions[place]}: alpha is undefined, {flag} ({rows})."
+    low, high = alpha.interval[place]
+    text = f"{found.conditions[place]}: alpha {alpha.value[place]:.2f} [{low:.2f}, {high:.2f}]"
+    if n > found.n_respondents[place]:
+        means = found.of_means
+        low, high = means.interval[place]
+        text += f"; of means {means.value[place]:.2f} [{low:.2f}, {high:.2f}]"
+    return f"{text} ({rows})" + (f"; {flag}." if flag else ".")

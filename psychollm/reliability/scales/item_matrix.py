@@ -1,0 +1,82 @@
+"""The matrix of a scale's items in a resample of respondents, and what its inverse says."""
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.reliability.scales.moments import centred_covariance, centred_items, correlation
+from psychollm.reliability.scales.scale_scores import ScaleScores
+
+Of: TypeAlias = Literal["correlations", "covariances"]
+
+# Below this share of the largest, the smallest eigenvalue is taken for zero.
+_SINGULAR = float(np.sqrt(np.finfo(float).eps))
+
+
+class ResampledMatrix:
+    """The matrix of items in a resample of respondents.
+
+    Examples
+    --------
+    >>> from psychollm.reliability.scales.scale_scores import scale_scores
+    >>> from psychollm.reliability.scales.score_table import score_table
+    >>> table = score_table([[1.0, 2.0], [2.0, 3.0], [4.0, 4.0]])
+    >>> resampled = ResampledMatrix(scale_scores(table, 0), "correlations")
+    >>> resampled.at(np.ones(3)).round(3)
+    array([[1.   , 0.982],
+           [0.982, 1.   ]])
+    """
+
+    def __init__(self, scale: ScaleScores, of: Of) -> None:
+        self.centred, self.respondent, self.of = centred_items(scale.values), scale.respondent, of
+
+    def at(self, counts: FloatArray) -> FloatArray:
+        """Return correlations of the items that vary, or covariances of all.
+
+        Parameters
+        ----------
+        counts : ndarray (respondents,)
+            How often each respondent was drawn.
+        """
+        found = centred_covariance(self.centred, counts[self.respondent])
+        return correlation(found)[0] if self.of == "correlations" else found
+
+
+def multiple_correlations(matrix: FloatArray) -> FloatArray:
+    """Return each item's squared multiple correlation with all others (items,).
+
+    Parameters
+    ----------
+    matrix : ndarray (items, items)
+        Correlations.
+
+    Returns
+    -------
+    ndarray (items,)
+        From the pseudo-inverse if the matrix is singular (`is_singular`): items that others
+        determine exactly then get less than one, so that lower bounds of reliability stay lower.
+
+    Examples
+    --------
+    >>> multiple_correlations(np.array([[1.0, 0.5], [0.5, 1.0]]))
+    array([0.25, 0.25])
+    """
+    if not matrix.size or not np.isfinite(matrix).all():
+        return np.full(len(matrix), np.nan)
+    values, vectors = np.linalg.eigh(matrix)
+    kept = values > _SINGULAR * values[-1]
+    inverse = (vectors[:, kept] ** 2 / values[kept]).sum(axis=1)
+    return np.asarray(np.clip(1.0 - 1.0 / np.maximum(inverse, 1.0), 0.0, 1.0))
+
+
+def is_singular(matrix: FloatArray) -> bool:
+    """Tell whether a matrix of correlations is singular or indefinite.
+
+    Examples
+    --------
+    >>> is_singular(np.ones((2, 2))), is_singular(np.eye(2))
+    (True, False)
+    """
+    values = np.linalg.eigvalsh(matrix)
+    return bool(values[0] <= _SINGULAR * values[-1])

@@ -1,0 +1,296 @@
+r"""What each item does for the scale: its correlation with the rest, and alpha without it.
+
+With item variances :math:`s_j^2`, covariances :math:`c_j` with the total and total variance V,
+
+.. math:: r_{j,\text{rest}} = \frac{c_j - s_j^2}{s_j \sqrt{V - 2 c_j + s_j^2}}, \qquad
+          \alpha_{(j)} = \frac{k-1}{k-2} \Big(1 - \frac{\sum_i s_i^2 - s_j^2}
+                                                       {V - 2 c_j + s_j^2}\Big).         \quad (1)
+
+On standardised items, with correlations R and squared multiple correlations :math:`m_j` of each
+item with all others,
+
+.. math:: r_{j,\text{std}} = \frac{\sum_i r_{ij}}{\sqrt{1'R1}}, \qquad
+          r_{j,\text{cor}} = \frac{\sum_{i \ne j} r_{ij} + m_j}
+                                  {\sqrt{1'R1 - k + \sum_i m_i}};                        \quad (2)
+
+in the second the item meets only its shared part in the total.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, RandomState
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.reliability.scales.alpha_estimates import chosen_interval
+from psychollm.reliability.scales.alpha_intervals import feldt_interval
+from psychollm.reliability.scales.item_matrix import multiple_correlations
+from psychollm.reliability.scales.moments import (
+    ROUNDING,
+    Incomplete,
+    ItemMoments,
+    constant_items,
+    correlation,
+    covariance,
+)
+from psychollm.reliability.scales.replicates import (
+    CORRELATION,
+    RELIABILITY,
+    AlphaInterval,
+    Inference,
+    Replicates,
+    Scale,
+    replicated_estimate,
+    replicates,
+)
+from psychollm.reliability.scales.scale_scores import ScaleScores, scale_scores
+from psychollm.reliability.scales.score_table import score_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ItemStatistics(Result):
+    """How each item behaves in its scale.
+
+    Examples
+    --------
+    >>> found = item_statistics([[1, 2, 4], [2, 3, 3], [3, 3, 1], [4, 5, 2]], rng=0)
+    >>> found.item_rest.value.round(2), found.item_rest.flags[2].name
+    (array([ 0.1 ,  0.65, -0.67]), 'NEGATIVE_ITEM')
+    """
+
+    items: Labels
+    n: FloatArray  # (items,) rows that have the item
+    mean: FloatArray  # (items,)
+    sd: FloatArray  # (items,)
+    item_rest: Estimate  # (items,) correlation with the sum of the other items
+    alpha_without: Estimate  # (items,) alpha of the other items
+    standardised_alpha_without: FloatArray  # (items,)
+    item_total: FloatArray  # (items,) correlation with the rows' mean score, the item included
+    standardised_item_total: FloatArray  # (items,) the same of standardised items
+    corrected_item_total: FloatArray  # (items,) corrected for the item's own unshared variance
+    correlations: FloatArray  # (items, items) NaN for an item that does not vary
+
+    @property
+    def mean_correlation(self) -> float:
+        """Mean correlation between items that vary."""
+        return _of_pairs(self.correlations, np.mean)
+
+    @property
+    def median_correlation(self) -> float:
+        """Median correlation between items that vary."""
+        return _of_pairs(self.correlations, np.median)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per item."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "item": list(self.items),
+                "n": self.n.astype(np.int64),
+                "mean": self.mean,
+                "sd": self.sd,
+                "item_rest": self.item_rest.value,
+                "item_rest_lower": self.item_rest.interval[:, 0],
+                "item_rest_upper": self.item_rest.interval[:, 1],
+                "alpha_without": self.alpha_without.value,
+                "standardised_alpha_without": self.standardised_alpha_without,
+                "item_total": self.item_total,
+                "standardised_item_total": self.standardised_item_total,
+                "corrected_item_total": self.corrected_item_total,
+                "flag": [str(flag) for flag in self.item_rest.flags],
+            }
+        )
+
+
+def item_statistics(
+    scores: Any,
+    *,
+    respondents: Any = None,
+    keys: Any = None,
+    missing: Incomplete = "pairwise",
+    interval: AlphaInterval | None = None,
+    n_bootstrap: int = 0,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> ItemStatistics:
+    """Item-rest correlations, alpha without each item, and descriptive statistics.
+
+    Parameters
+    ----------
+    scores : Responses, DataFrame, DataArray or array_like (rows, items)
+        Scores of respondents on the items of one scale.
+    respondents, keys, missing, interval, level, rng, n_jobs, progress
+        As in `consistency`; correlations have jackknife intervals on Fisher's scale, or bootstrap
+        ones if that is asked for.
+    n_bootstrap : int
+        Resamples of respondents; none by default.
+
+    Returns
+    -------
+    ItemStatistics
+        NaN with a reason for an item that does not vary; an item that correlates negatively with
+        the rest is flagged.
+
+    Raises
+    ------
+    CodeError, ShapeError, LabelError, OptionError
+        As in `consistency`.
+
+    Examples
+    --------
+    >>> found = item_statistics([[1, 2, 4], [2, 3, 3], [3, 3, 1], [4, 5, 2]], keys={2: -1})
+    >>> found.item_rest.value.round(2)
+    array([0.99, 0.76, 0.67])
+    """
+    table = score_table(scores, respondents=respondents, keys=keys)
+    options = Inference(
+        interval=interval,
+        n_bootstrap=n_bootstrap,
+        level=level,
+        rng=rng,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    scale = scale_scores(table, 0, missing)
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        return _per_item(scale.moments(counts))
+
+    found = replicates(statistic, len(table.respondents), options)
+    parts = _Items(scale, found, table.items, chosen_interval(table, interval))
+    matrix = covariance(scale.values, np.ones(scale.n))
+    standardised = _standardised(matrix)
+    return ItemStatistics(
+        items=table.items,
+        n=np.isfinite(scale.values).sum(axis=0).astype(np.float64),
+        mean=_column_means(scale.values),
+        sd=np.sqrt(np.diagonal(matrix)),
+        item_rest=parts.item_rest(),
+        alpha_without=parts.alpha_without(),
+        item_total=_item_total(scale.values),
+        standardised_item_total=standardised[0],
+        corrected_item_total=standardised[1],
+        standardised_alpha_without=standardised[2],
+        correlations=_with_constants(matrix),
+    )
+
+
+class _Items:
+    """Makes the two estimates of items from replicates (items, 2)."""
+
+    def __init__(
+        self, scale: ScaleScores, found: Replicates, items: Labels, interval: AlphaInterval
+    ) -> None:
+        self.scale, self.found, self.items, self.interval = scale, found, items, interval
+
+    def item_rest(self) -> Estimate:
+        """Return correlations with the sum of the other items."""
+        with np.errstate(invalid="ignore"):
+            negative = self.found.value[:, 0] < 0.0
+        return self._estimate(
+            "item-rest correlation",
+            0,
+            CORRELATION,
+            (constant_items(self.scale.values), Reason.CONSTANT_ITEM),
+            (negative, Reason.NEGATIVE_ITEM),
+        )
+
+    def alpha_without(self) -> Estimate:
+        """Return alpha of the other items."""
+        estimate = self._estimate("alpha without the item", 1, RELIABILITY)
+        if self.interval in {"jackknife", "bootstrap"}:
+            return estimate
+        k = self.scale.n_items - 1
+        bounds = feldt_interval(estimate.value, estimate.n, k, level=self.found.level)
+        return replace(estimate, interval=bounds, method="Feldt")
+
+    def _estimate(
+        self, name: str, place: int, on: Scale, *cases: tuple[BoolArray, Reason]
+    ) -> Estimate:
+        found = self.found.each(slice(None), place)
+        few = self.scale.n_items < 2 + place
+        undefined = Reason.ONE_QUESTION if few else self.scale.reason or Reason.NO_VARIANCE
+        return replicated_estimate(
+            name,
+            found,
+            on,
+            interval="bootstrap" if self.interval == "bootstrap" else "jackknife",
+            n=np.full(len(self.items), float(self.scale.n)),
+            flags=first_reason(*cases[:1], (np.isnan(found.value), undefined), *cases[1:]),
+            labels=self.items,
+            axis="item",
+        )
+
+
+def _per_item(found: ItemMoments) -> FloatArray:
+    """Return (1) in resamples (resamples, items, 2)."""
+    k = found.variance.shape[1]
+    trace = found.variance.sum(axis=1, keepdims=True) - found.variance
+    rest = found.with_total.sum(axis=1, keepdims=True) - 2.0 * found.with_total + found.variance
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # As with totals: what is zero but for rounding is zero.
+        rest = np.where(rest > ROUNDING * k * trace, rest, np.nan)
+        joint = found.with_total - found.variance
+        item_rest = joint / np.sqrt(np.where(found.variance > 0.0, found.variance, np.nan) * rest)
+        alpha = (k - 1.0) / np.float64(k - 2) * (1.0 - trace / rest)
+    both = np.stack([item_rest, alpha], axis=2)
+    return np.where(np.isfinite(both), both, np.nan)
+
+
+def _standardised(matrix: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return (2), and standardised alpha without each item; NaN for items that do not vary."""
+    correlations, varies = correlation(matrix)
+    k, sums = len(correlations), correlations.sum(axis=0)
+    total, shared = float(sums.sum()), multiple_correlations(correlations)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        with_total = sums / np.sqrt(total)
+        corrected = (sums - 1.0 + shared) / np.sqrt(total - k + shared.sum())
+        rest = total - 2.0 * sums + 1.0
+        alpha = (k - 1.0) / np.float64(k - 2) * (1.0 - (k - 1.0) / rest)
+    found = np.full((3, varies.size), np.nan)
+    found[:, varies] = np.where(total > 0.0, np.stack([with_total, corrected, alpha]), np.nan)
+    return found[0], found[1], np.where(np.isfinite(found[2]), found[2], np.nan)
+
+
+def _item_total(values: FloatArray) -> FloatArray:
+    """Return each item's correlation with the mean of a row's scores (items,)."""
+    present = np.isfinite(values)
+    score = np.where(present, values, 0.0).sum(axis=1) / np.maximum(present.sum(axis=1), 1)
+    found = np.full(values.shape[1], np.nan)
+    for item in np.flatnonzero(~constant_items(values)):
+        rows = present[:, item]
+        if np.ptp(score[rows]) > 0.0:
+            found[item] = np.corrcoef(values[rows, item], score[rows])[0, 1]
+    return found
+
+
+def _with_constants(matrix: FloatArray) -> FloatArray:
+    """Return correlations (items, items), NaN for items that do not vary."""
+    correlations, varies = correlation(matrix)
+    found = np.full(matrix.shape, np.nan)
+    found[np.ix_(varies, varies)] = correlations
+    return found
+
+
+def _column_means(values: FloatArray) -> FloatArray:
+    present = np.isfinite(values)
+    count = present.sum(axis=0)
+    total = np.where(present, values, 0.0).sum(axis=0)
+    return np.where(count > 0, total / np.maximum(count, 1), np.nan)
+
+
+def _of_pairs(correlations: FloatArray, average: Callable[[FloatArray], Any]) -> float:
+    pairs = correlations[np.tril_indices(len(correlations), -1)]
+    pairs = pairs[np.isfinite(pairs)]
+    return float(average(pairs)) if pairs.size else float("nan")

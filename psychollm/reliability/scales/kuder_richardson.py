@@ -1,0 +1,168 @@
+r"""Kuder-Richardson formulas 20 and 21: internal consistency of answers that are right or wrong.
+
+Formula 20 is coefficient alpha of binary items. Formula 21 supposes besides that all items are
+equally hard, and needs only mean M and variance (with divisor n) of the number of k items correct:
+
+.. math:: \text{KR-21} = \frac{k}{k - 1} \Big(1 - \frac{M (k - M)}{k\, s_T^2}\Big)
+                       \le \text{KR-20}.                                                 \quad (1)
+
+References
+----------
+Kuder, G. F., & Richardson, M. W. (1937). The theory of the estimation of test reliability.
+Psychometrika, 2, 151-160. https://doi.org/10.1007/BF02288391
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.errors import CodeError
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.estimates.estimate import Estimate
+from psychollm.reliability.scales.alpha_estimates import AlphaParts
+from psychollm.reliability.scales.consistency import consistency_of
+from psychollm.reliability.scales.moments import ROUNDING, Incomplete
+from psychollm.reliability.scales.replicates import (
+    RELIABILITY,
+    AlphaInterval,
+    Inference,
+    replicates,
+)
+from psychollm.reliability.scales.scale_scores import ScaleScores, scale_scores
+from psychollm.reliability.scales.score_table import ScoreTable, score_table
+
+
+def kr20(
+    responses: Any,
+    *,
+    respondents: Any = None,
+    by: Any = None,
+    missing: Incomplete = "pairwise",
+    interval: AlphaInterval | None = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Kuder-Richardson formula 20: coefficient alpha of binary items.
+
+    Parameters
+    ----------
+    responses : Responses, DataFrame, DataArray or array_like (rows, items)
+        1 = correct (or yes), 0 = wrong (or no).
+    respondents, by, missing, interval, n_bootstrap, level, rng, n_jobs, progress
+        As in `consistency`.
+
+    Returns
+    -------
+    Estimate
+        One value per condition; NaN with a reason where the number correct does not vary.
+
+    Raises
+    ------
+    CodeError
+        If a response is neither 1 nor 0: row and item are named.
+    ShapeError, LabelError, OptionError
+        As in `consistency`.
+
+    References
+    ----------
+    Kuder & Richardson (1937).
+
+    Examples
+    --------
+    >>> kr20([[1, 1, 1], [1, 1, 0], [1, 0, 0], [0, 0, 0]], rng=0).value
+    array([0.75])
+    """
+    options = Inference(
+        interval=interval,
+        n_bootstrap=n_bootstrap,
+        level=level,
+        rng=rng,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    table = _binary(responses, respondents, by)
+    return replace(consistency_of(table, options, missing).alpha, name="KR-20")
+
+
+def kr21(
+    responses: Any,
+    *,
+    respondents: Any = None,
+    by: Any = None,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> Estimate:
+    """Kuder-Richardson formula 21 (1): a lower bound of `kr20` from the numbers correct alone.
+
+    Parameters
+    ----------
+    responses : Responses, DataFrame, DataArray or array_like (rows, items)
+        1 = correct, 0 = wrong; rows with a missing answer are left out.
+    respondents, by, n_bootstrap, level, rng, n_jobs, progress
+        As in `consistency`.
+
+    Returns
+    -------
+    Estimate
+        One value per condition with its jackknife interval over respondents.
+
+    Raises
+    ------
+    CodeError
+        If a response is neither 1 nor 0.
+    ShapeError, LabelError, OptionError
+        As in `consistency`.
+
+    References
+    ----------
+    Kuder & Richardson (1937).
+
+    Examples
+    --------
+    >>> kr21([[1, 1, 1], [1, 1, 0], [1, 0, 0], [0, 0, 0]], rng=0).value
+    array([0.6])
+    """
+    options = Inference(
+        n_bootstrap=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress
+    )
+    table = _binary(responses, respondents, by)
+    scales = [scale_scores(table, place, "complete") for place in range(len(table.conditions))]
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        return np.stack([_kr21(scale, counts) for scale in scales], axis=1)[:, :, None]
+
+    found = replicates(statistic, len(table.respondents), options)
+    return AlphaParts(table, found, options).other("KR-21", 0, scales, RELIABILITY)
+
+
+def _kr21(scale: ScaleScores, counts: FloatArray) -> FloatArray:
+    """Return (1) in resamples of respondents (resamples,)."""
+    weight, k = counts[:, scale.respondent], scale.n_items
+    total = scale.values.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        n = weight.sum(axis=1)
+        mean = (weight * total).sum(axis=1) / n
+        variance = (weight * total**2).sum(axis=1) / n - mean**2
+        variance = np.where(variance > ROUNDING * k * k, variance, np.nan)
+        return np.asarray(k / np.float64(k - 1) * (1.0 - mean * (k - mean) / (k * variance)))
+
+
+def _binary(responses: Any, respondents: Any, by: Any) -> ScoreTable:
+    table = score_table(responses, respondents=respondents, by=by, argument="responses")
+    bad = np.isfinite(table.values) & (table.values != 0.0) & (table.values != 1.0)
+    if bad.any():
+        row, item = (int(place) for place in np.argwhere(bad)[0])
+        msg = (
+            f"responses: row {row}, item {table.items[item]!r} holds "
+            f"{table.values[row, item]:g}, but the Kuder-Richardson formulas are for answers "
+            "that are right (1) or wrong (0): use alpha for graded scores"
+        )
+        raise CodeError(msg)
+    return table

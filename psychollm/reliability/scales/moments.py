@@ -1,0 +1,238 @@
+r"""Variances of items and their covariances with the total score, in many resamples at once.
+
+With complete scores :math:`x_{ij}` of rows i on items j, total :math:`T_i = \sum_j x_{ij}` and
+counts :math:`w_i`, how often row i was drawn, everything about internal consistency follows from
+
+.. math:: s_j^2 = \operatorname{cov}(x_j, x_j), \quad c_j = \operatorname{cov}(x_j, T), \quad
+          \sum_j c_j = s_T^2, \quad
+          \sum_{jk} r_{jk} = \operatorname{var}\Big(\sum_j x_j / s_j\Big),               \quad (1)
+
+which are sums over rows: no matrix of items x items is formed, so that five thousand questions
+cost no more than their answers. Where scores are missing, each covariance rests on the rows that
+have both items,
+
+.. math:: c_{jk} = \frac{1}{n_{jk} - 1} \Big(\sum w x_j x_k
+                   - \frac{\sum w x_j \sum w x_k}{n_{jk}}\Big),                          \quad (2)
+
+all sums over those rows; then the matrix is needed, once per resample.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.kernels.item_moments import resampled_moments
+from psychollm.reliability.scales.score_table import complete_rows
+
+Incomplete: TypeAlias = Literal["pairwise", "complete"]
+
+# A variance below this share of what rounding can be told from is none.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ItemMoments:
+    """What internal consistency is made of, per resample.
+
+    Examples
+    --------
+    >>> found = item_moments(np.array([[0.0, 1.0], [2.0, 2.0], [4.0, 6.0]]), np.ones((1, 3)))
+    >>> found.variance, found.with_total
+    (array([[4., 7.]]), array([[ 9., 12.]]))
+    """
+
+    variance: FloatArray  # (resamples, items)
+    with_total: FloatArray  # (resamples, items) covariance with the total score
+    correlation_sum: FloatArray  # (resamples,) over all pairs of items that vary, and the diagonal
+    varying: FloatArray  # (resamples,) items that vary
+
+    @property
+    def total_variance(self) -> FloatArray:
+        """Variance of the total score (resamples,); exactly zero where it is so but for rounding.
+
+        Negative where pairwise covariances contradict each other.
+        """
+        total = self.with_total.sum(axis=1)
+        items = self.variance.sum(axis=1)
+        return np.where(np.abs(total) <= ROUNDING * self.variance.shape[1] * items, 0.0, total)
+
+
+def item_moments(values: FloatArray, counts: FloatArray) -> ItemMoments:
+    """Return the moments (1) of scores in resamples of rows.
+
+    Parameters
+    ----------
+    values : ndarray (rows, items)
+        Scores, NaN where missing: then covariances are pairwise (2).
+    counts : ndarray (resamples, rows)
+        How often each row was drawn.
+
+    Returns
+    -------
+    ItemMoments
+        NaN where fewer than two rows were drawn, or share a pair of items.
+    """
+    centred = centred_items(values)
+    if complete_rows(values).all():
+        return _complete_moments(centred, counts)
+    parts = [_pairwise_moments(centred, row) for row in counts]
+    return ItemMoments(
+        variance=np.stack([part.variance for part in parts]),
+        with_total=np.stack([part.with_total for part in parts]),
+        correlation_sum=np.stack([part.correlation_sum for part in parts]),
+        varying=np.stack([part.varying for part in parts]),
+    )
+
+
+def covariance(values: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return the covariances of items in one resample of rows, pairwise (2) where missing.
+
+    Parameters
+    ----------
+    values : ndarray (rows, items)
+        Scores, NaN where missing.
+    counts : ndarray (rows,)
+        How often each row was drawn.
+
+    Returns
+    -------
+    ndarray (items, items)
+        Exactly symmetric; NaN where fewer than two rows have both items, and 0 in the row of an
+        item that does not vary.
+
+    Examples
+    --------
+    >>> covariance(np.array([[0.0, 1.0], [2.0, np.nan], [4.0, 6.0]]), np.ones(3))
+    array([[ 4. , 10. ],
+           [10. , 12.5]])
+    """
+    return centred_covariance(centred_items(values), counts)
+
+
+def correlation(matrix: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return the correlations of the items that vary, and which these are.
+
+    Parameters
+    ----------
+    matrix : ndarray (items, items)
+        Covariances.
+
+    Returns
+    -------
+    ndarray (varying, varying), bool ndarray (items,)
+
+    Examples
+    --------
+    >>> correlation(np.array([[4.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]))
+    (array([[1. , 0.5],
+           [0.5, 1. ]]), array([ True,  True, False]))
+    """
+    variance = np.diagonal(matrix)
+    varies = np.asarray(~(variance <= 0.0), dtype=np.bool_)
+    sd = np.sqrt(variance[varies])
+    found = matrix[np.ix_(varies, varies)] / np.outer(sd, sd)
+    np.fill_diagonal(found, np.where(np.isfinite(sd), 1.0, np.nan))
+    return np.asarray(found), varies
+
+
+def constant_items(values: FloatArray) -> BoolArray:
+    """Return which items hold a single value, or none (items,).
+
+    Examples
+    --------
+    >>> constant_items(np.array([[1.0, 0.1], [2.0, 0.1]]))
+    array([False,  True])
+    """
+    present = np.isfinite(values)
+    low = np.where(present, values, np.inf).min(axis=0, initial=np.inf)
+    high = np.where(present, values, -np.inf).max(axis=0, initial=-np.inf)
+    return np.asarray(low >= high, dtype=np.bool_)
+
+
+def centred_items(values: FloatArray) -> FloatArray:
+    """Return scores less their item's mean; exactly zero for an item that does not vary.
+
+    Examples
+    --------
+    >>> centred_items(np.array([[1.0, 0.1], [2.0, 0.1]]))
+    array([[-0.5,  0. ],
+           [ 0.5,  0. ]])
+    """
+    present = np.isfinite(values)
+    count = np.maximum(present.sum(axis=0), 1)
+    centred = values - np.where(present, values, 0.0).sum(axis=0) / count
+    return np.where(present & constant_items(values), 0.0, centred)
+
+
+def _complete_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
+    """Return (1) where nothing is missing."""
+    shape = (len(counts), centred.shape[1])
+    found = ItemMoments(
+        variance=np.empty(shape),
+        with_total=np.empty(shape),
+        correlation_sum=np.empty(len(counts)),
+        varying=np.empty(len(counts)),
+    )
+    resampled_moments(
+        np.ascontiguousarray(centred),
+        _nil(centred),
+        np.ascontiguousarray(counts),
+        found.variance,
+        found.with_total,
+        found.correlation_sum,
+        found.varying,
+    )
+    return found
+
+
+def _pairwise_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
+    """Return (1) of the matrix (2) of one resample (rows,)."""
+    matrix = centred_covariance(centred, counts)
+    correlations, varies = correlation(matrix)
+    return ItemMoments(
+        variance=np.diagonal(matrix).copy(),
+        with_total=matrix.sum(axis=0),
+        correlation_sum=np.asarray(correlations.sum()),
+        varying=np.asarray(float(varies.sum())),
+    )
+
+
+def centred_covariance(centred: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return `covariance` of scores that are already less their item's mean.
+
+    Examples
+    --------
+    >>> centred_covariance(np.array([[-1.0], [0.0], [1.0]]), np.array([1.0, 0.0, 1.0]))
+    array([[2.]])
+    """
+    present = np.isfinite(centred)
+    scores = np.where(present, centred, 0.0)
+    weighted = counts[:, None] * scores
+    if present.all():
+        n, sums = np.full((1, 1), counts.sum()), weighted.sum(axis=0)[:, None]
+        sums = np.broadcast_to(sums, (scores.shape[1], scores.shape[1]))
+    else:
+        known = present.astype(np.float64)
+        n, sums = (counts[:, None] * known).T @ known, weighted.T @ known
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = (weighted.T @ scores - sums * sums.T / n) / np.where(n > 1, n - 1.0, np.nan)
+    found = 0.5 * (found + found.T)
+    variance = _floored(np.diagonal(found), centred)
+    flat = variance == 0.0
+    found[flat] = np.where(np.isnan(found[flat]), np.nan, 0.0)
+    found[:, flat] = found[flat].T
+    np.fill_diagonal(found, variance)
+    return np.asarray(found)
+
+
+def _floored(variance: FloatArray, centred: FloatArray) -> FloatArray:
+    """Return variances with those that are rounding errors set to zero."""
+    return np.where(variance <= _nil(centred), 0.0, variance)
+
+
+def _nil(centred: FloatArray) -> FloatArray:
+    """Return what counts as no variance of each item (items,)."""
+    largest = np.where(np.isfinite(centred), centred**2, 0.0).max(axis=0, initial=0.0)
+    return np.asarray(ROUNDING * largest)
