@@ -9,7 +9,7 @@ transformers: ``pip install "psychollm[steering]"``; what was found is read with
 from psychollm.steering.anatomy import decoder_layers
 from psychollm.steering.answer_words import AnswerTokens, answer_tokens
 from psychollm.steering.direction import Direction
-from psychollm.steering.dose_response import DoseResponse, LayerScan
+from psychollm.steering.dose_response import DirectionScan, DoseResponse, LayerScan
 from psychollm.steering.extract import (
     difference_of_means,
     logistic_probe,
@@ -21,12 +21,13 @@ from psychollm.steering.hooks import steer
 from psychollm.steering.readout import answer_logits, hidden_states
 from psychollm.steering.replies import ReplyLikelihood, reply_likelihood
 from psychollm.steering.states import AnswerLogits, HiddenStates
-from psychollm.steering.sweep import scan_layers, sweep
+from psychollm.steering.sweep import scan_layers, sweep, sweep_directions
 
 __all__ = [
     "AnswerLogits",
     "AnswerTokens",
     "Direction",
+    "DirectionScan",
     "DoseResponse",
     "HiddenStates",
     "LayerScan",
@@ -44,4 +45,5 @@ __all__ = [
     "shuffled_direction",
     "steer",
     "sweep",
+    "sweep_directions",
 ]

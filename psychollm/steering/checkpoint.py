@@ -18,7 +18,7 @@ class Ledger:
 
     Parameters
     ----------
-    logs : ndarray (layers, 2, strengths, questions)
+    logs : ndarray (sites, 2, strengths, questions)
         Log probabilities of yes and of no.
     base : ndarray (2, questions)
         The same without steering.
@@ -87,6 +87,6 @@ def _mark(steering: Steering, strengths: FloatArray) -> str:
     )
     digest = hashlib.sha256(repr(said).encode())
     digest.update(strengths.tobytes())
-    for layer in steering.layers:
-        digest.update(steering.vectors[layer].tobytes())
+    for vector in steering.vectors:
+        digest.update(vector.tobytes())
     return digest.hexdigest()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.errors import InputError
+from psychollm._base.errors import InputError, LabelError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 
@@ -219,6 +219,46 @@ class LayerScan(Result):
         import pandas as pd
 
         return pd.DataFrame([_summary(one) for one in self.responses])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DirectionScan(Result):
+    """Several directions, swept after one layer.
+
+    Examples
+    --------
+    >>> DirectionScan(names=(), responses=()).to_dict()
+    {'names': [], 'responses': []}
+    """
+
+    names: tuple[str, ...]
+    responses: tuple[DoseResponse, ...]  # one per name
+
+    def __getitem__(self, name: str) -> DoseResponse:
+        if name not in self.names:
+            msg = f"{name!r} was not swept: there are {self.names}"
+            raise LabelError(msg)
+        return self.responses[self.names.index(name)]
+
+    def besides(self, name: str) -> dict[str, DoseResponse]:
+        """Return the others by name: the controls of one direction.
+
+        Raises
+        ------
+        LabelError
+            If there is no direction of this name.
+        """
+        chosen = self[name]
+        pairs = zip(self.names, self.responses, strict=True)
+        return {other: found for other, found in pairs if found is not chosen}
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per direction; columns as in `LayerScan.to_frame`."""
+        import pandas as pd
+
+        frame = pd.DataFrame([_summary(one) for one in self.responses])
+        frame.insert(0, "direction", list(self.names))
+        return frame
 
 
 def _summary(response: DoseResponse) -> dict[str, Any]:

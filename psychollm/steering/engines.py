@@ -40,16 +40,21 @@ _AT_ONCE = 32  # strengths in one pass, for each prompt of a batch
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Steering:
-    """What is added where."""
+    """What is added where: sites, each a layer and a vector; one at a time is steered."""
 
     asked: Asked
-    layers: tuple[int, ...]
-    vectors: dict[int, AnyArray]  # layer -> displacement of strength one (hidden,)
+    layers: tuple[int, ...]  # (sites,)
+    vectors: tuple[AnyArray, ...]  # (sites,) displacements of strength one (hidden,)
     positions: Positions
 
-    def vector(self, layer: int, like: Any) -> Any:
+    @property
+    def watched(self) -> tuple[int, ...]:
+        """The layers, each once."""
+        return tuple(dict.fromkeys(self.layers))
+
+    def vector(self, site: int, like: Any) -> Any:
         """Return the displacement of strength one where a state is."""
-        return torch().tensor(self.vectors[layer], device=like.device)
+        return torch().tensor(self.vectors[site], device=like.device)
 
 
 class Engine(Protocol):
@@ -58,7 +63,7 @@ class Engine(Protocol):
     name: str
 
     def answer(self, places: Sequence[int], strengths: FloatArray) -> FloatArray:
-        """Return log P(yes) and log P(no) (layers, 2, strengths, prompts)."""
+        """Return log P(yes) and log P(no) (sites, 2, strengths, prompts)."""
 
     def unsteered(self, places: Sequence[int]) -> FloatArray:
         """Return log P(yes) and log P(no) (2, prompts) of the last call's prompts."""
@@ -73,25 +78,28 @@ class Whole:
         self.steering = steering
 
     def answer(self, places: Sequence[int], strengths: FloatArray) -> FloatArray:
-        """Return log P(yes) and log P(no) (layers, 2, strengths, prompts)."""
+        """Return log P(yes) and log P(no) (sites, 2, strengths, prompts)."""
         found = np.empty((len(self.steering.layers), 2, len(strengths), len(places)))
         for i, layer in enumerate(self.steering.layers):
             for j, strength in enumerate(strengths):
-                found[i, :, j] = self._pass(places, layer, float(strength))
+                found[i, :, j] = self._pass(
+                    places, layer, float(strength) * self.steering.vectors[i]
+                )
         return found
 
     def unsteered(self, places: Sequence[int]) -> FloatArray:
         """Return log P(yes) and log P(no) (2, prompts)."""
-        return self._pass(places, self.steering.layers[0], 0.0)
+        nothing = np.zeros_like(self.steering.vectors[0])
+        return self._pass(places, self.steering.layers[0], nothing)
 
-    def _pass(self, places: Sequence[int], layer: int, strength: float) -> FloatArray:
-        it = self.steering
+    def _pass(self, places: Sequence[int], layer: int, vector: AnyArray) -> FloatArray:
+        it, move_by = self.steering, torch().tensor(vector)
         last_only = it.positions == "prompt_last"
 
         def move(module: Any, args: Any, output: Any) -> Any:
             state = hidden_of(output)
             mask = _columns(state) if last_only else None
-            return with_hidden(output, added(state, strength * it.vector(layer, state), mask))
+            return with_hidden(output, added(state, move_by.to(state.device), mask))
 
         handle = it.asked.body.blocks[layer].register_forward_hook(move)
         try:
@@ -113,55 +121,55 @@ class UpperLayers:
     _base: FloatArray | None = None
 
     def answer(self, places: Sequence[int], strengths: FloatArray) -> FloatArray:
-        """Return log P(yes) and log P(no) (layers, 2, strengths, prompts)."""
+        """Return log P(yes) and log P(no) (sites, 2, strengths, prompts)."""
         if not self._begun:
-            self._prefix, self._begun = self.it.asked.open_prefix(self.it.layers), True
+            self._prefix, self._begun = self.it.asked.open_prefix(self.it.watched), True
         prefix = self._prefix
         cached = prefix is not None
-        opened = self.it.asked.open(places, self.it.layers, prefix=prefix, cached=cached)
+        opened = self.it.asked.open(places, self.it.watched, prefix=prefix, cached=cached)
         self._base = _numbers(self.it.asked, opened.logits)
         found = np.empty((len(self.it.layers), 2, len(strengths), len(places)))
-        for i, layer in enumerate(self.it.layers):
+        for i in range(len(self.it.layers)):
             for j, strength in enumerate(strengths):
-                found[i, :, j] = self._above(opened, layer, float(strength))
+                found[i, :, j] = self._above(opened, i, float(strength))
         return found
 
     def unsteered(self, places: Sequence[int]) -> FloatArray:
         """Return log P(yes) and log P(no) (2, prompts) of the last call's prompts."""
         return np.empty((2, len(places))) if self._base is None else self._base
 
-    def _above(self, opened: Opened, layer: int, strength: float) -> FloatArray:
-        body, prefix = self.it.asked.body, self._prefix
+    def _above(self, opened: Opened, site: int, strength: float) -> FloatArray:
+        body, prefix, layer = self.it.asked.body, self._prefix, self.it.layers[site]
         output = opened.outputs[layer]
         state = hidden_of(output)
         mask = _columns(state) if self.it.positions == "prompt_last" else None
-        moved = added(state, strength * self.it.vector(layer, state), mask)
+        moved = added(state, strength * self.it.vector(site, state), mask)
         skipped = len(prefix.ids) if prefix else 0
         positions = positions_of(opened.mask)[:, skipped:]
         cache = None
         if prefix:
-            cache = cache_of(spread(self._before(prefix, layer, strength), len(state)))
+            cache = cache_of(spread(self._before(prefix, site, strength), len(state)))
         with resumed(body, layer, moved, output):
             logits = forward(body, opened.tail, opened.mask, positions, cache=cache)
         return _numbers(self.it.asked, logits[:, -1])
 
-    def _before(self, prefix: Prefix, layer: int, strength: float) -> Pairs:
+    def _before(self, prefix: Prefix, site: int, strength: float) -> Pairs:
         """Return keys and values of the common beginning at a strength."""
         if self.it.positions == "prompt_last":
             return prefix.pairs
-        if (layer, strength) not in self._steered:
-            t, body = torch(), self.it.asked.body
+        if (site, strength) not in self._steered:
+            t, body, layer = torch(), self.it.asked.body, self.it.layers[site]
             output = prefix.outputs[layer]
             state = hidden_of(output)
-            moved = added(state, strength * self.it.vector(layer, state))
+            moved = added(state, strength * self.it.vector(site, state))
             ids = t.tensor([list(prefix.ids)], device=body.device)
             mask = t.ones_like(ids)
             cache = cache_of(())
             with resumed(body, layer, moved, output):
                 forward(body, ids, mask, positions_of(mask), cache=cache)
             above = pairs_of(cache)[layer + 1 :]
-            self._steered[layer, strength] = [*prefix.pairs[: layer + 1], *above]
-        return self._steered[layer, strength]
+            self._steered[site, strength] = [*prefix.pairs[: layer + 1], *above]
+        return self._steered[site, strength]
 
 
 @dataclass(slots=True, eq=False)
@@ -185,32 +193,30 @@ class LastToken:
         return steering.positions == "prompt_last" and body.plain and body.rotary and not whole
 
     def answer(self, places: Sequence[int], strengths: FloatArray) -> FloatArray:
-        """Return log P(yes) and log P(no) (layers, 2, strengths, prompts)."""
+        """Return log P(yes) and log P(no) (sites, 2, strengths, prompts)."""
         if not self._begun:
             self._prefix, self._begun = self.it.asked.open_prefix(()), True
-        opened = self.it.asked.open(places, self.it.layers, prefix=self._prefix, cached=True)
+        opened = self.it.asked.open(places, self.it.watched, prefix=self._prefix, cached=True)
         self._base = _numbers(self.it.asked, opened.logits)
         earlier = [(keys[:, :, :-1], values[:, :, :-1]) for keys, values in opened.pairs]
         n_parts = -(-len(strengths) // _AT_ONCE)
         found = np.empty((len(self.it.layers), 2, len(strengths), len(places)))
-        for i, layer in enumerate(self.it.layers):
+        for i in range(len(self.it.layers)):
             for part in np.array_split(np.arange(len(strengths)), n_parts):
-                found[i][:, part] = self._fan(opened, earlier, layer, strengths[part])
+                found[i][:, part] = self._fan(opened, earlier, i, strengths[part])
         return found
 
     def unsteered(self, places: Sequence[int]) -> FloatArray:
         """Return log P(yes) and log P(no) (2, prompts) of the last call's prompts."""
         return np.empty((2, len(places))) if self._base is None else self._base
 
-    def _fan(
-        self, opened: Opened, earlier: Pairs, layer: int, strengths: FloatArray
-    ) -> FloatArray:
+    def _fan(self, opened: Opened, earlier: Pairs, site: int, strengths: FloatArray) -> FloatArray:
         """Return answers (2, strengths, prompts) of one pass."""
-        t, body = torch(), self.it.asked.body
+        t, body, layer = torch(), self.it.asked.body, self.it.layers[site]
         output = opened.outputs[layer]
         state = hidden_of(output)[:, -1:]
         factors = t.tensor(strengths, dtype=t.float32, device=state.device)
-        moved = added(state, factors[None, :, None] * self.it.vector(layer, state))
+        moved = added(state, factors[None, :, None] * self.it.vector(site, state))
         rows, n = len(state), len(strengths)
         ids = opened.tail[:, -1:].expand(rows, n)
         positions = positions_of(opened.mask)[:, -1:].expand(rows, n)

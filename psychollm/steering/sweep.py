@@ -11,7 +11,7 @@ where only the last token is steered, and :math:`(T - P) K + S (T - P)(K - L - 1
 with :math:`S P (K - L - 1)` once for all questions.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -28,7 +28,7 @@ from psychollm.steering.answer_words import NO, YES
 from psychollm.steering.asked import Asked
 from psychollm.steering.checkpoint import Ledger
 from psychollm.steering.direction import Direction
-from psychollm.steering.dose_response import DoseResponse, LayerScan
+from psychollm.steering.dose_response import DirectionScan, DoseResponse, LayerScan
 from psychollm.steering.engines import Engine, LastToken, Steering, UpperLayers, Whole
 from psychollm.steering.hooks import Positions, check_fit
 from psychollm.steering.tokens import batches
@@ -115,11 +115,11 @@ def sweep(
     array([0.  , 0.01, ..., 0.98, 1.  ])
     """
     asked = Asked.of(model, tokenizer, prompts, yes=yes, no=no, batch_size=batch_size)
-    steering = _steering(asked, direction, (layer,), positions)
     check_choice("engine", engine, EngineName)
     responses = _swept(
-        steering,
-        direction,
+        asked,
+        [(direction, layer)],
+        positions,
         _strengths(strengths),
         engine=engine,
         min_mass=min_mass,
@@ -142,6 +142,7 @@ def scan_layers(
     no: Sequence[str] = NO,
     batch_size: int = 16,
     min_mass: float = 0.5,
+    checkpoint: str | PathLike[str] | None = None,
     progress: bool = False,
 ) -> LayerScan:
     """Sweep a direction after each of several layers, one layer at a time being steered.
@@ -154,7 +155,7 @@ def scan_layers(
         As in `sweep`.
     layers : sequence of int, optional
         Which; all that the direction has by default.
-    yes, no, batch_size, min_mass, progress
+    yes, no, batch_size, min_mass, checkpoint, progress
         As in `sweep`.
 
     Returns
@@ -173,24 +174,80 @@ def scan_layers(
     >>> scan.to_frame()[["layer", "slope", "monotone"]]  # doctest: +SKIP
     """
     asked = Asked.of(model, tokenizer, prompts, yes=yes, no=no, batch_size=batch_size)
-    steering = _steering(
-        asked, direction, direction.layers if layers is None else layers, positions
+    wanted = asked.body.check_layers(direction.layers if layers is None else layers)
+    found = _swept(
+        asked,
+        [(direction, layer) for layer in wanted],
+        positions,
+        _strengths(strengths),
+        engine="auto",
+        min_mass=min_mass,
+        checkpoint=checkpoint,
+        progress=progress,
     )
-    known = _strengths(strengths)
-    together = LastToken.possible(steering)
-    groups = [steering.layers] if together else [(layer,) for layer in steering.layers]
-    found: list[DoseResponse] = []
-    for group in groups:
-        found += _swept(
-            _steering(asked, direction, group, positions),
-            direction,
-            known,
-            engine="auto",
-            min_mass=min_mass,
-            checkpoint=None,
-            progress=progress,
-        )
     return LayerScan(responses=tuple(found))
+
+
+def sweep_directions(
+    model: Any,
+    tokenizer: Any,
+    prompts: Sequence[str | Prompt],
+    directions: Mapping[str, Direction],
+    strengths: Any,
+    *,
+    layer: int,
+    positions: Positions = "prompt_last",
+    yes: Sequence[str] = YES,
+    no: Sequence[str] = NO,
+    batch_size: int = 16,
+    min_mass: float = 0.5,
+    checkpoint: str | PathLike[str] | None = None,
+    progress: bool = False,
+) -> DirectionScan:
+    """Sweep several directions after one layer: a direction beside its controls.
+
+    Prompts go through the model once for all directions.
+
+    Parameters
+    ----------
+    model, tokenizer, prompts, strengths, layer, positions
+        As in `sweep`.
+    directions : mapping of str to Direction
+        By name.
+    yes, no, batch_size, min_mass, checkpoint, progress
+        As in `sweep`.
+
+    Returns
+    -------
+    DirectionScan
+        A `DoseResponse` per direction.
+
+    Raises
+    ------
+    OptionError, ShapeError, InputError
+        As `sweep`; OptionError if there is no direction.
+
+    Examples
+    --------
+    >>> named = {"found": direction, "random": random_direction(direction)}  # doctest: +SKIP
+    >>> asked = (model, tokenizer, prompts)  # doctest: +SKIP
+    >>> sweep_directions(*asked, named, doses, layer=20).to_frame()  # doctest: +SKIP
+    """
+    if not directions:
+        msg = "directions is empty: name at least one"
+        raise OptionError(msg)
+    asked = Asked.of(model, tokenizer, prompts, yes=yes, no=no, batch_size=batch_size)
+    found = _swept(
+        asked,
+        [(direction, layer) for direction in directions.values()],
+        positions,
+        _strengths(strengths),
+        engine="auto",
+        min_mass=min_mass,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    return DirectionScan(names=tuple(directions), responses=tuple(found))
 
 
 def _strengths(strengths: Any) -> FloatArray:
@@ -205,9 +262,9 @@ def _strengths(strengths: Any) -> FloatArray:
 
 
 def _steering(
-    asked: Asked, direction: Direction, layers: Sequence[int], positions: Positions
+    asked: Asked, sites: Sequence[tuple[Direction, int]], positions: Positions
 ) -> Steering:
-    known = asked.body.check_layers(layers)
+    layers = asked.body.check_layers([layer for _, layer in sites])
     check_choice("positions", positions, Positions)
     if positions == "generated":
         msg = (
@@ -215,14 +272,16 @@ def _steering(
             "'prompt_last' or 'all'; steer() reaches what is generated"
         )
         raise OptionError(msg)
-    check_fit(asked.body, direction, known)
-    vectors = {layer: direction.displacement(layer) for layer in known}
-    return Steering(asked=asked, layers=known, vectors=vectors, positions=positions)
+    for direction, layer in sites:
+        check_fit(asked.body, direction, (layer,))
+    vectors = tuple(direction.displacement(layer) for direction, layer in sites)
+    return Steering(asked=asked, layers=layers, vectors=vectors, positions=positions)
 
 
 def _swept(
-    steering: Steering,
-    direction: Direction,
+    asked: Asked,
+    sites: Sequence[tuple[Direction, int]],
+    positions: Positions,
     strengths: FloatArray,
     *,
     engine: EngineName,
@@ -230,7 +289,8 @@ def _swept(
     checkpoint: str | PathLike[str] | None,
     progress: bool,
 ) -> list[DoseResponse]:
-    """Return what each layer answers."""
+    """Return what is answered at each site, a direction and a layer."""
+    steering = _steering(asked, sites, positions)
     share = check_fraction("min_mass", min_mass)
     ledger = Ledger.open(None if checkpoint is None else Path(checkpoint), steering, strengths)
     left = np.flatnonzero(~ledger.done)
@@ -238,8 +298,8 @@ def _swept(
     bar.update(len(ledger.done) - left.size)
     with torch().inference_mode():
         runner, error = _chosen(steering, strengths, engine)
-        rows = [steering.asked.encoded.rows[place] for place in left]
-        for some in batches(rows, steering.asked.batch_size):
+        rows = [asked.encoded.rows[place] for place in left]
+        for some in batches(rows, asked.batch_size):
             places = [int(left[i]) for i in some]
             logs = runner.answer(places, strengths)
             ledger.keep(places, logs, _sound(runner.unsteered(places), steering, places))
@@ -253,16 +313,16 @@ def _swept(
             log_no=ledger.logs[i, 1],
             base_yes=ledger.base[0],
             base_no=ledger.base[1],
-            labels=steering.asked.encoded.labels,
+            labels=asked.encoded.labels,
             layer=layer,
-            positions=steering.positions,
+            positions=positions,
             kind=direction.kind,
-            model=steering.asked.body.name,
+            model=asked.body.name,
             engine=runner.name,
             max_error=error,
             min_mass=share,
         )
-        for i, layer in enumerate(steering.layers)
+        for i, (direction, layer) in enumerate(sites)
     ]
 
 

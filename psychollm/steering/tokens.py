@@ -21,7 +21,7 @@ class Encoded:
     """Prompts in tokens."""
 
     rows: tuple[tuple[int, ...], ...]  # ids of each prompt
-    labels: tuple[Any, ...]  # keys of prompts, positions of strings
+    labels: tuple[Any, ...]  # items or keys of prompts, positions of strings
     prefix: int  # how many tokens all begin with, less than the shortest has
 
 
@@ -58,9 +58,12 @@ def rows_and_labels(
     if len(kinds) > 1:
         msg = "prompts holds strings and conversations: answers compare only within one template"
         raise InputError(msg)
-    labels = tuple(
-        prompt.key if isinstance(prompt, Prompt) else place for place, prompt in enumerate(prompts)
-    )
+    labels: tuple[Any, ...] = tuple(range(len(prompts)))
+    if kinds == {True}:
+        # The question, where each is asked once: then answers line up with other tables.
+        items = tuple(prompt.item for prompt in prompts if isinstance(prompt, Prompt))
+        keys = tuple(prompt.key for prompt in prompts if isinstance(prompt, Prompt))
+        labels = items if len(set(items)) == len(items) else keys
     rows = tuple(tuple(_ids(tokenizer, prompt)) for prompt in prompts)
     for label, row in zip(labels, rows, strict=True):
         if not row:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from psychollm._base.errors import InputError, OptionError
+from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm.steering import (
     Direction,
     DoseResponse,
@@ -16,6 +16,7 @@ from psychollm.steering import (
     scan_layers,
     steer,
     sweep,
+    sweep_directions,
 )
 from psychollm.steering.engines import LastToken, UpperLayers
 from tests.steering.tiny import made, prompts, tokenizer, torch
@@ -111,6 +112,21 @@ def test_layers_are_scanned_in_one_go(model: Any, direction: Direction) -> None:
     assert everywhere.layer(2).engine == "upper_layers"
     with pytest.raises(InputError, match="was not swept"):
         scan.layer(9)
+
+
+def test_directions_are_compared_in_one_go(model: Any, direction: Direction) -> None:
+    named = {"found": direction, "back": -direction, "other": random_direction(direction, rng=9)}
+    scan = sweep_directions(model, tokenizer(), prompts(), named, STRENGTHS, layer=1)
+    for name, one in named.items():
+        alone = sweep(model, tokenizer(), prompts(), one, STRENGTHS, layer=1)
+        np.testing.assert_allclose(scan[name].margin, alone.margin, atol=1e-4)
+    assert list(scan.besides("found")) == ["back", "other"]
+    frame = scan.to_frame()
+    assert frame["slope"][0] == pytest.approx(-frame["slope"][1], abs=1e-4)
+    with pytest.raises(LabelError, match="was not swept"):
+        scan["none"]
+    with pytest.raises(OptionError, match="directions is empty"):
+        sweep_directions(model, tokenizer(), prompts(), {}, STRENGTHS, layer=1)
 
 
 def test_a_broken_model_is_flagged() -> None:
