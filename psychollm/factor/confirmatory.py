@@ -190,13 +190,13 @@ def _plan(model: Mapping[str, Sequence[Hashable]], labels: Labels, *, correlated
         msg = f"factors {listed(empty)} of the model have no variables"
         raise OptionError(msg)
     free = np.array([[label in set(group) for group in model.values()] for label in labels])
-    kept = free.any(axis=1)
+    rows = np.flatnonzero(free.any(axis=1))
     return Model(
-        free=free[kept],
-        rows=np.flatnonzero(kept),
+        free=free[rows],
+        rows=rows,
         size=len(labels),
         correlated=correlated,
-        labels=tuple(label for label, keep in zip(labels, kept, strict=True) if keep),
+        labels=tuple(labels[i] for i in rows),
         factors=tuple(model),
     )
 

@@ -1,0 +1,248 @@
+r"""`factor_scores`: scores of units on factors, and how well determined they are.
+
+With pattern :math:`\Lambda`, factor correlations :math:`\Phi`, uniquenesses :math:`\Psi` and
+correlations R, scores are :math:`Z W` of standardised variables Z, with
+
+.. math:: W_{\text{regression}} = R^{-1} \Lambda \Phi, \qquad
+          W_{\text{Bartlett}} = \Psi^{-1} \Lambda (\Lambda^\top \Psi^{-1} \Lambda)^{-1},\;(1)
+
+.. math:: W_{\text{ten Berge}} = R^{-1/2} C \Phi^{1/2}, \qquad
+          C = Y (Y^\top Y)^{-1/2},\; Y = R^{-1/2} \Lambda \Phi^{1/2} .                    \quad (2)
+
+Regression scores come nearest to the factors; Bartlett's are unbiased for a given unit; ten
+Berge's correlate as the factors do. The determinacy of a factor is the correlation of its
+regression score with it, :math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lambda\Phi)_{jj}}`: below about .9
+units with the same answers may differ much.
+
+References
+----------
+Thurstone, L. L. (1935). The vectors of mind. University of Chicago Press.
+
+Bartlett, M. S. (1937). The statistical conception of mental factors. British Journal of
+Psychology, 28(1), 97-104. https://doi.org/10.1111/j.2044-8295.1937.tb00863.x
+
+ten Berge, J. M. F., Krijnen, W. P., Wansbeek, T., & Shapiro, A. (1999). Some new results on
+correlation-preserving factor scores prediction methods. Linear Algebra and its Applications,
+289(1-3), 311-318. https://doi.org/10.1016/S0024-3795(97)10007-6
+
+Grice, J. W. (2001). Computing and evaluating factor scores. Psychological Methods, 6(4), 430-450.
+https://doi.org/10.1037/1082-989X.6.4.430
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import InputError, LabelError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.data.encode import numbers
+from psychollm.data.labels import listed
+from psychollm.data.table import as_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+ScoreMethod: TypeAlias = Literal["regression", "bartlett", "ten_berge"]
+
+SMALLEST = 1e-8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class FactorScores(Result):
+    """Scores of units on factors.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (units, m)
+        NaN for units that answered nothing, or too little for the method.
+    weights : ndarray of shape (k, m)
+        Of the standardised variables, for units without missing values.
+    determinacy : ndarray of shape (m,)
+        Correlation of the regression scores with the factors they estimate.
+    validity : ndarray of shape (m,)
+        Correlation of these scores with the factors they estimate.
+    score_correlation : ndarray of shape (m, m)
+        Correlations among the scores that the solution implies; compare with those of the factors.
+    method : str
+        How they were computed.
+    units, factors : tuple
+        Names of the units and the m factors.
+    """
+
+    scores: FloatArray  # (units, m)
+    weights: FloatArray  # (k, m)
+    determinacy: FloatArray  # (m,)
+    validity: FloatArray  # (m,)
+    score_correlation: FloatArray  # (m, m)
+    method: ScoreMethod
+    units: tuple[Hashable, ...]
+    factors: tuple[str, ...]  # m
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per unit."""
+        import pandas as pd
+
+        return pd.DataFrame(self.scores, index=list(self.units), columns=list(self.factors))
+
+    def __repr__(self) -> str:
+        pairs = zip(self.factors, self.determinacy, strict=True)
+        values = ", ".join(f"{name} {size:.3f}" for name, size in pairs)
+        return (
+            f"FactorScores ({self.method}) of {len(self.units)} units on {len(self.factors)} "
+            f"factors\n  determinacy {values}"
+        )
+
+
+def factor_scores(solution: Any, data: Any, *, method: ScoreMethod = "regression") -> FactorScores:
+    """Score units on the factors of a solution.
+
+    Parameters
+    ----------
+    solution : FactorSolution
+        What `factor_analysis` returned.
+    data : DataFrame, Responses or array_like (k, units)
+        One row per variable of the solution, in its order or with its labels; rows are
+        standardised. Missing values (NaN) are left out: regression and Bartlett scores then use
+        the variables that are there, ten Berge's are undefined.
+    method : {"regression", "bartlett", "ten_berge"}
+        As in the module.
+
+    Returns
+    -------
+    FactorScores
+        Scores, weights and determinacy.
+
+    Raises
+    ------
+    ShapeError, LabelError
+        If the rows are not those of the solution.
+    InputError
+        If a row does not vary, or with ``method="bartlett"`` a uniqueness is zero.
+
+    Notes
+    -----
+    Of yes/no answers, `question_scores` gives posterior means on one factor: they use what the
+    answers say, not their standardised values.
+
+    Examples
+    --------
+    >>> from psychollm.factor.factor_analysis import factor_analysis
+    >>> rng = np.random.default_rng(0)
+    >>> shared = rng.normal(size=2000)
+    >>> data = 0.8 * shared + 0.6 * rng.normal(size=(6, 2000))
+    >>> found = factor_scores(factor_analysis(np.corrcoef(data)), data)
+    >>> found.determinacy.round(2), np.corrcoef(found.scores[:, 0], shared)[0, 1].round(2)
+    (array([0.96]), np.float64(0.95))
+    """
+    check_choice("method", method, ScoreMethod)
+    Z, units = _standardised(data, solution.labels)
+    L, phi = np.array(solution.loadings), np.array(solution.factor_correlation)
+    R = np.array(solution._matrix)
+    if method == "bartlett" and float(np.min(solution.uniquenesses)) < SMALLEST:
+        bad = [solution.labels[i] for i in np.flatnonzero(solution.uniquenesses < SMALLEST)]
+        msg = f"variables {listed(bad)} have no uniqueness: use method='regression'"
+        raise InputError(msg)
+    weights = score_weights(L, phi, R, method)
+    scores = Z.T @ weights
+    gaps = np.isnan(Z)
+    if gaps.any():
+        _score_incomplete(scores, Z, gaps, (L, phi, R), method)
+    best = score_weights(L, phi, R, "regression")
+    structure = L @ phi
+    spread = np.sqrt(np.diagonal(weights.T @ R @ weights))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return FactorScores(
+            scores=scores,
+            weights=weights,
+            determinacy=np.sqrt(np.clip(np.sum(best * structure, axis=0), 0.0, 1.0)),
+            validity=np.sum(weights * structure, axis=0) / spread,
+            score_correlation=weights.T @ R @ weights / np.outer(spread, spread),
+            method=method,
+            units=units,
+            factors=solution.factors,
+        )
+
+
+def score_weights(
+    L: FloatArray, phi: FloatArray, R: FloatArray, method: ScoreMethod
+) -> FloatArray:
+    """Return weights (k, m) of (1) or (2), for any subset of variables.
+
+    Examples
+    --------
+    >>> L = np.array([[0.8], [0.6]])
+    >>> R = np.array([[1.0, 0.48], [0.48, 1.0]])
+    >>> score_weights(L, np.eye(1), R, "regression").round(3).ravel()
+    array([0.665, 0.281])
+    """
+    if method == "regression":
+        return np.asarray(np.linalg.pinv(R, hermitian=True) @ L @ phi, dtype=np.float64)
+    if method == "bartlett":
+        inner = L / (1.0 - np.sum((L @ phi) * L, axis=1))[:, None]
+        return np.asarray(inner @ np.linalg.pinv(L.T @ inner), dtype=np.float64)
+    root, half = _power(R, -0.5), _power(phi, 0.5)
+    Y = root @ L @ half
+    return np.asarray(root @ Y @ _power(Y.T @ Y, -0.5) @ half, dtype=np.float64)
+
+
+def _power(matrix: FloatArray, exponent: float) -> FloatArray:
+    """Return a power of a symmetric matrix, on what is positive of it."""
+    values, vectors = np.linalg.eigh(matrix)
+    kept = values > 1e-12 * max(float(values[-1]), 1e-300)
+    return np.asarray((vectors[:, kept] * values[kept] ** exponent) @ vectors[:, kept].T)
+
+
+def _standardised(
+    data: Any, labels: tuple[Hashable, ...]
+) -> tuple[FloatArray, tuple[Hashable, ...]]:
+    """Return rows with mean zero and deviation one, in the order of the solution."""
+    table = as_table(data, argument="data")
+    values = numbers(table, argument="data")
+    if len(values) != len(labels):
+        msg = f"data has {len(values)} rows, the solution {len(labels)} variables"
+        raise ShapeError(msg)
+    if hasattr(data, "index") or hasattr(data, "models"):
+        unknown = [label for label in labels if label not in set(table.models)]
+        if unknown:
+            msg = f"data lacks rows {listed(unknown)} of the solution"
+            raise LabelError(msg)
+        where = {label: i for i, label in enumerate(table.models)}
+        values = values[[where[label] for label in labels]]
+    seen = ~np.isnan(values)
+    varied = [
+        bool(own.any()) and np.ptp(row[own]) > 0.0 for row, own in zip(values, seen, strict=True)
+    ]
+    if not all(varied):
+        bad = [label for label, varies in zip(labels, varied, strict=True) if not varies]
+        msg = f"data does not vary in rows {listed(bad)}: leave them out of the analysis"
+        raise InputError(msg)
+    centre = np.nanmean(values, axis=1, keepdims=True)
+    spread = np.nanstd(values, axis=1, ddof=1, keepdims=True)
+    return (values - centre) / spread, table.questions
+
+
+def _score_incomplete(
+    scores: FloatArray,
+    Z: FloatArray,
+    gaps: Any,
+    solution: tuple[FloatArray, FloatArray, FloatArray],
+    method: ScoreMethod,
+) -> None:
+    """Score units with missing values, pattern by pattern, in place."""
+    L, phi, R = solution
+    partial = np.flatnonzero(gaps.any(axis=0))
+    patterns, member = np.unique(gaps[:, partial].T, axis=0, return_inverse=True)
+    for p, gap in enumerate(patterns):
+        units, here = partial[member.ravel() == p], np.flatnonzero(~gap)
+        enough = here.size >= (L.shape[1] if method == "bartlett" else 1)
+        if method == "ten_berge" or not enough:
+            scores[units] = np.nan
+            continue
+        weights = score_weights(L[here], phi, R[np.ix_(here, here)], method)
+        scores[units] = Z[np.ix_(here, units)].T @ weights

@@ -1,0 +1,121 @@
+"""`factor_scores`: printed weights, definitions, what each method keeps, missing values."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm.factor.factor_analysis import factor_analysis
+from psychollm.factor.factor_scores import factor_scores
+from tests.oracles.factor_slow import aligned
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
+INPUTS = {row["id"]: row for row in json.loads((GOLDEN / "fa_inputs.json").read_text())["rows"]}
+ROWS = [
+    pytest.param(row, id=row["id"])
+    for row in json.loads((GOLDEN / "fa.json").read_text())["rows"]
+    if row["fm"] in ("minres", "ml")
+    and row["rotate"] == "oblimin"
+    and "harman8_f3" not in row["id"]
+]
+METHODS = ("regression", "bartlett", "ten_berge")
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_golden_weights(row):
+    R = np.array(INPUTS[row["R"]]["R"])
+    solution = factor_analysis(R, row["nfactors"], method=row["fm"])
+    data = np.random.default_rng(0).normal(size=(len(R), 20))
+    found = factor_scores(solution, data)
+    expected, order, _ = aligned(np.array(found.weights), np.array(row["weights"]))
+    np.testing.assert_allclose(expected, row["weights"], atol=2e-3)
+    np.testing.assert_allclose(found.determinacy[list(order)] ** 2, row["R2"], atol=2e-3)
+
+
+def sample(n=4000, seed=0):
+    rng = np.random.default_rng(seed)
+    L = np.kron(np.eye(2), np.array([[0.8], [0.7], [0.6], [0.7]]))
+    phi = np.array([[1, 0.4], [0.4, 1]])
+    factors = np.linalg.cholesky(phi) @ rng.normal(size=(2, n))
+    unique = np.sqrt(1 - np.sum((L @ phi) * L, axis=1))
+    return L @ factors + unique[:, None] * rng.normal(size=(8, n)), factors
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_each_method_keeps(method):
+    data, factors = sample()
+    solution = factor_analysis(np.corrcoef(data), 2)
+    found = factor_scores(solution, data, method=method)
+    observed = np.corrcoef(found.scores.T)
+    np.testing.assert_allclose(observed, found.score_correlation, atol=1e-9)
+    both = np.abs(np.corrcoef(found.scores.T, factors)[:2, 2:])
+    np.testing.assert_allclose(np.sort(both.max(axis=1)), np.sort(found.validity), atol=0.02)
+    best = factor_scores(solution, data)
+    assert (found.validity <= best.validity + 1e-12).all()
+    np.testing.assert_allclose(best.validity, best.determinacy, atol=1e-12)
+    if method == "ten_berge":
+        np.testing.assert_allclose(found.score_correlation, solution.factor_correlation, atol=1e-9)
+    if method == "bartlett":  # no other factor's score moves: W'L = I
+        np.testing.assert_allclose(found.weights.T @ solution.loadings, np.eye(2), atol=1e-10)
+
+
+def test_one_factor_methods_agree_up_to_scale():
+    data, _ = sample()
+    solution = factor_analysis(np.corrcoef(data[:4]))
+    scores = [factor_scores(solution, data[:4], method=m).scores[:, 0] for m in METHODS]
+    assert (np.corrcoef(scores) > 0.999).all()
+
+
+def test_rotation_turns_scores_with_it():
+    data, _ = sample(500)
+    solution = factor_analysis(np.corrcoef(data), 2)
+    plain = factor_scores(solution, data)
+    other = factor_scores(solution.permuted([1, 0], [1, -1]), data)
+    np.testing.assert_allclose(other.scores, plain.scores[:, [1, 0]] * [1, -1], atol=1e-12)
+    assert other.factors == ("factor_2", "factor_1")
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_missing_values(method):
+    data, _ = sample(300)
+    whole = factor_scores(factor_analysis(np.corrcoef(data), 2), data, method=method)
+    gappy = data.copy()
+    gappy[0, :40], gappy[:, 41], gappy[5, 20:30] = np.nan, np.nan, np.nan
+    found = factor_scores(factor_analysis(np.corrcoef(data), 2), gappy, method=method)
+    assert np.isnan(found.scores[41]).all()
+    if method == "ten_berge":
+        assert np.isnan(found.scores[:40]).all()
+        return
+    assert np.isfinite(found.scores[:40]).all()
+    assert np.corrcoef(found.scores[:40, 1], whole.scores[:40, 1])[0, 1] > 0.9
+
+
+def test_labels():
+    data, _ = sample(200)
+    frame = pd.DataFrame(data, index=list("abcdefgh"))
+    solution = factor_analysis(frame.T.corr(), 2)
+    found = factor_scores(solution, frame)
+    other = factor_scores(solution, frame.iloc[::-1])
+    np.testing.assert_allclose(other.scores, found.scores, atol=1e-12)
+    assert list(found.to_frame().columns) == ["factor_1", "factor_2"]
+    assert "determinacy factor_1" in repr(found)
+    with pytest.raises(LabelError, match="lacks rows 'a'"):
+        factor_scores(solution, frame.rename(index={"a": "z"}))
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "error", "message"),
+    [
+        (np.ones((3, 5)), {}, ShapeError, "3 rows, the solution 8 variables"),
+        (np.vstack([np.ones(9), np.eye(7, 9)]), {}, InputError, "does not vary in rows 0"),
+        (np.full((8, 4), np.inf), {}, CodeError, "infinity"),
+        (np.eye(8), {"method": "magic"}, OptionError, "method='magic'"),
+    ],
+)
+def test_bad_input(data, options, error, message):
+    solution = factor_analysis(np.corrcoef(sample(300)[0]), 2)
+    with pytest.raises(error, match=message):
+        factor_scores(solution, data, **options)
