@@ -1,0 +1,381 @@
+r"""`fit_gate`: a rule that answers or abstains by the text of the question, and what to expect.
+
+The predicted score of a question is turned into the probability that the model is right by a
+logistic curve, and the cut is put where a goal is met: the largest F-beta, or the largest share of
+questions answered at which the share of wrong answers stays at the risk allowed. Scores, curve and
+cut are all found on predictions for questions left out (inner folds), and the whole procedure is
+judged on questions that none of its parts has seen (outer folds): the error of the cut itself is
+in the result.
+
+.. math:: F_\beta = \frac{(1 + \beta^2) b}{\beta^2 t + s},                                \quad (1)
+
+with b questions answered and right, t right if all were answered, s answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.errors import InputError, OptionError
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, RandomState
+from psychollm.calibration.consensus.logistic import logistic
+from psychollm.calibration.discrimination.ranking import auroc
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
+from psychollm.studies.difficulty.gate import Gate
+from psychollm.studies.difficulty.questions import (
+    FEWEST,
+    Embedding,
+    Model,
+    Questions,
+    as_binary,
+    as_outcome,
+    as_questions,
+    fold_of,
+    out_of_fold,
+    parts,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GateFit(Result):
+    """A gate, and how it does on questions that it has not seen.
+
+    Attributes
+    ----------
+    gate : Gate
+        Fitted to all questions.
+    coverage, risk, f_beta : Estimate
+        Of the rules: the gate, always answering, and the model's own yes/no where it was given.
+        Risk is the share of wrong answers among those given.
+    auroc : Estimate
+        How well the probability tells right from wrong.
+    probability, answered : ndarray (questions,)
+        By gates that had not seen the question.
+    """
+
+    gate: Gate
+    coverage: Estimate  # (rules,)
+    risk: Estimate  # (rules,)
+    f_beta: Estimate  # (rules,)
+    auroc: Estimate  # (1,)
+    probability: FloatArray  # (questions,)
+    answered: BoolArray  # (questions,)
+    correct: FloatArray  # (questions,)
+    beta: float
+    level: float
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per rule."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {"rule": list(self.coverage.labels)}
+        for name in ("coverage", "risk", "f_beta"):
+            found: Estimate = getattr(self, name)
+            columns |= {
+                name: found.value,
+                f"{name}_lower": found.interval[:, 0],
+                f"{name}_upper": found.interval[:, 1],
+            }
+        columns["flag"] = [str(flag) for flag in self.risk.flags]
+        return pd.DataFrame(columns)
+
+    def summary(self) -> str:
+        """Say in sentences what the gate does to coverage and risk."""
+        (low, high), area = self.auroc.interval[0], self.auroc.value[0]
+        lines = [
+            f"Gate for {self.gate.goal}, judged on {self.correct.size} questions by nested cross-"
+            f"validation; AUROC {area:.3f} [{low:.3f}, {high:.3f}]."
+        ]
+        for place, rule in enumerate(self.coverage.labels):
+            said = [
+                _said(name.replace("_", " "), getattr(self, name), place)
+                for name in ("coverage", "risk", "f_beta")
+            ]
+            lines.append(f"  {rule}: {', '.join(said)}")
+        lead = self.f_beta.difference("gate", "always answer")
+        lines.append(
+            f"  F-beta of the gate less that of always answering: {lead.value:+.3f} "
+            f"[{lead.interval[0]:+.3f}, {lead.interval[1]:+.3f}]"
+        )
+        return "\n".join(lines)
+
+
+def _said(name: str, found: Estimate, place: int) -> str:
+    if found.flags[place]:
+        return f"{name} undefined ({found.flags[place]})"
+    low, high = found.interval[place]
+    return f"{name} {found.value[place]:.3f} [{low:.3f}, {high:.3f}]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Goal:
+    """What the cut is for."""
+
+    beta: float
+    risk: float | None
+
+    @property
+    def name(self) -> str:
+        return f"F{self.beta:g}" if self.risk is None else f"risk {self.risk:g}"
+
+    def cut(self, probability: FloatArray, correct: FloatArray) -> float:
+        """Return the probability from which to answer; infinite where no cut meets the goal."""
+        order = np.argsort(-probability, kind="stable")
+        p, right = probability[order], np.cumsum(correct[order])
+        n = np.arange(1, p.size + 1)
+        last = np.append(p[1:] < p[:-1], True)  # equal probabilities are answered together
+        if self.risk is None:
+            square = self.beta**2
+            score = (1 + square) * right / (square * right[-1] + n)
+            best = int(np.flatnonzero(last)[::-1][np.argmax(score[last][::-1])])
+            return self._between(p, best)
+        good = np.flatnonzero(last & (1.0 - right / n <= self.risk + 1e-12))
+        return self._between(p, int(good[-1])) if good.size else np.inf
+
+    @staticmethod
+    def _between(p: FloatArray, place: int) -> float:
+        """Return a cut half-way to the next probability: that of the last would be the edge."""
+        return float(0.5 * (p[place] + p[place + 1])) if place + 1 < p.size else 0.0
+
+
+def fit_gate(
+    texts: Sequence[str] | Mapping[Any, str],
+    correctness: Any,
+    *,
+    f_beta: float | None = None,
+    risk: float | None = None,
+    scores: Any = None,
+    own: Any = None,
+    features: ArrayLike | Embedding | None = None,
+    groups: Sequence[Any] | None = None,
+    n_folds: int = 10,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+) -> GateFit:
+    """Fit a gate for one model and estimate its error on questions not seen.
+
+    Parameters
+    ----------
+    texts : sequence of str, or mapping of label to str (questions,)
+        The questions.
+    correctness : array_like or mapping (questions,)
+        1 where the model answers correctly, 0 where not; questions without (NaN) are left out.
+    f_beta : float, optional
+        Beta of the F-beta to be maximised; 1 if neither goal is given.
+    risk : float, optional
+        Share of wrong answers, among those given, not to be exceeded: instead of `f_beta`.
+    scores : QuestionScores, mapping or array_like (questions,), optional
+        Shared score of each question. With it, the text is fitted to the score, which holds the
+        answers of many models, and the score to correctness; without, to correctness itself.
+    own : array_like or mapping (questions,), optional
+        The model's own yes or no, to compare with.
+    features, groups, n_folds, n_bootstrap, level, rng
+        As in `difficulty`.
+
+    Returns
+    -------
+    GateFit
+
+    Raises
+    ------
+    OptionError
+        If both goals are given, or one is out of range.
+    InputError
+        If the model is always or never right, or inputs do not fit together.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> digits = rng.integers(1, 9, 200)
+    >>> texts = [f"What is {'7' * n} + {'5' * n}?" for n in digits]
+    >>> correct = rng.random(200) < 1 / (1 + np.exp(1.5 * (digits - 4)))
+    >>> fit = fit_gate(texts, correct, risk=0.2, n_bootstrap=200, rng=0)
+    >>> fit.gate.answer(["What is 1 + 2?", "What is 1234567 + 7654321?"])
+    array([ True, False])
+    """
+    goal = _goal(f_beta, risk)
+    check_count("n_folds", n_folds, low=2)
+    check_fraction("level", level)
+    every = as_questions(texts, features=features, groups=groups)
+    correct = as_binary("correctness", correctness, every.labels)
+    target = correct if scores is None else as_outcome("scores", scores, every.labels)
+    rows = np.flatnonzero(np.isfinite(correct) & np.isfinite(target))
+    y = correct[rows]
+    if rows.size < FEWEST or min(y.sum(), (1 - y).sum()) < n_folds:
+        msg = (
+            f"correctness: {int(y.sum())} right and {int((1 - y).sum())} wrong answers; a gate "
+            f"needs {FEWEST} questions, and right and wrong ones in each of {n_folds} folds"
+        )
+        raise InputError(msg)
+    generator = check_generator(rng)
+    work = _Work(every.take(rows), y, target[rows], goal, n_folds, generator)
+    probability, answered = work.nested()
+    rules = {"gate": answered.astype(np.float64), "always answer": np.ones(y.size)}
+    if own is not None:
+        rules["own yes/no"] = as_binary("own", own, every.labels)[rows]
+    codes = None
+    if groups is not None:
+        codes = np.unique(work.questions.groups, return_inverse=True)[1].astype(np.int64)
+    seed = int(generator.integers(2**62))
+    estimates = _measures(rules, y, goal.beta, codes, (n_bootstrap, level, seed))
+    return GateFit(
+        gate=work.gate({name: _three(found) for name, found in estimates.items()}),
+        **estimates,
+        auroc=auroc(
+            probability[None],
+            y[None],
+            clusters=codes,
+            n_bootstrap=n_bootstrap,
+            level=level,
+            rng=seed,
+        ),
+        probability=probability,
+        answered=answered,
+        correct=y,
+        beta=goal.beta,
+        level=level,
+    )
+
+
+def _goal(f_beta: float | None, risk: float | None) -> _Goal:
+    if f_beta is not None and risk is not None:
+        msg = f"f_beta={f_beta!r} and risk={risk!r} are two goals: give one"
+        raise OptionError(msg)
+    if risk is not None:
+        return _Goal(1.0, check_fraction("risk", risk))
+    return _Goal(check_fraction("f_beta", 1.0 if f_beta is None else f_beta, high=np.inf), None)
+
+
+def _three(found: Estimate) -> tuple[float, float, float]:
+    return (float(found.value[0]), *map(float, found.interval[0]))  # type: ignore[return-value]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """The data of one call, and the procedure that folds repeat."""
+
+    questions: Questions
+    correct: FloatArray
+    target: FloatArray
+    goal: _Goal
+    n_folds: int
+    rng: np.random.Generator
+
+    def nested(self) -> tuple[FloatArray, BoolArray]:
+        """Return probabilities and decisions by gates fitted without the question's fold."""
+        probability = np.empty(self.correct.size)
+        answered = np.empty(self.correct.size, dtype=np.bool_)
+        fold = fold_of(self.questions.groups, self.n_folds, self.rng)
+        for fit_on, own in parts(fold):
+            model, slope, offset, cut = self._trained(fit_on)
+            score = model.predict(self.questions.take(own))
+            probability[own] = _logistic(offset + slope * score)
+            answered[own] = probability[own] >= cut
+        return probability, answered
+
+    def gate(self, expected: Mapping[str, tuple[float, float, float]]) -> Gate:
+        """Return the gate fitted to all questions."""
+        model, slope, offset, cut = self._trained(np.arange(self.correct.size))
+        return Gate(
+            words=model.words,
+            mean=model.mean,
+            scale=model.scale,
+            weights=model.line.weights,
+            intercept=model.line.intercept,
+            slope=slope,
+            offset=offset,
+            cut=cut,
+            goal=self.goal.name,
+            n=self.correct.size,
+            expected=expected,
+        )
+
+    def _trained(self, rows: Any) -> tuple[Model, float, float, float]:
+        """Return model, slope, offset and cut, found on these questions alone."""
+        questions = self.questions.take(rows)
+        correct, target = self.correct[rows], self.target[rows]
+        fold = fold_of(questions.groups, self.n_folds, self.rng)
+        inner = out_of_fold(questions, target, fold)
+        design = np.column_stack([np.ones(inner.size), inner])
+        offset, slope = logistic(design, correct, penalised=True).coefficients.tolist()
+        if slope <= 0.0:  # the text says nothing: all questions are alike
+            share = np.clip(correct.mean(), 1e-6, 1.0 - 1e-6)
+            offset, slope = float(np.log(share / (1.0 - share))), 0.0
+        cut = self.goal.cut(_logistic(offset + slope * inner), correct)
+        return questions.fit(target), slope, offset, cut
+
+
+def _logistic(log_odds: FloatArray) -> FloatArray:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * log_odds)))
+
+
+def _measures(
+    rules: Mapping[str, FloatArray],
+    correct: FloatArray,
+    beta: float,
+    clusters: Any,
+    options: tuple[int, float, int],
+) -> dict[str, Estimate]:
+    """Return coverage, risk and (1) of each rule."""
+    given = np.stack(list(rules.values()))
+    known = np.isfinite(given)
+    said = np.where(known, given, 0.0)
+    n_bootstrap, level, seed = options
+
+    def statistic(counts: FloatArray) -> FloatArray:
+        n, answered = counts @ known.T, counts @ said.T
+        right, both = counts @ (known * correct).T, counts @ (said * correct).T
+        square = beta**2
+        return np.stack(
+            [
+                _ratio(answered, n),
+                _ratio(answered - both, answered),
+                _ratio((1 + square) * both, square * right + answered),
+            ],
+            axis=1,
+        )
+
+    draws = bootstrap_questions(
+        statistic,
+        correct.size,
+        n=check_count("n_bootstrap", n_bootstrap, low=2),
+        clusters=clusters,
+        rng=seed,
+    )
+    value = statistic(np.ones((1, correct.size)))[0]
+    silent = said.sum(axis=1) == 0
+    flags = first_reason((silent, Reason.NO_YES))
+    none = (Reason.NONE,) * len(rules)
+    return {
+        name: bootstrap_estimate(
+            name,
+            value[place],
+            draws[:, place],
+            n=known.sum(axis=1).astype(np.float64),
+            flags=flags if name == "risk" else none,
+            level=level,
+            labels=tuple(rules),
+            clustered=clusters is not None,
+            axis="rule",
+        )
+        for place, name in enumerate(("coverage", "risk", "f_beta"))
+    }
+
+
+def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
+    found = np.full(part.shape, np.nan)
+    np.divide(part, whole, out=found, where=whole > 0)
+    return found

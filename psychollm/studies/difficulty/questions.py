@@ -1,0 +1,221 @@
+"""Questions as they enter: texts or features, outcomes, groups, folds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.studies.difficulty.ridge import Ridge, ridge
+from psychollm.studies.difficulty.words import Words, learn_words
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Embedding: TypeAlias = Callable[[Sequence[str]], Any]
+
+FEWEST = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Questions:
+    """Texts, and the features made of them elsewhere if there are any."""
+
+    texts: tuple[str, ...]
+    labels: tuple[Hashable, ...]
+    table: FloatArray | None  # (questions, features)
+    groups: IntArray  # (questions,)
+
+    def take(self, rows: IntArray) -> Questions:
+        """Return some of the questions."""
+        return Questions(
+            texts=tuple(self.texts[row] for row in rows),
+            labels=tuple(self.labels[row] for row in rows),
+            table=None if self.table is None else self.table[rows],
+            groups=self.groups[rows],
+        )
+
+    def fit(self, outcome: FloatArray) -> Model:
+        """Fit a line in the features of these questions."""
+        if self.table is None:
+            words = learn_words(self.texts)
+            return Model(words, None, None, ridge(words.measure(self.texts), outcome, self.groups))
+        mean, spread = self.table.mean(axis=0), self.table.std(axis=0)
+        # Rows of length about one, as those of texts have.
+        scale = np.where(spread > 1e-12, spread, np.inf) * np.sqrt(self.table.shape[1])
+        return Model(None, mean, scale, ridge((self.table - mean) / scale, outcome, self.groups))
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A line in features that are measured as they were when it was fitted."""
+
+    words: Words | None
+    mean: FloatArray | None  # (features,)
+    scale: FloatArray | None  # (features,)
+    line: Ridge
+
+    def predict(self, questions: Questions) -> FloatArray:
+        """Return predictions (questions,)."""
+        if self.words is not None:
+            return self.line.predict(self.words.measure(questions.texts))
+        return self.line.predict((questions.table - self.mean) / self.scale)  # type: ignore[operator]
+
+
+def as_questions(
+    texts: Sequence[str] | Mapping[Any, str],
+    *,
+    features: ArrayLike | Embedding | None = None,
+    groups: Sequence[Any] | None = None,
+) -> Questions:
+    """Check and return questions.
+
+    Raises
+    ------
+    CodeError
+        If a text is none, or a feature is not a finite number.
+    ShapeError
+        If there are too few questions, or features or groups do not fit them.
+    """
+    if isinstance(texts, str) or not hasattr(texts, "__len__"):
+        msg = f"texts={texts!r:.60}: pass a list of questions, or a mapping of labels to questions"
+        raise InputError(msg)
+    labels = tuple(texts) if isinstance(texts, Mapping) else tuple(range(len(texts)))
+    listed = tuple(texts.values()) if isinstance(texts, Mapping) else tuple(texts)
+    for label, text in zip(labels, listed, strict=True):
+        if not isinstance(text, str) or not text.strip():
+            msg = f"texts: question {label!r} is {text!r:.60}, not a text"
+            raise CodeError(msg)
+    if len(listed) < FEWEST:
+        msg = f"texts holds {len(listed)} questions: at least {FEWEST} are needed"
+        raise ShapeError(msg)
+    return Questions(
+        texts=listed,
+        labels=labels,
+        table=as_features(features, listed),
+        groups=_groups(groups, len(listed)),
+    )
+
+
+def as_features(features: ArrayLike | Embedding | None, texts: Sequence[str]) -> FloatArray | None:
+    """Return a table of features (questions, features), made by a function if one is given."""
+    if features is None:
+        return None
+    made = features(list(texts)) if callable(features) else features
+    try:
+        table = np.asarray(made, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        msg = f"features must be numbers (questions, features): {error}"
+        raise CodeError(msg) from error
+    if table.ndim != 2 or len(table) != len(texts) or table.shape[1] < 1:
+        msg = f"features must be (questions, features) for {len(texts)} questions: {table.shape}"
+        raise ShapeError(msg)
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
+        msg = f"features[{row}, {column}] is {table[row, column]}: features must be finite"
+        raise CodeError(msg)
+    return table
+
+
+def as_outcome(name: str, values: Any, labels: tuple[Hashable, ...]) -> FloatArray:
+    """Return one number per question, NaN where there is none.
+
+    Raises
+    ------
+    ShapeError
+        If there is not one per question.
+    LabelError
+        If a mapping or a result lacks a question.
+    """
+    if hasattr(values, "scores") and hasattr(values, "questions"):
+        values = dict(zip(values.questions, values.scores, strict=True))
+        labels = labels if labels != tuple(range(len(labels))) else tuple(values)
+    if isinstance(values, Mapping):
+        if absent := [label for label in labels if label not in values]:
+            msg = f"{name} holds nothing for question {absent[0]!r}: give NaN where there is none"
+            raise LabelError(msg)
+        values = [values[label] for label in labels]
+    array = np.array(values, dtype=np.float64)
+    if array.ndim == 2 and len(array) == 1:
+        array = array[0]
+    if array.shape != (len(labels),):
+        msg = f"{name} must hold one number per question ({len(labels)}), got {array.shape}"
+        raise ShapeError(msg)
+    return np.where(np.isfinite(array), array, np.nan)
+
+
+def as_binary(name: str, values: Any, labels: tuple[Hashable, ...]) -> FloatArray:
+    """Return 1, 0 or NaN per question.
+
+    Raises
+    ------
+    CodeError
+        If something else is among them.
+    """
+    if hasattr(values, "codes") and hasattr(values, "missing"):
+        values = np.where(values.missing, np.nan, values.codes)
+    array = as_outcome(name, values, labels)
+    odd = np.flatnonzero(np.isfinite(array) & (array != 0) & (array != 1))
+    if odd.size:
+        msg = f"{name} of question {labels[odd[0]]!r} is {array[odd[0]]:g}: 1 or 0 is needed"
+        raise CodeError(msg)
+    return array
+
+
+def _groups(groups: Sequence[Any] | None, n: int) -> IntArray:
+    if groups is None:
+        return np.arange(n)
+    if len(groups) != n:
+        msg = f"groups must name one group per question ({n}), got {len(groups)}"
+        raise ShapeError(msg)
+    names = {name: place for place, name in enumerate(dict.fromkeys(groups))}
+    return np.array([names[name] for name in groups], dtype=np.int64)
+
+
+def fold_of(groups: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
+    """Deal whole groups into folds of like size, the largest first (questions,).
+
+    Where there are fewer groups than folds, each group is a fold.
+
+    Raises
+    ------
+    OptionError
+        If there is one group only.
+
+    Examples
+    --------
+    >>> fold_of(np.array([0, 0, 1, 2]), 2, np.random.default_rng(0)).tolist() in (
+    ...     [0, 0, 1, 1], [1, 1, 0, 0])
+    True
+    """
+    names, place, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    if names.size < 2:
+        msg = "groups: all questions are in one group, so that none can be left out"
+        raise OptionError(msg)
+    n_folds = min(n_folds, names.size)
+    order = rng.permutation(names.size)
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    filled = np.zeros(n_folds)
+    fold = np.empty(names.size, dtype=np.int64)
+    for group in order:
+        fold[group] = int(filled.argmin())
+        filled[fold[group]] += sizes[group]
+    return fold[place]
+
+
+def parts(fold: IntArray) -> list[tuple[IntArray, IntArray]]:
+    """Return rows to fit on and rows to predict, for each fold."""
+    chosen: list[BoolArray] = [fold == one for one in np.unique(fold)]
+    return [(np.flatnonzero(~own), np.flatnonzero(own)) for own in chosen]
+
+
+def out_of_fold(questions: Questions, outcome: FloatArray, fold: IntArray) -> FloatArray:
+    """Return each question's prediction by a model that never saw its fold (questions,)."""
+    found = np.empty(outcome.size)
+    for fit_on, own in parts(fold):
+        found[own] = questions.take(fit_on).fit(outcome[fit_on]).predict(questions.take(own))
+    return found

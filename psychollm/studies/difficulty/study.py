@@ -1,0 +1,289 @@
+r"""`difficulty`: can the shared difficulty of questions be read off their text?.
+
+If models say yes to the same questions because of what the questions look like, a small model of
+the text should find what all of them share. The score of each question on the shared factor is
+predicted from its text by ridge regression, always for questions that the fit has not seen, and
+
+.. math:: R^2 = 1 - \frac{\sum (y - \hat y)^2}{\sum (y - \bar y_{\text{fit}})^2}          \quad (1)
+
+compares it with the mean of the questions that were fitted. What matters is the lead over length
+alone. Where several questions stand on one template, groups keep them together; without that, a
+model that knows the template seems to know the question.
+
+The intervals are those of other questions, for models fitted to these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.errors import InputError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm._base.views import view
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
+from psychollm.studies.difficulty.questions import (
+    FEWEST,
+    Embedding,
+    Questions,
+    as_outcome,
+    as_questions,
+    fold_of,
+    out_of_fold,
+    parts,
+)
+from psychollm.studies.difficulty.words import surface_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+PREDICTORS = ("text", "length only", "mean")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Difficulty(Result):
+    """How well the text of questions predicts their shared score.
+
+    Attributes
+    ----------
+    predicted : ndarray (questions,)
+        By a model that had not seen the question.
+    predicted_by_length, scores : ndarray (questions,)
+        The same from length alone; what was to be predicted.
+    r_squared, correlation : Estimate
+        Of "text" (or the features given), "length only" and "mean".
+    ceiling : float
+        Reliability of the scores, where known: no predictor of the factor does better.
+    weights : ndarray (features,)
+        Of the model fitted to all questions, by `names`: positive where models say yes.
+    """
+
+    predicted: FloatArray  # (questions,)
+    predicted_by_length: FloatArray  # (questions,)
+    scores: FloatArray  # (questions,)
+    r_squared: Estimate  # (predictors,)
+    correlation: Estimate  # (predictors,)
+    ceiling: float
+    weights: FloatArray  # (features,)
+    names: tuple[str, ...]  # (features,)
+    n_groups: int
+    n_folds: int
+    labels: tuple[Hashable, ...]  # (questions,)
+    level: float
+
+    @property
+    def lead(self) -> Any:
+        """R squared of the text less that of length alone, paired over questions."""
+        return self.r_squared.difference("text", "length only")
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per question: score and predictions."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "question": list(self.labels),
+                "score": self.scores,
+                "predicted": self.predicted,
+                "predicted_by_length": self.predicted_by_length,
+            }
+        )
+
+    def weights_frame(self) -> pd.DataFrame:
+        """Return one row per feature, those that go with yes first."""
+        import pandas as pd
+
+        frame = pd.DataFrame({"feature": list(self.names), "weight": self.weights})
+        return frame.sort_values("weight", ascending=False, ignore_index=True)
+
+    def summary(self) -> str:
+        """Say in sentences how much of the shared difficulty stands in the text."""
+        lines = [self.verdict()]
+        for row, name in enumerate(PREDICTORS[:2]):
+            low, high = self.r_squared.interval[row]
+            first, last = self.correlation.interval[row]
+            lines.append(
+                f"  {name}: R2 {self.r_squared.value[row]:.3f} [{low:.3f}, {high:.3f}], "
+                f"correlation {self.correlation.value[row]:.3f} [{first:.3f}, {last:.3f}]"
+            )
+        if np.isfinite(self.ceiling):
+            lines.append(f"  reliability of the scores, the ceiling of R2: {self.ceiling:.3f}")
+        units = "questions" if self.n_groups == len(self.labels) else "groups of questions"
+        lines.append(
+            f"  {len(self.labels)} questions; predictions for {units} that were left out, "
+            f"{self.n_folds} folds"
+        )
+        return "\n".join(lines)
+
+    def verdict(self) -> str:
+        """Return in one sentence whether the text predicts the score."""
+        low, high = self.r_squared.interval[0]
+        value = f"R2 {self.r_squared.value[0]:.2f} [{low:.2f}, {high:.2f}]"
+        lead = self.lead
+        more = f"{lead.value:+.2f} [{lead.interval[0]:+.2f}, {lead.interval[1]:+.2f}]"
+        if not low > 0:
+            return f"No evidence that the text predicts the shared difficulty ({value})."
+        if not lead.interval[0] > 0:
+            return f"The text predicts the shared difficulty ({value}), by its length ({more})."
+        return f"The text predicts the shared difficulty ({value}), beyond its length ({more})."
+
+    def plot(self) -> Any:
+        """Draw scores over predictions; needs the extra ``plot``."""
+        return view("plots.difficulty", "plot_difficulty")(self)
+
+
+def difficulty(
+    texts: Sequence[str] | Mapping[Any, str],
+    scores: Any,
+    *,
+    features: ArrayLike | Embedding | None = None,
+    groups: Sequence[Any] | None = None,
+    n_folds: int = 10,
+    n_bootstrap: int = 2000,
+    level: float = 0.95,
+    rng: RandomState = None,
+) -> Difficulty:
+    """Predict the shared score of questions from their text.
+
+    Parameters
+    ----------
+    texts : sequence of str, or mapping of label to str (questions,)
+        The questions.
+    scores : QuestionScores, mapping, or array_like (questions,)
+        Score on the shared factor, as of `question_scores`: high where models say yes. Questions
+        without one (NaN) are left out.
+    features : array_like (questions, features), or function of a list of texts, optional
+        Hidden states or embeddings in place of words and surface.
+    groups : sequence (questions,), optional
+        What belongs together and is left out together: template, passage, source.
+    n_folds : int
+        Parts of the questions that are predicted in turn; at most as many as groups.
+    n_bootstrap, level, rng
+        As in `brier`; groups are drawn whole.
+
+    Returns
+    -------
+    Difficulty
+
+    Raises
+    ------
+    InputError
+        If texts, scores, features or groups do not fit together, or are too few.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> digits = rng.integers(1, 9, 200)
+    >>> texts = [f"What is {'7' * n} + {'5' * n}?" for n in digits]
+    >>> study = difficulty(texts, rng.normal(-digits, 1.0), n_bootstrap=200, rng=0)
+    >>> study.r_squared.value[0] > 0.7
+    np.True_
+    """
+    check_count("n_folds", n_folds, low=2)
+    check_fraction("level", level)
+    every = as_questions(texts, features=features, groups=groups)
+    outcome = as_outcome("scores", scores, every.labels)
+    rows = np.flatnonzero(np.isfinite(outcome))
+    if rows.size < FEWEST or np.ptp(outcome[rows]) == 0:
+        msg = f"scores: {rows.size} questions have one; at least {FEWEST} that differ are needed"
+        raise InputError(msg)
+    questions, y = every.take(rows), outcome[rows]
+    generator = check_generator(rng)
+    fold = fold_of(questions.groups, n_folds, generator)
+    length, means = _by_length(questions, y, fold)
+    predictions = np.stack([out_of_fold(questions, y, fold), length, means])
+    groups_of = np.unique(questions.groups, return_inverse=True)[1].astype(np.int64)
+    draws = bootstrap_questions(
+        lambda counts: _fit_measures(y, predictions, counts),
+        y.size,
+        n=check_count("n_bootstrap", n_bootstrap, low=2),
+        clusters=groups_of if groups is not None else None,
+        rng=generator,
+    )
+    model = questions.fit(y)
+    names = model.words.names if model.words is not None else _numbered(model.line.weights.size)
+    return Difficulty(
+        predicted=predictions[0],
+        predicted_by_length=predictions[1],
+        scores=y,
+        **_estimates(y, predictions, draws, level=level, n_groups=_n_groups(groups, groups_of)),
+        ceiling=float(getattr(scores, "reliability", np.nan)),
+        weights=model.line.weights,
+        names=names,
+        n_groups=int(groups_of.max()) + 1,
+        n_folds=int(fold.max()) + 1,
+        labels=questions.labels,
+        level=level,
+    )
+
+
+def _n_groups(groups: Any, codes: IntArray) -> int | None:
+    return None if groups is None else int(codes.max()) + 1
+
+
+def _numbered(n: int) -> tuple[str, ...]:
+    return tuple(f"feature {place}" for place in range(n))
+
+
+def _by_length(
+    questions: Questions, y: FloatArray, fold: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Predict from letters and words alone, and by the mean of what was fitted."""
+    table = np.column_stack([np.ones(y.size), surface_table(questions.texts)[:, :2]])
+    length, means = np.empty(y.size), np.empty(y.size)
+    for fit_on, own in parts(fold):
+        weights = np.linalg.lstsq(table[fit_on], y[fit_on], rcond=None)[0]
+        length[own], means[own] = table[own] @ weights, y[fit_on].mean()
+    return length, means
+
+
+def _fit_measures(y: FloatArray, predictions: FloatArray, counts: FloatArray) -> FloatArray:
+    """Return (1) and the correlation for each resample (resamples, 2, predictors)."""
+    errors = counts @ ((y - predictions) ** 2).T
+    squared = 1.0 - errors / errors[:, -1:]
+    n = counts.sum(axis=1, keepdims=True)
+    mean_y, mean_p = counts @ y[:, None] / n, counts @ predictions.T / n
+    cross = counts @ (predictions * y).T / n - mean_y * mean_p
+    spread_y = counts @ (y**2)[:, None] / n - mean_y**2
+    spread_p = counts @ (predictions**2).T / n - mean_p**2
+    scale = np.sqrt(np.maximum(spread_y * spread_p, 0.0))
+    empty = np.full(scale.shape, np.nan)
+    return np.stack([squared, np.divide(cross, scale, out=empty, where=scale > 1e-12)], axis=1)
+
+
+def _estimates(
+    y: FloatArray,
+    predictions: FloatArray,
+    draws: FloatArray,
+    *,
+    level: float,
+    n_groups: int | None,
+) -> dict[str, Estimate]:
+    value = _fit_measures(y, predictions, np.ones((1, y.size)))[0]
+    # The means of the folds differ by chance and correlate negatively with what they predict.
+    value[1, -1], draws[:, 1, -1] = np.nan, np.nan
+    reasons = (Reason.NONE, Reason.NONE, Reason.CONSTANT)
+    names = ("r_squared", "correlation")
+    return {
+        name: bootstrap_estimate(
+            name.replace("_", " "),
+            value[place],
+            draws[:, place],
+            n=np.full(len(PREDICTORS), float(y.size)),
+            flags=reasons if place else (Reason.NONE,) * 3,
+            level=level,
+            labels=PREDICTORS,
+            clustered=n_groups is not None,
+            n_clusters=n_groups,
+            axis="predictor",
+        )
+        for place, name in enumerate(names)
+    }
