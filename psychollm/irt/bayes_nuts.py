@@ -1,0 +1,103 @@
+"""Chains of the No-U-Turn sampler, by nutpie where it is installed, else by PyMC."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.optional import require
+from psychollm._base.types import FloatArray
+from psychollm.irt.bayes_target import Target, contrasts
+
+PURPOSE = 'bayesian_2pl(method="nuts")'
+TARGET_ACCEPT = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """Draws of every chain as the target's x and h, chains first."""
+
+    x: FloatArray  # (chains, draws, P)
+    h: FloatArray  # (chains, draws, H)
+    divergences: int
+
+
+def sample_nuts(model: Any, target: Target, size: dict[str, int], *, progress: bool) -> Chains:
+    """Sample the model; `size` holds draws, tune, chains, cores and seed."""
+    sampler = _nutpie if find_spec("nutpie") is not None else _pymc
+    with _quiet():
+        trace = sampler(model, size, progress=progress)
+    return Chains(
+        x=_entries(trace["posterior"], target),
+        h=_scales(trace["posterior"], target),
+        divergences=int(np.asarray(trace["sample_stats"]["diverging"].values).sum()),
+    )
+
+
+def _nutpie(model: Any, size: dict[str, int], *, progress: bool) -> Any:
+    """Sample with a mass matrix of low rank plus diagonal: items of one test are correlated."""
+    nutpie = require("nutpie", extra="bayes", purpose=PURPOSE)
+    compiled = nutpie.compile_pymc_model(model)
+    return nutpie.sample(
+        compiled,
+        **size,
+        progress_bar=progress,
+        low_rank_modified_mass_matrix=True,
+        target_accept=TARGET_ACCEPT,
+    )
+
+
+def _pymc(model: Any, size: dict[str, int], *, progress: bool) -> Any:
+    pm = require("pymc", extra="bayes", purpose=PURPOSE)
+    return pm.sample(
+        draws=size["draws"],
+        tune=size["tune"],
+        chains=size["chains"],
+        cores=size["cores"],
+        random_seed=size["seed"],
+        target_accept=TARGET_ACCEPT,
+        progressbar=progress,
+        compute_convergence_checks=False,
+        model=model,
+    )
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Silence what PyMC logs; the result says how the chains went."""
+    logger = logging.getLogger("pymc")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _values(posterior: Any, name: str) -> FloatArray:
+    return np.asarray(posterior[name].values, dtype=np.float64)
+
+
+def _entries(posterior: Any, target: Target) -> FloatArray:
+    """Return x (chains, draws, P) from the variables of the model."""
+    slope = _values(posterior, "slope")
+    parts = [np.log(slope) if target.priors.positive else slope, _values(posterior, "intercept")]
+    if target.families.n > 1:
+        parts.append(_values(posterior, "family_mean") @ contrasts(target.families.n))
+    if target.domains.n > 1:
+        for kind in ("slope", "intercept"):
+            parts += [_values(posterior, f"grand_{kind}")[..., None]]
+            parts += [_values(posterior, f"domain_{kind}")]
+    return np.concatenate(parts, axis=2)
+
+
+def _scales(posterior: Any, target: Target) -> FloatArray:
+    """Return h (chains, draws, H)."""
+    names = target.structure.names
+    if not names:
+        return np.empty((*_values(posterior, "slope").shape[:2], 0))
+    return np.log(np.stack([_values(posterior, name) for name in names], axis=2))

@@ -1,0 +1,276 @@
+"""What a Bayesian fit of a 2PL says: estimates, abilities, groups, and how far to trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.labels import Labels
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.posterior import effective_size, r_hat, shortest_interval
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import Respondents, spread
+from psychollm.irt.bayes_target import HierarchicalPriors, Target
+from psychollm.irt.families import Link
+from psychollm.irt.pareto import LeaveOneOut
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Method: TypeAlias = Literal["laplace", "nuts"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class BayesianIRT(Result):
+    """Posterior of a 2PL, abilities standard normal within families.
+
+    Values are posterior means (of `difficulty` medians), standard errors posterior standard
+    deviations, intervals the shortest of their level; `draws` of each estimate are joint.
+
+    Attributes
+    ----------
+    slope, intercept, difficulty : Estimate
+        Of all items; NaN with a reason where an item does not vary.
+    ability : Estimate
+        Of all respondents, drawn from their conditional given answers and items.
+    family : Estimate
+        Mean abilities of families, which sum to zero; empty without families.
+    domain_slope, domain_intercept : Estimate
+        Means of (log) slopes and intercepts of domains; empty without domains.
+    scale : Estimate
+        Standard deviations between families, and between and within domains.
+    parameters : tuple of str
+        What the three next fields are about: (log) slopes and intercepts, families, scales.
+    effective_size, r_hat, mcse : ndarray of shape (parameters,)
+        Independent draws worth as much; R-hat (NaN for "laplace", whose draws are independent);
+        Monte Carlo standard errors of posterior means.
+    pareto_k : float
+        Of the importance ratios; NaN for "nuts".
+    divergences : int
+        Divergent transitions; 0 for "laplace".
+    loo : LeaveOneOut
+        Leave-one-out prediction of respondents, from the marginal likelihood.
+    method, link, respondents : str
+        How and what was fitted.
+    priors : HierarchicalPriors
+        Prints as text.
+    n_draws, n_chains, n_respondents, n_patterns, n_nodes : int
+        Size of the sample and of the problem.
+    reasons : tuple of Reason
+        Why an item has no estimate.
+    labels, respondent_labels, family_labels, domain_labels : tuple
+        Names; without families or domains the last two are empty.
+    convergence : Convergence
+        Whether the draws can be trusted.
+    """
+
+    slope: Estimate
+    intercept: Estimate
+    difficulty: Estimate
+    ability: Estimate
+    family: Estimate
+    domain_slope: Estimate
+    domain_intercept: Estimate
+    scale: Estimate
+    parameters: tuple[str, ...]
+    effective_size: FloatArray  # (parameters,)
+    r_hat: FloatArray  # (parameters,)
+    mcse: FloatArray  # (parameters,)
+    pareto_k: float
+    divergences: int
+    loo: LeaveOneOut
+    method: Method
+    link: Link
+    respondents: Respondents
+    priors: HierarchicalPriors
+    n_draws: int
+    n_chains: int
+    n_respondents: int
+    n_patterns: int
+    n_nodes: int
+    reasons: tuple[Reason, ...]  # J
+    labels: Labels  # J
+    respondent_labels: Labels  # N
+    family_labels: Labels
+    domain_labels: Labels
+    convergence: Convergence
+    _target: Target
+    _sampled: Sampled
+
+    @property
+    def fitted(self) -> BoolArray:
+        """Which items have estimates (items,)."""
+        return self.slope.defined
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per item."""
+        import pandas as pd
+
+        columns: dict[str, object] = {"item": list(self.labels)}
+        for name in ("slope", "intercept", "difficulty"):
+            estimate = getattr(self, name)
+            columns |= {name: estimate.value, f"sd_{name}": estimate.se}
+            columns |= {f"lower_{name}": estimate.interval[:, 0]}
+            columns |= {f"upper_{name}": estimate.interval[:, 1]}
+        columns["reason"] = [str(reason) for reason in self.reasons]
+        return pd.DataFrame(columns)
+
+    def summary(self) -> str:
+        """Return what was fitted and whether it can be trusted, in sentences."""
+        kind = "questions" if self.respondents == "models" else "models"
+        lines = [
+            f"Bayesian 2PL with {self.link} link: {self.n_respondents} {self.respondents} as "
+            f"respondents, {int(self.fitted.sum())} of {len(self.labels)} {kind} as items.",
+            f"Priors: {self.priors}.",
+            self._trust(),
+            self.loo.summary(),
+        ]
+        if self.family_labels:
+            best = int(np.argmax(self.family.value))
+            low, high = self.family.interval[best]
+            lines.append(
+                f"Families differ with a standard deviation of {self.scale.value[-1]:.2f}; "
+                f"highest: {self.family_labels[best]!r}, {self.family.value[best]:+.2f} "
+                f"[{low:.2f}, {high:.2f}]."
+            )
+        return "\n".join(lines)
+
+    def _trust(self) -> str:
+        """Say how good the draws are."""
+        draws = f"{self.n_draws} draws, {self.effective_size.min():.0f} effective or more"
+        if self.method == "laplace":
+            said = f"Normal approximation, resampled: {draws}, Pareto k {self.pareto_k:.2f}"
+        else:
+            said = (
+                f"No-U-Turn sampler, {self.n_chains} chains: {draws}, R-hat at most "
+                f"{np.nanmax(self.r_hat):.3f}, {self.divergences} divergences"
+            )
+        return said + ("." if self.convergence.converged else f": {self.convergence.reason}.")
+
+    def to_arviz(self) -> Any:
+        """Return the posterior with labelled coordinates as ArviZ inference data.
+
+        Groups: posterior, sample_stats, log_likelihood (marginal, one value per respondent),
+        posterior_predictive (abilities and replicated answers), prior, prior_predictive and
+        observed_data. An InferenceData of ArviZ 0 or a DataTree of ArviZ 1.
+
+        Raises
+        ------
+        MissingPackageError
+            If ArviZ is not installed.
+        """
+        from psychollm.irt.arviz_groups import inference_data
+
+        return inference_data(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """Draws of both methods in one shape, chains first, and how they came about."""
+
+    x: FloatArray  # (chains, draws, P)
+    h: FloatArray  # (chains, draws, H)
+    ability: FloatArray  # (chains, draws, N)
+    effective_size: float  # of importance weights; NaN where chains have their own
+    pareto_k: float
+    divergences: int
+    iterations: int
+
+    def flat(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return x, h and abilities with chains and draws in one axis."""
+        n = self.x.shape[0] * self.x.shape[1]
+        return self.x.reshape(n, -1), self.h.reshape(n, -1), self.ability.reshape(n, -1)
+
+
+def estimates_of(
+    target: Target,
+    sampled: Sampled,
+    keep: BoolArray,
+    reasons: tuple[Reason, ...],
+    names: dict[str, Labels],
+    level: float,
+) -> dict[str, Estimate]:
+    """Return the estimates of the result by field."""
+    x, h, ability = sampled.flat()
+    slope, intercept, mean = target.split(x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        difficulty = -intercept / slope
+    found = {}
+    drawn = {"slope": slope, "intercept": intercept, "difficulty": difficulty}
+    for name, draws in drawn.items():
+        full = spread(draws.T, keep).T
+        centre = np.median if name == "difficulty" else np.mean
+        found[name] = _estimate(name, full, names["item"], "item", level, reasons, centre)
+    found["ability"] = _estimate("ability", ability, names["respondent"], "respondent", level)
+    shown = mean if names["family"] else mean[:, :0]
+    found["family"] = _estimate("mean ability", shown, names["family"], "family", level)
+    first, domains = target.n_likelihood, len(names["domain"])
+    for kind, name in enumerate(("domain_slope", "domain_intercept")):
+        start = first + kind * (domains + 1) + 1
+        part = x[:, start : start + domains] if domains else x[:, :0]
+        found[name] = _estimate(name.replace("_", " "), part, names["domain"], "domain", level)
+    scales = target.structure.names
+    found["scale"] = _estimate("standard deviation", np.exp(h), scales, "scale", level)
+    return found
+
+
+def _estimate(
+    name: str,
+    draws: FloatArray,
+    labels: Sequence[Any],
+    axis: str,
+    level: float,
+    flags: tuple[Reason, ...] | None = None,
+    centre: Any = np.mean,
+) -> Estimate:
+    """Return posterior means (or medians), standard deviations and shortest intervals."""
+    size = draws.shape[1]
+    if size:
+        interval = shortest_interval(draws, level)
+    else:
+        interval = np.empty((0, 2))
+    return Estimate(
+        name=name,
+        value=centre(draws, axis=0),
+        se=draws.std(axis=0, ddof=1),
+        interval=interval,
+        n=np.full(size, float(len(draws))),
+        flags=flags if flags is not None else (Reason.NONE,) * size,
+        method="posterior, shortest interval",
+        level=level,
+        labels=tuple(labels),
+        axis=axis,
+        _draws=draws,
+    )
+
+
+def diagnostics(
+    target: Target, sampled: Sampled, labels: dict[str, Labels]
+) -> tuple[tuple[str, ...], FloatArray, FloatArray, FloatArray]:
+    """Return names of parameters, effective sizes, R-hat and Monte Carlo standard errors."""
+    first = "log_slope" if target.priors.positive else "slope"
+    names = [f"{kind}[{item}]" for kind in (first, "intercept") for item in labels["item"]]
+    names += [f"family_mean[{family}]" for family in labels["family"]]
+    names += list(target.structure.names)
+    items = 2 * target.n_items
+    means = sampled.x[..., items : target.n_likelihood]
+    if labels["family"]:
+        from psychollm.irt.bayes_target import contrasts
+
+        means = means @ contrasts(target.families.n).T
+    table = np.concatenate([sampled.x[..., :items], means, sampled.h], axis=2)
+    found = np.full((3, table.shape[2]), np.nan)
+    for k in range(table.shape[2]):
+        draws = table[:, :, k]
+        if np.isnan(sampled.effective_size):
+            found[0, k], found[1, k] = effective_size(draws), r_hat(draws)
+        else:
+            found[0, k] = sampled.effective_size
+        found[2, k] = draws.std(ddof=1) / np.sqrt(found[0, k])
+    return tuple(names), found[0], found[1], found[2]

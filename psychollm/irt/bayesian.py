@@ -1,0 +1,367 @@
+r"""Bayesian 2PL: the posterior of items, abilities, families and domains.
+
+.. math:: P(y_{ij} = 1) = F(a_j \theta_i + d_j), \quad
+          \theta_i \sim N(\mu_{f(i)}, 1), \quad \log a_j \sim N(\cdot, \cdot), \quad
+          d_j \sim N(\cdot, \cdot).                                                       \quad (1)
+
+Abilities are integrated out, so that a posterior of thousands of respondents has two parameters an
+item; they are drawn afterwards from their exact conditional. Families of respondents have mean
+abilities of their own; slopes and intercepts of items from one domain share a mean. Where
+maximum likelihood takes the estimated items for the true ones, these draws carry what is not
+known about them.
+
+References
+----------
+Bock, R. D., & Aitkin, M. (1981). Marginal maximum likelihood estimation of item parameters:
+Application of an EM algorithm. Psychometrika, 46(4), 443-459.
+https://doi.org/10.1007/BF02293801
+
+Merkle, E. C., Furr, D., & Rabe-Hesketh, S. (2019). Bayesian comparison of latent variable models:
+Conditional versus marginal likelihoods. Psychometrika, 84(3), 802-829.
+https://doi.org/10.1007/s11336-019-09679-0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
+from psychollm._base.convergence import Convergence
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.replicate import n_workers
+from psychollm._base.types import BoolArray, FloatArray, RandomState
+from psychollm.data.coerce import check_binary
+from psychollm.data.labels import Labels
+from psychollm.data.responses import Responses, as_responses
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import Respondents, orient
+from psychollm.irt.bayes_model import Form, pymc_model
+from psychollm.irt.bayes_nuts import sample_nuts
+from psychollm.irt.bayes_result import (
+    BayesianIRT,
+    Method,
+    Sampled,
+    diagnostics,
+    estimates_of,
+)
+from psychollm.irt.bayes_target import (
+    Answers,
+    Grouping,
+    HierarchicalPriors,
+    Target,
+    answers_of,
+    grouping,
+    structure_of,
+)
+from psychollm.irt.families import Dichotomous, Link
+from psychollm.irt.laplace import find_mode, laplace
+from psychollm.irt.likelihood import FINE, MAX_NODES, narrowest_posterior
+from psychollm.irt.pareto import TRUSTED_K, leave_one_out
+from psychollm.kernels.irt_marginal import draw_abilities
+from psychollm.kernels.quadrature import HALF_RANGE, normal_grid
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+START_NODES = 61
+MARGIN = 0.85  # draws may have posteriors of abilities this much narrower than the mode has
+TRUSTED_R_HAT, TRUSTED_SIZE = 1.01, 100.0
+LOO_DRAWS = 1_000
+
+
+def bayesian_2pl(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    *,
+    method: Method = "laplace",
+    link: Link = "logit",
+    respondents: Respondents = "models",
+    families: Sequence[Any] | None = None,
+    domains: Sequence[Any] | None = None,
+    priors: HierarchicalPriors | None = None,
+    draws: int = 2_000,
+    chains: int = 4,
+    tune: int = 1_000,
+    level: float = 0.95,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> BayesianIRT:
+    """Draw from the posterior of a 2PL.
+
+    Parameters
+    ----------
+    responses : Responses or table of shape (models, questions)
+        Binary answers; missing ones are left out.
+    method : {"laplace", "nuts"}
+        "laplace": normal approximation with importance resampling, needs no further package and
+        says by Pareto k whether it holds. "nuts": the No-U-Turn sampler of nutpie where it is
+        installed, else of PyMC (extra ``bayes``).
+    link : {"logit", "probit"}
+        Logistic or normal-ogive curves.
+    respondents : {"models", "questions"}
+        Who has the abilities; the others are the items.
+    families : sequence of labels, one per respondent, optional
+        Families of models, whose mean abilities differ.
+    domains : sequence of labels, one per item, optional
+        Domains of questions, whose slopes and intercepts share a mean.
+    priors : HierarchicalPriors, optional
+        `HierarchicalPriors()` by default.
+    draws : int
+        Draws of all chains together.
+    chains, tune : int
+        Chains, and draws for tuning in each; with "nuts" only.
+    level : float
+        Mass of the shortest intervals.
+    rng : Generator, int or None
+        Source of randomness.
+    n_jobs, progress
+        Chains run at a time, and a progress bar; with "nuts" only.
+
+    Raises
+    ------
+    MissingPackageError
+        If ``method="nuts"`` and PyMC is not installed.
+    CodeError, ShapeError, LabelError, OptionError
+        If answers are not 0 and 1, no item varies, labels do not match, an option does not exist.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If Pareto k exceeds 0.7, or chains diverge or disagree, or draws are worth less than 100.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> chance = 1 / (1 + np.exp(-(rng.normal(size=(400, 1)) * [1.5, 1, 1, 2] - [0, 1, -1, 0])))
+    >>> found = bayesian_2pl(rng.random((400, 4)) < chance, draws=500, rng=0)
+    >>> found.slope.value.shape, found.pareto_k < 0.7
+    ((4,), True)
+    """
+    check_choice("method", method, Method)
+    check_count("draws", draws, low=100)
+    check_count("chains", chains)
+    check_count("tune", tune)
+    check_fraction("level", level)
+    read = _read(responses, link, respondents, families, domains, priors)
+    generator = check_generator(rng)
+    if method == "laplace":
+        drawn = laplace(read.target, draws, generator)
+        x, h = drawn.x[None], drawn.h[None]
+        trust = (drawn.effective_size, drawn.pareto_k, 0, draws)
+    else:
+        per_chain, seed = -(-draws // chains), int(generator.integers(2**31))
+        cores = min(n_workers(n_jobs), chains)
+        model = pymc_model(read.target, read.coordinates(), "marginal")
+        size = {"draws": per_chain, "tune": tune, "chains": chains, "cores": cores, "seed": seed}
+        chained = sample_nuts(model, read.target, size, progress=progress)
+        x, h = chained.x, chained.h
+        trust = (np.nan, np.nan, chained.divergences, chains * (per_chain + tune))
+    ability = _abilities(read.target, x, generator)
+    return _result(read, Sampled(x, h, ability, *trust), method, level)
+
+
+def build_model(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    *,
+    form: Form = "marginal",
+    link: Link = "logit",
+    respondents: Respondents = "models",
+    families: Sequence[Any] | None = None,
+    domains: Sequence[Any] | None = None,
+    priors: HierarchicalPriors | None = None,
+) -> Any:
+    """Return the PyMC model that `bayesian_2pl` samples, to look at or to extend.
+
+    Parameters
+    ----------
+    form : {"marginal", "explicit"}
+        With abilities integrated out, or as variables ``ability``: slower by far, for models that
+        add more random effects.
+    responses, link, respondents, families, domains, priors
+        As in `bayesian_2pl`.
+
+    Returns
+    -------
+    pymc.Model
+        With coordinates item, respondent, family and domain.
+
+    Raises
+    ------
+    MissingPackageError
+        If PyMC is not installed.
+    CodeError, ShapeError, LabelError, OptionError
+        As `bayesian_2pl`.
+    """
+    check_choice("form", form, Form)
+    read = _read(responses, link, respondents, families, domains, priors)
+    return pymc_model(read.target, read.coordinates(), form)
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Answers read: the posterior, which items take part, and all names."""
+
+    target: Target
+    keep: BoolArray  # (J,)
+    reasons: tuple[Reason, ...]
+    items: Labels
+    respondents: Labels
+    families: Labels
+    domains: Labels
+    reading: Respondents
+
+    def coordinates(self) -> dict[str, Labels]:
+        """Return labels of the items that take part, respondents, families and domains."""
+        items = tuple(label for label, kept in zip(self.items, self.keep, strict=True) if kept)
+        return {
+            "item": items,
+            "respondent": self.respondents,
+            "family": self.families,
+            "domain": self.domains,
+        }
+
+
+def _read(
+    responses: object,
+    link: Link,
+    respondents: Respondents,
+    families: Sequence[Any] | None,
+    domains: Sequence[Any] | None,
+    priors: HierarchicalPriors | None,
+) -> Read:
+    """Check and arrange what was passed."""
+    check_choice("link", link, Link)
+    used = HierarchicalPriors() if priors is None else priors
+    if not isinstance(used, HierarchicalPriors):
+        msg = f"priors={priors!r:.80} must be HierarchicalPriors(...) or None"
+        raise OptionError(msg)
+    table = as_responses(responses)
+    check_binary(table)
+    answers = orient(table, respondents)
+    reasons = answers.reasons()
+    keep = np.array([not reason for reason in reasons])
+    if len(answers.respondents) < 2 or not keep.any():
+        msg = "responses: at least two respondents and an item that varies are needed"
+        raise ShapeError(msg)
+    groups = grouping("families", families, len(answers.respondents))
+    all_domains = grouping("domains", domains, len(answers.items))
+    kept = [all_domains.labels[k] for k in all_domains.of[keep]]
+    of_items = grouping("domains", None if domains is None else kept, int(keep.sum()))
+    collected = answers_of(answers.codes[:, keep], groups)
+    return Read(
+        target=_target(collected, groups, of_items, used, link),
+        keep=keep,
+        reasons=reasons,
+        items=answers.items,
+        respondents=answers.respondents,
+        families=cast("Labels", groups.labels) if groups.n > 1 else (),
+        domains=cast("Labels", of_items.labels) if of_items.n > 1 else (),
+        reading=respondents,
+    )
+
+
+def _target(
+    answers: Answers,
+    families: Grouping,
+    domains: Grouping,
+    priors: HierarchicalPriors,
+    link: Link,
+) -> Target:
+    """Return the posterior on nodes close enough for the narrowest ability."""
+    structure = structure_of(answers.codes.shape[1], families, domains, priors, link)
+
+    def on(n: int) -> Target:
+        return Target(answers, families, domains, priors, link, structure, *normal_grid(n))
+
+    target = on(START_NODES)
+    for _ in range(3):
+        slope, intercept, _ = target.split(find_mode(target).x[None])
+        items = np.column_stack([slope[0], intercept[0]])
+        sd = MARGIN * narrowest_posterior(Dichotomous("2pl", link), items)
+        wanted = int(min(np.ceil(2.0 * HALF_RANGE / (FINE * sd)) + 1, MAX_NODES))
+        if wanted <= target.nodes.size:
+            break
+        target = on(wanted)
+    return target
+
+
+def _abilities(target: Target, x: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Draw abilities (chains, draws, N) given each draw of the items."""
+    flat = x.reshape(-1, x.shape[2])
+    of = target.answers.of_respondent
+    rows = np.argsort(of, kind="stable")
+    starts = np.searchsorted(of[rows], np.arange(target.answers.codes.shape[0] + 1))
+    uniform = rng.random((flat.shape[0], of.size))
+    ability = np.empty_like(uniform)
+    grid = (target.answers.data, target.nodes, target.log_weights, target.link_code)
+    draw_abilities(*target.split(flat), *grid, (starts, rows), uniform, ability)
+    return ability.reshape(*x.shape[:2], of.size)
+
+
+def _result(read: Read, sampled: Sampled, method: Method, level: float) -> BayesianIRT:
+    """Summarise the draws."""
+    target, names = read.target, read.coordinates()
+    parameters, sizes, ratios, errors = diagnostics(target, sampled, names)
+    ended = _judged(sampled, sizes, ratios)
+    ended.warn("the Bayesian 2PL")
+    flat = sampled.flat()[0]
+    some = flat[:: -(-len(flat) // LOO_DRAWS)]
+    loo = leave_one_out(
+        target.pattern_log_likelihood(some), target.answers.of_respondent, read.respondents
+    )
+    everyone = names | {"item": read.items}
+    return BayesianIRT(
+        **estimates_of(target, sampled, read.keep, read.reasons, everyone, level),
+        parameters=parameters,
+        effective_size=sizes,
+        r_hat=ratios,
+        mcse=errors,
+        pareto_k=sampled.pareto_k,
+        divergences=sampled.divergences,
+        loo=loo,
+        method=method,
+        link=target.link,
+        respondents=read.reading,
+        priors=target.priors,
+        n_draws=flat.shape[0],
+        n_chains=sampled.x.shape[0],
+        n_respondents=len(read.respondents),
+        n_patterns=target.answers.codes.shape[0],
+        n_nodes=target.nodes.size,
+        reasons=read.reasons,
+        labels=read.items,
+        respondent_labels=read.respondents,
+        family_labels=read.families,
+        domain_labels=read.domains,
+        convergence=ended,
+        _target=target,
+        _sampled=sampled,
+    )
+
+
+def _judged(sampled: Sampled, sizes: FloatArray, ratios: FloatArray) -> Convergence:
+    """Say whether the draws can be trusted."""
+    complaints = []
+    advice = "raise draws and tune"
+    if np.isfinite(sampled.effective_size):
+        advice = "use method='nuts'"
+        if not sampled.pareto_k <= TRUSTED_K:
+            complaints.append(f"Pareto k {sampled.pareto_k:.2f}")
+    elif sampled.divergences > 0.005 * sampled.x.shape[0] * sampled.x.shape[1]:
+        complaints.append(f"{sampled.divergences} divergences")
+    if np.isfinite(ratios).any() and np.nanmax(ratios) > TRUSTED_R_HAT:
+        complaints.append(f"R-hat {np.nanmax(ratios):.3f}")
+    if not sizes.min() >= TRUSTED_SIZE:
+        complaints.append(f"effective size {sizes.min():.0f}")
+    told = f"{', '.join(complaints)}: {advice}" if complaints else "draws can be trusted"
+    return Convergence(
+        converged=not complaints,
+        iterations=sampled.iterations,
+        reason=told,
+        objective=float("nan"),
+    )

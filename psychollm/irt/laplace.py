@@ -1,0 +1,288 @@
+r"""Draws from a posterior by a normal approximation, corrected by importance resampling.
+
+Near its mode the log-likelihood is taken as quadratic with Hessian -K; given the log standard
+deviations h the approximate posterior of x is then normal with precision
+:math:`P(h) = K + A^T s(h)^{-2} A`, and h has the marginal density
+
+.. math:: \log q(h) = \log p(h) - \sum_k \log s_k - \tfrac12 \log |P| + \tfrac12 v^T P^{-1} v
+                      - \tfrac12 |m / s|^2 + \text{const},                               \quad (1)
+
+v the linear term. h is drawn from a t distribution about the mode of (1), x given h from a split
+distribution (Geweke, 1989): along each axis of the Cholesky factor of P the two halves of a t
+distribution have scales of their own, read off the posterior one and two units away. The
+proposal of h is moved twice to the moments that weighted draws show. Ratios of the posterior to this
+proposal are Pareto-smoothed, and draws resampled by them.
+
+References
+----------
+Geweke, J. (1989). Bayesian inference in econometric models using Monte Carlo integration.
+Econometrica, 57(6), 1317-1339. https://doi.org/10.2307/1913710
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.optimize import minimize
+from scipy.special import gammaln
+
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.irt.bayes_target import Target
+from psychollm.irt.pareto import smooth_ratios
+
+DEGREES = 5.0  # of freedom of the proposal of h
+AXIS_DEGREES = 20.0  # of the proposal of x along each axis, or half the number of axes if more
+PROBES = (1.0, 2.0)  # units from the mode at which the sides are looked at
+NARROWEST, WIDEST = 0.7, 2.0  # scales of the sides
+STEP = 1e-4  # of differences of the gradient
+ROUNDS = 8
+PILOTS, FEWEST_PILOT = 2, 500  # runs by which the proposal of h is moved to its moments
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """Where the posterior is highest, and the likelihood's quadratic there."""
+
+    x: FloatArray  # (P,)
+    h: FloatArray  # (H,)
+    information: FloatArray  # (P, P) K, positive semi-definite
+    linear: FloatArray  # (P,) gradient + K x
+    steepness: float
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Centre (H,) and lower Cholesky factor (H, H) of the proposal of h."""
+
+    centre: FloatArray
+    root: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Resampled:
+    """Draws of x and h, resampled, and how far they can be trusted."""
+
+    x: FloatArray  # (S, P)
+    h: FloatArray  # (S, H)
+    pareto_k: float
+    effective_size: float
+    mode: Mode
+
+
+def find_mode(target: Target) -> Mode:
+    """Climb to the mode of x given h and of (1), in turn until they agree."""
+    structure = target.structure
+    x, h = _start(target), np.log(0.6 * structure.scales)
+    for rounds in range(1, ROUNDS + 1):
+        x, steepness = _climb(target, x, h)
+        information = _information(target, x)
+        linear = target.gradient(x)[1] + information @ x
+        before, h = h, _mode_of_scales(target, information, linear, h)
+        if np.abs(h - before).max(initial=0.0) < 0.02:
+            break
+    return Mode(x, h, information, linear, steepness, rounds)
+
+
+def _start(target: Target) -> FloatArray:
+    """Return slopes of prior mean and intercepts from shares of yes."""
+    codes, frequency = target.answers.codes, target.answers.data[4]
+    structure, items = target.structure, target.n_items
+    yes = frequency @ (codes == 1) + 0.5
+    share = yes / (frequency @ (codes >= 0) + 1.0)
+    x = np.linalg.solve(structure.a, structure.m)
+    x[items : 2 * items] = np.log(share / (1.0 - share)) * (1.0 if target.link_code == 0 else 0.6)
+    return x
+
+
+def _climb(target: Target, x: FloatArray, h: FloatArray) -> tuple[FloatArray, float]:
+    """Maximise over x at given h; return also the largest derivative."""
+    precision, linear = target.structure.precision(h)
+
+    def fall(point: FloatArray) -> tuple[float, FloatArray]:
+        value, slope = target.gradient(point)
+        pull = precision @ point
+        return 0.5 * float(point @ pull) - float(point @ linear) - value, pull - linear - slope
+
+    found = minimize(fall, x, jac=True, method="L-BFGS-B", options={"maxiter": 2000, "gtol": 1e-5})
+    return np.asarray(found.x), float(np.abs(found.jac).max())
+
+
+def _information(target: Target, x: FloatArray) -> FloatArray:
+    """Return minus the Hessian of the log-likelihood, its negative directions set to zero."""
+    size = target.n_likelihood
+    table = np.zeros((x.size, x.size))
+    for k in range(size):
+        moved = np.zeros(x.size)
+        moved[k] = STEP
+        ahead, behind = target.gradient(x + moved)[1], target.gradient(x - moved)[1]
+        table[k] = (behind - ahead) / (2.0 * STEP)
+    values, axes = np.linalg.eigh(0.5 * (table + table.T))
+    return np.asarray((axes * np.maximum(values, 0.0)) @ axes.T)
+
+
+def _log_marginal(
+    target: Target, information: FloatArray, linear: FloatArray, h: FloatArray
+) -> float:
+    """Return (1)."""
+    structure = target.structure
+    precision, pull = structure.precision(h)
+    factor = cho_factor(information + precision, lower=True)
+    v, sd = linear + pull, structure.sd(h)
+    value = 0.5 * v @ cho_solve(factor, v) - np.log(np.diag(factor[0])).sum()
+    value -= np.log(sd).sum() + 0.5 * ((structure.m / sd) ** 2).sum()
+    return float(value + structure.log_prior_h(h))
+
+
+def _mode_of_scales(
+    target: Target, information: FloatArray, linear: FloatArray, h: FloatArray
+) -> FloatArray:
+    """Return the mode of (1)."""
+    if not h.size:
+        return h
+    found = minimize(
+        lambda at: -_log_marginal(target, information, linear, at),
+        h,
+        method="L-BFGS-B",
+        bounds=[(-6.0 + np.log(s), 2.0 + np.log(s)) for s in target.structure.scales],
+    )
+    return np.asarray(found.x)
+
+
+def _scales_proposal(target: Target, mode: Mode) -> FloatArray:
+    """Return the lower Cholesky factor of the covariance of h (H, H)."""
+    size, step = mode.h.size, 0.1
+
+    def value(shift: FloatArray) -> float:
+        return _log_marginal(target, mode.information, mode.linear, mode.h + shift)
+
+    unit = step * np.eye(size)
+    curvature = np.empty((size, size))
+    for i in range(size):
+        for j in range(i + 1):
+            sides = value(unit[i] + unit[j]) + value(-unit[i] - unit[j])
+            sides -= value(unit[i] - unit[j]) + value(unit[j] - unit[i])
+            curvature[i, j] = curvature[j, i] = -sides / (4.0 * step**2)
+    values, axes = np.linalg.eigh(curvature)
+    # A scale that the data hardly know has a long lower tail: no narrower than one unit wide.
+    return np.asarray(np.linalg.cholesky((axes / np.clip(values, 0.3, None)) @ axes.T))
+
+
+def _sides(target: Target, mode: Mode) -> FloatArray:
+    """Return scales (2, P) of the negative and positive side of each axis."""
+    precision, _ = target.structure.precision(mode.h)
+    root = np.linalg.cholesky(mode.information + precision)
+    axes = solve_triangular(root, np.eye(mode.x.size), lower=True).T.T  # rows: L^-1
+    peak = _log_joint(target, mode.x[None], mode.h[None])[0]
+    scales = np.empty((2, mode.x.size))
+    for side, sign in enumerate((-1.0, 1.0)):
+        found = np.zeros(mode.x.size)
+        for unit in PROBES:
+            points = mode.x + sign * unit * axes
+            drop = peak - _log_joint(
+                target, points, np.broadcast_to(mode.h, (len(axes), mode.h.size))
+            )
+            found = np.maximum(found, unit / np.sqrt(np.maximum(2.0 * drop, 1e-3)))
+        scales[side] = np.clip(found, NARROWEST, WIDEST)
+    return scales
+
+
+def _log_joint(target: Target, x: FloatArray, h: FloatArray) -> FloatArray:
+    """Return the log posterior (S,) up to a constant."""
+    return np.asarray(target.log_likelihood(x) + target.structure.log_prior(x, h))
+
+
+def propose(
+    target: Target,
+    mode: Mode,
+    about: Moments,
+    n: int,
+    rng: np.random.Generator,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return draws of x (n, P) and h (n, H) from the proposal, and its log densities (n,)."""
+    h, log_h = _propose_scales(about, n, rng)
+    sides = _sides(target, mode)
+    degrees = max(AXIS_DEGREES, 0.5 * mode.x.size)
+    normal = rng.standard_t(degrees, size=(n, mode.x.size))
+    share = sides[1] / sides.sum(axis=0)  # a split normal puts more mass on its wider side
+    up = rng.random(normal.shape) < share
+    width = np.where(up, sides[1], sides[0])
+    unit = np.where(up, 1.0, -1.0) * np.abs(normal) * width
+    log_x = -0.5 * (degrees + 1.0) * np.log1p(normal**2 / degrees).sum(axis=1)
+    log_x += mode.x.size * _log_t_constant(degrees, 1)
+    log_x -= np.log(0.5 * sides.sum(axis=0)).sum()
+    x = np.empty_like(unit)
+    factored = None
+    for s in range(n):
+        if factored is None or mode.h.size:
+            factored = _conditional(target, mode, h[s])
+        centre, root = factored
+        x[s] = centre + solve_triangular(root, unit[s], lower=True, trans="T", check_finite=False)
+        log_x[s] += np.log(np.diag(root)).sum()
+    return x, h, log_h + log_x
+
+
+def _conditional(target: Target, mode: Mode, h: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and lower Cholesky factor of the precision of x given h."""
+    precision, pull = target.structure.precision(h)
+    root, _ = cho_factor(mode.information + precision, lower=True, check_finite=False)
+    return cho_solve((root, True), mode.linear + pull, check_finite=False), np.tril(root)
+
+
+def _propose_scales(
+    about: Moments, n: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Return h (n, H) from a t distribution, and log densities (n,)."""
+    size, root = about.centre.size, about.root
+    if not size:
+        return np.empty((n, 0)), np.zeros(n)
+    normal = rng.normal(size=(n, size))
+    t = normal / np.sqrt(rng.chisquare(DEGREES, size=(n, 1)) / DEGREES)
+    constant = _log_t_constant(DEGREES, size) - np.log(np.diag(root)).sum()
+    density = constant - 0.5 * (DEGREES + size) * np.log1p((t**2).sum(axis=1) / DEGREES)
+    return about.centre + t @ root.T, density
+
+
+def _log_t_constant(degrees: float, size: int) -> float:
+    """Return the log density of a standard t distribution of `size` dimensions at 0."""
+    gammas = gammaln(0.5 * (degrees + size)) - gammaln(0.5 * degrees)
+    return float(gammas - 0.5 * size * np.log(degrees * np.pi))
+
+
+def laplace(target: Target, n: int, rng: np.random.Generator) -> Resampled:
+    """Return `n` draws resampled by Pareto-smoothed importance ratios."""
+    mode = find_mode(target)
+    about = Moments(mode.h, _scales_proposal(target, mode))
+    for _ in range(PILOTS if mode.h.size else 0):
+        x, h, weights, _ = _weighted(target, mode, about, max(n // 4, FEWEST_PILOT), rng)
+        about = _matched(h, weights, about)
+    x, h, weights, k = _weighted(target, mode, about, n, rng)
+    chosen = _systematic(weights, rng)
+    return Resampled(x[chosen], h[chosen], k, float(1.0 / (weights**2).sum()), mode)
+
+
+def _weighted(
+    target: Target, mode: Mode, about: Moments, n: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray, FloatArray, float]:
+    """Return draws of x and h, their smoothed weights (n,), and the shape k."""
+    x, h, log_density = propose(target, mode, about, n, rng)
+    log_weights, k = smooth_ratios(_log_joint(target, x, h) - log_density)
+    return x, h, np.exp(log_weights), k
+
+
+def _matched(h: FloatArray, weights: FloatArray, before: Moments) -> Moments:
+    """Return weighted mean and covariance of h, drawn towards what was there before."""
+    size = 1.0 / (weights**2).sum()
+    share = size / (size + 5.0 * h.shape[1])
+    centre = before.centre + share * (weights @ h - before.centre)
+    gap = h - centre
+    covariance = share * (gap.T * weights) @ gap + (1.0 - share) * before.root @ before.root.T
+    return Moments(centre, np.linalg.cholesky(covariance))
+
+
+def _systematic(weights: FloatArray, rng: np.random.Generator) -> IntArray:
+    """Return as many places as weights, each about as often as its weight says, shuffled."""
+    n = weights.size
+    aims = (np.arange(n) + rng.random()) / n
+    places = np.minimum(np.searchsorted(np.cumsum(weights), aims), n - 1)
+    return np.asarray(rng.permutation(places), dtype=np.int64)
