@@ -14,7 +14,7 @@ with :math:`S P (K - L - 1)` once for all questions.
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -27,18 +27,12 @@ from psychollm.steering.anatomy import torch
 from psychollm.steering.answer_words import NO, YES
 from psychollm.steering.asked import Asked
 from psychollm.steering.checkpoint import Ledger
+from psychollm.steering.choice import EngineName, chosen
 from psychollm.steering.direction import Direction
 from psychollm.steering.dose_response import DirectionScan, DoseResponse, LayerScan
-from psychollm.steering.engines import Engine, LastToken, Steering, UpperLayers, Whole
+from psychollm.steering.engines import Steering
 from psychollm.steering.hooks import Positions, check_fit
 from psychollm.steering.tokens import batches
-
-EngineName: TypeAlias = Literal["auto", "last_token", "upper_layers", "whole"]
-# Largest difference from whole passes that rounding explains, relative to 1 + |log P|.
-_TOLERANCE = {"float32": 1e-3, "float64": 1e-6}
-_COARSE = 0.2  # in sixteen bits
-# What a forward pass raises that cannot begin at a layer.
-_UNFIT = (RuntimeError, ValueError, TypeError, AttributeError, IndexError, KeyError)
 
 
 def sweep(
@@ -297,7 +291,7 @@ def _swept(
     bar = progress_bar(show=progress, total=len(ledger.done), label="sweep")
     bar.update(len(ledger.done) - left.size)
     with torch().inference_mode():
-        runner, error = _chosen(steering, strengths, engine)
+        runner, error = chosen(steering, strengths, engine)
         rows = [asked.encoded.rows[place] for place in left]
         for some in batches(rows, asked.batch_size):
             places = [int(left[i]) for i in some]
@@ -337,60 +331,3 @@ def _sound(base: FloatArray, steering: Steering, places: Sequence[int]) -> Float
         )
         raise InputError(msg)
     return base
-
-
-def _chosen(steering: Steering, strengths: FloatArray, engine: EngineName) -> tuple[Engine, float]:
-    """Return the fastest engine that agrees with whole passes, and by how much it differs."""
-    whole = Whole(steering)
-    makers: dict[str, type[LastToken] | type[UpperLayers]] = {
-        "last_token": LastToken,
-        "upper_layers": UpperLayers,
-    }
-    if engine == "last_token" and not LastToken.possible(steering):
-        msg = (
-            "engine='last_token' needs positions='prompt_last' and a model with position_ids and "
-            "eager or sdpa attention that looks back over the whole prompt: use 'auto'"
-        )
-        raise OptionError(msg)
-    if engine == "auto":
-        names = ["last_token"] if LastToken.possible(steering) else []
-        names.append("upper_layers")
-    else:
-        names = [engine]
-    if engine == "whole" or steering.asked.body.hooked:
-        names = []
-    for name in names:
-        runner = makers[name](steering)
-        error = _difference(runner, whole, strengths)
-        if error <= _tolerance(steering):
-            return runner, error
-        if engine != "auto":
-            msg = (
-                f"engine={engine!r} differs from whole passes by {error:.2g} on "
-                f"{steering.asked.body.name}: use engine='auto'"
-            )
-            raise InputError(msg)
-    return whole, 0.0
-
-
-def _tolerance(steering: Steering) -> float:
-    kind = str(next(steering.asked.body.model.parameters()).dtype).rpartition(".")[2]
-    return _TOLERANCE.get(kind, _COARSE)
-
-
-def _difference(runner: Engine, whole: Whole, strengths: FloatArray) -> float:
-    """Return the largest difference on the shortest and the longest prompt; inf if it fails."""
-    rows = whole.steering.asked.encoded.rows
-    lengths = [len(row) for row in rows]
-    places = sorted({int(np.argmin(lengths)), int(np.argmax(lengths))})
-    # Not the largest: there a broken model turns rounding into anything.
-    by_size = strengths[np.argsort(np.abs(strengths), kind="stable")]
-    tried = by_size[[0, len(by_size) // 2]] if len(by_size) > 1 else by_size
-    expected = whole.answer(places, tried)
-    try:
-        found = runner.answer(places, tried)
-    except _UNFIT:
-        return float("inf")
-    if np.isnan(found).any() and not np.isnan(expected).any():
-        return float("inf")
-    return float(np.nanmax(np.abs(found - expected) / (1.0 + np.abs(expected)), initial=0.0))

@@ -1,0 +1,162 @@
+r"""Does a state foretell how the model's own answers will spread over classes of meaning?.
+
+Sampled many times, a model gives answers that fall into classes. Let :math:`q_{ik}` be the share
+of class :math:`k` for question :math:`i`, and :math:`p_{ik}` what a multinomial logistic
+regression on the state predicts, having not seen the question. With :math:`\bar q` the shares in
+the questions that it was fitted to,
+
+.. math::
+    H(q, p) = -\frac{1}{n} \sum_i \sum_k q_{ik} \log p_{ik}, \qquad
+    \text{skill} = \frac{H(q, \bar q) - H(q, p)}{H(q, \bar q) - H(q, q)}.                \tag{1}
+
+Skill is 1 where the shares are foretold, 0 where no better than for any question. Classes must
+mean the same for all questions: options, or, for free answers, the largest class, the second, ...
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count
+from psychollm._base.errors import InputError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
+from psychollm.studies.probes.folds import classifier, features_of, folds_of, groups_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TINY = 1e-6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClassShares(Result):
+    """How well each layer foretells shares of classes."""
+
+    predicted: FloatArray  # (layers, questions, classes)
+    skill: Estimate  # per layer (1)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per layer."""
+        return self.skill.to_frame()
+
+
+def class_shares(
+    states: Any,
+    shares: Any,
+    *,
+    groups: Any = None,
+    layers: Sequence[int] | None = None,
+    n_folds: int = 5,
+    penalty: float = 10.0,
+    n_bootstrap: int = 1000,
+    level: float = 0.95,
+    rng: RandomState = 0,
+) -> ClassShares:
+    """Predict the shares of classes among a model's own answers from hidden states.
+
+    Parameters
+    ----------
+    states, groups, layers, n_folds, penalty, n_bootstrap, level, rng
+        As in `state_probe`.
+    shares : array_like (questions, classes)
+        Not negative, each row summing to 1.
+
+    Returns
+    -------
+    ClassShares
+        With the skill (1) of each layer.
+
+    Raises
+    ------
+    InputError, ShapeError, OptionError, LabelError
+        If the tables do not fit, or rows are no shares.
+    MissingPackageError
+        If scikit-learn is not installed.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> states = rng.normal(size=(90, 1, 3))
+    >>> p = 1 / (1 + np.exp(-3 * states[:, 0, 0]))
+    >>> found = class_shares(states, np.stack([p, 1 - p], axis=1), n_bootstrap=50)
+    >>> bool(found.skill.value[0] > 0.5)
+    True
+    """
+    check_count("n_bootstrap", n_bootstrap)
+    features = features_of(states, layers, None)
+    q = _shares(shares, features.n)
+    clusters = groups_of(groups, features.n)
+    fold = folds_of(clusters, n_folds, rng)
+    predicted = np.array(
+        [_out_of_fold(table, q, fold, penalty) for table in features.tables.values()]
+    )
+    base = np.empty_like(q)
+    for one in np.unique(fold):
+        base[fold == one] = q[fold != one].mean(axis=0)
+    losses = np.array([_cross_entropy(q, p) for p in (*predicted, base, q)])
+
+    def skill(counts: FloatArray) -> FloatArray:
+        sums = counts @ losses.T
+        spread = sums[:, -2:-1] - sums[:, -1:]
+        varies = spread > 1e-9 * counts.sum(axis=1, keepdims=True)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.where(varies, (sums[:, -2:-1] - sums[:, :-2]) / spread, np.nan)
+
+    value = skill(np.ones((1, features.n)))[0]
+    draws = bootstrap_questions(skill, features.n, n=n_bootstrap, clusters=clusters, rng=0)
+    flags = tuple(Reason.NONE if np.isfinite(one) else Reason.ALL_TIED for one in value)
+    found = bootstrap_estimate(
+        "skill",
+        value,
+        draws,
+        n=np.full(len(value), float(features.n)),
+        flags=flags,
+        level=level,
+        labels=features.labels,
+        axis="layer",
+    )
+    return ClassShares(predicted=predicted, skill=found)
+
+
+def _shares(shares: Any, n: int) -> FloatArray:
+    q = np.asarray(shares, dtype=np.float64)
+    if q.ndim != 2 or len(q) != n or q.shape[1] < 2:
+        msg = f"shares must be ({n} questions, classes), two classes at least; got {q.shape}"
+        raise ShapeError(msg)
+    bad = np.flatnonzero(~((q >= 0).all(axis=1) & (np.abs(q.sum(axis=1) - 1) < 1e-6)))
+    if bad.size:
+        msg = f"shares of question {bad[0]} must be 0 or more and sum to 1, got {q[bad[0]]}"
+        raise InputError(msg)
+    return q
+
+
+def _out_of_fold(table: FloatArray, q: FloatArray, fold: IntArray, penalty: float) -> FloatArray:
+    """Return predicted shares: each question counts once per class, by its share."""
+    k = q.shape[1]
+    predicted = np.zeros_like(q)
+    for one in np.unique(fold):
+        held = fold == one
+        x, weights = np.repeat(table[~held], k, axis=0), q[~held].ravel()
+        classes = np.tile(np.arange(k), (~held).sum())
+        used = weights > 0
+        present = np.unique(classes[used])
+        if present.size == 1:
+            predicted[held, present[0]] = 1.0
+            continue
+        model = classifier(penalty).fit(
+            x[used], classes[used], logisticregression__sample_weight=weights[used]
+        )
+        predicted[np.ix_(held, present)] = model.predict_proba(table[held])
+    return predicted
+
+
+def _cross_entropy(q: FloatArray, p: FloatArray) -> FloatArray:
+    """Return the loss of each question (questions,)."""
+    safe = np.clip(p, _TINY, 1.0)
+    return np.asarray(-(q * np.log(safe)).sum(axis=1))

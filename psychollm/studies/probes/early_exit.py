@@ -1,0 +1,191 @@
+"""Stopping to think as soon as a probe is sure: tokens saved, and what it costs in accuracy.
+
+A model that reasons passes through intermediate answers. If a probe gives each a probability of
+being correct, the model may stop at the first that exceeds a threshold. Each threshold gives an
+accuracy and a share of the tokens; the threshold that keeps the accuracy of thinking to the end,
+with the fewest tokens, says what the probe is worth.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.errors import InputError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.estimates.resampling import bootstrap_questions
+from psychollm.studies.probes.folds import groups_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EarlyExit(Result):
+    """Accuracy and tokens at each threshold of stopping."""
+
+    thresholds: FloatArray  # (thresholds,) ascending; above the last, nothing stops early
+    accuracy: FloatArray  # (thresholds,)
+    accuracy_interval: FloatArray  # (thresholds, 2)
+    tokens: FloatArray  # (thresholds,) share of those of thinking to the end
+    tokens_interval: FloatArray  # (thresholds, 2)
+    full_accuracy: float  # of thinking to the end
+    saved: float  # share of tokens saved at no lower accuracy
+    saved_interval: FloatArray  # (2,)
+    saved_threshold: float  # NaN where nothing can be saved
+    n: int
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per threshold."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "threshold": self.thresholds,
+                "accuracy": self.accuracy,
+                "accuracy_lower": self.accuracy_interval[:, 0],
+                "accuracy_upper": self.accuracy_interval[:, 1],
+                "tokens": self.tokens,
+                "tokens_lower": self.tokens_interval[:, 0],
+                "tokens_upper": self.tokens_interval[:, 1],
+            }
+        )
+
+    def summary(self) -> str:
+        """Return what was found in a sentence."""
+        low, high = self.saved_interval
+        return (
+            f"Thinking to the end answers {self.full_accuracy:.1%} of {self.n} questions; "
+            f"stopping when sure saves {self.saved:.0%} of the tokens ({low:.0%} to {high:.0%}) "
+            "at no lower accuracy, the threshold chosen on the same questions."
+        )
+
+
+def early_exit(
+    confidence: Any,
+    correct: Any,
+    tokens: Any,
+    *,
+    thresholds: Any = None,
+    groups: Any = None,
+    n_bootstrap: int = 1000,
+    level: float = 0.95,
+    rng: RandomState = 0,
+) -> EarlyExit:
+    """Return what stopping at the first sure intermediate answer saves and costs.
+
+    Parameters
+    ----------
+    confidence : array_like (questions, steps)
+        Probability that the answer at each step is correct, by a probe that had not seen the
+        question. NaN behind the last step of a question.
+    correct : array_like (questions, steps)
+        1 where the answer at that step is correct, 0 where not.
+    tokens : array_like (questions, steps)
+        Tokens said up to that step.
+    thresholds : array_like, optional
+        To stop at; 0.5 to 0.99 by default.
+    groups : array_like (questions,), optional
+        Resampled whole.
+    n_bootstrap, level, rng
+        As in `state_probe`. Each resample chooses its own threshold.
+
+    Returns
+    -------
+    EarlyExit
+        A curve, and the tokens saved at equal accuracy.
+
+    Raises
+    ------
+    ShapeError
+        If tables differ in shape.
+    InputError
+        If a question has no step, or tokens fall from step to step.
+
+    Examples
+    --------
+    >>> confidence = [[0.2, 0.9, 0.9], [0.9, 0.9, 0.9]]
+    >>> found = early_exit(confidence, [[0, 1, 1], [1, 1, 1]], [[10, 20, 40], [10, 20, 40]],
+    ...                    thresholds=[0.5], n_bootstrap=20)
+    >>> found.accuracy.tolist(), found.tokens.tolist(), found.saved
+    ([1.0], [0.375], 0.625)
+    """
+    sure, right, said = _tables(confidence, correct, tokens)
+    given = np.linspace(0.5, 0.99, 50) if thresholds is None else np.asarray(thresholds, float)
+    grid = np.sort(np.atleast_1d(given))
+    n = len(sure)
+    check_count("n_bootstrap", n_bootstrap)
+    share = check_fraction("level", level)
+    last = np.isfinite(sure).sum(axis=1) - 1
+    rows = np.arange(n)
+    stops = np.array([_first(sure >= threshold, last) for threshold in grid])
+    # (thresholds + 1, questions): the last row thinks to the end.
+    stops = np.concatenate([stops, last[None]])
+    hits, used = right[rows, stops], said[rows, stops]
+
+    def curve(counts: FloatArray) -> FloatArray:
+        total = counts.sum(axis=1, keepdims=True)
+        accuracy = counts @ hits.T / total
+        spent = counts @ used.T
+        return np.concatenate(
+            [accuracy, spent / spent[:, -1:], _saving(accuracy, spent)[:, None]], axis=1
+        )
+
+    value = curve(np.ones((1, n)))[0]
+    clusters = None if groups is None else groups_of(groups, n)
+    draws = bootstrap_questions(curve, n, n=n_bootstrap, clusters=clusters, rng=rng)
+    bounds = np.quantile(draws, [(1 - share) / 2, (1 + share) / 2], axis=0).T
+    k = len(grid)
+    keeps = np.flatnonzero(value[:k] >= value[k])
+    cheapest = keeps[np.argmin(value[k + 1 : 2 * k + 1][keeps])] if keeps.size else None
+    return EarlyExit(
+        thresholds=grid,
+        accuracy=value[:k],
+        accuracy_interval=bounds[:k],
+        tokens=value[k + 1 : 2 * k + 1],
+        tokens_interval=bounds[k + 1 : 2 * k + 1],
+        full_accuracy=float(value[k]),
+        saved=float(value[-1]),
+        saved_interval=bounds[-1],
+        saved_threshold=float("nan") if cheapest is None else float(grid[cheapest]),
+        n=n,
+    )
+
+
+def _tables(confidence: Any, correct: Any, tokens: Any) -> tuple[FloatArray, ...]:
+    tables = [np.asarray(table, dtype=np.float64) for table in (confidence, correct, tokens)]
+    sure = tables[0]
+    if sure.ndim != 2 or any(table.shape != sure.shape for table in tables):
+        shapes = ", ".join(str(table.shape) for table in tables)
+        msg = f"confidence, correct and tokens must all be (questions, steps), got {shapes}"
+        raise ShapeError(msg)
+    known = np.isfinite(sure)
+    steps = known.sum(axis=1)
+    whole = (known == (np.arange(sure.shape[1]) < steps[:, None])).all(axis=1) & (steps > 0)
+    if not whole.all():
+        place = int(np.flatnonzero(~whole)[0])
+        msg = f"question {place}: its steps must stand first, NaN behind them, one step at least"
+        raise InputError(msg)
+    rest = [np.where(known, table, 0.0) for table in tables[1:]]
+    if not all(np.isfinite(table).all() for table in rest):
+        msg = "correct and tokens must be known at every step that has a confidence"
+        raise InputError(msg)
+    falls = (np.diff(tables[2], axis=1) < 0) & known[:, 1:]
+    if falls.any():
+        msg = f"question {int(np.argwhere(falls)[0, 0])}: tokens must be counted from the start"
+        raise InputError(msg)
+    return sure, rest[0], rest[1]
+
+
+def _first(stop: Any, last: IntArray) -> IntArray:
+    """Return the first step at which each question stops, its last where it does not."""
+    return np.where(stop.any(axis=1), stop.argmax(axis=1), last)
+
+
+def _saving(accuracy: FloatArray, spent: FloatArray) -> FloatArray:
+    """Return the largest share of tokens saved at no lower accuracy (replicates,)."""
+    saving = 1.0 - spent / spent[:, -1:]
+    kept = accuracy >= accuracy[:, -1:] - 1e-12
+    return np.asarray(np.where(kept, saving, 0.0).max(axis=1))

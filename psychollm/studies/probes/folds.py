@@ -1,0 +1,175 @@
+"""Folds that keep questions of one kind together, and the probes fitted outside them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_generator
+from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
+from psychollm._base.optional import require
+from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+
+_PURPOSE = "a probe"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Features:
+    """What a probe predicts from: one table (questions, features) per predictor."""
+
+    tables: Mapping[Any, FloatArray]
+    n: int  # questions
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """Names of the predictors."""
+        return tuple(self.tables)
+
+
+def features_of(states: Any, layers: Any, controls: Mapping[str, Any] | None) -> Features:
+    """Return one table per layer and control.
+
+    Raises
+    ------
+    ShapeError
+        If shapes do not fit.
+    InputError
+        If a value is not a number.
+    LabelError
+        If a layer is not there, or a control is called like one.
+    """
+    array = np.asarray(getattr(states, "states", states), dtype=np.float64)
+    array = array[:, None] if array.ndim == 2 else array
+    if array.ndim != 3:
+        msg = f"states must be (questions, layers, hidden), got shape {array.shape}"
+        raise ShapeError(msg)
+    known = tuple(getattr(states, "layers", range(array.shape[1])))
+    wanted = known if layers is None else tuple(layers)
+    if absent := [layer for layer in wanted if layer not in known]:
+        msg = f"layer {absent[0]} is not among the states: there are {known}"
+        raise LabelError(msg)
+    tables: dict[Any, FloatArray] = {
+        f"layer {layer}": array[:, known.index(layer)] for layer in wanted
+    }
+    for name, values in (controls or {}).items():
+        if name in tables:
+            msg = f"controls: {name!r} is the name of a layer"
+            raise LabelError(msg)
+        column = np.asarray(values, dtype=np.float64)
+        tables[name] = column[:, None] if column.ndim == 1 else column
+    for name, table in tables.items():
+        if table.ndim != 2 or len(table) != len(array):
+            msg = f"{name}: {len(array)} questions are needed, got shape {table.shape}"
+            raise ShapeError(msg)
+        if not np.isfinite(table).all():
+            place = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])
+            msg = f"{name}: question {place} holds NaN or infinity; leave it out"
+            raise InputError(msg)
+    return Features(tables=tables, n=len(array))
+
+
+def groups_of(groups: Any, n: int) -> IntArray:
+    """Return the group of each question as a number; each its own by default.
+
+    Raises
+    ------
+    ShapeError
+        If there is not one per question.
+    """
+    if groups is None:
+        return np.arange(n)
+    values = np.asarray(groups)
+    if values.shape != (n,):
+        msg = f"groups must hold one label per question ({n}), got shape {values.shape}"
+        raise ShapeError(msg)
+    return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64)
+
+
+def folds_of(groups: IntArray, n_folds: int, rng: RandomState) -> IntArray:
+    """Return the fold of each question; a group lies in one fold.
+
+    Groups go, the largest first, in random order among equals, to the fold with fewest questions.
+
+    Raises
+    ------
+    OptionError
+        If there are fewer groups than folds.
+    """
+    check_count("n_folds", n_folds, low=2)
+    sizes = np.bincount(groups)
+    if sizes.size < n_folds:
+        msg = f"n_folds={n_folds} needs as many groups, there are {sizes.size}"
+        raise OptionError(msg)
+    shuffled = check_generator(rng).permutation(sizes.size)
+    order = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
+    filled, fold = np.zeros(n_folds), np.zeros(sizes.size, dtype=np.int64)
+    for group in order:
+        fold[group] = int(np.argmin(filled))
+        filled[fold[group]] += sizes[group]
+    return np.asarray(fold[groups])
+
+
+def outcome_of(outcome: Any, n: int) -> tuple[FloatArray, BoolArray]:
+    """Return 1, 0 or NaN for each question, and where it is known.
+
+    Raises
+    ------
+    ShapeError
+        If there is not one per question.
+    InputError
+        If values are not 0 and 1, or only one of the two occurs.
+    """
+    values = np.asarray(outcome, dtype=np.float64)
+    if values.shape != (n,):
+        msg = f"outcome must hold one value per question ({n}), got shape {values.shape}"
+        raise ShapeError(msg)
+    known = np.isfinite(values)
+    if not np.isin(values[known], (0.0, 1.0)).all():
+        msg = "outcome must be 1 (correct, or yes), 0, or NaN where it is not known"
+        raise InputError(msg)
+    if np.unique(values[known]).size < 2:
+        msg = "outcome is the same for all questions: there is nothing to predict"
+        raise InputError(msg)
+    return values, np.asarray(known, dtype=np.bool_)
+
+
+def classifier(penalty: float) -> Any:
+    """Return a logistic regression on standardised features.
+
+    Raises
+    ------
+    OptionError
+        If the penalty is not above zero.
+    MissingPackageError
+        If scikit-learn is not installed.
+    """
+    linear = require("sklearn.linear_model", extra="text", purpose=_PURPOSE)
+    pipeline = require("sklearn.pipeline", extra="text", purpose=_PURPOSE)
+    scaling = require("sklearn.preprocessing", extra="text", purpose=_PURPOSE)
+    if not penalty > 0:
+        msg = f"penalty={penalty!r} must be above zero"
+        raise OptionError(msg)
+    return pipeline.make_pipeline(
+        scaling.StandardScaler(), linear.LogisticRegression(C=1.0 / penalty, max_iter=2000)
+    )
+
+
+def fitted(table: FloatArray, outcome: FloatArray, rows: BoolArray, penalty: float) -> Any:
+    """Return a function from features to the chance of 1, fitted on some rows."""
+    share = float(outcome[rows].mean())
+    if share in {0.0, 1.0}:  # nothing was to be learnt here
+        return lambda features: np.full(len(features), share)
+    model = classifier(penalty).fit(table[rows], outcome[rows])
+    return lambda features: model.predict_proba(features)[:, 1]
+
+
+def out_of_fold(
+    table: FloatArray, outcome: FloatArray, known: BoolArray, fold: IntArray, penalty: float
+) -> FloatArray:
+    """Return the chance of 1 for each question, from a probe that has not seen its group."""
+    chance = np.full(len(table), np.nan)
+    for one in np.unique(fold):
+        held = fold == one
+        chance[held] = fitted(table, outcome, known & ~held, penalty)(table[held])
+    return chance

@@ -1,0 +1,184 @@
+"""What can be read off a model's hidden states: is it right, does it think so?.
+
+A linear probe predicts, from the state of one layer, whether the model's answer is correct, or
+whether it says yes. Every question is predicted by a probe that has not seen it, nor any question
+of its group. A layer that predicts well shows little as long as it does not predict better than
+what can be seen without looking inside: the kind and length of the question, the model's own
+P(yes), the likelihood of its answer. These go in as controls, and are predicted from alike.
+
+References
+----------
+A. Zhang et al. (2025). Reasoning models know when they're right: probing hidden states for
+self-verification. arXiv:2504.05419.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.calibration.discrimination.ranking import auroc
+from psychollm.calibration.errors.binned import calibration_error
+from psychollm.calibration.scores.proper_scores import brier
+from psychollm.estimates.estimate import Estimate
+from psychollm.studies.probes.folds import (
+    features_of,
+    folds_of,
+    groups_of,
+    out_of_fold,
+    outcome_of,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StateProbe(Result):
+    """How well each layer, and each control, predicts an outcome."""
+
+    probabilities: FloatArray  # (predictors, questions) of 1, by probes that had not seen them
+    outcome: FloatArray  # (questions,) NaN where unknown
+    folds: IntArray  # (questions,)
+    auroc: Estimate  # per predictor
+    ece: Estimate
+    brier: Estimate
+    n_groups: int
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """Names of the predictors."""
+        return self.auroc.labels
+
+    @property
+    def best_layer(self) -> str:
+        """The layer with the highest AUROC; being the best of many, it flatters itself."""
+        layers = [i for i, label in enumerate(self.labels) if str(label).startswith("layer ")]
+        return str(self.labels[max(layers, key=lambda i: self.auroc.value[i])])
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per predictor: AUROC, ECE and Brier score with their bounds."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {"predictor": list(self.labels)}
+        for name, one in (("auroc", self.auroc), ("ece", self.ece), ("brier", self.brier)):
+            columns |= {
+                name: one.value,
+                f"{name}_lower": one.interval[:, 0],
+                f"{name}_upper": one.interval[:, 1],
+            }
+        return pd.DataFrame(columns)
+
+    def summary(self) -> str:
+        """Return what was found in sentences."""
+        order = np.argsort(-self.auroc.value)
+        layers = [i for i in order if str(self.labels[i]).startswith("layer ")]
+        others = [i for i in order if i not in layers]
+        said = f"{self._said(layers[0])} is the best of {len(layers)} layers"
+        if others:
+            said += f"; of what is seen without looking inside, {self._said(others[0])}"
+        return f"{said}. Groups of questions: {self.n_groups}."
+
+    def _said(self, i: int) -> str:
+        low, high = self.auroc.interval[i]
+        return f"{self.labels[i]} (AUROC {self.auroc.value[i]:.2f}, {low:.2f} to {high:.2f})"
+
+
+def state_probe(
+    states: Any,
+    outcome: Any,
+    *,
+    groups: Any = None,
+    controls: Mapping[str, Any] | None = None,
+    layers: Sequence[int] | None = None,
+    n_folds: int = 5,
+    penalty: float = 10.0,
+    n_bootstrap: int = 1000,
+    level: float = 0.95,
+    rng: RandomState = 0,
+) -> StateProbe:
+    """Predict correctness, or the model's own answer, from hidden states.
+
+    Parameters
+    ----------
+    states : HiddenStates or array_like (questions, layers, hidden)
+        What `psychollm.steering.hidden_states` returns, or an array.
+    outcome : array_like (questions,)
+        1 where the answer is correct (or the model says yes), 0 where not, NaN where unknown.
+    groups : array_like (questions,), optional
+        Questions of one group (a topic, a template) are never on both sides of a fold, and are
+        resampled whole. Each question is its own by default.
+    controls : mapping of str to array_like (questions,) or (questions, features), optional
+        What can be seen without looking inside.
+    layers : sequence of int, optional
+        Which; all by default.
+    n_folds : int
+        Parts for cross-validation.
+    penalty : float
+        Of the squared coefficients, features standardised.
+    n_bootstrap : int
+        Resamples for the intervals of ECE.
+    level : float
+        Coverage of intervals.
+    rng : Generator or int
+        Source of the folds and resamples.
+
+    Returns
+    -------
+    StateProbe
+        One predictor per layer and control.
+
+    Raises
+    ------
+    InputError, ShapeError, LabelError, OptionError
+        If the tables do not fit, hold what is no number, or the outcome does not vary.
+    MissingPackageError
+        If scikit-learn is not installed.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> states = rng.normal(size=(80, 2, 5))
+    >>> correct = (states[:, 1, 0] + 0.3 * rng.normal(size=80) > 0).astype(float)
+    >>> found = state_probe(states, correct, controls={"length": rng.normal(size=80)},
+    ...                     n_bootstrap=50)
+    >>> found.best_layer, bool(found.auroc.value[1] > 0.9)
+    ('layer 1', True)
+    """
+    features = features_of(states, layers, controls)
+    values, known = outcome_of(outcome, features.n)
+    clusters = groups_of(groups, features.n)
+    fold = folds_of(clusters, n_folds, rng)
+    chances = np.array(
+        [out_of_fold(table, values, known, fold, penalty) for table in features.tables.values()]
+    )
+    stated, correct = _labelled(chances[:, known], values[known], features.labels)
+    shared: dict[str, Any] = {"clusters": clusters[known], "level": level}
+    ece = calibration_error(
+        stated, correct, n_bootstrap=n_bootstrap, n_null=100, rng=0, **shared
+    ).value
+    return StateProbe(
+        probabilities=chances,
+        outcome=values,
+        folds=fold,
+        auroc=_named(auroc(stated, correct, n_bootstrap=n_bootstrap, rng=0, **shared)),
+        ece=_named(ece),
+        brier=_named(brier(stated, correct, n_bootstrap=n_bootstrap, rng=0, **shared)),
+        n_groups=int(np.unique(clusters[known]).size),
+    )
+
+
+def _labelled(chances: FloatArray, outcome: FloatArray, labels: tuple[Any, ...]) -> Any:
+    """Return both tables with a row per predictor."""
+    import pandas as pd
+
+    table = pd.DataFrame(chances, index=list(labels))
+    correct = pd.DataFrame(np.tile(outcome, (len(labels), 1)), index=list(labels))
+    return table, correct
+
+
+def _named(estimate: Estimate) -> Estimate:
+    return replace(estimate, axis="predictor")

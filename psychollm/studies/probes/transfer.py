@@ -1,0 +1,152 @@
+"""Does a probe made on one topic serve on another? Mostly less well, which is why it is asked."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.calibration.discrimination.ranking import auroc
+from psychollm.studies.probes.folds import (
+    features_of,
+    fitted,
+    folds_of,
+    groups_of,
+    out_of_fold,
+    outcome_of,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ProbeTransfer(Result):
+    """AUROC of probes made on one topic and tried on another."""
+
+    auroc: FloatArray  # (topics, topics) rows: made on; columns: tried on
+    lower: FloatArray  # (topics, topics)
+    upper: FloatArray  # (topics, topics)
+    topics: tuple[Any, ...]
+    n: IntArray  # (topics,) questions
+
+    @property
+    def within(self) -> float:
+        """Mean AUROC on the topic that the probe was made on, cross-validated."""
+        return float(np.nanmean(np.diag(self.auroc)))
+
+    @property
+    def across(self) -> float:
+        """Mean AUROC on other topics."""
+        return float(np.nanmean(self.auroc[~np.eye(len(self.topics), dtype=bool)]))
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per pair of topics."""
+        import pandas as pd
+
+        k = len(self.topics)
+        return pd.DataFrame(
+            {
+                "made_on": np.repeat(np.array(self.topics, dtype=object), k),
+                "tried_on": list(self.topics) * k,
+                "auroc": self.auroc.ravel(),
+                "lower": self.lower.ravel(),
+                "upper": self.upper.ravel(),
+                "n": np.tile(self.n, k),
+            }
+        )
+
+
+def probe_transfer(
+    states: Any,
+    outcome: Any,
+    topics: Any,
+    *,
+    layer: int | None = None,
+    groups: Any = None,
+    n_folds: int = 5,
+    penalty: float = 10.0,
+    level: float = 0.95,
+    rng: RandomState = 0,
+) -> ProbeTransfer:
+    """Try a probe made on each topic on every other.
+
+    Parameters
+    ----------
+    states, outcome, groups, penalty, level, rng
+        As in `state_probe`.
+    topics : array_like (questions,)
+        The topic of each question.
+    layer : int, optional
+        Which layer; needed where there are several.
+    n_folds : int
+        Parts for what is made and tried on the same topic.
+
+    Returns
+    -------
+    ProbeTransfer
+        NaN where a topic has one outcome only.
+
+    Raises
+    ------
+    InputError, ShapeError, LabelError, OptionError
+        As `state_probe`; LabelError if there are several layers and none is named, or one topic.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> states, topics = rng.normal(size=(120, 4)), np.repeat(["a", "b"], 60)
+    >>> correct = (states[:, 0] > 0).astype(float)
+    >>> probe_transfer(states, correct, topics).auroc.min() > 0.9
+    np.True_
+    """
+    features = features_of(states, None if layer is None else (layer,), None)
+    if len(features.tables) > 1:
+        msg = f"layer must name one of {len(features.tables)} layers"
+        raise LabelError(msg)
+    (table,) = features.tables.values()
+    values, known = outcome_of(outcome, features.n)
+    given = np.asarray(topics)
+    if given.shape != (features.n,):
+        msg = f"topics must hold one label per question ({features.n}), got shape {given.shape}"
+        raise ShapeError(msg)
+    names, topic = np.unique(given, return_inverse=True)
+    if len(names) < 2:
+        msg = "topics holds one label: transfer needs two"
+        raise LabelError(msg)
+    clusters = groups_of(groups, features.n)
+    found = np.full((3, len(names), len(names)), np.nan)
+    for i in range(len(names)):
+        made_on = known & (topic == i)
+        predict = fitted(table, values, made_on, penalty) if made_on.any() else None
+        inside = np.full(features.n, np.nan)
+        if np.unique(clusters[made_on]).size >= n_folds:
+            parts = np.full(features.n, -1)
+            own = np.unique(clusters[made_on], return_inverse=True)[1]
+            parts[made_on] = folds_of(own, n_folds, rng)
+            inside = out_of_fold(table, values, made_on, parts, penalty)
+        for j in range(len(names)):
+            tried = known & (topic == j)
+            if predict is None or np.unique(values[tried]).size < 2:
+                continue
+            chance = inside[tried] if i == j else predict(table[tried])
+            if np.isnan(chance).any():
+                continue
+            found[:, i, j] = _area(chance, values[tried], clusters[tried], level)
+    return ProbeTransfer(
+        auroc=found[0],
+        lower=found[1],
+        upper=found[2],
+        topics=tuple(names.tolist()),
+        n=np.array([(known & (topic == j)).sum() for j in range(len(names))]),
+    )
+
+
+def _area(
+    chance: FloatArray, outcome: FloatArray, clusters: IntArray, level: float
+) -> tuple[float, float, float]:
+    """Return AUROC with its bounds."""
+    found = auroc(chance[None], outcome[None], clusters=clusters, level=level, rng=0)
+    return float(found.value[0]), float(found.interval[0, 0]), float(found.interval[0, 1])
