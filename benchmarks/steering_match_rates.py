@@ -8,6 +8,7 @@ towards it, is what the conditions differ in:
 * "nothing": it knows nothing of the score. Claims of a link are false alarms.
 * "order": without steering it knows the score in part, steering adds nothing. Claims that the
   direction is ahead of a cut-off on the unsteered log odds are false alarms.
+* "order, short": the same, but strengths reach yes-rates of a quarter to three quarters only.
 * "any": as "order", and a control direction that is as good. Claims of the direction are false.
 * "reorders": steering brings out what the unsteered order lacks: power.
 
@@ -37,6 +38,7 @@ class Condition:
     known: float  # correlation of its unsteered log odds with the shared score
     gained: float = 0.0  # by how much the score sets how questions answer to steering
     control: float | None = None  # `gained` of a control direction
+    reach: float = 1.0  # of the strengths
     questions: int = 200
     targets: int = 12
 
@@ -46,6 +48,7 @@ CONDITIONS = (
     Condition("nothing, few questions", 0.0, questions=60),
     Condition("order", 0.8),
     Condition("order, few questions", 0.8, questions=60),
+    Condition("order, short", 0.8, reach=0.3),
     Condition("any", 0.4, gained=2.5, control=2.5),
     Condition("reorders", 0.4, gained=2.5, control=0.0),
     Condition("reorders, many questions", 0.4, gained=2.5, control=0.0, questions=400),
@@ -53,14 +56,19 @@ CONDITIONS = (
 
 
 def steered(
-    score: np.ndarray, base: np.ndarray, gained: float, rng: np.random.Generator
+    condition: Condition,
+    score: np.ndarray,
+    base: np.ndarray,
+    gained: float,
+    rng: np.random.Generator,
 ) -> SteeredAnswers:
     """Make a sweep: log odds that rise with strength, and with the score at either end."""
     gain = 4.0 + rng.normal(size=score.size)
     # Away from zero, what the direction holds of the score comes in, whatever the sign.
-    brought = gained * np.abs(STRENGTHS)[:, None] * score
-    odds = 2.0 * base + STRENGTHS[:, None] * gain + 2.0 * brought
-    return SteeredAnswers.from_array(odds, strengths=STRENGTHS, scale="log_odds")
+    strengths = condition.reach * STRENGTHS
+    brought = gained * np.abs(strengths)[:, None] * score
+    odds = 2.0 * base + strengths[:, None] * gain + 2.0 * brought
+    return SteeredAnswers.from_array(odds, strengths=strengths, scale="log_odds")
 
 
 def study(condition: Condition, rng: np.random.Generator) -> SteeringMatch:
@@ -73,9 +81,9 @@ def study(condition: Condition, rng: np.random.Generator) -> SteeringMatch:
     base = condition.known * score + np.sqrt(1 - condition.known**2) * rng.normal(size=n)
     controls = {}
     if condition.control is not None:
-        controls["other"] = steered(score, base, condition.control, rng)
+        controls["other"] = steered(condition, score, base, condition.control, rng)
     return steering_match(
-        steered(score, base, condition.gained, rng),
+        steered(condition, score, base, condition.gained, rng),
         targets,
         controls=controls,
         steps=2,

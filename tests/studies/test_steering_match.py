@@ -218,9 +218,7 @@ def test_held_out_matches_loops() -> None:
     steered, targets = simulated(0.6, questions=31, targets=3)
     halves = random_halves(31, 3, np.random.default_rng(0))
     grid = grid_of(steered, steps=1)
-    found = held_out_answers(
-        grid, profiles_of(targets), halves, criterion="agreement", ties="middle"
-    )
+    found, _ = held_out_answers(grid, profiles_of(targets), halves, ties="middle")
     table = [[int(x) for x in row] for row in steered.yes]
     for row in range(3):
         expected = slow.held_out_hits(
@@ -338,7 +336,7 @@ def test_an_order_that_was_there_before_is_told(study: SteeringMatch) -> None:
     assert "unsteered model" in study.verdict()
     assert study.p_values["held_out_kappa"] == 1 / 40
     assert study.controls[1].ahead.value > 0
-    assert study.held_out.kappa.value.mean() > 0.2
+    assert study.held_out_for_kappa.kappa.value.mean() > 0.2
 
 
 def test_a_direction_that_reorders_is_told() -> None:
@@ -391,7 +389,7 @@ def test_a_target_that_always_says_yes() -> None:
         steered, psy.Responses.from_array(codes, questions=targets.questions), **FEW
     )
     assert found.best.strength.flags[7] is Reason.NO_NO
-    assert np.isnan(found.held_out.kappa.value[7])
+    assert np.isnan(found.held_out_for_kappa.kappa.value[7])
     assert np.isnan(found.best.thresholds[7])
     assert found.best.line.n == 8
     assert found.best.at_edge[7]

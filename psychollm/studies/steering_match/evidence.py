@@ -7,9 +7,10 @@ r"""What the headline numbers are worth: the same numbers where they can mean no
 * A cut-off on the unsteered log odds. It orders the questions as the unsteered model does: if it
   agrees as well, steering has moved a threshold and nothing else.
 
-Controls are compared with the direction by answers to questions that had no part in the choice of
-strengths. With :math:`d_q` the difference of the hits at question q, averaged over targets, the
-interval of :math:`\bar d` is that of resampled questions.
+Controls are compared with the direction by kappa, on questions that had no part in the choice of
+the strength that maximises it, averaged over targets; questions are resampled in pairs. Agreement
+would not do: for targets that nearly always say the same it is highest where the model always says
+the same too, and a direction that cannot be turned up so far would seem to know less.
 """
 
 from __future__ import annotations
@@ -58,20 +59,20 @@ class Scoring:
     criterion: Criterion
     ties: Ties
 
-    def held_out(self, grid: Grid) -> Answers:
-        """Return answers at strengths chosen on the other half."""
-        return held_out_answers(
-            grid, self.profiles, self.halves, criterion=self.criterion, ties=self.ties
-        )
+    def held_out(self, grid: Grid) -> tuple[Answers, Answers]:
+        """Return answers at strengths chosen on the other half, for agreement and for kappa."""
+        return held_out_answers(grid, self.profiles, self.halves, ties=self.ties)
 
-    def headlines(self, grid: Grid, held_out: Answers) -> tuple[FloatArray, FloatArray]:
+    def headlines(
+        self, grid: Grid, held_out: tuple[Answers, Answers]
+    ) -> tuple[FloatArray, FloatArray]:
         """Return the five numbers in the order of `HEADLINES`, and held-out kappa per target."""
         counts = count(grid, self.profiles)
         agreement, kappa = counts.agreement, counts.kappa
         curves = kappa if self.criterion == "kappa" else agreement
         found = peak(curves, grid.strengths, ties=self.ties)
         rows = np.arange(found.place.size)
-        alike, own_kappa, _ = (part[0] for part in held_out.rates())
+        alike, own_kappa = held_out[0].rates()[0][0], held_out[1].rates()[1][0]
         values = np.stack([agreement[rows, found.place], kappa[rows, found.place]])
         line = r_squared(self.thresholds, found.strength)
         means = mean_defined(np.stack([*values, alike, own_kappa]))
@@ -134,8 +135,8 @@ class Control(Result):
         "table" or "cut-off".
     r_squared, agreement, kappa, held_out_agreement, held_out_kappa : float
         As for the direction; means over the targets.
-    ahead : Difference
-        Held-out agreement of the direction less that of the control, questions resampled.
+    ahead, ahead_agreement : Difference
+        Held-out kappa, and held-out agreement, of the direction less that of the control.
     """
 
     name: str
@@ -146,6 +147,7 @@ class Control(Result):
     held_out_agreement: float
     held_out_kappa: float
     ahead: Difference
+    ahead_agreement: Difference
 
 
 def control(
@@ -153,7 +155,7 @@ def control(
     kind: Literal["table", "cut-off"],
     grid: Grid,
     scoring: Scoring,
-    direction: Answers,
+    direction: tuple[Answers, Answers],
     counts: FloatArray,
     *,
     level: float,
@@ -162,24 +164,33 @@ def control(
 
     Parameters
     ----------
-    direction : Answers
-        Held-out answers of the direction, on the same halves.
+    direction : tuple of Answers
+        Held-out answers of the direction, on the same halves, for agreement and for kappa.
     counts : ndarray (resamples, questions)
         How often each question was drawn.
     """
     held = scoring.held_out(grid)
     values, _ = scoring.headlines(grid, held)
-    both = [direction, held]
-    draws = np.stack([one.mean_hits(counts) for one in both], axis=1)
-    first, second = (float(one.mean_hits()[0]) for one in both)
-    ahead = paired_contrast(
-        "held-out agreement", ("direction", name), (first, second), draws, level=level
-    )
+    ahead = []
+    for place, measure in enumerate(("agreement", "kappa")):
+        pair = (direction[place], held[place])
+        draws = np.stack([one.means(counts)[:, place] for one in pair], axis=1)
+        first, second = (float(one.means()[0, place]) for one in pair)
+        ahead.append(
+            paired_contrast(
+                f"held-out {measure}",
+                ("direction", name),
+                (first, second),
+                draws,
+                level=level,
+            )
+        )
     return Control(
         name=name,
         kind=kind,
         **dict(zip(HEADLINES, map(float, values), strict=True)),
-        ahead=ahead,
+        ahead=ahead[1],
+        ahead_agreement=ahead[0],
     )
 
 
@@ -232,6 +243,10 @@ def controls_frame(
             "ahead_lower": one.ahead.interval[0],
             "ahead_upper": one.ahead.interval[1],
             "ahead_p": one.ahead.p_value,
+            "ahead_agreement": one.ahead_agreement.value,
+            "ahead_agreement_lower": one.ahead_agreement.interval[0],
+            "ahead_agreement_upper": one.ahead_agreement.interval[1],
+            "ahead_agreement_p": one.ahead_agreement.p_value,
         }
         for one in controls
     ]

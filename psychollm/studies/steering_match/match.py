@@ -93,7 +93,9 @@ def steering_match(
     controls : mapping of str to what `steered` may be, optional
         Sweeps of random directions or of directions made from shuffled labels, by name.
     criterion : {"agreement", "kappa"}
-        What the strength maximises, in the controls and nulls too.
+        What the best strength maximises, in the controls and nulls too. Held-out agreement is
+        that of strengths chosen for agreement, held-out kappa of strengths chosen for kappa,
+        whatever is said here.
     ties : {"middle", "nearest_zero"}
         Which of equally good strengths is taken.
     steps : int
@@ -199,6 +201,7 @@ class _Study:
             criterion=criterion,
             at_best=found["best strength"],
             held_out=found["held out"],
+            held_out_for_kappa=found["held out, chosen for kappa"],
             from_threshold=found["from threshold"],
             constant=found["constant answer"],
             unsteered=found["unsteered"],
@@ -231,20 +234,24 @@ class _Study:
         }
 
     def _answers(
-        self, grid: Grid, scoring: Scoring, best: BestStrengths, held: Answers
+        self,
+        grid: Grid,
+        scoring: Scoring,
+        best: BestStrengths,
+        held: tuple[Answers, Answers],
     ) -> dict[str, Answers]:
         """Return the answers given for the targets, by the way they were found."""
         profiles = scoring.profiles
         predicted = _predicted(best, self.options.level)
         found = [
             answers_at("best strength", grid, profiles, _nearest(grid, best.strength.value)),
-            held,
+            *held,
             answers_at("from threshold", grid, profiles, _nearest(grid, predicted)),
             constant_answers(profiles),
             fixed_answers("unsteered", _unsteered_answers(self.steered), profiles),
         ]
         undefined = np.isnan(predicted)
-        found[2].scored[undefined] = 0.0
+        found[3].scored[undefined] = 0.0
         return {one.name: one for one in found}
 
     def _counts(self) -> FloatArray:
@@ -282,7 +289,7 @@ class _Study:
         )
 
     def _controls(
-        self, scoring: Scoring, held: Answers, counts: FloatArray
+        self, scoring: Scoring, held: tuple[Answers, Answers], counts: FloatArray
     ) -> tuple[Control, ...]:
         level = self.options.level
         offset = cut_offs(self.steered)

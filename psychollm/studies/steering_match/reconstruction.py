@@ -18,10 +18,9 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import bootstrap_estimate
 from psychollm.studies.steering_match.grid import (
-    Criterion,
     Grid,
     Profiles,
-    criterion_curve,
+    count,
     kappa_of,
     known_at,
 )
@@ -58,9 +57,9 @@ class Answers:
         chance = said * truth + (1.0 - said) * (1.0 - truth)
         return alike, kappa_of(alike, said, truth), chance
 
-    def mean_hits(self, counts: FloatArray | None = None) -> FloatArray:
-        """Return agreement averaged over the targets that have any (resamples,)."""
-        return mean_defined(self.rates(counts)[0])
+    def means(self, counts: FloatArray | None = None) -> FloatArray:
+        """Return agreement and kappa averaged over the targets that have any (resamples, 2)."""
+        return np.stack([mean_defined(part) for part in self.rates(counts)[:2]], axis=1)
 
 
 def mean_defined(values: FloatArray) -> FloatArray:
@@ -120,30 +119,40 @@ def random_halves(n_questions: int, n: int, rng: np.random.Generator) -> BoolArr
 
 
 def held_out_answers(
-    grid: Grid, profiles: Profiles, halves: BoolArray, *, criterion: Criterion, ties: Ties
-) -> Answers:
+    grid: Grid, profiles: Profiles, halves: BoolArray, *, ties: Ties
+) -> tuple[Answers, Answers]:
     """Choose each strength on one half of the questions and answer the other half at it.
 
     Parameters
     ----------
     halves : ndarray of bool (splits, questions)
         Both halves of each split take both parts.
+
+    Returns
+    -------
+    tuple of Answers
+        At strengths chosen for agreement, and at strengths chosen for kappa. What agrees best with
+        a target that seldom says yes is to say no always: good for agreement, and no answer to
+        whether the questions are the same.
     """
-    sums = [np.zeros(profiles.said.shape) for _ in range(4)]
+    names = ("held out", "held out, chosen for kappa")
+    sums = np.zeros((2, 4, *profiles.said.shape))
     for half in halves:
         for chosen_on in (half, ~half):
-            curves = criterion_curve(
-                grid, profiles, criterion, weights=chosen_on.astype(np.float64)
-            )
-            places = peak(curves, grid.strengths, ties=ties).place
-            found = answers_at("", grid, profiles, places)
-            for total, part in zip(
-                sums, (found.hits, found.said, found.truth, found.scored), strict=True
-            ):
-                total += part * ~chosen_on
-    share = 1.0 / len(halves)
-    hits, said, truth, scored = (total * share for total in sums)
-    return Answers(name="held out", hits=hits, said=said, truth=truth, scored=scored)
+            counts = count(grid, profiles, chosen_on.astype(np.float64))
+            agreement, kappa = counts.agreement, counts.kappa
+            # On a half to which the target gives one answer only, kappa is undefined.
+            kappa = np.where(np.isnan(kappa).all(axis=1, keepdims=True), agreement, kappa)
+            for total, curves in zip(sums, (agreement, kappa), strict=True):
+                places = peak(curves, grid.strengths, ties=ties).place
+                found = answers_at("", grid, profiles, places)
+                parts = np.stack([found.hits, found.said, found.truth, found.scored])
+                total += parts * ~chosen_on
+    first, second = (
+        Answers(name=name, hits=hits, said=said, truth=truth, scored=scored)
+        for name, (hits, said, truth, scored) in zip(names, sums / len(halves), strict=True)
+    )
+    return first, second
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

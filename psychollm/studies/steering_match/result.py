@@ -49,8 +49,8 @@ class SteeringMatch(Result):
         The one that everything else rests on.
     at_best : Reconstruction
         At the best strength, on the questions that chose it: flattering.
-    held_out : Reconstruction
-        At strengths chosen on the other half of the questions.
+    held_out, held_out_for_kappa : Reconstruction
+        At strengths chosen on the other half of the questions, for agreement and for kappa.
     from_threshold : Reconstruction
         At the strength that the line through the *other* targets gives for the target's
         threshold: one scalar, nothing else of the target.
@@ -72,6 +72,7 @@ class SteeringMatch(Result):
     criterion: Choice
     at_best: Reconstruction
     held_out: Reconstruction
+    held_out_for_kappa: Reconstruction
     from_threshold: Reconstruction
     constant: Reconstruction
     unsteered: Reconstruction
@@ -107,7 +108,7 @@ class SteeringMatch(Result):
         """Return one row per target: strength, agreement, kappa, baselines, p-value, flags."""
         return self.best.to_frame().assign(
             held_out_agreement=self.held_out.agreement.value,
-            held_out_kappa=self.held_out.kappa.value,
+            held_out_kappa=self.held_out_for_kappa.kappa.value,
             kappa_p=self.kappa_null.p_value,
             kappa_p_adjusted=adjust_p_values(self.kappa_null.p_value),
             from_threshold_agreement=self.from_threshold.agreement.value,

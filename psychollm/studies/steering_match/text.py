@@ -16,9 +16,9 @@ _MANY = 1 / 3  # share of the targets from which a flag is said
 def finding(study: SteeringMatch) -> Literal["none", "order", "no more than chance", "direction"]:
     """Return which verdict holds.
 
-    "none": questions exchanged, held-out kappa is as high. "order": kappa is higher, but a cut-off
-    on the unsteered log odds agrees as well. "no more than chance": it agrees less well, but some
-    control direction agrees as well. "direction": the direction is ahead of all controls given.
+    "none": questions exchanged, held-out kappa is as high. "order": it is higher, but as high for
+    a cut-off on the unsteered log odds. "no more than chance": it is higher than that, but some
+    control direction does as well. "direction": the direction is ahead of all controls given.
     """
     alpha = 1.0 - study.level
     p = study.p_values["held_out_kappa"]
@@ -57,14 +57,14 @@ def _finding(study: SteeringMatch, kappa: str) -> str:
     if kind == "order":
         (cut,) = [one for one in study.controls if one.kind == "cut-off"]
         return (
-            f"{start}, but not better than a cut-off moved on the unsteered log odds (agreement "
+            f"{start}, but not better than a cut-off moved on the unsteered log odds (kappa "
             f"{_ahead_text(cut)}): the questions are in the order of the unsteered model"
         )
     if kind == "no more than chance":
         alpha = 1.0 - study.level
         rival = max(
             (one for one in tables if not _ahead(one, alpha)),
-            key=lambda one: one.held_out_agreement,
+            key=lambda one: one.held_out_kappa,
         )
         return f"{start}, but not better than the control {rival.name!r} ({_ahead_text(rival)})"
     return f"{start}{_beyond(study, tables)}"
@@ -131,7 +131,7 @@ def _control_lines(study: SteeringMatch) -> list[str]:
     lines = [
         f"  {one.name}: R2 {_number(one.r_squared)}, held-out agreement "
         f"{_number(one.held_out_agreement)}, kappa {_number(one.held_out_kappa)}; direction "
-        f"ahead by {_ahead_text(one)}"
+        f"ahead in kappa by {_ahead_text(one)}"
         for one in study.controls
     ]
     return ["Controls:", *lines] if lines else []
