@@ -1,0 +1,67 @@
+"""Shared scores of questions over what their text predicts."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm.plots.canvas import TEXT_SIZE, name_axes, open_axes
+from psychollm.plots.palette import BLUE, INK, MUTED
+from psychollm.studies.difficulty.study import Difficulty
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
+    """Draw the score of every question over its prediction by a model that had not seen it.
+
+    On the dashed line prediction and score are equal. The numbers are those of
+    ``study.to_frame()``.
+
+    Parameters
+    ----------
+    study : Difficulty
+        What `difficulty` returns.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.studies.difficulty import difficulty
+    >>> texts = [f"What is {'7' * (1 + n % 9)} + 1?" for n in range(60)]
+    >>> study = difficulty(texts, [-(n % 9) for n in range(60)], n_bootstrap=20, rng=0)
+    >>> plot_difficulty(study, ax=Figure().subplots()).get_xlabel()
+    'predicted from the text'
+    """
+    ax = open_axes(ax, size=(5.0, 4.8))
+    x, y = study.predicted, study.scores
+    low, high = float(min(x.min(), y.min())), float(max(x.max(), y.max()))
+    ax.plot([low, high], [low, high], color=INK, lw=0.9, ls=(0, (4, 2)), zorder=2)
+    size = float(np.clip(4000.0 / x.size, 6.0, 28.0))
+    points = ax.scatter(x, y, s=size, color=BLUE, alpha=0.55, lw=0, zorder=3)
+    points.set_gid("questions")
+    found, bounds = study.r_squared.value, study.r_squared.interval
+    lines = [
+        f"{name}: $R^2$ {value:.2f} [{lower:.2f}, {upper:.2f}]"
+        for name, value, (lower, upper) in zip(
+            ("text", "length only"), found[:2], bounds[:2], strict=True
+        )
+    ]
+    ax.text(
+        0.02,
+        0.98,
+        "\n".join(lines),
+        transform=ax.transAxes,
+        va="top",
+        fontsize=TEXT_SIZE,
+        color=MUTED,
+        linespacing=1.4,
+    )
+    name_axes(
+        ax,
+        x="predicted from the text",
+        y="score on the shared factor",
+        title="Difficulty from the text",
+    )
+    return ax

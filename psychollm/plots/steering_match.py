@@ -1,0 +1,181 @@
+"""Best strengths over thresholds, and beside them what the headline numbers are worth."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.optional import require
+from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, dress, legend, name_axes, note
+from psychollm.plots.labels import shortened
+from psychollm.plots.palette import BLUE, DEEP_ORANGE, GREY, INK, MUTED, PURPLE, RULE
+from psychollm.studies.steering_match.evidence import HEADLINES
+from psychollm.studies.steering_match.result import SteeringMatch
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_NAMES = {"r_squared": "$R^2$ of strengths on thresholds", "held_out_kappa": "held-out kappa"}
+_TABLE, _CUT = PURPLE, DEEP_ORANGE
+_LONGEST = 18
+
+
+def plot_steering_match(study: SteeringMatch, *, figure: "Figure | None" = None) -> "Figure":
+    """Draw best strengths over thresholds with the controls that belong to them.
+
+    Above on the left the line, whose points have intervals over questions and are hollow at the
+    edge of the usable strengths; beside it agreement per target on questions held out, from the
+    constant answer on. Below, :math:`R^2` and held-out kappa with questions exchanged, and where
+    direction and controls lie. The numbers are those of ``study.to_frame()``,
+    ``study.controls_frame()`` and ``study.null``.
+
+    Parameters
+    ----------
+    study : SteeringMatch
+        What `steering_match` returns.
+    figure : Figure, optional
+        An empty figure to draw on; by default one made with pyplot.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.studies.steering_match import SteeredAnswers, steering_match
+    >>> rng = np.random.default_rng(0)
+    >>> steered = SteeredAnswers.from_array(rng.normal(np.linspace(-2, 2, 5)[:, None], 1, (5, 60)),
+    ...     strengths=range(5), scale="log_odds")
+    >>> targets = (rng.random((4, 60)) < [[.2], [.4], [.6], [.8]]).astype(int)
+    >>> study = steering_match(steered, targets, n_null=39, n_bootstrap=20, rng=0)
+    >>> len(plot_steering_match(study, figure=Figure()).axes)
+    4
+    """
+    if figure is None:
+        pyplot: Any = require("matplotlib.pyplot", extra="plot", purpose="a plot")
+        figure = pyplot.figure(figsize=(9.2, 7.4), layout="constrained")
+    grid = figure.subplots(2, 2, height_ratios=[1.5, 1.0])
+    for ax in grid.flat:
+        dress(ax)
+    draw_line(grid[0, 0], study)
+    draw_agreement(grid[0, 1], study)
+    draw_worth(grid[1, 0], study, "r_squared")
+    draw_worth(grid[1, 1], study, "held_out_kappa")
+    return figure
+
+
+def draw_line(ax: "Axes", study: SteeringMatch) -> None:
+    """Draw best strengths over thresholds with the fitted line and its band."""
+    best = study.best
+    x, y = best.thresholds, best.strength.value
+    known = np.isfinite(x) & np.isfinite(y)
+    name_axes(ax, x="threshold of the target", y="best strength", title="One strength per target")
+    if known.sum() < 3:
+        note(ax, "fewer than three targets\nhave a threshold and a strength")
+        return
+    margin = 0.06 * np.ptp(x[known])
+    at = np.linspace(x[known].min() - margin, x[known].max() + margin, 60)
+    band = best.line.band(at)
+    ax.fill_between(at, band["lower"], band["upper"], color=GREY, alpha=0.3, lw=0)
+    ax.plot(at, band["fit"], color=INK, lw=1.2, gid="line")
+    low, high = best.strength.interval[known].T
+    ax.vlines(x[known], low, high, color=BLUE, lw=1.1, alpha=0.7)
+    for rows, face, words in (
+        (known & ~best.at_edge, BLUE, "target, with its interval"),
+        (known & best.at_edge, "white", "at the edge of the usable strengths"),
+    ):
+        if rows.any():
+            points = ax.scatter(
+                x[rows],
+                y[rows],
+                s=30,
+                facecolor=face,
+                edgecolor=BLUE,
+                lw=1.1,
+                zorder=3,
+                label=words,
+            )
+            points.set_gid(words)
+    low, high = best.r_squared_interval
+    _corner(ax, f"$R^2$ {_number(best.line.r_squared)} [{_number(low)}, {_number(high)}]", study)
+    legend(ax, inside="best")
+
+
+def _corner(ax: "Axes", text: str, study: SteeringMatch) -> None:
+    """Write a number in the corner that the line leaves free."""
+    rising = study.best.line.slope > 0
+    ax.text(
+        0.98,
+        0.03 if rising else 0.97,
+        text,
+        transform=ax.transAxes,
+        ha="right",
+        va="bottom" if rising else "top",
+        fontsize=TEXT_SIZE,
+        color=INK,
+    )
+
+
+def draw_agreement(ax: "Axes", study: SteeringMatch) -> None:
+    """Draw held-out agreement of every target beside the constant answer."""
+    order = np.argsort(np.where(np.isfinite(study.best.thresholds), study.best.thresholds, np.inf))
+    rows = np.arange(order.size)
+    constant = study.constant.agreement.value[order]
+    held = study.held_out.agreement.value[order]
+    scalar = study.from_threshold.agreement.value[order]
+    ax.hlines(rows, constant, held, color=RULE, lw=1.6, zorder=1)
+    series: tuple[tuple[Any, dict[str, Any], str], ...] = (
+        (constant, {"marker": "|", "color": INK, "s": 60}, "constant answer"),
+        (scalar, {"facecolor": "white", "edgecolor": BLUE, "s": 26}, "from the threshold alone"),
+        (held, {"color": BLUE, "s": 26}, "steered, held out"),
+    )
+    for values, look, words in series:
+        ax.scatter(values, rows, zorder=3, label=words, gid=words, **look)
+    names = [shortened(study.targets.models[row], _LONGEST) for row in order]
+    size = TICK_SIZE - 0.5 if order.size <= 22 else max(4.5, 11.0 - 0.2 * order.size)
+    ax.set_yticks(rows, names, fontsize=size)
+    ax.set_ylim(-0.7, order.size - 0.3)
+    ax.grid(visible=False, axis="y")
+    name_axes(ax, x="agreement", title="Agreement, target by target")
+    legend(ax, inside="best")
+
+
+def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:
+    """Draw one headline number with questions exchanged, and where direction and controls lie."""
+    place = HEADLINES.index(which)
+    draws = study.null.draws[:, place]
+    known = draws[np.isfinite(draws)]
+    if known.size and np.ptp(known) > 0:
+        ax.hist(known, bins="auto", color=GREY, alpha=0.55, lw=0, label="questions exchanged")
+    top = ax.get_ylim()[1]
+    value = study.headlines[which]
+    p = study.p_values[which]
+    ax.axvline(value, color=BLUE, lw=2.0, label="direction", gid="direction")
+    for kind, colour, words in (
+        ("cut-off", _CUT, "cut-off on unsteered log odds"),
+        ("table", _TABLE, "control directions"),
+    ):
+        found = [getattr(one, which) for one in study.controls if one.kind == kind]
+        if found:
+            ax.scatter(
+                found,
+                np.full(len(found), 0.12 * top if kind == "table" else 0.2 * top),
+                marker="v",
+                s=34,
+                color=colour,
+                edgecolor="white",
+                lw=0.6,
+                zorder=4,
+                label=words,
+                gid=kind,
+            )
+    chance = f"p {'<' if p < 0.001 else '='} {_number(max(p, 0.001), 3)}"
+    title = "Not evidence by itself" if which == "r_squared" else "The same questions?"
+    name_axes(ax, x=f"{_NAMES[which]}: {_number(value)}, {chance}", y="permutations", title=title)
+    ax.xaxis.label.set_color(MUTED)
+    if which != "r_squared":
+        legend(ax, inside="best")
+
+
+def _number(value: float, digits: int = 2) -> str:
+    if not np.isfinite(value):
+        return "undefined"
+    text = f"{round(value, digits) + 0.0:.{digits}f}"
+    return text.replace("0.", ".", 1) if abs(value) < 1 - 0.5 * 10**-digits else text
