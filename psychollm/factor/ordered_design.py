@@ -1,0 +1,103 @@
+"""A table of ordered answers made ready for random tables with the same margins."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import CodeError
+from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, Missing, WordArray
+from psychollm.data.coerce import check_correlatable
+from psychollm.data.labels import Labels, listed
+from psychollm.data.responses import as_responses
+from psychollm.kernels.correlate import RULES
+from psychollm.kernels.ordered_nulls import correlate_answers, correlate_drawn, correlate_shuffled
+
+Scheme: TypeAlias = Literal["within_model", "within_question"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderedDesign:
+    """Codes of the rows to be correlated, with the rules of the correlation."""
+
+    codes: AnyArray  # (k, units) int8, -1 where missing
+    size: int  # answers
+    rule: int
+    fixed: bool
+    labels: Labels
+    of: Axis
+
+    def observed(self) -> tuple[FloatArray, FloatArray]:
+        """Return the observed correlations (k, k) and cuts (k, C + 1)."""
+        k = len(self.codes)
+        matrix, cuts = np.empty((k, k)), np.empty((k, self.size + 1))
+        correlate_answers(self.codes, self.rule, self.fixed, cuts, matrix)
+        return matrix, cuts
+
+    def shuffled(self, seeds: WordArray, scheme: Scheme) -> FloatArray:
+        """Return correlations of shuffled tables (r, k, k)."""
+        out = np.empty((len(seeds), len(self.codes), len(self.codes)))
+        by_row = (scheme == "within_model") == (self.of == "models")
+        correlate_shuffled(seeds, self.codes, by_row, self.rule, self.fixed, self.size, out)
+        return out
+
+    def drawn(self, seeds: WordArray, loadings: FloatArray, cuts: FloatArray) -> FloatArray:
+        """Return correlations of tables drawn from orthogonal factors (r, k, k)."""
+        out = np.empty((len(seeds), len(self.codes), len(self.codes)))
+        correlate_drawn(seeds, self.codes, loadings, cuts, self.rule, self.fixed, out)
+        return out
+
+    @property
+    def n(self) -> float:
+        """Harmonic mean over pairs of the units that both answered."""
+        answered = (self.codes >= 0).astype(np.float64)
+        pairs = (answered @ answered.T)[np.tril_indices(len(answered), -1)]
+        return float(1.0 / np.mean(1.0 / np.maximum(pairs, 1e-9)))
+
+
+def ordered_design(
+    data: Any, *, of: Axis, empty_cells: EmptyCells, missing: Missing
+) -> OrderedDesign:
+    """Read a table, refusing rows that do not vary.
+
+    Raises
+    ------
+    CodeError
+        If a row gave one answer only; rows are named.
+
+    Examples
+    --------
+    >>> design = ordered_design(
+    ...     [[1, 2, 2], [1, 1, 2]], of="models", empty_cells="none", missing="pairwise"
+    ... )
+    >>> design.size, design.codes.tolist()
+    (2, [[0, 1, 1], [0, 0, 1]])
+    """
+    check_choice("empty_cells", empty_cells, EmptyCells)
+    check_choice("missing", missing, Missing)
+    table = as_responses(data)
+    check_correlatable(table, of)
+    raw, gaps, labels = table.codes, table.missing, table.models
+    if of == "questions":
+        raw, gaps, labels = raw.T, gaps.T, table.questions
+    low = int(raw[~gaps].min()) if not gaps.all() else 0
+    codes = np.where(gaps, -1, raw - low).astype(np.int8)
+    same = [
+        label
+        for label, row in zip(labels, codes, strict=True)
+        if np.unique(row[row >= 0]).size < 2
+    ]
+    if same:
+        msg = f"{of} {listed(same)} gave one answer only, or none: leave them out"
+        raise CodeError(msg)
+    return OrderedDesign(
+        codes=np.ascontiguousarray(codes),
+        size=int(codes.max()) + 1,
+        rule=RULES[empty_cells],
+        fixed=missing == "global",
+        labels=labels,
+        of=of,
+    )

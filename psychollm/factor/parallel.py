@@ -1,0 +1,216 @@
+"""`parallel_analysis`: eigenvalues beside those of tables without factors but with the margins.
+
+References
+----------
+Horn, J. L. (1965). A rationale and test for the number of factors in factor analysis.
+Psychometrika, 30(2), 179-185. https://doi.org/10.1007/BF02289447
+
+Buja, A., & Eyuboglu, N. (1992). Remarks on parallel analysis. Multivariate Behavioral Research,
+27(4), 509-540. https://doi.org/10.1207/s15327906mbr2704_2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count, check_fraction
+from psychollm._base.replicate import replicate
+from psychollm._base.result import Result
+from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
+from psychollm.factor.discrepancy import ULS
+from psychollm.factor.minimise import minimise, squared_multiple
+from psychollm.factor.ordered_design import OrderedDesign, Scheme, ordered_design
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Eigenvalues: TypeAlias = Literal["components", "factors"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ParallelAnalysis(Result):
+    """Eigenvalues beside those of tables without factors.
+
+    Attributes
+    ----------
+    observed : ndarray of shape (k,)
+        Eigenvalues of the data, falling.
+    draws : ndarray of shape (n, k)
+        Of the shuffled tables.
+    bar : ndarray of shape (k,)
+        Quantile of the draws that an eigenvalue must exceed.
+    p_value : ndarray of shape (k,)
+        (b + 1) / (n + 1), b the draws at least as large.
+    n_factors : int
+        Leading eigenvalues above their bar: the first that falls short ends the count.
+    quantile : float
+        Which quantile.
+    scheme : str
+        What each shuffled table keeps: every model's answers, or every question's.
+    eigenvalues : str
+        "components": of the correlations; "factors": with the communalities of one factor on the
+        diagonal.
+    labels : tuple
+        Names of the k rows.
+    """
+
+    observed: FloatArray  # (k,)
+    draws: FloatArray  # (n, k)
+    bar: FloatArray  # (k,)
+    p_value: FloatArray  # (k,)
+    n_factors: int
+    quantile: float
+    scheme: Scheme
+    eigenvalues: Eigenvalues
+    labels: tuple[Hashable, ...]  # k
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per eigenvalue."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "factor": np.arange(1, self.observed.size + 1),
+                "observed": self.observed,
+                "null_mean": self.draws.mean(axis=0),
+                "bar": self.bar,
+                "p_value": self.p_value,
+            }
+        )
+
+    def __repr__(self) -> str:
+        lines = [
+            f"ParallelAnalysis ({self.eigenvalues}, shuffled {self.scheme}, {len(self.draws)} "
+            f"tables): {self.n_factors} above their {self.quantile:.0%} bar"
+        ]
+        rows = zip(self.observed, self.draws.mean(axis=0), self.bar, strict=True)
+        for j, (value, mean, bar) in enumerate(list(rows)[: self.n_factors + 2]):
+            lines.append(f"  {j + 1:>3}  observed {value:7.3f}  null {mean:7.3f}  bar {bar:7.3f}")
+        return "\n".join(lines)
+
+
+def parallel_analysis(
+    data: Any,
+    *,
+    of: Axis = "models",
+    scheme: Scheme | None = None,
+    eigenvalues: Eigenvalues = "components",
+    n: int = 200,
+    quantile: float = 0.95,
+    empty_cells: EmptyCells = "keep_margins",
+    missing: Missing = "pairwise",
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> ParallelAnalysis:
+    """Count factors by comparison with shuffled tables, correlated as the data are.
+
+    Correlations are tetrachoric, or polychoric of graded answers, in data and shuffled tables
+    alike, under the same rules: a null of product-moment correlations of normal noise is narrower
+    and counts factors that are none.
+
+    Parameters
+    ----------
+    data : Responses, DataFrame or array of shape (models, questions)
+        Answers: 0/1, or ordered codes to 15.
+    of : {"models", "questions"}
+        What is correlated.
+    scheme : {"within_model", "within_question"}, optional
+        ``"within_model"`` shuffles the answers of each model over the questions it answered,
+        ``"within_question"`` those of each question over models. By default what is correlated
+        keeps its rates and nothing else. The other margin makes correlations too (questions that
+        differ in how many models say yes make models alike): kept instead, it is a null of what
+        goes beyond that, whose first eigenvalue is large.
+    eigenvalues : {"components", "factors"}
+        Of the correlations, or with the communalities of one minres factor on the diagonal.
+    n : int
+        Shuffled tables.
+    quantile : float
+        Which quantile of theirs an eigenvalue must exceed.
+    empty_cells, missing : str
+        As in `polychoric`.
+    rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    ParallelAnalysis
+
+    Raises
+    ------
+    CodeError, ShapeError
+        If a row does not vary, or there are fewer than two.
+
+    Notes
+    -----
+    A second factor is best judged against one-factor tables (`one_factor_null`): after a strong
+    first factor the later eigenvalues of shuffled tables are too high a bar.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> answers = psy.load_example("shared_confidence").confidence
+    >>> found = parallel_analysis(answers.codes[:, :400], n=20, rng=1)
+    >>> found.n_factors >= 1, found.draws.shape
+    (True, (20, 19))
+    """
+    own: Scheme = "within_model" if of == "models" else "within_question"
+    scheme = own if scheme is None else scheme
+    check_choice("scheme", scheme, Scheme)
+    check_choice("eigenvalues", eigenvalues, Eigenvalues)
+    check_fraction("quantile", quantile)
+    check_count("n", n)
+    design = ordered_design(data, of=of, empty_cells=empty_cells, missing=missing)
+    task = partial(_block, design=design, scheme=scheme, kind=eigenvalues)
+    draws = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="shuffled tables")
+    observed = spectra(design.observed()[0][None], eigenvalues)[0]
+    bar = np.quantile(draws, quantile, axis=0)
+    return ParallelAnalysis(
+        observed=observed,
+        draws=draws,
+        bar=bar,
+        p_value=(1.0 + np.sum(draws >= observed - 1e-12, axis=0)) / (len(draws) + 1.0),
+        n_factors=leading(observed, bar),
+        quantile=quantile,
+        scheme=scheme,
+        eigenvalues=eigenvalues,
+        labels=design.labels,
+    )
+
+
+def leading(observed: FloatArray, bar: FloatArray) -> int:
+    """Count leading values above their bar.
+
+    Examples
+    --------
+    >>> leading(np.array([5.0, 1.2, 1.1]), np.array([2.0, 1.3, 1.0]))
+    1
+    """
+    short = np.flatnonzero(~(observed > bar))
+    return int(short[0]) if short.size else int(observed.size)
+
+
+def spectra(matrices: FloatArray, kind: Eigenvalues) -> FloatArray:
+    """Return eigenvalues (b, k), falling, of correlations or with communalities on the diagonal.
+
+    Examples
+    --------
+    >>> spectra(np.array([[[1.0, 0.5], [0.5, 1.0]]]), "components")
+    array([[1.5, 0.5]])
+    """
+    if kind == "factors":
+        start = np.clip(1.0 - squared_multiple(matrices), 0.05, 1.0)
+        psi = minimise(ULS, matrices, start, 1, 0.005).uniquenesses
+        matrices = matrices - psi[:, :, None] * np.eye(matrices.shape[1])
+    return np.asarray(np.linalg.eigvalsh(matrices)[:, ::-1], dtype=np.float64)
+
+
+def _block(
+    seeds: WordArray, *, design: OrderedDesign, scheme: Scheme, kind: Eigenvalues
+) -> FloatArray:
+    return spectra(design.shuffled(seeds, scheme), kind)

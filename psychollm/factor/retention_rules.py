@@ -1,0 +1,255 @@
+r"""Rules that count factors from a matrix of correlations alone.
+
+* Minimum average partial (MAP): after m principal components, the mean of squared partial
+  correlations; the m where it is smallest.
+* Very simple structure (VSS): of minres loadings turned by varimax only the c largest of each
+  variable are kept, S; the m where
+
+.. math:: 1 - \frac{\sum_{ij} (r_{ij} - (SS^\top)_{ij})^2}{\sum_{ij} r_{ij}^2}            \quad (1)
+
+  is largest, the diagonal being counted, as psych counts it.
+* Empirical Kaiser criterion (EKC): eigenvalues above those that the same sum of variance would
+  have in a sample of uncorrelated variables, given the eigenvalues before,
+
+.. math:: \max\Big(1,\; \frac{k - \sum_{l < j} \gamma_l}{k - j + 1}
+          \big(1 + \sqrt{k / n}\big)^2\Big) .                                             \quad (2)
+
+* Hull: of solutions with m factors, their fit f against their number of parameters p; among those
+  on the upper convex hull, the one after which the gain falls off most. Fit is 1 minus the
+  Kaiser-Meyer-Olkin measure of what the factors leave.
+
+References
+----------
+Velicer, W. F. (1976). Determining the number of components from the matrix of partial
+correlations. Psychometrika, 41(3), 321-327. https://doi.org/10.1007/BF02293557
+
+Revelle, W., & Rocklin, T. (1979). Very simple structure: An alternative procedure for estimating
+the optimal number of interpretable factors. Multivariate Behavioral Research, 14(4), 403-414.
+https://doi.org/10.1207/s15327906mbr1404_2
+
+Braeken, J., & van Assen, M. A. L. M. (2017). An empirical Kaiser criterion. Psychological
+Methods, 22(3), 450-466. https://doi.org/10.1037/met0000074
+
+Lorenzo-Seva, U., Timmerman, M. E., & Kiers, H. A. L. (2011). The hull method for selecting the
+number of common factors. Multivariate Behavioral Research, 46(2), 340-364.
+https://doi.org/10.1080/00273171.2011.564527
+
+Kaiser, H. F. (1974). An index of factorial simplicity. Psychometrika, 39(1), 31-36.
+https://doi.org/10.1007/BF02291575
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.data.matrix_input import correlation_matrix
+from psychollm.factor.extract import degrees_of_freedom, extract
+from psychollm.factor.factor_analysis import observations
+from psychollm.factor.minimise import squared_multiple
+from psychollm.factor.parallel import leading
+from psychollm.factor.rotate import rotate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SamplingAdequacy(Result):
+    """Whether correlations are worth factoring.
+
+    Examples
+    --------
+    >>> found = sampling_adequacy(np.full((4, 4), 0.5) + 0.5 * np.eye(4), n=100)
+    >>> round(found.kmo, 3), found.df
+    (0.8, 6)
+    """
+
+    kmo: float  # Kaiser-Meyer-Olkin: correlations against partial correlations
+    of_each: FloatArray  # (k,) the same for each variable
+    squared_multiple: FloatArray  # (k,) squared multiple correlations
+    chi_square: float  # Bartlett's test of no correlation; NaN without n
+    df: int
+    p_value: float
+    labels: tuple[Hashable, ...]  # k
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per variable."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "model": list(self.labels),
+                "adequacy": self.of_each,
+                "squared_multiple": self.squared_multiple,
+            }
+        )
+
+
+class Hull(NamedTuple):
+    """Fit of solutions with 0, 1, ... factors, and where it bends."""
+
+    fit: FloatArray  # (m + 1,)
+    parameters: IntArray  # (m + 1,)
+    bend: FloatArray  # (m + 1,) NaN off the hull and at its ends
+    n_factors: int
+
+
+def sampling_adequacy(correlation: Any, *, n: float | None = None) -> SamplingAdequacy:
+    """Measure whether correlations are worth factoring: KMO, and Bartlett's test.
+
+    Parameters
+    ----------
+    correlation : Correlation, DataFrame or array_like (k, k)
+        Correlations, positive definite; of others the pseudo-inverse is used.
+    n : float, optional
+        Observations; by default those of the correlation.
+
+    Returns
+    -------
+    SamplingAdequacy
+
+    Examples
+    --------
+    >>> round(sampling_adequacy(np.full((3, 3), 0.6) + 0.4 * np.eye(3)).kmo, 3)
+    0.719
+    """
+    from scipy.stats import chi2
+
+    R, labels = correlation_matrix(correlation)
+    size, k = observations(correlation, n), len(R)
+    total, each = _adequacy(R)
+    sign, log_determinant = np.linalg.slogdet(R)
+    scale = size - 1.0 - (2.0 * k + 5.0) / 6.0
+    statistic = float(-scale * log_determinant) if sign > 0 else float("nan")
+    df = k * (k - 1) // 2
+    return SamplingAdequacy(
+        kmo=total,
+        of_each=each,
+        squared_multiple=squared_multiple(R[None])[0],
+        chi_square=statistic,
+        df=df,
+        p_value=float(chi2.sf(statistic, df)),
+        labels=labels,
+    )
+
+
+def _adequacy(R: FloatArray) -> tuple[float, FloatArray]:
+    """Return KMO and its value for each variable."""
+    inverse = np.linalg.pinv(R, hermitian=True)
+    spread = np.sqrt(np.diagonal(inverse))
+    partial = (inverse / np.outer(spread, spread)) ** 2
+    plain = R**2
+    np.fill_diagonal(partial, 0.0)
+    np.fill_diagonal(plain, 0.0)
+    rows, rest = plain.sum(axis=1), partial.sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        return float(rows.sum() / (rows.sum() + rest.sum())), np.asarray(rows / (rows + rest))
+
+
+def minimum_average_partial(R: FloatArray, most: int) -> FloatArray:
+    """Return the mean squared partial correlations after 0, 1, ..., `most` components.
+
+    Examples
+    --------
+    >>> minimum_average_partial(np.full((4, 4), 0.5) + 0.5 * np.eye(4), 1).round(3)
+    array([0.25 , 0.111])
+    """
+    values, vectors = np.linalg.eigh(R)
+    loadings = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
+    k = len(R)
+    found = np.full(most + 1, np.nan)
+    for m in range(most + 1):
+        rest = R - loadings[:, :m] @ loadings[:, :m].T
+        spread = np.diagonal(rest)
+        if spread.min() <= 1e-12:
+            break
+        partial = rest / np.sqrt(np.outer(spread, spread))
+        found[m] = (np.sum(partial**2) - k) / (k * (k - 1))
+    return found
+
+
+def very_simple_structure(R: FloatArray, most: int) -> FloatArray:
+    """Return (1) for 1, ..., `most` factors (rows) and complexities 1 and 2 (columns).
+
+    Examples
+    --------
+    >>> very_simple_structure(np.full((4, 4), 0.5) + 0.5 * np.eye(4), 1).round(6)
+    array([[0.857143,      nan]])
+    """
+    total = np.sum(R**2)
+    found = np.full((most, 2), np.nan)
+    for m in range(1, most + 1):
+        plain = extract(R, n_factors=m)
+        spans = int(np.linalg.matrix_rank(plain.loadings, tol=1e-10)) == m
+        loadings = rotate(plain, method="varimax").loadings if spans else plain.loadings
+        order = np.argsort(-np.abs(loadings), axis=1, kind="stable")
+        for c in (1, 2)[: min(m, 2)]:
+            simple = np.zeros_like(loadings)
+            at = order[:, :c]
+            np.put_along_axis(simple, at, np.take_along_axis(loadings, at, axis=1), axis=1)
+            found[m - 1, c - 1] = 1.0 - np.sum((R - simple @ simple.T) ** 2) / total
+    return found
+
+
+def empirical_kaiser(R: FloatArray, n: float) -> tuple[FloatArray, int]:
+    """Return the bars (2) and how many leading eigenvalues exceed them.
+
+    Examples
+    --------
+    >>> empirical_kaiser(np.full((4, 4), 0.5) + 0.5 * np.eye(4), 100)[1]
+    1
+    """
+    values: FloatArray = np.asarray(np.linalg.eigvalsh(R)[::-1], dtype=np.float64)
+    k = len(R)
+    before = np.concatenate([[0.0], np.cumsum(values)[:-1]])
+    bars = (k - before) / (k - np.arange(k)) * (1.0 + np.sqrt(k / n)) ** 2
+    bars = np.maximum(bars, 1.0)
+    return bars, leading(values, bars)
+
+
+def hull(R: FloatArray, most: int) -> Hull:
+    """Return the hull of fit against parameters for 0, 1, ..., `most` factors.
+
+    Examples
+    --------
+    >>> blocks = np.kron(np.eye(2), np.full((4, 4), 0.6)) + 0.1
+    >>> np.fill_diagonal(blocks, 1.0)
+    >>> hull(blocks, 3).n_factors
+    2
+    """
+    k = len(R)
+    fit, parameters = np.empty(most + 1), np.empty(most + 1, dtype=np.int64)
+    for m in range(most + 1):
+        rest = R if m == 0 else np.array(extract(R, n_factors=m).residuals) + np.eye(k)
+        # Of residuals that are rounding error nothing can be told: they fit.
+        small = bool(np.abs(rest - np.eye(k)).max() < 1e-9)
+        fit[m] = 1.0 if small else 1.0 - _adequacy(rest)[0]
+        parameters[m] = k * (k - 1) // 2 - degrees_of_freedom(k, m)
+    kept = _on_hull(parameters, fit)
+    bend = np.full(most + 1, np.nan)
+    for before, at, after in zip(kept[:-2], kept[1:-1], kept[2:], strict=True):
+        gain = (fit[at] - fit[before]) / (parameters[at] - parameters[before])
+        bend[at] = gain / max((fit[after] - fit[at]) / (parameters[after] - parameters[at]), 1e-12)
+    best = int(np.nanargmax(bend)) if np.isfinite(bend).any() else int(kept[int(len(kept) > 1)])
+    return Hull(fit, parameters, bend, best)
+
+
+def _on_hull(x: IntArray, y: FloatArray) -> list[int]:
+    """Return the points that rise and lie on the upper convex hull."""
+    kept = [0]
+    for i in range(1, len(x)):
+        if y[i] <= y[kept[-1]]:
+            continue
+        while len(kept) > 1:
+            a, b = kept[-2:]
+            if (y[b] - y[a]) * (x[i] - x[a]) > (y[i] - y[a]) * (x[b] - x[a]):
+                break
+            kept.pop()
+        kept.append(i)
+    return kept

@@ -1,0 +1,108 @@
+"""Correlation matrices of random tables of ordered answers: shuffled, or drawn from factors."""
+
+import math
+
+import numpy as np
+
+from psychollm.kernels._jit import njit
+from psychollm.kernels.polychoric import correlate_ordered, count_table, margin_cuts
+from psychollm.kernels.random import below, normal, seed_stream
+
+
+@njit
+def shuffle_answers(state, codes, by_row, out):
+    """Fill `out` with the answers of each row (or column) in random order; gaps (-1) stay."""
+    k, n = codes.shape
+    out[:] = codes
+    lines, length = (k, n) if by_row else (n, k)
+    places = np.empty(length, dtype=np.int64)
+    for line in range(lines):
+        count = 0
+        for at in range(length):
+            if (out[line, at] if by_row else out[at, line]) >= 0:
+                places[count] = at
+                count += 1
+        for last in range(count - 1, 0, -1):
+            a, b = places[last], places[below(state, last + 1)]
+            if by_row:
+                out[line, a], out[line, b] = out[line, b], out[line, a]
+            else:
+                out[a, line], out[b, line] = out[b, line], out[a, line]
+
+
+@njit
+def draw_answers(state, loadings, cuts, codes, out):
+    """Fill `out` (k, n) with answers cut from normals that factors correlate; gaps stay.
+
+    `loadings` (k, m) are on orthogonal factors, `cuts` (k, C + 1) have infinite ends.
+    """
+    k, m = loadings.shape
+    unique = np.empty(k)
+    for i in range(k):
+        common = 0.0
+        for j in range(m):
+            common += loadings[i, j] * loadings[i, j]
+        unique[i] = math.sqrt(max(1.0 - common, 0.0))
+    factors = np.empty(m)
+    for u in range(codes.shape[1]):
+        for j in range(m):
+            factors[j] = normal(state)
+        for i in range(k):
+            value = unique[i] * normal(state)
+            for j in range(m):
+                value += loadings[i, j] * factors[j]
+            out[i, u] = -1
+            if codes[i, u] >= 0:
+                c = 0
+                while c + 2 < cuts.shape[1] and value > cuts[i, c + 1]:
+                    c += 1
+                out[i, u] = c
+
+
+@njit
+def fill_margins(codes, cuts):
+    """Fill the cuts (k, C + 1) of all answers of each row."""
+    counts = np.empty(cuts.shape[1] - 1)
+    for i in range(codes.shape[0]):
+        counts[:] = 0.0
+        for u in range(codes.shape[1]):
+            if codes[i, u] >= 0:
+                counts[codes[i, u]] += 1.0
+        margin_cuts(counts, cuts[i])
+
+
+@njit
+def correlate_answers(codes, rule, fixed, cuts, matrix):
+    """Fill `matrix` (k, k) with polychoric correlations; undefined ones become zero.
+
+    ``cuts`` (k, C + 1) is filled with the cuts of all answers.
+    """
+    size = cuts.shape[1]
+    table, weights = np.empty((size - 1, size - 1)), np.empty(0)
+    corners, t, u = np.empty((3, size, size)), np.empty(size), np.empty(size)
+    fill_margins(codes, cuts)
+    for i in range(codes.shape[0]):
+        matrix[i, i] = 1.0
+        for j in range(i):
+            count_table(codes[i], codes[j], weights, table)
+            t[:], u[:] = cuts[i], cuts[j]
+            rho, _, _, _, _ = correlate_ordered(table, t, u, rule, fixed, corners)
+            matrix[i, j] = matrix[j, i] = rho if rho == rho else 0.0
+
+
+@njit
+def correlate_shuffled(seeds, codes, by_row, rule, fixed, size, out):
+    """Fill `out` (r, k, k) with correlations of shuffled tables, one per seed (r, 2)."""
+    table, cuts = np.empty_like(codes), np.empty((codes.shape[0], size + 1))
+    for r in range(seeds.shape[0]):
+        shuffle_answers(seed_stream(seeds[r]), codes, by_row, table)
+        correlate_answers(table, rule, fixed, cuts, out[r])
+
+
+@njit
+def correlate_drawn(seeds, codes, loadings, cuts, rule, fixed, out):
+    """Fill `out` (r, k, k) with correlations of tables drawn from factors, one per seed (r, 2)."""
+    table, own = np.empty_like(codes), np.empty_like(cuts)
+    for r in range(seeds.shape[0]):
+        draw_answers(seed_stream(seeds[r]), loadings, cuts, codes, table)
+        correlate_answers(table, rule, fixed, own, out[r])
