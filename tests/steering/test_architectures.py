@@ -31,7 +31,7 @@ def test_layers_are_found_and_read(model: Any) -> None:
     states = hidden_states(model, tokenizer(), prompts(3))
     asked = tokenizer()(prompts(3)[0], return_tensors="pt")
     with torch.no_grad():
-        known = model(**asked, output_hidden_states=True).hidden_states
+        known = model(input_ids=asked["input_ids"], output_hidden_states=True).hidden_states
     for layer in range(3):  # the last entry of transformers has passed the final norm
         expected = known[layer + 1][0, -1].numpy()
         np.testing.assert_allclose(states.states[0, layer], expected, atol=1e-4)

@@ -20,7 +20,7 @@ def test_all_forms_of_a_word_count(model: Any) -> None:
     found = answer_logits(model, tokenizer(), prompts(1))
     asked = tokenizer()(prompts(1)[0], return_tensors="pt")
     with torch.no_grad():
-        chances = model(**asked).logits[0, -1].softmax(-1).numpy()
+        chances = model(input_ids=asked["input_ids"]).logits[0, -1].softmax(-1).numpy()
     yes = chances[[WORDS.index("yes"), WORDS.index("Yes")]].sum()
     no = chances[[WORDS.index("no"), WORDS.index("No")]].sum()
     assert np.exp(found.log_yes[0]) == pytest.approx(yes, rel=1e-5)
@@ -50,7 +50,9 @@ def test_states_of_earlier_tokens(model: Any, token: int) -> None:
     for row, prompt in zip(found.states, asked, strict=True):
         ids = tokenizer()(prompt, return_tensors="pt")
         with torch.no_grad():
-            known = model(**ids, output_hidden_states=True).hidden_states[3][0, token]
+            known = model(input_ids=ids["input_ids"], output_hidden_states=True).hidden_states[3][
+                0, token
+            ]
         np.testing.assert_allclose(row[0], known.numpy(), atol=1e-4)
 
 
