@@ -234,3 +234,10 @@ def test_jobs_do_not_matter() -> None:
     assert np.array_equal(one.value.interval, two.value.interval)
     assert np.array_equal(one.curve.interval, two.curve.interval, equal_nan=True)
     assert np.array_equal(one.expected.value, two.expected.value)
+
+
+def test_nothing_left_over_is_zero_everywhere():
+    found = smooth_calibration_error([[1.0] * 40], [[1] * 40], n_bootstrap=50, rng=0)
+    assert found.value.value[0] == 0
+    assert (found.value.interval[0] >= 0).all()
+    assert found.curve.accuracy[0, -1] == 1

@@ -189,10 +189,12 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
     correct, wrong = tally.correct[None], tally.wrong[None]
     n = float((correct + wrong).sum()) or 1.0
     expected = _expected_bandwidth(tally, n)
-    grid = smoothing_grid(tally.values, expected if sigma is None else sigma)
-    value = float(grid.errors(grid.sums(correct, wrong), sigma, expected)[0])
     squares = tally.correct * (1.0 - tally.values) ** 2 + tally.wrong * tally.values**2
     noise = float(np.sqrt(squares.sum())) / n
+    if sigma is None and noise == 0.0:
+        expected = 1.0  # no answer leaves anything to smooth, nor does any resample: no fine grid
+    grid = smoothing_grid(tally.values, expected if sigma is None else sigma)
+    value = float(grid.errors(grid.sums(correct, wrong), sigma, expected)[0])
     # Confidences of 0 and 1 leave calibrated answers no error at all, but no resample needs a
     # bandwidth far below its own error.
     needed = value if value < expected else max(expected, value / 64.0)
