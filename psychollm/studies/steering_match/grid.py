@@ -136,6 +136,15 @@ class Counts:
     steered: FloatArray
     n: FloatArray
 
+    def less(self, part: Counts) -> Counts:
+        """Return the counts of the other questions."""
+        return Counts(
+            both=self.both - part.both,
+            target=self.target - part.target,
+            steered=self.steered - part.steered,
+            n=self.n - part.n,
+        )
+
     @property
     def agreement(self) -> FloatArray:
         """Share of questions answered alike."""

@@ -18,6 +18,7 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import bootstrap_estimate
 from psychollm.studies.steering_match.grid import (
+    Counts,
     Grid,
     Profiles,
     count,
@@ -137,22 +138,41 @@ def held_out_answers(
     """
     names = ("held out", "held out, chosen for kappa")
     sums = np.zeros((2, 4, *profiles.said.shape))
+    every = count(grid, profiles)
     for half in halves:
-        for chosen_on in (half, ~half):
-            counts = count(grid, profiles, chosen_on.astype(np.float64))
-            agreement, kappa = counts.agreement, counts.kappa
-            # On a half to which the target gives one answer only, kappa is undefined.
-            kappa = np.where(np.isnan(kappa).all(axis=1, keepdims=True), agreement, kappa)
-            for total, curves in zip(sums, (agreement, kappa), strict=True):
-                places = peak(curves, grid.strengths, ties=ties).place
-                found = answers_at("", grid, profiles, places)
-                parts = np.stack([found.hits, found.said, found.truth, found.scored])
-                total += parts * ~chosen_on
+        here = count(grid, profiles, half.astype(np.float64))
+        curves = [*_criteria(here), *_criteria(every.less(here))]
+        places = peak(np.concatenate(curves), grid.strengths, ties=ties).place.reshape(4, -1)
+        for total, own, other in zip(sums, places[:2], places[2:], strict=True):
+            total += _other_half(grid, profiles, half, (own, other))
     first, second = (
         Answers(name=name, hits=hits, said=said, truth=truth, scored=scored)
         for name, (hits, said, truth, scored) in zip(names, sums / len(halves), strict=True)
     )
     return first, second
+
+
+def _criteria(counts: Counts) -> tuple[FloatArray, FloatArray]:
+    """Return agreement and kappa; agreement for both where the target gives one answer only."""
+    agreement, kappa = counts.agreement, counts.kappa
+    return agreement, np.where(np.isnan(kappa).all(axis=1, keepdims=True), agreement, kappa)
+
+
+def _other_half(
+    grid: Grid, profiles: Profiles, half: BoolArray, places: tuple[IntArray, IntArray]
+) -> FloatArray:
+    """Return hits, yes, the target's yes and what counts (4, targets, questions).
+
+    The first places were chosen on the half, the second on the other questions.
+    """
+    own, other = places
+    yes = np.where(half, grid.yes[other], grid.yes[own])
+    scored = profiles.answered
+    if grid.known is not None:
+        scored = scored * np.where(half, grid.known[other], grid.known[own])
+    return np.stack(
+        [scored * (yes == profiles.said), scored * yes, scored * profiles.said, scored]
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
