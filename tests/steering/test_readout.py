@@ -71,6 +71,16 @@ def test_conversations_go_through_the_template(model: Any) -> None:
         answer_logits(model, words, [asked, "w1 :"])
 
 
+def test_answers_are_called_after_their_questions(model: Any) -> None:
+    turns = (Message("user", "w2 :"),)
+    asked = [
+        Prompt(key=key, item=item, messages=turns, reply="yes_no")
+        for key, item in (("a/1", "a"), ("b/1", "b"), ("a/2", "a"))
+    ]
+    assert answer_logits(model, tokenizer(), asked[:2]).labels == ("a", "b")
+    assert answer_logits(model, tokenizer(), asked).labels == ("a/1", "b/1", "a/2")
+
+
 def test_conversations_without_a_template(model: Any) -> None:
     turns = (Message("system", "w1"), Message("user", "w2 :"))
     asked = Prompt(key="q1", item="q1", messages=turns, reply="yes_no")

@@ -11,6 +11,7 @@ from psychollm.steering import (
     Direction,
     DoseResponse,
     answer_logits,
+    decoder_layers,
     hidden_states,
     random_direction,
     scan_layers,
@@ -165,6 +166,23 @@ def test_sixteen_bits(direction: Direction) -> None:
     )
     assert found.engine == "last_token"
     np.testing.assert_allclose(found.log_yes, whole.log_yes, atol=0.2)
+
+
+def test_layers_that_accelerate_has_dispatched(direction: Direction) -> None:
+    accelerate = pytest.importorskip("accelerate")
+    plain = sweep(made("llama"), tokenizer(), prompts(), direction, [-1, 0, 1], layer=1)
+    model = accelerate.dispatch_model(made("llama"), device_map={"": "cpu"}, force_hooks=True)
+    for layer in decoder_layers(model):
+        accelerate.hooks.add_hook_to_module(layer, accelerate.hooks.AlignDevicesHook("cpu"))
+    before = [vars(layer)["forward"] for layer in decoder_layers(model)]
+    for positions in ("prompt_last", "all"):
+        found = sweep(
+            model, tokenizer(), prompts(), direction, [-1, 0, 1], layer=1, positions=positions
+        )
+        assert found.engine != "whole"
+        if positions == "prompt_last":
+            np.testing.assert_allclose(found.margin, plain.margin, atol=1e-4)
+    assert [vars(layer)["forward"] for layer in decoder_layers(model)] == before
 
 
 def test_one_prompt_and_one_strength(model: Any, direction: Direction) -> None:
