@@ -17,13 +17,8 @@ from psychollm.correlation.tetrachoric import PairStatus
 from psychollm.data.coerce import check_correlatable
 from psychollm.data.responses import Responses, as_responses
 from psychollm.kernels.correlate import RULES, empty_outputs
-from psychollm.kernels.polychoric import (
-    correlate_ordered_pairs,
-    count_tables,
-    fill_influences,
-    influence_pairs,
-    margin_cuts,
-)
+from psychollm.kernels.polychoric import correlate_ordered_pairs, count_tables, margin_cuts
+from psychollm.kernels.polychoric_influence import fill_influences, influence_pairs
 
 if TYPE_CHECKING:
     import pandas as pd
