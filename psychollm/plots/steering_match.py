@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _NAMES = {"r_squared": "$R^2$ of strengths on thresholds", "held_out_kappa": "held-out kappa"}
 _TABLE, _CUT = PURPLE, DEEP_ORANGE
 _LONGEST = 18
+_ROOM = 0.24
 
 
 def plot_steering_match(study: SteeringMatch, *, figure: "Figure | None" = None) -> "Figure":
@@ -131,10 +132,10 @@ def draw_agreement(ax: "Axes", study: SteeringMatch) -> None:
     names = [shortened(study.targets.models[row], _LONGEST) for row in order]
     size = TICK_SIZE - 0.5 if order.size <= 22 else max(4.5, 11.0 - 0.2 * order.size)
     ax.set_yticks(rows, names, fontsize=size)
-    ax.set_ylim(-0.7, order.size - 0.3)
+    ax.set_ylim(-0.7, order.size - 0.3 + _ROOM * order.size)  # the legend stands above them
     ax.grid(visible=False, axis="y")
     name_axes(ax, x="agreement", title="Agreement, target by target")
-    legend(ax, inside="best")
+    legend(ax, inside="upper left")
 
 
 def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:

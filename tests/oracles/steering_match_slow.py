@@ -74,17 +74,17 @@ def r_squared(x, y):
     return cross**2 / (sum((a - mx) ** 2 for a in x) * sum((b - my) ** 2 for b in y))
 
 
-def held_out_hits(target, table, strengths, halves):
+def held_out_hits(target, table, strengths, halves, measure=agreement):
     """Share of splits in which each question is answered right at the other half's strength."""
     n = len(target)
     hits = [0.0] * n
     for half in halves:
         for side in (True, False):
             chosen_on = [q for q in range(n) if bool(half[q]) == side]
-            curve = [
-                agreement([target[q] for q in chosen_on], [row[q] for q in chosen_on])
-                for row in table
-            ]
+            wanted = [target[q] for q in chosen_on]
+            curve = [measure(wanted, [row[q] for q in chosen_on]) for row in table]
+            if all(math.isnan(value) for value in curve):
+                curve = [agreement(wanted, [row[q] for q in chosen_on]) for row in table]
             best, _, _ = middle(curve, strengths)
             place = min(range(len(strengths)), key=lambda k: abs(strengths[k] - best))
             for q in range(n):

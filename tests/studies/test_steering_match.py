@@ -1,5 +1,6 @@
 """Matching of steered answers to targets: golden values, slow twins, properties, bad input."""
 
+import doctest
 import json
 from pathlib import Path
 from types import SimpleNamespace
@@ -218,14 +219,15 @@ def test_held_out_matches_loops() -> None:
     steered, targets = simulated(0.6, questions=31, targets=3)
     halves = random_halves(31, 3, np.random.default_rng(0))
     grid = grid_of(steered, steps=1)
-    found, _ = held_out_answers(grid, profiles_of(targets), halves, ties="middle")
+    answers = held_out_answers(grid, profiles_of(targets), halves, ties="middle")
     table = [[int(x) for x in row] for row in steered.yes]
-    for row in range(3):
-        expected = slow.held_out_hits(
-            lists(targets, row), table, STRENGTHS.tolist(), halves.tolist()
-        )
-        assert found.hits[row] == pytest.approx(expected)
-    assert found.scored == pytest.approx(1.0)
+    for found, measure in zip(answers, (slow.agreement, slow.kappa), strict=True):
+        for row in range(3):
+            expected = slow.held_out_hits(
+                lists(targets, row), table, STRENGTHS.tolist(), halves.tolist(), measure
+            )
+            assert found.hits[row] == pytest.approx(expected)
+        assert found.scored == pytest.approx(1.0)
 
 
 def test_interpolation_is_linear_and_keeps_the_table() -> None:
@@ -474,6 +476,14 @@ def test_intervals_hold_the_values(study: SteeringMatch) -> None:
         bounds = part.agreement.interval
         assert (bounds[:, 0] <= part.agreement.value).all()
         assert (bounds[:, 1] >= part.agreement.value).all()
+
+
+@pytest.mark.parametrize("page", ["steering_match.md", "difficulty.md"])
+def test_pages_run(page: str) -> None:
+    path = Path(__file__).resolve().parents[2] / "docs" / page
+    failed, tried = doctest.testfile(str(path), module_relative=False, encoding="utf-8")
+    assert tried > 5
+    assert failed == 0
 
 
 # Bad input.
