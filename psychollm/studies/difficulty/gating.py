@@ -63,6 +63,13 @@ class GateFit(Result):
         How well the probability tells right from wrong.
     probability, answered : ndarray (questions,)
         By gates that had not seen the question.
+
+    Examples
+    --------
+    >>> texts = [f"What is {'7' * (1 + n % 9)} + 1?" for n in range(90)]
+    >>> right = [float(n % 9 < 4 or n % 13 == 0) for n in range(90)]
+    >>> fit_gate(texts, right, f_beta=0.5, n_folds=5, n_bootstrap=20, rng=0).coverage.labels
+    ('gate', 'always answer')
     """
 
     gate: Gate

@@ -64,6 +64,13 @@ class Difficulty(Result):
         Reliability of the scores, where known: no predictor of the factor does better.
     weights : ndarray (features,)
         Of the model fitted to all questions, by `names`: positive where models say yes.
+
+    Examples
+    --------
+    >>> texts = [f"What is {'7' * (1 + n % 9)} + 1?" for n in range(60)]
+    >>> study = difficulty(texts, [-(n % 9) for n in range(60)], n_bootstrap=20, rng=0)
+    >>> study.lead.first, study.predicted.shape
+    ('text', (60,))
     """
 
     predicted: FloatArray  # (questions,)

@@ -46,7 +46,21 @@ _LARGEST = 20_000_000  # numbers of a table of likelihoods
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BestStrengths(Result):
-    """Strengths that reproduce the targets best, by one criterion."""
+    """Strengths that reproduce the targets best, by one criterion.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psychollm.studies.steering_match import SteeredAnswers, steering_match
+    >>> rng = np.random.default_rng(0)
+    >>> ease, strengths = rng.normal(size=90), np.linspace(-2, 2, 9)
+    >>> steered = SteeredAnswers.from_array(ease + strengths[:, None], strengths=strengths,
+    ...                                     scale="log_odds")
+    >>> targets = (ease + rng.normal(size=(5, 90)) > np.linspace(-1, 1, 5)[:, None]).astype(int)
+    >>> study = steering_match(steered, targets, n_null=39, n_bootstrap=20, rng=0)
+    >>> study.best.line.slope < 0, study.best.at_edge.any()
+    (True, np.False_)
+    """
 
     criterion: Criterion
     strength: Estimate  # (targets,)

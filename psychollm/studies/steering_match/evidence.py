@@ -137,6 +137,19 @@ class Control(Result):
         As for the direction; means over the targets.
     ahead, ahead_agreement : Difference
         Held-out kappa, and held-out agreement, of the direction less that of the control.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psychollm.studies.steering_match import SteeredAnswers, steering_match
+    >>> rng = np.random.default_rng(0)
+    >>> ease, strengths = rng.normal(size=90), np.linspace(-2, 2, 9)
+    >>> steered = SteeredAnswers.from_array(ease + strengths[:, None], strengths=strengths,
+    ...                                     scale="log_odds")
+    >>> targets = (ease + rng.normal(size=(5, 90)) > np.linspace(-1, 1, 5)[:, None]).astype(int)
+    >>> study = steering_match(steered, targets, n_null=39, n_bootstrap=20, rng=0)
+    >>> study.controls[0].name, study.controls[0].ahead.first
+    ('cut-off on unsteered log odds', 'direction')
     """
 
     name: str

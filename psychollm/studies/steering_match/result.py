@@ -66,6 +66,19 @@ class SteeringMatch(Result):
         The table, with its collapsed strengths.
     targets : Responses
         The answers to be reproduced.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from psychollm.studies.steering_match import SteeredAnswers, steering_match
+    >>> rng = np.random.default_rng(0)
+    >>> ease, strengths = rng.normal(size=90), np.linspace(-2, 2, 9)
+    >>> steered = SteeredAnswers.from_array(ease + strengths[:, None], strengths=strengths,
+    ...                                     scale="log_odds")
+    >>> targets = (ease + rng.normal(size=(5, 90)) > np.linspace(-1, 1, 5)[:, None]).astype(int)
+    >>> study = steering_match(steered, targets, n_null=39, n_bootstrap=20, rng=0)
+    >>> list(study.matches), study.headlines["r_squared"] > 0.8
+    (['agreement', 'kappa', 'likelihood'], True)
     """
 
     matches: Mapping[str, BestStrengths]
