@@ -129,7 +129,8 @@ def loading_errors(
         ``polychoric(...).covariance()``; by default that of correlations of normal variables (1),
         which is too small for tetrachoric and polychoric ones.
     replicates : array_like (n, k, k), optional
-        Correlation matrices of resampled units: then the bootstrap, instead of the delta method.
+        Correlation matrices of resampled units, as `resampled_correlations` returns them: then
+        the bootstrap, instead of the delta method.
     level : float
         Coverage of the intervals.
     criterion : Criterion, optional

@@ -9,12 +9,26 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError
-from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, Missing, WordArray
+from psychollm._base.replicate import replicate
+from psychollm._base.types import (
+    AnyArray,
+    Axis,
+    EmptyCells,
+    FloatArray,
+    Missing,
+    RandomState,
+    WordArray,
+)
 from psychollm.data.coerce import check_correlatable
 from psychollm.data.labels import Labels, listed
 from psychollm.data.responses import as_responses
 from psychollm.kernels.correlate import RULES
-from psychollm.kernels.ordered_nulls import correlate_answers, correlate_drawn, correlate_shuffled
+from psychollm.kernels.ordered_nulls import (
+    correlate_answers,
+    correlate_drawn,
+    correlate_resampled,
+    correlate_shuffled,
+)
 
 Scheme: TypeAlias = Literal["within_model", "within_question"]
 
@@ -50,12 +64,67 @@ class OrderedDesign:
         correlate_drawn(seeds, self.codes, loadings, cuts, self.rule, self.fixed, out)
         return out
 
+    def resampled(self, seeds: WordArray) -> FloatArray:
+        """Return correlations of units drawn with replacement (r, k, k)."""
+        out = np.empty((len(seeds), len(self.codes), len(self.codes)))
+        correlate_resampled(seeds, self.codes, self.rule, self.fixed, self.size, out)
+        return out
+
     @property
     def n(self) -> float:
         """Harmonic mean over pairs of the units that both answered."""
         answered = (self.codes >= 0).astype(np.float64)
         pairs = (answered @ answered.T)[np.tril_indices(len(answered), -1)]
         return float(1.0 / np.mean(1.0 / np.maximum(pairs, 1e-9)))
+
+
+def resampled_correlations(
+    data: Any,
+    *,
+    of: Axis = "models",
+    n: int = 500,
+    empty_cells: EmptyCells = "keep_margins",
+    missing: Missing = "pairwise",
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> FloatArray:
+    """Correlate resampled units: the replicates of a bootstrap of factors.
+
+    Parameters
+    ----------
+    data : Responses, DataFrame or array of shape (models, questions)
+        Answers: 0/1, or ordered codes to 15.
+    of : {"models", "questions"}
+        What is correlated; the others are drawn with replacement.
+    n : int
+        Replicates.
+    empty_cells, missing : str
+        As in `polychoric`.
+    rng, n_jobs, progress
+        As in `brier`.
+
+    Returns
+    -------
+    ndarray of shape (n, k, k)
+        Tetrachoric or polychoric correlations; zero where a replicate has none.
+
+    Raises
+    ------
+    CodeError, ShapeError
+        If a row does not vary, or there are fewer than two.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> answers = psy.load_example("shared_confidence").confidence
+    >>> resampled_correlations(answers.codes[:5, :200], n=10, rng=1).shape
+    (10, 5, 5)
+    """
+    design = ordered_design(data, of=of, empty_cells=empty_cells, missing=missing)
+    return replicate(
+        design.resampled, n, rng=rng, n_jobs=n_jobs, progress=progress, label="resampled tables"
+    )
 
 
 def ordered_design(

@@ -1,4 +1,4 @@
-"""Correlation matrices of random tables of ordered answers: shuffled, or drawn from factors."""
+"""Correlation matrices of random tables of ordered answers: shuffled, drawn, or resampled."""
 
 import math
 
@@ -106,3 +106,17 @@ def correlate_drawn(seeds, codes, loadings, cuts, rule, fixed, out):
     for r in range(seeds.shape[0]):
         draw_answers(seed_stream(seeds[r]), loadings, cuts, codes, table)
         correlate_answers(table, rule, fixed, own, out[r])
+
+
+@njit
+def correlate_resampled(seeds, codes, rule, fixed, size, out):
+    """Fill `out` (r, k, k) with correlations of units drawn with replacement, one per seed."""
+    k, n = codes.shape
+    table, cuts = np.empty_like(codes), np.empty((k, size + 1))
+    for r in range(seeds.shape[0]):
+        state = seed_stream(seeds[r])
+        for u in range(n):
+            unit = below(state, n)
+            for i in range(k):
+                table[i, u] = codes[i, unit]
+        correlate_answers(table, rule, fixed, cuts, out[r])

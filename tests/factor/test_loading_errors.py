@@ -8,6 +8,7 @@ from psychollm.correlation.polychoric import polychoric
 from psychollm.factor.criteria import geomin
 from psychollm.factor.factor_analysis import factor_analysis
 from psychollm.factor.loading_errors import align, loading_errors, normal_covariance
+from psychollm.factor.ordered_design import resampled_correlations
 
 L = np.kron(np.eye(2), np.array([[0.8], [0.7], [0.6], [0.5]]))
 PHI = np.array([[1, 0.4], [0.4, 1]])
@@ -74,6 +75,21 @@ def test_polychoric_correlations_are_less_sure_than_normal_ones():
         solution.loadings < wide.interval[:, :, 1]
     )
     assert inside.all()
+
+
+def test_resampled_units_give_the_errors_of_the_delta_method():
+    rng = np.random.default_rng(2)
+    answers = (np.linalg.cholesky(R) @ rng.normal(size=(8, 2000)) > 0.2).astype(int)
+    correlation = polychoric(answers)
+    solution = factor_analysis(correlation, 2)
+    stack = resampled_correlations(answers, n=150, rng=1)
+    delta = loading_errors(solution, covariance=correlation.covariance())
+    boot = loading_errors(solution, replicates=stack)
+    assert boot.se / delta.se == pytest.approx(np.ones((8, 2)), abs=0.25)
+    spread = stack.std(axis=0)[np.tril_indices(8, -1)]
+    assert spread == pytest.approx(correlation.se[np.tril_indices(8, -1)], rel=0.25)
+    again = resampled_correlations(answers.T, of="questions", n=150, rng=1)
+    np.testing.assert_allclose(again, stack, atol=1e-12)
 
 
 def test_criteria_of_ones_own_can_be_repeated():
