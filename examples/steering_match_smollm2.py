@@ -24,7 +24,8 @@ SHARED, LOADING = 0.9, 0.74
 def shipped(questions: tuple[str, ...]) -> Responses:
     """Return what the recorded respondents said, those that said both yes and no."""
     answers = psy.load_example("smollm2").confidence.select(questions=list(questions))
-    rates = np.nanmean(np.where(answers.missing, np.nan, answers.codes), axis=1)
+    known = ~answers.missing
+    rates = (answers.codes * known).sum(axis=1) / known.sum(axis=1).clip(1)
     both = (rates > 0.02) & (rates < 0.98)
     return answers.select(models=[answers.models[i] for i in np.flatnonzero(both)])
 
@@ -60,7 +61,8 @@ def main(out: Path) -> None:
         print(study.summary())
         print(study.controls_frame().round(3).to_string())
         study.to_frame().to_csv(out / f"match_{name}.csv", index=False)
-        study.controls_frame().to_csv(out / f"match_{name}_controls.csv")
+        study.controls_frame().to_csv(out / f"match_{name}_controls.csv", index=False)
+        study.plot().savefig(out / f"match_{name}.png", dpi=150)
 
 
 if __name__ == "__main__":
