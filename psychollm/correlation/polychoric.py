@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psychollm._base.checks import check_choice, check_fraction, check_weights
-from psychollm._base.errors import InputError, ShapeError
+from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, Missing
 from psychollm.correlation.intervals import delta_interval
@@ -148,6 +148,28 @@ class PolychoricCorrelation(Result):
             total += block.T @ block
         return total
 
+    def select(self, labels: Sequence[Hashable]) -> PolychoricCorrelation:
+        """Return the correlation of some rows, in the order given.
+
+        Raises
+        ------
+        OptionError
+            If a label is no row of this correlation, or there are fewer than two.
+        """
+        where = {label: i for i, label in enumerate(self.labels)}
+        unknown = [label for label in labels if label not in where]
+        if unknown or len(labels) < 2:
+            msg = f"labels={labels!r} must be at least two of {self.labels!r}"
+            raise OptionError(msg)
+        index = [where[label] for label in labels]
+        return _correlated(
+            np.ascontiguousarray(self._codes[index]),
+            np.array(self._weights),
+            tuple(self.answers[i] for i in index),
+            tuple(labels),
+            (self.of, self.empty_cells, self.missing),
+        )
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row per pair: estimate, standard error, n, status, residual."""
         import pandas as pd
@@ -285,8 +307,20 @@ def polychoric(
     check_correlatable(table, of)
     codes, answers = ordered_codes(table, of)
     labels = table.models if of == "models" else table.questions
-    size = max(2, *map(len, answers))
     w = np.empty(0) if weights is None else check_weights(weights, codes.shape[1])
+    return _correlated(codes, w, answers, labels, (of, empty_cells, missing))
+
+
+def _correlated(
+    codes: AnyArray,
+    w: FloatArray,
+    answers: tuple[tuple[int, ...], ...],
+    labels: tuple[Hashable, ...],
+    rules: tuple[Axis, EmptyCells, Missing],
+) -> PolychoricCorrelation:
+    """Count all tables and correlate them."""
+    of, empty_cells, missing = rules
+    size = max(2, *map(len, answers))
     pairs = len(codes) * (len(codes) - 1) // 2
     if pairs * size**2 > MAX_NUMBERS:
         msg = f"{pairs:,} tables of {size} x {size} answers do not fit: select fewer {of}"

@@ -136,6 +136,7 @@ def test_coverage():
         interval = polychoric(answers(3, 300, seed)).interval()
         low, high = interval[np.tril_indices(3, -1)].T
         inside.append((low < 0.5625) & (high > 0.5625))
+    # pairs share rows: the standard error of this share is about 1 %
     assert 0.92 < np.mean(inside) < 0.98
 
 
@@ -177,6 +178,16 @@ def test_rows_may_differ_in_their_answers():
         psy.tetrachoric((z[[0, 2]] > 0).astype(int)).matrix[0, 1], abs=1e-12
     )
     assert found.covariance(thresholds=True).shape == (4 + 3, 4 + 3)
+
+
+def test_some_rows_can_be_selected():
+    found = polychoric(pd.DataFrame(answers(4, 200, 1), index=list("abcd")))
+    part = found.select(["d", "b"])
+    assert part.labels == ("d", "b")
+    assert part.matrix[0, 1] == pytest.approx(found.matrix[3, 1], abs=1e-10)
+    assert part.se[0, 1] == pytest.approx(found.se[3, 1], abs=1e-10)
+    with pytest.raises(OptionError, match="at least two of"):
+        found.select(["a", "z"])
 
 
 def test_degenerate_rows_are_named_not_guessed():
