@@ -231,10 +231,7 @@ def _estimate(
 ) -> Estimate:
     """Return posterior means (or medians), standard deviations and shortest intervals."""
     size = draws.shape[1]
-    if size:
-        interval = shortest_interval(draws, level)
-    else:
-        interval = np.empty((0, 2))
+    interval = shortest_interval(draws, level) if size else np.empty((0, 2))
     return Estimate(
         name=name,
         value=centre(draws, axis=0),

@@ -10,8 +10,9 @@ Every entry of x is normal about a constant or about another entry,
 with A unit lower triangular up to order, so that given h the prior is normal with precision
 :math:`A^T s^{-2} A`. Standard deviations are half-normal.
 
-Mean abilities of F families are :math:`\mu = Q c`, Q an orthonormal basis of contrasts: they sum to
-zero, which fixes the origin. The ability's variance within families is 1, which fixes the unit.
+Mean abilities of F families are :math:`\mu = Q c`, Q an orthonormal basis of contrasts: they sum
+to zero, which fixes the origin. The ability's variance within families is 1, which fixes the
+unit.
 """
 
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from psychollm.irt.families import Link
 from psychollm.irt.priors import PROBIT_SCALE
 from psychollm.kernels.irt_marginal import LOGIT, PROBIT, marginal_gradient, marginal_patterns
 
+LONGEST = 30.0  # of the logarithm of a slope
 LOG_2PI = float(np.log(2.0 * np.pi))
 Normal = tuple[float, float]
 Data = tuple[IntArray, IntArray, IntArray, IntArray, FloatArray, IntArray]
@@ -200,14 +202,14 @@ class Structure:
 
     def precision(self, h: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return precision (P, P) and precision times mean (P,) of x given h."""
-        weighted = self.a.T / self.sd(h) ** 2
-        return weighted @ self.a, weighted @ self.m
+        weighted: FloatArray = self.a.T / self.sd(h) ** 2
+        return np.asarray(weighted @ self.a), np.asarray(weighted @ self.m)
 
     def draw(self, n: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Return draws of x (n, P) and h (n, H) from the prior."""
         h = np.log(self.scales * np.abs(rng.normal(size=(n, self.scales.size))))
         noise = self.m + self.sd(h) * rng.normal(size=(n, self.size))
-        return np.linalg.solve(self.a, noise.T).T, h
+        return np.asarray(np.linalg.solve(self.a, noise.T).T, dtype=np.float64), h
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +243,11 @@ class Target:
     def split(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return slopes (S, J), intercepts (S, J) and families' means (S, F) of x (S, P)."""
         items = self.n_items
-        slope = np.exp(x[:, :items]) if self.priors.positive else x[:, :items].copy()
+        slope = (
+            np.exp(np.clip(x[:, :items], -LONGEST, LONGEST))
+            if self.priors.positive
+            else x[:, :items].copy()
+        )
         mean = x[:, 2 * items : self.n_likelihood] @ contrasts(self.families.n).T
         return slope, np.ascontiguousarray(x[:, items : 2 * items]), mean
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -259,8 +259,8 @@ def _read(
         reasons=reasons,
         items=answers.items,
         respondents=answers.respondents,
-        families=cast("Labels", groups.labels) if groups.n > 1 else (),
-        domains=cast("Labels", of_items.labels) if of_items.n > 1 else (),
+        families=groups.labels if groups.n > 1 else (),
+        domains=of_items.labels if of_items.n > 1 else (),
         reading=respondents,
     )
 
@@ -346,17 +346,17 @@ def _result(read: Read, sampled: Sampled, method: Method, level: float) -> Bayes
 
 def _judged(sampled: Sampled, sizes: FloatArray, ratios: FloatArray) -> Convergence:
     """Say whether the draws can be trusted."""
-    complaints = []
+    complaints, n = [], sampled.x.shape[0] * sampled.x.shape[1]
     advice = "raise draws and tune"
     if np.isfinite(sampled.effective_size):
         advice = "use method='nuts'"
         if not sampled.pareto_k <= TRUSTED_K:
             complaints.append(f"Pareto k {sampled.pareto_k:.2f}")
-    elif sampled.divergences > 0.005 * sampled.x.shape[0] * sampled.x.shape[1]:
+    elif sampled.divergences > 0.005 * n:
         complaints.append(f"{sampled.divergences} divergences")
     if np.isfinite(ratios).any() and np.nanmax(ratios) > TRUSTED_R_HAT:
         complaints.append(f"R-hat {np.nanmax(ratios):.3f}")
-    if not sizes.min() >= TRUSTED_SIZE:
+    if not sizes.min() >= min(TRUSTED_SIZE, 0.1 * n):
         complaints.append(f"effective size {sizes.min():.0f}")
     told = f"{', '.join(complaints)}: {advice}" if complaints else "draws can be trusted"
     return Convergence(

@@ -10,8 +10,9 @@ deviations h the approximate posterior of x is then normal with precision
 v the linear term. h is drawn from a t distribution about the mode of (1), x given h from a split
 distribution (Geweke, 1989): along each axis of the Cholesky factor of P the two halves of a t
 distribution have scales of their own, read off the posterior one and two units away. The
-proposal of h is moved twice to the moments that weighted draws show. Ratios of the posterior to this
-proposal are Pareto-smoothed, and draws resampled by them.
+proposal of h is moved twice to the moments that weighted draws show. Ratios of the posterior to
+this proposal are Pareto-smoothed, and draws resampled by them. Standard deviations below 1/3000
+of their prior scale, whose prior mass is 0.0003, are given none.
 
 References
 ----------
@@ -36,6 +37,7 @@ PROBES = (1.0, 2.0)  # units from the mode at which the sides are looked at
 NARROWEST, WIDEST = 0.7, 2.0  # scales of the sides
 STEP = 1e-4  # of differences of the gradient
 ROUNDS = 8
+DEEPEST, HIGHEST = 8.0, 2.5  # reach of h below and above the logarithm of its prior scale
 PILOTS, FEWEST_PILOT = 2, 500  # runs by which the proposal of h is moved to its moments
 
 
@@ -48,7 +50,6 @@ class Mode:
     information: FloatArray  # (P, P) K, positive semi-definite
     linear: FloatArray  # (P,) gradient + K x
     steepness: float
-    rounds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +75,14 @@ def find_mode(target: Target) -> Mode:
     """Climb to the mode of x given h and of (1), in turn until they agree."""
     structure = target.structure
     x, h = _start(target), np.log(0.6 * structure.scales)
-    for rounds in range(1, ROUNDS + 1):
+    for _ in range(ROUNDS):
         x, steepness = _climb(target, x, h)
         information = _information(target, x)
         linear = target.gradient(x)[1] + information @ x
         before, h = h, _mode_of_scales(target, information, linear, h)
         if np.abs(h - before).max(initial=0.0) < 0.02:
             break
-    return Mode(x, h, information, linear, steepness, rounds)
+    return Mode(x, h, information, linear, steepness)
 
 
 def _start(target: Target) -> FloatArray:
@@ -90,7 +91,7 @@ def _start(target: Target) -> FloatArray:
     structure, items = target.structure, target.n_items
     yes = frequency @ (codes == 1) + 0.5
     share = yes / (frequency @ (codes >= 0) + 1.0)
-    x = np.linalg.solve(structure.a, structure.m)
+    x = np.asarray(np.linalg.solve(structure.a, structure.m), dtype=np.float64)
     x[items : 2 * items] = np.log(share / (1.0 - share)) * (1.0 if target.link_code == 0 else 0.6)
     return x
 
@@ -118,7 +119,7 @@ def _information(target: Target, x: FloatArray) -> FloatArray:
         ahead, behind = target.gradient(x + moved)[1], target.gradient(x - moved)[1]
         table[k] = (behind - ahead) / (2.0 * STEP)
     values, axes = np.linalg.eigh(0.5 * (table + table.T))
-    return np.asarray((axes * np.maximum(values, 0.0)) @ axes.T)
+    return np.asarray((axes * np.maximum(values, 0.0)) @ axes.T, dtype=np.float64)
 
 
 def _log_marginal(
@@ -140,13 +141,23 @@ def _mode_of_scales(
     """Return the mode of (1)."""
     if not h.size:
         return h
+
+    def fall(at: FloatArray) -> float:
+        return -_log_marginal(target, information, linear, at)
+
     found = minimize(
-        lambda at: -_log_marginal(target, information, linear, at),
+        fall,
         h,
         method="L-BFGS-B",
-        bounds=[(-6.0 + np.log(s), 2.0 + np.log(s)) for s in target.structure.scales],
+        bounds=list(zip(*_limits(target), strict=True)),
     )
     return np.asarray(found.x)
+
+
+def _limits(target: Target) -> tuple[FloatArray, FloatArray]:
+    """Return the least and largest h (H,)."""
+    centre = np.log(target.structure.scales)
+    return centre - DEEPEST, centre + HIGHEST
 
 
 def _scales_proposal(target: Target, mode: Mode) -> FloatArray:
@@ -172,7 +183,7 @@ def _sides(target: Target, mode: Mode) -> FloatArray:
     """Return scales (2, P) of the negative and positive side of each axis."""
     precision, _ = target.structure.precision(mode.h)
     root = np.linalg.cholesky(mode.information + precision)
-    axes = solve_triangular(root, np.eye(mode.x.size), lower=True).T.T  # rows: L^-1
+    axes = solve_triangular(root, np.eye(mode.x.size), lower=True)  # rows: L^-1
     peak = _log_joint(target, mode.x[None], mode.h[None])[0]
     scales = np.empty((2, mode.x.size))
     for side, sign in enumerate((-1.0, 1.0)):
@@ -212,10 +223,10 @@ def propose(
     log_x += mode.x.size * _log_t_constant(degrees, 1)
     log_x -= np.log(0.5 * sides.sum(axis=0)).sum()
     x = np.empty_like(unit)
-    factored = None
+    factored, limits = None, _limits(target)
     for s in range(n):
         if factored is None or mode.h.size:
-            factored = _conditional(target, mode, h[s])
+            factored = _conditional(target, mode, np.clip(h[s], *limits))
         centre, root = factored
         x[s] = centre + solve_triangular(root, unit[s], lower=True, trans="T", check_finite=False)
         log_x[s] += np.log(np.diag(root)).sum()
@@ -266,7 +277,10 @@ def _weighted(
 ) -> tuple[FloatArray, FloatArray, FloatArray, float]:
     """Return draws of x and h, their smoothed weights (n,), and the shape k."""
     x, h, log_density = propose(target, mode, about, n, rng)
-    log_weights, k = smooth_ratios(_log_joint(target, x, h) - log_density)
+    log_ratios = _log_joint(target, x, h) - log_density
+    low, high = _limits(target)
+    inside = ((h > low) & (h < high)).all(axis=1)
+    log_weights, k = smooth_ratios(np.where(inside, log_ratios, -np.inf))
     return x, h, np.exp(log_weights), k
 
 

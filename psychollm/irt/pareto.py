@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def _quantile(share: FloatArray, k: float) -> FloatArray:
 
 
 def leave_one_out(
-    log_likelihood: FloatArray, of_respondent: FloatArray, labels: Labels
+    log_likelihood: FloatArray, of_respondent: IntArray, labels: Labels
 ) -> LeaveOneOut:
     """Return leave-one-out prediction from marginal log-likelihoods (S, patterns).
 

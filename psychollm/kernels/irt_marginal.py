@@ -1,14 +1,14 @@
 r"""The marginal likelihood of yes-or-no items, its gradient, and abilities given the answers.
 
-Respondent i of group g has the ability :math:`\theta_i + \mu_g`, :math:`\theta_i \sim N(0, 1)`, and
-says yes to item j with probability :math:`F(z)`, :math:`z = a_j (\theta + \mu_g) + d_j`. With nodes
-q of weight :math:`w_q`, a pattern u of answers of frequency :math:`f_u` adds
+Respondent i of group g has the ability :math:`\theta_i + \mu_g`, :math:`\theta_i \sim N(0, 1)`,
+and says yes to item j with probability :math:`F(z)`, :math:`z = a_j (\theta + \mu_g) + d_j`. With
+nodes q of weight :math:`w_q`, a pattern u of answers of frequency :math:`f_u` adds
 
 .. math:: \ell_u = \log \sum_q w_q \exp\Big(\sum_{j:\,y=1} o_{jq} + b_q\Big), \qquad
-          o = \log \frac{F}{1 - F}, \quad b = \sum_{j\ \text{answered}} \log(1 - F),       \quad (1)
+          o = \log \frac{F}{1 - F}, \quad b = \sum_{j\ \text{answered}} \log(1 - F), \quad (1)
 
-and with the posterior :math:`\pi_{uq}` of the nodes, :math:`r_{jq} = \sum_u f_u \pi_{uq} y_{uj}` and
-:math:`m_{jq}` the same over all who answered,
+and with the posterior :math:`\pi_{uq}` of the nodes,
+:math:`r_{jq} = \sum_u f_u \pi_{uq} y_{uj}` and :math:`m_{jq}` the same over all who answered,
 
 .. math:: \frac{\partial \ell}{\partial z_{jq}} = r_{jq} \frac{F'}{F} - (m_{jq} - r_{jq})
           \frac{F'}{1 - F}.                                                              \quad (2)

@@ -1,0 +1,190 @@
+"""Predictive checks: answers drawn from the prior or the posterior beside those seen.
+
+New respondents are drawn from their families, answer the items of one draw, and leave missing what
+was missing. Compared are the share of yes of each item, its correlation with the rest, and the
+standard deviation of respondents' shares of yes. A posterior predictive p value near 0 or 1 says
+that the model does not make data like these; as it uses the data twice, it is conservative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count, check_generator
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm.irt.bayes_result import BayesianIRT
+from psychollm.irt.bayes_target import Target
+from psychollm.irt.families import Link
+from psychollm.kernels.response_models import distribution
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Kind: TypeAlias = Literal["posterior", "prior"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class PredictiveCheck(Result):
+    """Statistics of the answers beside those of replicated answers.
+
+    Attributes
+    ----------
+    statistic : tuple of str
+        "yes_rate" and "rest_correlation" of each item, and "spread" of shares of yes.
+    item : tuple
+        Labels of the items; None for `spread`.
+    observed, mean : ndarray of shape (statistics,)
+        Of the answers, and on average over replicates.
+    interval : ndarray of shape (statistics, 2)
+        Middle 95 % of the replicates.
+    p_value : ndarray of shape (statistics,)
+        Share of replicates at least as large as the answers' value, ties half.
+    kind : {"posterior", "prior"}
+        Where parameters were drawn from.
+    n : int
+        Replicates.
+    """
+
+    statistic: tuple[str, ...]
+    item: tuple[object, ...]
+    observed: FloatArray
+    mean: FloatArray
+    interval: FloatArray
+    p_value: FloatArray
+    kind: Kind
+    n: int
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per statistic."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "statistic": self.statistic,
+                "item": list(self.item),
+                "observed": self.observed,
+                "mean": self.mean,
+                "lower": self.interval[:, 0],
+                "upper": self.interval[:, 1],
+                "p_value": self.p_value,
+            }
+        )
+
+    def summary(self) -> str:
+        """Return how many statistics lie outside their range, in one sentence."""
+        outside = (self.observed < self.interval[:, 0]) | (self.observed > self.interval[:, 1])
+        named = [
+            f"{name} of {item!r}" if item is not None else name
+            for name, item, out in zip(self.statistic, self.item, outside, strict=True)
+            if out
+        ]
+        shown = ": " + ", ".join(named[:6]) + (", ..." if len(named) > 6 else "") if named else ""
+        return (
+            f"{len(named)} of {len(self.statistic)} statistics lie outside the middle 95 % of "
+            f"{self.n} {self.kind} replicates{shown}."
+        )
+
+
+def predictive_check(
+    fit: BayesianIRT, *, kind: Kind = "posterior", n: int = 400, rng: RandomState = None
+) -> PredictiveCheck:
+    """Compare the answers with answers drawn from the prior or the posterior.
+
+    Parameters
+    ----------
+    fit : BayesianIRT
+        What `bayesian_2pl` returns.
+    kind : {"posterior", "prior"}
+        Where parameters are drawn from.
+    n : int
+        Replicates.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Raises
+    ------
+    OptionError
+        If an option does not exist.
+
+    Examples
+    --------
+    >>> from psychollm.irt.bayesian import bayesian_2pl
+    >>> answers = np.random.default_rng(1).random((200, 4)) < [0.2, 0.4, 0.6, 0.7]
+    >>> predictive_check(bayesian_2pl(answers, draws=200, rng=0), n=50, rng=0).observed.shape
+    (9,)
+    """
+    check_choice("kind", kind, Kind)
+    check_count("n", n)
+    target = fit._target
+    codes = target.answers.codes[target.answers.of_respondent]
+    made = replicates(fit, kind, n, check_generator(rng))
+    table = np.array([_statistics(answers, codes >= 0) for answers in made])
+    observed = _statistics(codes, codes >= 0)
+    items = [label for label, kept in zip(fit.labels, fit.fitted, strict=True) if kept]
+    with np.errstate(invalid="ignore"):
+        above = (table > observed).mean(axis=0) + 0.5 * (table == observed).mean(axis=0)
+    return PredictiveCheck(
+        statistic=("yes_rate",) * len(items) + ("rest_correlation",) * len(items) + ("spread",),
+        item=(*items, *items, None),
+        observed=observed,
+        mean=np.nanmean(table, axis=0),
+        interval=np.nanquantile(table, [0.025, 0.975], axis=0).T,
+        p_value=above,
+        kind=kind,
+        n=n,
+    )
+
+
+def replicates(
+    fit: BayesianIRT, kind: Kind, n: int, rng: np.random.Generator
+) -> Iterator[IntArray]:
+    """Yield tables of answers (respondents, fitted items) of new respondents, -1 where missing."""
+    target = fit._target
+    if kind == "prior":
+        x, _ = target.structure.draw(n, rng)
+    else:
+        drawn = fit._sampled.flat()[0]
+        x = drawn[rng.integers(len(drawn), size=n)]
+    missing = target.answers.codes[target.answers.of_respondent] < 0
+    for parts in zip(*target.split(x), strict=True):
+        ability = rng.normal(size=target.families.of.size) + parts[2][target.families.of]
+        yield answers_at(target, ability, (parts[0], parts[1]), missing, rng)
+
+
+def answers_at(
+    target: Target,
+    ability: FloatArray,
+    items: tuple[FloatArray, FloatArray],
+    missing: BoolArray,
+    rng: np.random.Generator,
+) -> IntArray:
+    """Return answers (N, J) of respondents of given abilities to items (slopes, intercepts)."""
+    link: Link = target.link
+    yes = distribution(np.outer(ability, items[0]) + items[1], link)[0]
+    answers = (rng.random(yes.shape) < yes).astype(np.int64)
+    answers[missing] = -1
+    return answers
+
+
+def _statistics(codes: IntArray, answered: BoolArray) -> FloatArray:
+    """Return share of yes (J,), correlation with the rest (J,), spread of respondents' shares."""
+    yes = np.where(answered, codes, 0).astype(np.float64)
+    n, total = answered.sum(axis=0), yes.sum(axis=1, keepdims=True)
+    size = answered.sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rate = yes.sum(axis=0) / n
+        rest = (total - yes) / (size - answered)
+        use = answered & np.isfinite(rest)
+        rest = np.where(use, rest, 0.0)
+        count = use.sum(axis=0)
+        gap = np.where(use, rest - rest.sum(axis=0) / count, 0.0)
+        own = np.where(use, yes - (yes * use).sum(axis=0) / count, 0.0)
+        product = (gap * own).sum(axis=0)
+        correlation = product / np.sqrt((gap**2).sum(axis=0) * (own**2).sum(axis=0))
+        share = (total / size)[size > 0]
+    return np.concatenate([rate, correlation, [share.std()]])

@@ -1,0 +1,187 @@
+"""The Wright map: respondents and items on one scale of ability."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.types import FloatArray
+from psychollm.irt.ability import Abilities
+from psychollm.irt.bayes_result import BayesianIRT
+from psychollm.irt.result import IRTFit
+from psychollm.plots.canvas import TEXT_SIZE, name_axes, note, open_axes
+from psychollm.plots.labels import shortened, spread
+from psychollm.plots.palette import BLUE, DEEP_ORANGE, INK, MUTED, QUIET, RULE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MOST_NAMES = 40  # on one side: more are drawn as a histogram
+_LONGEST = 22  # letters
+_BINS = 32
+_GAP = 0.032  # least distance of two names, share of the height
+
+
+def plot_wright_map(
+    fit: IRTFit | BayesianIRT,
+    abilities: Abilities | None = None,
+    *,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw respondents on the left and items on the right of one axis of ability.
+
+    An item stands where a respondent has even odds on it. Up to forty respondents or items are
+    named, each with its standard error as a bar; more are drawn as a histogram. Items that only
+    respondents beyond the axis could answer are arrows at its end.
+
+    Parameters
+    ----------
+    fit : IRTFit or BayesianIRT
+        Items.
+    abilities : Abilities, optional
+        Respondents, of `ability`; a Bayesian fit has its own.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Raises
+    ------
+    OptionError
+        If abilities are missing and the fit has none.
+    ShapeError
+        If no ability is known.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.irt.fit import fit_irt
+    >>> from psychollm.irt.ability import ability
+    >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
+    >>> fit = fit_irt(answers, model="rasch")
+    >>> plot_wright_map(fit, ability(fit, answers), ax=Figure().subplots()).get_ylabel()
+    'ability, difficulty'
+    """
+    left = _people(fit, abilities)
+    right = _items(fit)
+    ax = open_axes(ax, size=(7.0, 6.2))
+    low, high = _range(left[0], right[0])
+    ax.set_ylim(low, high)
+    ax.set_xlim(-1.0, 1.0)
+    ax.axvline(0.0, color=INK, lw=1.0)
+    for sign, colour, side in ((-1.0, BLUE, left), (1.0, DEEP_ORANGE, right)):
+        draw = _named if np.isfinite(side[0]).sum() <= MOST_NAMES else _counted
+        draw(ax, side, sign, colour)
+    ax.set_xticks([])
+    ax.grid(visible=False, axis="x")
+    ax.spines["bottom"].set_visible(False)
+    name_axes(ax, y="ability, difficulty")
+    items = "questions" if fit.respondents == "models" else "models"
+    for x, words, align in ((-0.02, fit.respondents, "right"), (0.02, items, "left")):
+        ax.text(
+            0.5 + x,
+            1.02,
+            words,
+            transform=ax.transAxes,
+            ha=align,
+            fontsize=TEXT_SIZE + 1.0,
+            color=INK,
+            fontweight="bold",
+        )
+    return ax
+
+
+Side = tuple[FloatArray, FloatArray, tuple[Any, ...]]
+
+
+def _people(fit: IRTFit | BayesianIRT, abilities: Abilities | None) -> Side:
+    """Return abilities, standard errors and names."""
+    if abilities is not None:
+        found: Side = (abilities.ability, abilities.se, abilities.labels)
+    elif isinstance(fit, BayesianIRT):
+        found = (fit.ability.value, fit.ability.se, fit.ability.labels)
+    else:
+        msg = "abilities is missing: pass ability(fit, responses), which an IRTFit does not hold"
+        raise OptionError(msg)
+    if not np.isfinite(found[0]).any():
+        msg = "abilities: no respondent has one, so there is no map: look at the `reasons`"
+        raise ShapeError(msg)
+    return found
+
+
+def _items(fit: IRTFit | BayesianIRT) -> Side:
+    """Return difficulties, standard errors and names."""
+    if isinstance(fit, BayesianIRT):
+        return fit.difficulty.value, fit.difficulty.se, fit.labels
+    return fit.difficulty, fit.se_difficulty, fit.labels
+
+
+def _range(people: FloatArray, items: FloatArray) -> tuple[float, float]:
+    """Return limits that hold all respondents and the items within two spans of them."""
+    known = people[np.isfinite(people)]
+    span = max(float(np.ptp(known)), 1.0)
+    low, high = float(known.min()) - 1.5 * span, float(known.max()) + 1.5 * span
+    near = items[np.isfinite(items) & (items >= low) & (items <= high)]
+    both = np.concatenate([known, near])
+    pad = 0.06 * max(float(np.ptp(both)), 1.0)
+    return float(both.min()) - pad, float(both.max()) + pad
+
+
+def _named(ax: "Axes", side: Side, sign: float, colour: str) -> None:
+    """Draw points with bars and names."""
+    value, se, labels = side
+    low, high = ax.get_ylim()
+    shown = np.flatnonzero(np.isfinite(value))
+    if not shown.size:
+        note(ax, "")
+        return
+    at = np.clip(value[shown], low, high)
+    beyond = value[shown] != at
+    reach = np.where(beyond | ~np.isfinite(se[shown]), 0.0, se[shown])
+    x = np.full(at.size, 0.08 * sign)
+    ax.vlines(
+        x,
+        np.maximum(at - reach, low),
+        np.minimum(at + reach, high),
+        color=colour,
+        lw=1.0,
+        alpha=0.35,
+    )
+    ax.plot(x[~beyond], at[~beyond], "o", ms=5, color=colour, mec="white", mew=0.6)
+    for y in at[beyond]:
+        ax.plot(x[0], y, "^" if y == high else "v", ms=6, color=colour, clip_on=False)
+    height = spread(at, _GAP * (high - low), low=low, high=high)
+    for place, y, text in zip(shown, at, height, strict=True):
+        ax.plot([0.1 * sign, 0.16 * sign, 0.2 * sign], [y, y, text], color=RULE, lw=0.6, zorder=0)
+        ax.text(
+            0.215 * sign,
+            text,
+            shortened(labels[place], _LONGEST),
+            ha="left" if sign > 0 else "right",
+            va="center",
+            fontsize=TEXT_SIZE - 0.5,
+            color=QUIET,
+        )
+
+
+def _counted(ax: "Axes", side: Side, sign: float, colour: str) -> None:
+    """Draw a histogram that grows away from the middle; say what lies beyond the axis."""
+    value = side[0]
+    low, high = ax.get_ylim()
+    known = value[np.isfinite(value)]
+    counts, edges = np.histogram(known, bins=_BINS, range=(low, high))
+    width = sign * 0.85 * counts / max(counts.max(), 1)
+    ax.barh(edges[:-1], width, height=np.diff(edges), align="edge", color=colour, alpha=0.6, lw=0)
+    for y, count, align in (
+        (high, int((known > high).sum()), "top"),
+        (low, int((known < low).sum()), "bottom"),
+    ):
+        if count:
+            words = f"{count} beyond"
+            ax.text(
+                0.95 * sign,
+                y,
+                words,
+                ha="right" if sign > 0 else "left",
+                va=align,
+                fontsize=TEXT_SIZE - 0.5,
+                color=MUTED,
+            )
