@@ -41,6 +41,8 @@ _NAMES = {
     "inference_boundary": "psychollm.studies.inference_boundary.study",
     "self_efficacy": "psychollm.studies.self_efficacy.study",
     "semantic_calibration": "psychollm.studies.semantic_calibration.study",
+    "steering_match": "psychollm.studies.steering_match.match",
+    "difficulty": "psychollm.studies.difficulty.study",
     "metacognitive_skill": "psychollm.studies.metacognitive_skill.study",
 }
 
@@ -58,6 +60,7 @@ _SUBMODULES = {
     "plots": "psychollm.plots",
     "reliability": "psychollm.reliability",
     "reports": "psychollm.reports",
+    "steering": "psychollm.steering",
     "studies": "psychollm.studies",
 }
 

@@ -10,6 +10,7 @@ from psychollm import nulls as nulls
 from psychollm import plots as plots
 from psychollm import reliability as reliability
 from psychollm import reports as reports
+from psychollm import steering as steering
 from psychollm import studies as studies
 from psychollm._base import errors as errors
 from psychollm._base.version import __version__ as __version__
@@ -31,6 +32,7 @@ from psychollm.irt.ability import ability as ability
 from psychollm.irt.fit import fit_irt as fit_irt
 from psychollm.nulls.one_factor import one_factor_null as one_factor_null
 from psychollm.nulls.permutation import permutation_null as permutation_null
+from psychollm.studies.difficulty.study import difficulty as difficulty
 from psychollm.studies.dimensionality.study import dimensionality as dimensionality
 from psychollm.studies.inference_boundary.study import inference_boundary as inference_boundary
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill as metacognitive_skill
@@ -39,3 +41,4 @@ from psychollm.studies.semantic_calibration.study import (
     semantic_calibration as semantic_calibration,
 )
 from psychollm.studies.shared_confidence.study import shared_confidence as shared_confidence
+from psychollm.studies.steering_match.match import steering_match as steering_match

@@ -8,6 +8,7 @@ from psychollm.plots.between_models import plot_between_models
 from psychollm.plots.calibration_panel import plot_calibration_panel
 from psychollm.plots.comparisons import plot_comparisons
 from psychollm.plots.correlation import plot_correlation
+from psychollm.plots.difficulty import plot_difficulty
 from psychollm.plots.f_beta import plot_f_beta
 from psychollm.plots.factor_structure import plot_factor_structure
 from psychollm.plots.forest import plot_forest
@@ -26,6 +27,7 @@ from psychollm.plots.self_efficacy import plot_self_efficacy
 from psychollm.plots.semantic_calibration import plot_semantic_calibration
 from psychollm.plots.sensitivity import plot_sensitivity
 from psychollm.plots.shared_confidence import plot_shared_confidence
+from psychollm.plots.steering_match import plot_steering_match
 from psychollm.plots.type2_roc import plot_type2_roc
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "plot_calibration_panel",
     "plot_comparisons",
     "plot_correlation",
+    "plot_difficulty",
     "plot_f_beta",
     "plot_factor_structure",
     "plot_failures",
@@ -54,5 +57,6 @@ __all__ = [
     "plot_semantic_calibration",
     "plot_sensitivity",
     "plot_shared_confidence",
+    "plot_steering_match",
     "plot_type2_roc",
 ]

@@ -1,5 +1,6 @@
 """Floor 5: verdicts: each study combines the rooms below into answers to one question."""
 
+from psychollm.studies.difficulty import Difficulty, Gate, GateFit, difficulty, fit_gate
 from psychollm.studies.dimensionality.study import Dimensionality, dimensionality
 from psychollm.studies.inference_boundary.monitoring_link import MonitoringLink, monitoring_link
 from psychollm.studies.inference_boundary.profile import BoundaryProfile
@@ -16,7 +17,7 @@ from psychollm.studies.metacognitive_skill.deployment import Deployment
 from psychollm.studies.metacognitive_skill.revision import RevisionSkill, revision_skill
 from psychollm.studies.metacognitive_skill.structure import StructureContrast
 from psychollm.studies.metacognitive_skill.study import MetacognitiveSkill, metacognitive_skill
-from psychollm.studies.self_efficacy.effects import Difficulty, FactorEffect, Revision
+from psychollm.studies.self_efficacy.effects import DifficultyEffect, FactorEffect, Revision
 from psychollm.studies.self_efficacy.links import EfficacyLink, HumanNorm, NormComparison
 from psychollm.studies.self_efficacy.study import ResponseStyle, SelfEfficacyStudy, self_efficacy
 from psychollm.studies.semantic_calibration.mechanism import (
@@ -36,23 +37,37 @@ from psychollm.studies.shared_confidence.residual_structure import (
     residual_structure,
 )
 from psychollm.studies.shared_confidence.study import SharedConfidence, shared_confidence
+from psychollm.studies.steering_match import (
+    BestStrengths,
+    Control,
+    Reconstruction,
+    SteeredAnswers,
+    SteeringMatch,
+    steering_match,
+)
 
 __all__ = [
     "AbstentionSkill",
     "ArmContrast",
+    "BestStrengths",
     "BoundaryProfile",
     "CoderAgreement",
+    "Control",
     "Deployment",
     "Difficulty",
+    "DifficultyEffect",
     "Dimensionality",
     "EfficacyLink",
     "FactorEffect",
+    "Gate",
+    "GateFit",
     "HumanNorm",
     "InferenceBoundary",
     "MetacognitiveSkill",
     "MonitoringLink",
     "NormComparison",
     "PrivateSignal",
+    "Reconstruction",
     "ResidualStructure",
     "ResponseStyle",
     "Revision",
@@ -63,10 +78,14 @@ __all__ = [
     "SemanticCalibration",
     "SemanticMechanism",
     "SharedConfidence",
+    "SteeredAnswers",
+    "SteeringMatch",
     "StructureContrast",
     "ThinkingContrast",
     "abstention_skill",
+    "difficulty",
     "dimensionality",
+    "fit_gate",
     "inference_boundary",
     "metacognitive_skill",
     "monitoring_link",
@@ -79,4 +98,5 @@ __all__ = [
     "semantic_mechanism",
     "shared_confidence",
     "skin_contrast",
+    "steering_match",
 ]

@@ -1,11 +1,11 @@
 """Self-efficacy: what models say they can do, and whether it holds."""
 
-from psychollm.studies.self_efficacy.effects import Difficulty, FactorEffect, Revision
+from psychollm.studies.self_efficacy.effects import DifficultyEffect, FactorEffect, Revision
 from psychollm.studies.self_efficacy.links import EfficacyLink, HumanNorm, NormComparison
 from psychollm.studies.self_efficacy.study import ResponseStyle, SelfEfficacyStudy, self_efficacy
 
 __all__ = [
-    "Difficulty",
+    "DifficultyEffect",
     "EfficacyLink",
     "FactorEffect",
     "HumanNorm",

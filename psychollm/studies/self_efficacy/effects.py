@@ -71,7 +71,7 @@ class FactorEffect(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Difficulty(Result):
+class DifficultyEffect(Result):
     """Whether ratings fall where tasks get harder, as performance does.
 
     Ratings are brought to the range from 0 to 1, as performance is, so that the two slopes can
@@ -204,7 +204,7 @@ def feedback_shift(table: EfficacyTable, resampling: Resampling) -> Estimate | N
     return over_models("shift towards accuracy", "feedback", found, resampling)
 
 
-def difficulty(table: EfficacyTable, resampling: Resampling) -> Difficulty | None:
+def difficulty(table: EfficacyTable, resampling: Resampling) -> DifficultyEffect | None:
     """Return ratings and performance over levels; None without two levels of both.
 
     Parameters
@@ -228,7 +228,7 @@ def difficulty(table: EfficacyTable, resampling: Resampling) -> Difficulty | Non
     efficacy = by_model(rated.sort_values("level"), "share", "level")
     reached = by_model(done.sort_values("level"), "correct", "level").reindex(efficacy.index)
     slopes = efficacy.iloc[:, :0].assign(efficacy=_slopes(efficacy), performance=_slopes(reached))
-    return Difficulty(
+    return DifficultyEffect(
         efficacy=over_models("efficacy", "level", efficacy, resampling, share=True),
         performance=over_models("performance", "level", reached, resampling, share=True),
         slopes=over_models("change per level", "of", slopes, resampling),

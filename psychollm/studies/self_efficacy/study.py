@@ -34,7 +34,7 @@ from psychollm.reliability.scales.consistency import Consistency, consistency
 from psychollm.reliability.scales.replicates import AlphaInterval
 from psychollm.studies.inference_boundary.profile import resampling_options
 from psychollm.studies.self_efficacy.effects import (
-    Difficulty,
+    DifficultyEffect,
     FactorEffect,
     Revision,
     difficulty,
@@ -108,7 +108,7 @@ class SelfEfficacyStudy(Result):
     revision: Revision | None
     effects: Mapping[str, FactorEffect]  # of personas, placements, modes, feedback
     feedback: Estimate | None  # (feedback,) shift towards accuracy
-    difficulty: Difficulty | None
+    difficulty: DifficultyEffect | None
     links: Mapping[str, Mapping[Hashable, EfficacyLink]]  # given measures, by condition
     totals: pd.DataFrame  # model, condition, mean, lower, upper, n, sd
     n_items: int
