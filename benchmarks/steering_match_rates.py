@@ -12,7 +12,7 @@ towards it, is what the conditions differ in:
 * "any": as "order", and a control direction that is as good. Claims of the direction are false.
 * "reorders": steering brings out what the unsteered order lacks: power.
 
-    python -m benchmarks.steering_match_rates [--n 200] [--seed 1] [--only order]
+    python -m benchmarks.steering_match_rates [--n 100] [--seed 1] [--only order]
 
 Prints one line per condition: the share of data sets with each verdict, and of the mean R squared.
 """
@@ -95,7 +95,7 @@ def study(condition: Condition, rng: np.random.Generator) -> SteeringMatch:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--n", type=int, default=200)
+    parser.add_argument("--n", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="")
     options = parser.parse_args()
