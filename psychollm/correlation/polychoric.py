@@ -13,11 +13,18 @@ from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, Missing
 from psychollm.correlation.intervals import delta_interval
+from psychollm.correlation.ordered_tables import (
+    ordered_codes,
+    padded_cuts,
+    pair_sizes,
+    row_cuts,
+    row_margins,
+)
 from psychollm.correlation.tetrachoric import PairStatus
 from psychollm.data.coerce import check_correlatable
 from psychollm.data.responses import Responses, as_responses
 from psychollm.kernels.correlate import RULES, empty_outputs
-from psychollm.kernels.polychoric import correlate_ordered_pairs, count_tables, margin_cuts
+from psychollm.kernels.polychoric import correlate_ordered_pairs, count_tables
 from psychollm.kernels.polychoric_influence import fill_influences, influence_pairs
 
 if TYPE_CHECKING:
@@ -134,7 +141,7 @@ class PolychoricCorrelation(Result):
                 "empty_cells rule"
             )
             raise InputError(msg)
-        cuts = _padded(self.thresholds)
+        cuts = padded_cuts(self.thresholds)
         counted = np.isfinite(self.thresholds).sum() if thresholds else 0
         total = np.zeros((i.size + int(counted),) * 2)
         sizes = self._margins().sum(axis=1)
@@ -208,7 +215,7 @@ class PolychoricCorrelation(Result):
         )
 
     def _margins(self) -> FloatArray:
-        return _margins(self._codes, self._weights, self._tables.shape[1])
+        return row_margins(self._codes, self._weights, self._tables.shape[1])
 
     def _influences(self) -> tuple[FloatArray, ...]:
         """Return what `influence_pairs` fills."""
@@ -223,7 +230,7 @@ class PolychoricCorrelation(Result):
         influence_pairs(
             np.array(self._tables),
             self._margins(),
-            _padded(self.thresholds),
+            padded_cuts(self.thresholds),
             (np.array(self.matrix), np.array(self.status)),
             (RULES[self.empty_cells], self.missing == "global"),
             out,
@@ -327,7 +334,7 @@ def _correlated(
         raise ShapeError(msg)
     tables = np.empty((pairs, size, size))
     count_tables(codes, w, tables)
-    cuts = _cuts(_margins(codes, w, size))
+    cuts = row_cuts(row_margins(codes, w, size))
     out = empty_outputs(len(codes))
     correlate_ordered_pairs(tables, cuts, RULES[empty_cells], missing == "global", out)
     matrix, complement, residual, iterations, status = out
@@ -335,7 +342,7 @@ def _correlated(
         matrix=matrix,
         complement=complement,
         thresholds=np.where(np.isfinite(cuts[:, 1:-1]), cuts[:, 1:-1], np.nan),
-        n=_pair_sizes(tables, codes, w),
+        n=pair_sizes(tables, codes, w),
         status=status,
         residual=residual,
         iterations=iterations,
@@ -348,61 +355,3 @@ def _correlated(
         _weights=w,
         _tables=tables,
     )
-
-
-def ordered_codes(table: Responses, of: Axis) -> tuple[AnyArray, tuple[tuple[int, ...], ...]]:
-    """Return codes (k, units) as ranks among the answers of their row, -1 where missing.
-
-    Examples
-    --------
-    >>> ordered_codes(as_responses([[1, 3, None], [0, 1, 0]]), "models")
-    (array([[ 0,  1, -1],
-           [ 0,  1,  0]], dtype=int8), ((1, 3), (0, 1)))
-    """
-    raw, missing = table.codes, table.missing
-    if of == "questions":
-        raw, missing = raw.T, missing.T
-    codes, answers = np.full(raw.shape, -1, dtype=np.int8), []
-    for row, (values, absent) in enumerate(zip(raw, missing, strict=True)):
-        used = np.unique(values[~absent])
-        codes[row, ~absent] = np.searchsorted(used, values[~absent])
-        answers.append(tuple(int(code) for code in used))
-    return codes, tuple(answers)
-
-
-def _margins(codes: AnyArray, weights: FloatArray, size: int) -> FloatArray:
-    """Return counts (k, C) of all answers of each row."""
-    w = weights if weights.size else None
-    rows = [
-        np.bincount(row[row >= 0], None if w is None else w[row >= 0], minlength=size)
-        for row in codes
-    ]
-    return np.asarray(rows, dtype=np.float64)
-
-
-def _cuts(margins: FloatArray) -> FloatArray:
-    cuts = np.empty((len(margins), margins.shape[1] + 1))
-    for row, counts in enumerate(margins):
-        if counts.sum() > 0.0:
-            margin_cuts(counts, cuts[row])
-        else:
-            cuts[row] = np.inf
-    return cuts
-
-
-def _padded(thresholds: FloatArray) -> FloatArray:
-    """Return cuts (k, C + 1) with infinite ends, from thresholds (k, C - 1)."""
-    ends = np.full(len(thresholds), np.inf)
-    inner = np.where(np.isnan(thresholds), np.inf, thresholds)
-    return np.column_stack([-ends, inner, ends])
-
-
-def _pair_sizes(tables: FloatArray, codes: AnyArray, weights: FloatArray) -> FloatArray:
-    """Return the units, or their weights, of each pair and on the diagonal of each row (k, k)."""
-    k = len(codes)
-    answered = codes >= 0
-    n = np.empty((k, k))
-    i, j = np.tril_indices(k, -1)
-    n[i, j] = n[j, i] = tables.sum(axis=(1, 2))
-    np.fill_diagonal(n, answered @ weights if weights.size else answered.sum(axis=1))
-    return n

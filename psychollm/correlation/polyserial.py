@@ -13,7 +13,7 @@ from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.correlation.intervals import delta_interval
-from psychollm.correlation.polychoric import ordered_codes
+from psychollm.correlation.ordered_tables import ordered_codes
 from psychollm.correlation.tetrachoric import PairStatus
 from psychollm.data.coerce import check_binary
 from psychollm.data.encode import numbers
