@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 _MANY = 1 / 3  # share of the targets from which a flag is said
 
 
-def finding(study: SteeringMatch) -> Literal["none", "order", "no more than chance", "direction"]:
+def finding(study: SteeringMatch) -> Literal["none", "order", "control", "direction"]:
     """Return which verdict holds.
 
     "none": questions exchanged, held-out kappa is as high. "order": it is higher, but as high for
-    a cut-off on the unsteered log odds. "no more than chance": it is higher than that, but some
+    a cut-off on the unsteered log odds. "control": it is higher than that, but some
     control direction does as well. "direction": the direction is ahead of all controls given.
     """
     alpha = 1.0 - study.level
@@ -27,7 +27,7 @@ def finding(study: SteeringMatch) -> Literal["none", "order", "no more than chan
     behind = [one for one in study.controls if not _ahead(one, alpha)]
     if any(one.kind == "cut-off" for one in behind):
         return "order"
-    return "no more than chance" if behind else "direction"
+    return "control" if behind else "direction"
 
 
 def _ahead(one: Control, alpha: float) -> bool:
@@ -60,7 +60,7 @@ def _finding(study: SteeringMatch, kappa: str) -> str:
             f"{start}, but not better than a cut-off moved on the unsteered log odds (kappa "
             f"{_ahead_text(cut)}): the questions are in the order of the unsteered model"
         )
-    if kind == "no more than chance":
+    if kind == "control":
         alpha = 1.0 - study.level
         rival = max(
             (one for one in tables if not _ahead(one, alpha)),
