@@ -1,13 +1,16 @@
 """Predictive checks: answers drawn from the prior or the posterior beside those seen.
 
 New respondents are drawn from their families, answer the items of one draw, and leave missing what
-was missing. Compared are the share of yes of each item, its correlation with the rest, and the
-standard deviation of respondents' shares of yes. A posterior predictive p value near 0 or 1 says
-that the model does not make data like these; as it uses the data twice, it is conservative.
+was missing. Compared are the share of yes of each item, its correlation with the rest, the
+standard deviation of respondents' shares of yes and, with up to a hundred items, how far all
+covariances of pairs lie from those of the replicates on average: second dimensions show there. A
+posterior predictive p value near 0 or 1 says that the model does not make data like these; as it
+uses the data twice, it is conservative.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Kind: TypeAlias = Literal["posterior", "prior"]
+MIDDLE = (0.025, 0.975)
+MOST_PAIRED = 100  # items whose pairs are looked at
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -35,9 +40,10 @@ class PredictiveCheck(Result):
     Attributes
     ----------
     statistic : tuple of str
-        "yes_rate" and "rest_correlation" of each item, and "spread" of shares of yes.
+        "yes_rate" and "rest_correlation" of each item, "spread" of shares of yes, and
+        "pair_misfit": root mean square of the covariances' standardised deviations.
     item : tuple
-        Labels of the items; None for `spread`.
+        Labels of the items; None for the last two.
     observed, mean : ndarray of shape (statistics,)
         Of the answers, and on average over replicates.
     interval : ndarray of shape (statistics, 2)
@@ -116,25 +122,33 @@ def predictive_check(
     >>> from psychollm.irt.bayesian import bayesian_2pl
     >>> answers = np.random.default_rng(1).random((200, 4)) < [0.2, 0.4, 0.6, 0.7]
     >>> predictive_check(bayesian_2pl(answers, draws=200, rng=0), n=50, rng=0).observed.shape
-    (9,)
+    (10,)
     """
     check_choice("kind", kind, Kind)
     check_count("n", n)
     target = fit._target
     codes = target.answers.codes[target.answers.of_respondent]
-    made = replicates(fit, kind, n, check_generator(rng))
+    made = [codes, *replicates(fit, kind, n, check_generator(rng))]
     table = np.array([_statistics(answers, codes >= 0) for answers in made])
-    observed = _statistics(codes, codes >= 0)
+    table = np.column_stack([table, _pair_misfit(made)])
+    observed, table = table[0], table[1:]
     items = [label for label, kept in zip(fit.labels, fit.fitted, strict=True) if kept]
-    with np.errstate(invalid="ignore"):
-        above = (table > observed).mean(axis=0) + 0.5 * (table == observed).mean(axis=0)
+    above = (table > observed).mean(axis=0) + 0.5 * (table == observed).mean(axis=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a statistic that no replicate has
+        mean, interval = np.nanmean(table, axis=0), np.nanquantile(table, MIDDLE, axis=0).T
     return PredictiveCheck(
-        statistic=("yes_rate",) * len(items) + ("rest_correlation",) * len(items) + ("spread",),
-        item=(*items, *items, None),
+        statistic=(
+            *("yes_rate",) * len(items),
+            *("rest_correlation",) * len(items),
+            "spread",
+            "pair_misfit",
+        ),
+        item=(*items, *items, None, None),
         observed=observed,
-        mean=np.nanmean(table, axis=0),
-        interval=np.nanquantile(table, [0.025, 0.975], axis=0).T,
-        p_value=above,
+        mean=mean,
+        interval=interval,
+        p_value=np.where(np.isfinite(mean), above, np.nan),
         kind=kind,
         n=n,
     )
@@ -169,6 +183,22 @@ def answers_at(
     answers = (rng.random(yes.shape) < yes).astype(np.int64)
     answers[missing] = -1
     return answers
+
+
+def _pair_misfit(tables: list[IntArray]) -> FloatArray:
+    """Return how far covariances lie from those of all tables but the first, NaN if too many."""
+    items = tables[0].shape[1]
+    if not 1 < items <= MOST_PAIRED:
+        return np.full(len(tables), np.nan)
+    upper = np.triu_indices(items, 1)
+    found = np.empty((len(tables), upper[0].size))
+    for k, codes in enumerate(tables):
+        use = (codes >= 0).astype(np.float64)
+        rate = (codes * use).sum(axis=0) / np.maximum(use.sum(axis=0), 1.0)
+        gap = (codes - rate) * use
+        found[k] = ((gap.T @ gap) / np.maximum(use.T @ use, 1.0))[upper]
+    deviation = found - found[1:].mean(axis=0)
+    return np.sqrt((deviation**2 / np.maximum(found[1:].var(axis=0), 1e-12)).mean(axis=1))
 
 
 def _statistics(codes: IntArray, answered: BoolArray) -> FloatArray:

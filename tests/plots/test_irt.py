@@ -1,0 +1,101 @@
+"""Pictures of item response theory."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from psychollm._base.errors import LabelError, OptionError, ShapeError
+from psychollm.estimates.posterior import posterior_estimate
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.ability import ability
+from psychollm.irt.bayesian import bayesian_2pl
+from psychollm.irt.fit import fit_irt
+from psychollm.irt.information import information
+from psychollm.plots.irt_curves import plot_item_curves, plot_test_information
+from psychollm.plots.person_item_map import plot_wright_map
+from psychollm.plots.posterior_forest import plot_posterior_forest
+
+
+@pytest.fixture(scope="module")
+def answers():
+    rng = np.random.default_rng(0)
+    z = np.outer(rng.normal(size=120), np.linspace(0.6, 1.8, 12)) + np.linspace(-2.0, 2.0, 12)
+    return (rng.random(z.shape) < 1.0 / (1.0 + np.exp(-z))).astype(int)
+
+
+@pytest.fixture(scope="module")
+def fit(answers):
+    return fit_irt(answers)
+
+
+def texts(ax):
+    return {text.get_text() for text in ax.texts}
+
+
+def test_curves_are_those_of_information(fit, ax):
+    drawn = plot_item_curves(fit, items=[3, 5], ax=ax)
+    line = next(line for line in drawn.lines if line.get_gid() == "item 3")
+    expected = information(fit, abilities=line.get_xdata()).probability[3]
+    np.testing.assert_allclose(line.get_ydata(), expected)
+    assert [text.get_text() for text in drawn.get_legend().get_texts()] == ["3", "5"]
+
+
+def test_eight_items_are_coloured_unless_named(fit, ax):
+    drawn = plot_item_curves(fit, what="information", ax=ax)
+    assert len(drawn.get_legend().get_texts()) == 8
+    assert drawn.get_ylabel() == "information"
+
+
+def test_test_information(fit, answers, ax):
+    drawn = plot_test_information(fit, abilities=ability(fit, answers).ability, ax=ax)
+    np.testing.assert_allclose(
+        drawn.lines[0].get_ydata(), information(fit, abilities=drawn.lines[0].get_xdata()).test
+    )
+
+
+def test_map_names_few_and_counts_many(fit, answers, ax):
+    plot_wright_map(fit, ability(fit, answers), ax=ax)
+    assert {"models", "questions", "0", "11"} <= texts(ax)
+    assert len(ax.patches) > 10  # 120 respondents: bars
+    few = Figure().subplots()
+    plot_wright_map(fit, ability(fit, answers[:10]), ax=few)
+    assert not few.patches
+
+
+def test_map_of_a_bayesian_fit_and_forest(answers, ax):
+    found = bayesian_2pl(answers, draws=200, rng=0)
+    plot_wright_map(found, ax=ax)
+    assert "questions" in texts(ax)
+    drawn = plot_posterior_forest(found.slope, reference=1.0, ax=Figure().subplots())
+    names = [text.get_text() for text in drawn.get_yticklabels()]
+    assert names == [str(j) for j in np.argsort(-found.slope.value)]
+
+
+def test_forest_leaves_out_the_middle_and_the_undefined():
+    draws = np.random.default_rng(0).normal(size=(50, 70)) + np.arange(70)
+    draws[:, 3] = np.nan
+    estimate = posterior_estimate(
+        "x",
+        draws,
+        n=np.ones(70),
+        flags=(Reason.NONE,) * 70,
+        level=0.9,
+        labels=tuple(range(70)),
+    )
+    drawn = plot_posterior_forest(estimate, ax=Figure().subplots())
+    assert len(drawn.get_yticklabels()) == 60
+    assert drawn.get_title(loc="right") == "9 in between not drawn, 1 without a value"
+
+
+def test_bad_input(fit):
+    with pytest.raises(LabelError, match="'q'"):
+        plot_item_curves(fit, items=["q"], ax=Figure().subplots())
+    with pytest.raises(OptionError):
+        plot_item_curves(fit, what="shape", ax=Figure().subplots())
+    with pytest.raises(OptionError, match="abilities"):
+        plot_wright_map(fit, ax=Figure().subplots())
+    estimate = posterior_estimate(
+        "x", np.full((5, 1), np.nan), n=np.ones(1), flags=(Reason.TOO_FEW,), level=0.9, labels=(0,)
+    )
+    with pytest.raises(ShapeError):
+        plot_posterior_forest(estimate, ax=Figure().subplots())
