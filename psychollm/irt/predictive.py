@@ -198,7 +198,8 @@ def _pair_misfit(tables: list[IntArray]) -> FloatArray:
         gap = (codes - rate) * use
         found[k] = ((gap.T @ gap) / np.maximum(use.T @ use, 1.0))[upper]
     deviation = found - found[1:].mean(axis=0)
-    return np.sqrt((deviation**2 / np.maximum(found[1:].var(axis=0), 1e-12)).mean(axis=1))
+    share = deviation**2 / np.maximum(found[1:].var(axis=0), 1e-12)
+    return np.asarray(np.sqrt(share.mean(axis=1)), dtype=np.float64)
 
 
 def _statistics(codes: IntArray, answered: BoolArray) -> FloatArray:

@@ -1,0 +1,268 @@
+r"""Adaptive testing, simulated: how many questions a chosen order of questions saves.
+
+A simulated respondent gets one item after the other, each the most informative at the current
+estimate (posterior mean, abilities N(0, 1)), until the posterior's standard deviation is small
+enough or the items allowed are spent. `randomesque` picks at random among the best few, so that
+not every respondent sees the same items.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.checks import check_count, check_generator
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm.data.labels import Labels
+from psychollm.irt.likelihood import grid_for
+from psychollm.irt.result import IRTFit
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class AdaptiveTest(Result):
+    """What adaptive testing would have found.
+
+    Attributes
+    ----------
+    truth, ability, se : ndarray of shape (respondents,)
+        True ability, the last estimate and the posterior's standard deviation.
+    n_items : int ndarray of shape (respondents,)
+        Items given.
+    exposure : ndarray of shape (items,)
+        Share of respondents who saw an item; NaN for items without estimates.
+    path_se, path_error : ndarray of shape (steps,)
+        After so many items: mean standard deviation and root mean square error of those who got
+        that far, or of their last estimate.
+    random_error : ndarray of shape (steps,)
+        Root mean square error with the items in random order.
+    rmse, bias : float
+        Root mean square error and mean error of the last estimates.
+    target_se : float
+        Standard deviation at which a test ends; 0 where only the number of items ends it.
+    labels : tuple
+        Names of the items.
+    """
+
+    truth: FloatArray  # (N,)
+    ability: FloatArray  # (N,)
+    se: FloatArray  # (N,)
+    n_items: IntArray  # (N,)
+    exposure: FloatArray  # (J,)
+    path_se: FloatArray  # (T,)
+    path_error: FloatArray  # (T,)
+    random_error: FloatArray  # (T,)
+    rmse: float
+    bias: float
+    target_se: float
+    labels: Labels  # J
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per number of items given."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "n_items": np.arange(1, self.path_se.size + 1),
+                "mean_se": self.path_se,
+                "rmse": self.path_error,
+                "rmse_random": self.random_error,
+            }
+        )
+
+    def summary(self) -> str:
+        """Return how many items were needed and how wrong the estimates were, in sentences."""
+        reached = float((self.se <= self.target_se).mean()) if self.target_se else float("nan")
+        ended = f"{reached:.0%} reached the standard deviation {self.target_se:g}. "
+        matched = np.flatnonzero(self.random_error <= self.rmse)
+        random = f"{matched[0] + 1}" if matched.size else f"more than {self.random_error.size}"
+        return (
+            f"{np.median(self.n_items):.0f} items (median of {self.truth.size} simulated "
+            f"respondents) give abilities with a root mean square error of {self.rmse:.3f}. "
+            f"{ended if self.target_se else ''}In random order that takes {random}. "
+            f"{int((self.exposure > 0).sum())} of {len(self.labels)} items were used."
+        )
+
+
+def adaptive_test(
+    fit: IRTFit,
+    *,
+    abilities: ArrayLike | None = None,
+    max_items: int = 30,
+    target_se: float = 0.0,
+    randomesque: int = 1,
+    n: int = 500,
+    rng: RandomState = None,
+) -> AdaptiveTest:
+    """Simulate an adaptive test with the items of a fit.
+
+    Parameters
+    ----------
+    fit : IRTFit
+        Yes-or-no items, taken as known.
+    abilities : array_like of shape (respondents,), optional
+        True abilities, in standard deviations of the population; `n` draws from N(0, 1) by
+        default.
+    max_items : int
+        Most items given.
+    target_se : float
+        A test ends once the posterior's standard deviation is at most this.
+    randomesque : int
+        An item is drawn from so many of the most informative ones.
+    n : int
+        Respondents where no abilities are given.
+    rng : Generator, int or None
+        Source of randomness.
+
+    Raises
+    ------
+    OptionError
+        If the fit has more than two answers, or an option is out of range.
+    ShapeError
+        If no item could be fitted.
+
+    Examples
+    --------
+    >>> from psychollm.irt.fit import fit_irt
+    >>> rng = np.random.default_rng(1)
+    >>> z = rng.normal(size=(1000, 1)) + np.linspace(-2, 2, 20)
+    >>> fit = fit_irt(rng.random(z.shape) < 1 / (1 + np.exp(-1.5 * z)))
+    >>> found = adaptive_test(fit, max_items=8, n=200, rng=0)
+    >>> bool(found.path_error[-1] < found.random_error[-1])
+    True
+    """
+    check_count("max_items", max_items)
+    check_count("randomesque", randomesque)
+    check_count("n", n)
+    bank = _bank(fit, target_se)
+    generator = check_generator(rng)
+    drawn = generator.normal(size=n) if abilities is None else abilities
+    truth = np.atleast_1d(np.asarray(drawn, dtype=np.float64))
+    if truth.ndim != 1 or not np.isfinite(truth).all():
+        msg = f"abilities={abilities!r:.80} must be finite numbers, one per respondent"
+        raise OptionError(msg)
+    steps = min(max_items, bank.n_items)
+    yes = np.exp(fit.family.log_probabilities(bank.parameters, truth))[:, 1].T
+    answers = generator.random(yes.shape) < yes
+    chosen = _run(bank, answers, steps, randomesque, target_se, generator)
+    at_random = _run(bank, answers, steps, bank.n_items, 0.0, generator)
+    last = chosen.mean[:, -1]
+    exposure = np.full(len(fit.labels), np.nan)
+    exposure[fit.fitted] = chosen.given.mean(axis=0)
+    return AdaptiveTest(
+        truth=truth,
+        ability=last.copy(),
+        se=chosen.sd[:, -1].copy(),
+        n_items=chosen.given.sum(axis=1),
+        exposure=exposure,
+        path_se=chosen.sd.mean(axis=0),
+        path_error=np.sqrt(((chosen.mean - truth[:, None]) ** 2).mean(axis=0)),
+        random_error=np.sqrt(((at_random.mean - truth[:, None]) ** 2).mean(axis=0)),
+        rmse=float(np.sqrt(((last - truth) ** 2).mean())),
+        bias=float((last - truth).mean()),
+        target_se=float(target_se),
+        labels=fit.labels,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Bank:
+    """Items on a grid of abilities."""
+
+    parameters: FloatArray  # (J, p)
+    nodes: FloatArray  # (Q,)
+    log_weights: FloatArray  # (Q,)
+    log_probability: FloatArray  # (J, 2, Q)
+    information: FloatArray  # (J, Q)
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return int(self.parameters.shape[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Estimates after each item, and which items were given."""
+
+    mean: FloatArray  # (N, T)
+    sd: FloatArray  # (N, T)
+    given: IntArray  # (N, J), 0 or 1
+
+
+def _bank(fit: IRTFit, target_se: float) -> _Bank:
+    """Return the items, checked."""
+    if fit.n_categories > 2:
+        msg = f"fit is a {fit.model} model: adaptive tests are simulated for yes-or-no items only"
+        raise OptionError(msg)
+    if not fit.fitted.any():
+        msg = "fit: no item could be fitted, so there is nothing to give: look at its `reasons`"
+        raise ShapeError(msg)
+    if not 0.0 <= target_se < 1.0:
+        msg = f"target_se={target_se!r} must be in [0, 1), in standard deviations of abilities"
+        raise OptionError(msg)
+    parameters = fit.parameters[fit.fitted]
+    grid = grid_for(fit.family, parameters)
+    return _Bank(
+        parameters,
+        grid.nodes,
+        grid.log_weights,
+        fit.family.log_probabilities(parameters, grid.nodes),
+        fit.family.information(parameters, grid.nodes),
+    )
+
+
+def _run(
+    bank: _Bank,
+    answers: BoolArray,
+    steps: int,
+    randomesque: int,
+    target_se: float,
+    rng: np.random.Generator,
+) -> _Run:
+    """Give all respondents one item after the other."""
+    n = answers.shape[0]
+    everyone = np.arange(n)
+    joint = np.tile(bank.log_weights, (n, 1))
+    given = np.zeros((n, bank.n_items), dtype=np.int64)
+    mean, sd = np.empty((n, steps)), np.empty((n, steps))
+    centre, spread = np.zeros(n), np.ones(n)
+    for step in range(steps):
+        active = everyone[spread > target_se]
+        if active.size:
+            item = _choose(bank, centre[active], given[active] > 0, randomesque, rng)
+            given[active, item] = 1
+            joint[active] += bank.log_probability[item, answers[active, item].astype(np.int64)]
+            centre[active], spread[active] = _moments(joint[active], bank.nodes)
+        mean[:, step], sd[:, step] = centre, spread
+    return _Run(mean, sd, given)
+
+
+def _choose(
+    bank: _Bank, centre: FloatArray, given: BoolArray, randomesque: int, rng: np.random.Generator
+) -> IntArray:
+    """Return the item for each respondent: one of the most informative not yet given."""
+    spacing = bank.nodes[1] - bank.nodes[0]
+    place = np.clip(
+        ((centre - bank.nodes[0]) / spacing).round().astype(int), 0, bank.nodes.size - 1
+    )
+    worth = np.where(given, -np.inf, bank.information[:, place].T)
+    order = np.argsort(-worth, axis=1, kind="stable")
+    left = (~given).sum(axis=1)
+    pick = (rng.random(centre.size) * np.minimum(randomesque, left)).astype(np.int64)
+    return np.asarray(order[np.arange(centre.size), pick])
+
+
+def _moments(joint: FloatArray, nodes: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return posterior means and standard deviations of log joint densities (n, Q)."""
+    density = np.exp(joint - joint.max(axis=1, keepdims=True))
+    density /= density.sum(axis=1, keepdims=True)
+    mean = density @ nodes
+    return mean, np.sqrt(np.maximum(density @ nodes**2 - mean**2, 0.0))
