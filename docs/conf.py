@@ -32,6 +32,7 @@ exclude_patterns = [
     "findings_tables.md",  # included by findings.md
     "calibration_tables.md",  # included by calibration_findings.md
     "coverage_tables.md",  # included by coverage.md
+    "smollm2_tables.md",  # included by smollm2.md
     "gallery/*.ipynb",
     "gallery/*.py",
     "gallery/*.json",
@@ -83,6 +84,7 @@ _SINGLE = (
     "one_factor_departures",
     "private_signal",
     "findings",
+    "factor",
     "irt",
     "instruments",
     "collect",

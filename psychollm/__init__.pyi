@@ -15,6 +15,8 @@ from psychollm import studies as studies
 from psychollm._base import errors as errors
 from psychollm._base.version import __version__ as __version__
 from psychollm.calibration.panels.panel import calibration_panel as calibration_panel
+from psychollm.correlation.polychoric import polychoric as polychoric
+from psychollm.correlation.polyserial import polyserial as polyserial
 from psychollm.correlation.smoothing import smooth as smooth
 from psychollm.correlation.spectrum import spectrum as spectrum
 from psychollm.correlation.table import tetrachoric_table as tetrachoric_table
@@ -26,7 +28,11 @@ from psychollm.data.readers import read_responses as read_responses
 from psychollm.data.responses import Responses as Responses
 from psychollm.data.screen import validity_screen as validity_screen
 from psychollm.data.simulate import simulate_factor as simulate_factor
+from psychollm.factor.confirmatory import confirmatory_factors as confirmatory_factors
 from psychollm.factor.congruence import congruence as congruence
+from psychollm.factor.factor_analysis import factor_analysis as factor_analysis
+from psychollm.factor.parallel import parallel_analysis as parallel_analysis
+from psychollm.factor.retention import retention as retention
 from psychollm.factor.scores import question_scores as question_scores
 from psychollm.irt.ability import ability as ability
 from psychollm.irt.fit import fit_irt as fit_irt

@@ -1,5 +1,7 @@
 """Floor 3: tetrachoric correlations of models or questions, their smoothing, their spectrum."""
 
+from psychollm.correlation.polychoric import PolychoricCorrelation, polychoric
+from psychollm.correlation.polyserial import SerialCorrelation, biserial, polyserial
 from psychollm.correlation.sensitivity import Sensitivity
 from psychollm.correlation.smoothing import Smoothing, smooth
 from psychollm.correlation.spectrum import Spectrum, spectrum
@@ -9,10 +11,15 @@ from psychollm.correlation.tetrachoric import Correlation, PairStatus, tetrachor
 __all__ = [
     "Correlation",
     "PairStatus",
+    "PolychoricCorrelation",
     "Sensitivity",
+    "SerialCorrelation",
     "Smoothing",
     "Spectrum",
     "TableCorrelation",
+    "biserial",
+    "polychoric",
+    "polyserial",
     "smooth",
     "spectrum",
     "tetrachoric",

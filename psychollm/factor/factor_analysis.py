@@ -49,7 +49,7 @@ class _Found(NamedTuple):
 
 def factor_analysis(
     correlation: Any,
-    n_factors: int = 1,
+    n_factors: int,
     *,
     method: FactorMethod = "minres",
     rotation: FactorRotation = "oblimin",

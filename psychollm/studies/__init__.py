@@ -17,6 +17,16 @@ from psychollm.studies.metacognitive_skill.deployment import Deployment
 from psychollm.studies.metacognitive_skill.revision import RevisionSkill, revision_skill
 from psychollm.studies.metacognitive_skill.structure import StructureContrast
 from psychollm.studies.metacognitive_skill.study import MetacognitiveSkill, metacognitive_skill
+from psychollm.studies.probes import (
+    ClassShares,
+    EarlyExit,
+    ProbeTransfer,
+    StateProbe,
+    class_shares,
+    early_exit,
+    probe_transfer,
+    state_probe,
+)
 from psychollm.studies.self_efficacy.effects import DifficultyEffect, FactorEffect, Revision
 from psychollm.studies.self_efficacy.links import EfficacyLink, HumanNorm, NormComparison
 from psychollm.studies.self_efficacy.study import ResponseStyle, SelfEfficacyStudy, self_efficacy
@@ -51,12 +61,14 @@ __all__ = [
     "ArmContrast",
     "BestStrengths",
     "BoundaryProfile",
+    "ClassShares",
     "CoderAgreement",
     "Control",
     "Deployment",
     "Difficulty",
     "DifficultyEffect",
     "Dimensionality",
+    "EarlyExit",
     "EfficacyLink",
     "FactorEffect",
     "Gate",
@@ -67,6 +79,7 @@ __all__ = [
     "MonitoringLink",
     "NormComparison",
     "PrivateSignal",
+    "ProbeTransfer",
     "Reconstruction",
     "ResidualStructure",
     "ResponseStyle",
@@ -78,19 +91,23 @@ __all__ = [
     "SemanticCalibration",
     "SemanticMechanism",
     "SharedConfidence",
+    "StateProbe",
     "SteeredAnswers",
     "SteeringMatch",
     "StructureContrast",
     "ThinkingContrast",
     "abstention_skill",
+    "class_shares",
     "difficulty",
     "dimensionality",
+    "early_exit",
     "fit_gate",
     "inference_boundary",
     "metacognitive_skill",
     "monitoring_link",
     "predicted_chances",
     "private_signal",
+    "probe_transfer",
     "residual_structure",
     "revision_skill",
     "self_efficacy",
@@ -98,5 +115,6 @@ __all__ = [
     "semantic_mechanism",
     "shared_confidence",
     "skin_contrast",
+    "state_probe",
     "steering_match",
 ]

@@ -307,7 +307,7 @@ def test_an_indefinite_matrix_is_shrunk_for_likelihood():
     np.fill_diagonal(R, 1.0)
     for method in ("ml", "minimum_rank"):
         with pytest.warns(PsychollmWarning, match=r"not positive definite .* were shrunk by"):
-            found = factor_analysis(R, method=method, n=100)
+            found = factor_analysis(R, 1, method=method, n=100)
         assert found.shrinkage > 0
         assert np.linalg.eigvalsh(found._matrix)[0] == pytest.approx(0.01)
         assert "not positive definite" in found.summary()
@@ -343,8 +343,8 @@ def test_takes_correlations_with_their_precision():
 def test_a_large_covariance_of_correlations_scales_the_test():
     R = random_correlation(8, 1, 0)
     C = asymptotic_covariance(R)
-    once = factor_analysis(R, method="dwls", covariance=C, n=200).fit
-    twice = factor_analysis(R, method="dwls", covariance=2 * C, n=200).fit
+    once = factor_analysis(R, 1, method="dwls", covariance=C, n=200).fit
+    twice = factor_analysis(R, 1, method="dwls", covariance=2 * C, n=200).fit
     assert once.test == "scaled and shifted"
     assert twice.chi_square < once.chi_square
     assert factor_analysis(R, covariance=C, n=200).fit.test == "scaled and shifted"

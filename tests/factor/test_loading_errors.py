@@ -101,7 +101,7 @@ def test_criteria_of_ones_own_can_be_repeated():
 def test_one_factor():
     S = np.full((5, 5), 0.49) + 0.51 * np.eye(5)
     for rotation in ("none", "oblimin"):
-        found = loading_errors(factor_analysis(S, rotation=rotation, n=N))
+        found = loading_errors(factor_analysis(S, 1, rotation=rotation, n=N))
         np.testing.assert_allclose(found.se, found.se[0, 0], rtol=1e-6)
 
 
