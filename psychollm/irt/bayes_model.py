@@ -11,8 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.optional import require
-from psychollm._base.types import FloatArray
-from psychollm.irt.bayes_target import Data, Target, contrasts
+from psychollm.irt.bayes_target import Grid, Target, contrasts
 from psychollm.kernels.irt_marginal import marginal_gradient
 
 Form: TypeAlias = Literal["marginal", "explicit"]
@@ -89,7 +88,7 @@ def marginal_operator(target: Target) -> Any:
     """Return the operator (slopes, intercepts, means) -> (log-likelihood, its three gradients)."""
     graph = require("pytensor.graph", extra="bayes", purpose=PURPOSE)
     tensor = require("pytensor.tensor", extra="bayes", purpose=PURPOSE)
-    grid = (target.answers.data, target.nodes, target.log_weights, target.link_code)
+    grid = target.grid
 
     class Marginal(graph.Op):  # type: ignore[misc, name-defined]
         """Marginal log-likelihood of the answers with its gradient."""
@@ -105,7 +104,7 @@ def marginal_operator(target: Target) -> Any:
             del node
             slope, intercept, mean = (np.ascontiguousarray(value) for value in inputs)
             filled = [np.empty_like(value) for value in (slope, intercept, mean)]
-            value = marginal_gradient(slope, intercept, mean, *grid, *filled)
+            value = marginal_gradient(slope, intercept, mean, grid, *filled)
             for storage, found in zip(output_storage, (np.asarray(value), *filled), strict=True):
                 storage[0] = found
 
@@ -119,14 +118,11 @@ def marginal_operator(target: Target) -> Any:
     return Marginal()
 
 
-def _register(operator: Any, grid: tuple[Data, FloatArray, FloatArray, int]) -> None:
+def _register(operator: Any, grid: Grid) -> None:
     """Tell PyTensor's Numba backend, which nutpie uses, how to run the operator."""
     dispatch = require("pytensor.link.numba.dispatch.basic", extra="bayes", purpose=PURPOSE)
     from psychollm.kernels.irt_marginal import closed_gradient
 
     function = closed_gradient(*grid)
-
-    @dispatch.numba_funcify.register(operator)  # type: ignore[untyped-decorator]
-    def run(op: Any, node: Any, **_: Any) -> Any:
-        del op, node
-        return function
+    # PyTensor passes the node and further keywords of its own, of which none is needed.
+    dispatch.numba_funcify.register(operator, lambda *_, **__: function)

@@ -29,6 +29,7 @@ LONGEST = 30.0  # of the logarithm of a slope
 LOG_2PI = float(np.log(2.0 * np.pi))
 Normal = tuple[float, float]
 Data = tuple[IntArray, IntArray, IntArray, IntArray, FloatArray, IntArray]
+Grid = tuple[Data, FloatArray, FloatArray, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +237,11 @@ class Target:
         return LOGIT if self.link == "logit" else PROBIT
 
     @property
+    def grid(self) -> Grid:
+        """What the kernels need besides parameters."""
+        return self.answers.data, self.nodes, self.log_weights, self.link_code
+
+    @property
     def n_likelihood(self) -> int:
         """Number of leading entries of x that the likelihood depends on."""
         return 2 * self.n_items + self.families.n - 1
@@ -264,15 +270,13 @@ class Target:
         return pattern
 
     def _patterns(self, x: FloatArray, pattern: FloatArray, value: FloatArray) -> None:
-        grid = (self.answers.data, self.nodes, self.log_weights, self.link_code)
-        marginal_patterns(*self.split(x), *grid, 0, x.shape[0], pattern, value)
+        marginal_patterns(*self.split(x), self.grid, pattern, value)
 
     def gradient(self, x: FloatArray) -> tuple[float, FloatArray]:
         """Return the log-likelihood and its gradient at x (P,)."""
         slope, intercept, mean = (part[0] for part in self.split(x[None]))
         by_a, by_d, by_mu = np.empty_like(slope), np.empty_like(slope), np.empty_like(mean)
-        grid = (self.answers.data, self.nodes, self.log_weights, self.link_code)
-        value = marginal_gradient(slope, intercept, mean, *grid, by_a, by_d, by_mu)
+        value = marginal_gradient(slope, intercept, mean, self.grid, by_a, by_d, by_mu)
         by_x = np.zeros(x.size)
         by_x[: self.n_items] = by_a * slope if self.priors.positive else by_a
         by_x[self.n_items : 2 * self.n_items] = by_d

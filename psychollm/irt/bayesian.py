@@ -298,8 +298,7 @@ def _abilities(target: Target, x: FloatArray, rng: np.random.Generator) -> Float
     starts = np.searchsorted(of[rows], np.arange(target.answers.codes.shape[0] + 1))
     uniform = rng.random((flat.shape[0], of.size))
     ability = np.empty_like(uniform)
-    grid = (target.answers.data, target.nodes, target.log_weights, target.link_code)
-    draw_abilities(*target.split(flat), *grid, (starts, rows), uniform, ability)
+    draw_abilities(*target.split(flat), target.grid, (starts, rows), uniform, ability)
     return ability.reshape(*x.shape[:2], of.size)
 
 

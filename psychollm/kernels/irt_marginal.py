@@ -145,9 +145,11 @@ def _normalised(joint, rounded, bits, scale):
 
 
 @njit
-def _score(a, d, mu, g, nodes, link, counts, gaps, mass, gradient):
+def _score(a, d, mu, g, grid, expected, gradient):
     """Add group g's part of (2) to the gradient by a, d and mu."""
     by_a, by_d, by_mu = gradient
+    counts, gaps, mass = expected
+    _, nodes, _, link = grid
     for j in range(a.size):
         for q in range(nodes.size):
             ability = nodes[q] + mu[g]
@@ -180,8 +182,9 @@ def _collect(u, data, joint, weight, counts, gaps, mass):
 
 
 @njit
-def _evaluate(a, d, mu, data, nodes, log_weights, link, pattern, gradient, want):
+def _evaluate(a, d, mu, grid, pattern, gradient, want):
     """Fill log-likelihoods of patterns and, if wanted, add the gradient; return their sum."""
+    data, nodes, log_weights, link = grid
     frequency, group_start = data[4], data[5]
     items, n = a.size, nodes.size
     odds, log_no = np.empty((items, n)), np.empty((items, n))
@@ -202,57 +205,47 @@ def _evaluate(a, d, mu, data, nodes, log_weights, link, pattern, gradient, want)
             if want:
                 _collect(u, data, joint, frequency[u] / total, counts, gaps, mass)
         if want:
-            _score(a, d, mu, g, nodes, link, counts, gaps, mass, gradient)
+            _score(a, d, mu, g, grid, (counts, gaps, mass), gradient)
     return value
 
 
 @njit
-def marginal_gradient(a, d, mu, data, nodes, log_weights, link, by_a, by_d, by_mu):
+def marginal_gradient(a, d, mu, grid, by_a, by_d, by_mu):
     """Return the log-likelihood; fill its gradient by a (J,), d (J,) and mu (G,).
 
-    `data` holds: where the yes of each pattern start (U + 1,), their items, where its missing
-    answers start (U + 1,), their items, frequencies (U,), and where the patterns of each group
-    start (G + 1,).
+    `grid` holds data, nodes (Q,), log weights (Q,) and the link. Data are: where the yes of each
+    pattern start (U + 1,), their items, where its missing answers start (U + 1,), their items,
+    frequencies (U,), and where the patterns of each group start (G + 1,).
     """
     by_a[:], by_d[:], by_mu[:] = 0.0, 0.0, 0.0
-    pattern = np.empty(data[4].size)
+    pattern = np.empty(grid[0][4].size)
     gradient = (by_a, by_d, by_mu)
-    return _evaluate(a, d, mu, data, nodes, log_weights, link, pattern, gradient, True)
+    return _evaluate(a, d, mu, grid, pattern, gradient, True)
 
 
 @njit
-def marginal_patterns(a, d, mu, data, nodes, log_weights, link, low, high, pattern, value):
-    """Fill log-likelihoods (S, U) of patterns and (S,) in all for draws `low` to `high`.
+def marginal_patterns(a, d, mu, grid, pattern, value):
+    """Fill log-likelihoods (S, U) of patterns and (S,) in all, for every draw.
 
     Parameters of the draws are a (S, J), d (S, J) and mu (S, G); `pattern` may have a single row,
     which is then used again for every draw.
     """
-    nothing = np.empty(0)
-    for s in range(low, high):
+    nothing = (np.empty(0), np.empty(0), np.empty(0))
+    for s in range(a.shape[0]):
         row = pattern[s] if pattern.shape[0] > 1 else pattern[0]
-        value[s] = _evaluate(
-            a[s],
-            d[s],
-            mu[s],
-            data,
-            nodes,
-            log_weights,
-            link,
-            row,
-            (nothing, nothing, nothing),
-            False,
-        )
+        value[s] = _evaluate(a[s], d[s], mu[s], grid, row, nothing, False)
 
 
 @njit
-def draw_abilities(a, d, mu, data, nodes, log_weights, link, places, uniform, ability):
+def draw_abilities(a, d, mu, grid, places, uniform, ability):
     """Fill abilities (S, N) with draws from their conditional given answers and items.
 
     `places` holds where the respondents of each pattern start (U + 1,) and their rows (N,);
-    `uniform` (S, N) is replaced by nothing: it is read only. Between nodes the distribution
+    `uniform` (S, N) holds numbers in (0, 1). Between nodes the distribution
     function is linear.
     """
     starts, rows = places
+    data, nodes, log_weights, link = grid
     group_start = data[5]
     items, n = a.shape[1], nodes.size
     odds, log_no = np.empty((items, n)), np.empty((items, n))
@@ -291,7 +284,7 @@ def closed_gradient(
     def value_and_gradient(a, d, mu):
         by_a, by_d, by_mu = np.empty_like(a), np.empty_like(d), np.empty_like(mu)
         filled = (yes_start, yes_items, gap_start, gap_items, frequency, group_start)
-        value = marginal_gradient(a, d, mu, filled, nodes, log_weights, link, by_a, by_d, by_mu)
+        value = marginal_gradient(a, d, mu, (filled, nodes, log_weights, link), by_a, by_d, by_mu)
         return np.asarray(value), by_a, by_d, by_mu
 
     return value_and_gradient

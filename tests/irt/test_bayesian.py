@@ -87,8 +87,7 @@ def test_abilities_come_from_their_exact_conditional(codes):
     uniform = np.random.default_rng(4).random((4_000, of.size))
     ability = np.empty_like(uniform)
     parts = target.split(x)
-    grid = (target.answers.data, target.nodes, target.log_weights, target.link_code)
-    draw_abilities(*parts, *grid, (starts, rows), uniform, ability)
+    draw_abilities(*parts, target.grid, (starts, rows), uniform, ability)
     weights = np.exp(target.log_weights)
     for i in range(0, 24, 5):
         shift = parts[2][0, target.families.of[i]]
