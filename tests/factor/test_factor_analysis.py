@@ -272,10 +272,10 @@ def test_procrustes():
     with pytest.raises(ShapeError, match=r"\(5, 2\)"):
         procrustes(A, H[:5])
     named = factor_analysis(
-        pd.DataFrame(random_correlation(6, 2, 0), list("abcdef"), list("abcdef"))
+        pd.DataFrame(random_correlation(6, 2, 0), list("abcdef"), list("abcdef")), 1
     )
     with pytest.raises(LabelError, match="rows that loadings have not"):
-        procrustes(named, factor_analysis(random_correlation(6, 1, 0)))
+        procrustes(named, factor_analysis(random_correlation(6, 1, 0), 1))
 
 
 def test_robust_traces():
@@ -311,7 +311,7 @@ def test_an_indefinite_matrix_is_shrunk_for_likelihood():
         assert found.shrinkage > 0
         assert np.linalg.eigvalsh(found._matrix)[0] == pytest.approx(0.01)
         assert "not positive definite" in found.summary()
-    plain = factor_analysis(R, n=100)
+    plain = factor_analysis(R, 1, n=100)
     assert plain.shrinkage == 0
     assert np.isnan(plain.fit.chi_square)
     assert plain.fit.srmr > 0
@@ -347,7 +347,7 @@ def test_a_large_covariance_of_correlations_scales_the_test():
     twice = factor_analysis(R, 1, method="dwls", covariance=2 * C, n=200).fit
     assert once.test == "scaled and shifted"
     assert twice.chi_square < once.chi_square
-    assert factor_analysis(R, covariance=C, n=200).fit.test == "scaled and shifted"
+    assert factor_analysis(R, 1, covariance=C, n=200).fit.test == "scaled and shifted"
 
 
 @pytest.mark.parametrize(
