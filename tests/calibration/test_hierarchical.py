@@ -13,11 +13,6 @@ from psychollm.calibration.two_choice.hierarchical_meta_d import (
     hierarchical_meta_d,
     hierarchical_meta_d_from_counts,
 )
-from psychollm.calibration.two_choice.hierarchical_meta_d_posterior import (
-    effective_size,
-    r_hat,
-    shortest_interval,
-)
 from psychollm.calibration.two_choice.hierarchical_meta_d_quadrature import (
     Curves,
     _weights,
@@ -26,6 +21,11 @@ from psychollm.calibration.two_choice.hierarchical_meta_d_quadrature import (
 )
 from psychollm.calibration.two_choice.meta_d import meta_d
 from psychollm.data.simulate_meta_d import simulate_meta_d
+from psychollm.estimates.posterior import (
+    effective_size,
+    r_hat,
+    shortest_interval,
+)
 from psychollm.estimates.reasons import Reason
 from psychollm.kernels.meta_d_group import profile
 from tests.oracles import meta_d_slow as slow

@@ -28,7 +28,6 @@ from psychollm._base.replicate import n_workers
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.calibration.two_choice import hierarchical_meta_d_nuts as nuts
 from psychollm.calibration.two_choice import hierarchical_meta_d_quadrature as quadrature
-from psychollm.calibration.two_choice.hierarchical_meta_d_posterior import effective_size, r_hat
 from psychollm.calibration.two_choice.hierarchical_meta_d_result import (
     HierarchicalMetaD,
     Method,
@@ -40,6 +39,7 @@ from psychollm.calibration.two_choice.meta_d_fit import Fits, fit_counts
 from psychollm.calibration.two_choice.trials import counted_tables, rated_trials
 from psychollm.data.labels import Labels
 from psychollm.data.simulate_meta_d import MetaCriterion
+from psychollm.estimates.posterior import effective_size, r_hat
 
 _TRUSTED_R_HAT = 1.01
 _TRUSTED_SIZE = 400.0

@@ -8,15 +8,15 @@ import numpy as np
 from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.calibration.two_choice.hierarchical_meta_d_posterior import (
-    effective_size,
-    posterior_estimate,
-    r_hat,
-)
 from psychollm.calibration.two_choice.meta_d_fit import Fits
 from psychollm.data.labels import Labels
 from psychollm.data.simulate_meta_d import MetaCriterion
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.posterior import (
+    effective_size,
+    posterior_estimate,
+    r_hat,
+)
 from psychollm.estimates.reasons import Reason
 
 if TYPE_CHECKING:
