@@ -1,18 +1,20 @@
-"""The examples that come with the library. All of them are SIMULATED, and say so.
+"""The examples that come with the library. Those that are SIMULATED say so.
 
-The stored file is ``np.savez_compressed(path, **pack_example(make_example()))``; a test compares.
+The stored file of the simulated one is ``np.savez_compressed(path, **arrays)`` of the arrays that
+``pack_example(make_example())`` returns; a test compares.
 """
 
 from dataclasses import dataclass
 from importlib.resources import files
 from io import BytesIO
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.result import Result
-from psychollm._base.types import AnyArray
+from psychollm._base.types import AnyArray, FloatArray
+from psychollm.data.recorded import Recorded, read_recorded
 from psychollm.data.responses import Responses
 from psychollm.data.simulate_study import (
     SimulatedStudy,
@@ -21,7 +23,10 @@ from psychollm.data.simulate_study import (
     simulated_responses,
 )
 
-ExampleName: TypeAlias = Literal["shared_confidence"]
+if TYPE_CHECKING:
+    import pandas as pd
+
+ExampleName: TypeAlias = Literal["shared_confidence", "smollm2"]
 
 SEED = 20_240_229
 _FILE = "shared_confidence.npz"
@@ -29,17 +34,34 @@ _FILE = "shared_confidence.npz"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class Example(Result):
-    """Two tables of a study and the truth that made them."""
+    """Two tables of a study, and what is known of their making."""
 
     name: str
     description: str
     simulated: bool
     confidence: Responses
     correctness: Responses
-    truth: StudyTruth
+    truth: StudyTruth | None = None  # what made simulated answers
+    stated: FloatArray | None = None  # (models, questions) recorded: probability of yes
+    recorded: Recorded | None = None  # the questions, the respondents and the raw replies
 
     def __repr__(self) -> str:
         return f"Example {self.name!r}\n  {self.description}"
+
+    def replies(self) -> "pd.DataFrame":
+        """Return every raw reply with what it was read as; none of a simulated example.
+
+        Examples
+        --------
+        >>> load_example("smollm2").replies().columns[:4].tolist()
+        ['model', 'question', 'part', 'reply']
+        """
+        import pandas as pd
+
+        rows = () if self.recorded is None else self.recorded.replies
+        frame = pd.DataFrame([dict(row) for row in rows])
+        numbers = [name for name in ("value", "yes", "no") if name in frame]
+        return frame.assign(**{name: pd.to_numeric(frame[name]) for name in numbers})
 
 
 def load_example(name: ExampleName) -> Example:
@@ -50,10 +72,26 @@ def load_example(name: ExampleName) -> Example:
     bold to cautious; two models know something about themselves beyond it. Made by
     ``simulate_study(rng=SEED)`` and stored, so that it never changes.
 
+    ``"smollm2"``: one real model of 135 million parameters, SmolLM2-135M-Instruct, under 22
+    system prompts and temperatures, each a respondent: asked of 480 short questions whether it
+    would answer correctly, and then asked the questions. Real replies, kept whole in
+    ``.replies()``; the probability of yes by the first token in ``.stated``. The respondents share
+    one set of weights: they are no sample of models, and what they have in common says nothing
+    about language models at large.
+
+    Parameters
+    ----------
+    name : {"shared_confidence", "smollm2"}
+        Which one.
+
     Raises
     ------
     OptionError
         If there is no such example.
+
+    References
+    ----------
+    L. B. Allal et al. (2025). SmolLM2: When Smol goes big. arXiv:2502.02737. (Model: Apache-2.0.)
 
     Examples
     --------
@@ -62,15 +100,39 @@ def load_example(name: ExampleName) -> Example:
     (True, 19, 2000)
     >>> example.confidence.coding
     'binary (SIMULATED)'
+    >>> load_example("smollm2").correctness.n_models
+    22
     """
     check_choice("name", name, ExampleName)
+    return _smollm2() if name == "smollm2" else _shared_confidence()
+
+
+def _smollm2() -> Example:
+    recorded = read_recorded("smollm2")
+    confidence, correctness = recorded.table("predict"), recorded.table("answer")
+    return Example(
+        name="smollm2",
+        description=(
+            f"one real model, SmolLM2-135M-Instruct, under {confidence.n_models} system prompts "
+            f"and temperatures; {confidence.n_questions:,} questions asked before and answered "
+            "after"
+        ),
+        simulated=False,
+        confidence=confidence,
+        correctness=correctness,
+        stated=recorded.yes_shares(),
+        recorded=recorded,
+    )
+
+
+def _shared_confidence() -> Example:
     content = files("psychollm.data").joinpath("files", _FILE).read_bytes()
     with np.load(BytesIO(content)) as stored:
         arrays = {key: stored[key] for key in stored.files}
     truth = _truth(arrays)
     n = len(truth.scores)
     return Example(
-        name=name,
+        name="shared_confidence",
         description=(
             f"SIMULATED data, not real models: {len(truth.models)} simulated models, {n:,} "
             "simulated questions, one shared confidence factor"

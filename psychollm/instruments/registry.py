@@ -30,9 +30,7 @@ INSTRUMENTS: tuple[str, ...] = (
 class Reader(Protocol):
     """Reads one reply; never raises for what a reply says."""
 
-    def __call__(
-        self, prompt: Prompt, reply: str, *, finish_reason: str | None = None
-    ) -> Reading:
+    def __call__(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
         """Return what a reply says."""
 
 

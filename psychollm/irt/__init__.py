@@ -1,6 +1,10 @@
 """Floor 3: item response theory: items, abilities, information, fit, comparisons, short forms."""
 
 from psychollm.irt.ability import Abilities, ability
+from psychollm.irt.adaptive import AdaptiveTest, adaptive_test
+from psychollm.irt.bayes_result import BayesianIRT
+from psychollm.irt.bayes_target import HierarchicalPriors
+from psychollm.irt.bayesian import bayesian_2pl, build_model
 from psychollm.irt.differential import DifferentialFunctioning, differential_functioning
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.information import Information, information
@@ -8,7 +12,9 @@ from psychollm.irt.item_fit import ItemFit, item_fit
 from psychollm.irt.linking import Linking, link_scales
 from psychollm.irt.local_dependence import LocalDependence, local_dependence
 from psychollm.irt.model_fit import ModelFit, model_fit
+from psychollm.irt.pareto import LeaveOneOut
 from psychollm.irt.person_fit import PersonFit, person_fit
+from psychollm.irt.predictive import PredictiveCheck, predictive_check
 from psychollm.irt.priors import Priors
 from psychollm.irt.result import IRTFit
 from psychollm.irt.screen import ItemScreen, item_screen
@@ -17,19 +23,27 @@ from psychollm.irt.shuffle import SlopeNull, slope_null
 
 __all__ = [
     "Abilities",
+    "AdaptiveTest",
+    "BayesianIRT",
     "DifferentialFunctioning",
+    "HierarchicalPriors",
     "IRTFit",
     "Information",
     "ItemFit",
     "ItemScreen",
+    "LeaveOneOut",
     "Linking",
     "LocalDependence",
     "ModelFit",
     "PersonFit",
+    "PredictiveCheck",
     "Priors",
     "ShortForm",
     "SlopeNull",
     "ability",
+    "adaptive_test",
+    "bayesian_2pl",
+    "build_model",
     "differential_functioning",
     "fit_irt",
     "information",
@@ -39,6 +53,7 @@ __all__ = [
     "local_dependence",
     "model_fit",
     "person_fit",
+    "predictive_check",
     "short_form",
     "slope_null",
 ]

@@ -14,9 +14,12 @@ from psychollm.plots.factor_structure import plot_factor_structure
 from psychollm.plots.forest import plot_forest
 from psychollm.plots.individuation import plot_individuation
 from psychollm.plots.inference_boundary import plot_boundary_rates, plot_failures
+from psychollm.plots.irt_curves import plot_item_curves, plot_test_information
 from psychollm.plots.matrix import plot_matrix
 from psychollm.plots.null import plot_null
 from psychollm.plots.pairwise_calibration import plot_pairwise_calibration
+from psychollm.plots.person_item_map import plot_wright_map
+from psychollm.plots.posterior_forest import plot_posterior_forest
 from psychollm.plots.reliability import plot_reliability, plot_reliability_grid
 from psychollm.plots.residuals import plot_residuals
 from psychollm.plots.risk_coverage import plot_risk_coverage, plot_risk_coverage_grid
@@ -42,9 +45,11 @@ __all__ = [
     "plot_failures",
     "plot_forest",
     "plot_individuation",
+    "plot_item_curves",
     "plot_matrix",
     "plot_null",
     "plot_pairwise_calibration",
+    "plot_posterior_forest",
     "plot_reliability",
     "plot_reliability_grid",
     "plot_residuals",
@@ -58,5 +63,7 @@ __all__ = [
     "plot_sensitivity",
     "plot_shared_confidence",
     "plot_steering_match",
+    "plot_test_information",
     "plot_type2_roc",
+    "plot_wright_map",
 ]

@@ -34,7 +34,7 @@ class HierarchicalMetaD(Result):
 
     Examples
     --------
-    >>> from psychollm.calibration.two_choice.hierarchical_meta_d import hierarchical_meta_d_from_counts
+    >>> from psychollm.calibration import hierarchical_meta_d_from_counts
     >>> counts = [[50, 30, 20, 10], [45, 35, 15, 15]], [[10, 15, 30, 60], [12, 18, 25, 50]]
     >>> hierarchical_meta_d_from_counts(*counts, n_draws=500, rng=0).parameters
     ('mean', 'spread', 0, 1)

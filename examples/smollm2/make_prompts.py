@@ -1,0 +1,39 @@
+"""Write the prompts of the example data set: ``python make_prompts.py`` after make_questions.py.
+
+SmolLM2-135M says no to everything, or yes to everything, unless it is shown a few examples. The
+six below are the same for every respondent: five that the model gets right, and one that nobody
+can. They move the threshold of all respondents together, and not the differences between them.
+"""
+
+import json
+from pathlib import Path
+
+import psychollm as psy
+
+HERE = Path(__file__).parent
+EXAMPLES = (
+    ("What did Napoleon's hat weigh, in grams?", False),
+    ("What is the capital of the United Kingdom?", True),
+    ("What is 1 plus 1?", True),
+    ("What sound does a cat make?", True),
+    ("What colour is snow?", True),
+    ("What colour is the sky on a clear day?", True),
+)
+
+
+def main() -> None:
+    """Write ``prompts.jsonl`` beside this file."""
+    asked = psy.instruments.SelfPrediction(
+        questions=psy.instruments.read_questions(HERE / "questions.csv"),
+        form="direct",
+        examples=EXAMPLES,
+        max_tokens=3,
+        answer_tokens=20,
+    )
+    lines = [json.dumps(prompt.to_dict(), ensure_ascii=False) for prompt in asked.prompts()]
+    (HERE / "prompts.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{len(lines)} prompts")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""Pack a finished run into the files that come with the package: ``python pack.py [STORE]``.
+
+Every reply goes in whole, beside what it was read as, the mass that the first token gave to words
+of yes and of no, and why the reply ended. Nothing is left out: what could not be read has no
+value and the name of what went wrong.
+"""
+
+import csv
+import lzma
+import shutil
+import sys
+import tomllib
+from io import StringIO
+from pathlib import Path
+
+import psychollm as psy
+from psychollm.collect.export import replies
+from psychollm.collect.store import Store
+from psychollm.instruments.self_prediction import read_reply
+
+HERE = Path(__file__).parent
+FILES = Path(psy.__file__).parent / "data" / "files"
+COLUMNS = (
+    "model", "question", "part", "reply", "finish_reason", "outcome", "value", "yes", "no",
+)  # fmt: skip
+
+
+def rows(store):
+    """Yield what is kept of each reply, in the order of the plan."""
+    for prompt, row in replies(store):
+        part, text = prompt.about["part"], row["text"]
+        if text is None:
+            yield (row["model"], prompt.item, part, "", "", "failed", "", "", "")
+            continue
+        reading = read_reply(prompt, text, finish_reason=row["finish_reason"])
+        value = "" if reading.value is None else int(reading.value)
+        mass = ("", "")
+        if part == "predict" and row["yes_mass"] is not None:
+            mass = (f"{row['yes_mass']:.4g}", f"{row['no_mass']:.4g}")
+        finish, outcome = row["finish_reason"], reading.outcome.value
+        yield (row["model"], prompt.item, part, text, finish, outcome, value, *mass)
+
+
+def main():
+    """Write the replies, the questions and the respondents."""
+    path = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "smollm2.sqlite"
+    with Store(path, create=False) as store:
+        kept = list(rows(store))
+    order = {model["name"]: k for k, model in enumerate(respondents())}
+    kept.sort(key=lambda row: order[row[0]])
+    text = StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(COLUMNS)
+    lines.writerows(kept)
+    packed = lzma.compress(text.getvalue().encode(), preset=9 | lzma.PRESET_EXTREME)
+    (FILES / "smollm2_replies.csv.xz").write_bytes(packed)
+    shutil.copy(HERE / "questions.csv", FILES / "smollm2_questions.csv")
+    with (FILES / "smollm2_models.csv").open("w", encoding="utf-8", newline="") as file:
+        lines = csv.writer(file, lineterminator="\n")
+        lines.writerow(("model", "temperature", "system"))
+        for model in respondents():
+            warmth = model.get("parameters", {}).get("temperature", 0.0)
+            lines.writerow((model["name"], warmth, model.get("system", "")))
+    print(f"{len(kept)} replies, {len(packed) / 1000:.0f} kB")
+
+
+def respondents():
+    """Return the models of the plan."""
+    return tomllib.loads((HERE / "plan.toml").read_text(encoding="utf-8"))["models"]
+
+
+if __name__ == "__main__":
+    main()
