@@ -6,7 +6,16 @@ from functools import partial
 from typing import NoReturn
 
 from psychollm._base.errors import OptionError
-from psychollm.cli import calibrate, collect, import_logs, instrument, score, study, version
+from psychollm.cli import (
+    calibrate,
+    collect,
+    doctor,
+    import_logs,
+    instrument,
+    score,
+    study,
+    version,
+)
 from psychollm.cli.calibrate_settings import calibrate_settings_of
 from psychollm.cli.help import CommandHelp
 from psychollm.cli.settings import settings_of
@@ -39,6 +48,7 @@ def read_arguments(argv: Sequence[str] | None) -> Callable[[], int]:
     study.add_options(commands)
     calibrate.add_options(commands)
     import_logs.add_options(commands)
+    doctor.add_options(commands)
     version.add_options(commands)
     options = parser.parse_args(argv)
     if options.version:
@@ -52,6 +62,8 @@ def read_arguments(argv: Sequence[str] | None) -> Callable[[], int]:
         return partial(calibrate.run, calibrate_settings_of(options))
     if options.command == "import":
         return partial(import_logs.run, import_logs.settings_of(options))
+    if options.command == "doctor":
+        return partial(doctor.run, options)
     if options.command == "instrument":
         return partial(instrument.run, options)
     if options.command == "score":
