@@ -64,7 +64,7 @@ def test_what_each_method_keeps(method):
 
 def test_one_factor_methods_agree_up_to_scale():
     data, _ = sample()
-    solution = factor_analysis(np.corrcoef(data[:4]))
+    solution = factor_analysis(np.corrcoef(data[:4]), 1)
     scores = [factor_scores(solution, data[:4], method=m).scores[:, 0] for m in METHODS]
     assert (np.corrcoef(scores) > 0.999).all()
 

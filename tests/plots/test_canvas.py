@@ -48,7 +48,9 @@ FIGURES = {
     "plot_calibration_panel",
     "plot_reliability_grid",
     "plot_risk_coverage_grid",
+    "plot_semantic_calibration",
     "plot_shared_confidence",
+    "plot_steering_match",
 }
 
 
