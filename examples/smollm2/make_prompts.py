@@ -21,8 +21,8 @@ EXAMPLES = (
 )
 
 
-def main() -> None:
-    """Write ``prompts.jsonl`` beside this file."""
+def lines() -> list[str]:
+    """Return the prompts, one JSON object a line."""
     asked = psy.instruments.SelfPrediction(
         questions=psy.instruments.read_questions(HERE / "questions.csv"),
         form="direct",
@@ -30,9 +30,14 @@ def main() -> None:
         max_tokens=3,
         answer_tokens=20,
     )
-    lines = [json.dumps(prompt.to_dict(), ensure_ascii=False) for prompt in asked.prompts()]
-    (HERE / "prompts.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    print(f"{len(lines)} prompts")
+    return [json.dumps(prompt.to_dict(), ensure_ascii=False) for prompt in asked.prompts()]
+
+
+def main() -> None:
+    """Write ``prompts.jsonl`` beside this file."""
+    made = lines()
+    (HERE / "prompts.jsonl").write_text("\n".join(made) + "\n", encoding="utf-8")
+    print(f"{len(made)} prompts")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The recorded example: what is stored is what the replies say, and all of it is there."""
 
 import csv
+import runpy
 from importlib.resources import files
 from pathlib import Path
 
@@ -79,6 +80,12 @@ def test_the_plan_and_the_questions_are_those_that_made_it(example):
     for row in example.recorded.models:
         assert f'name = "{row["model"]}"' in plan
         assert row["system"] in plan
+
+
+def test_the_prompts_are_those_that_the_questions_make(example):
+    made = runpy.run_path(str(MADE / "make_prompts.py"))["lines"]()
+    assert (MADE / "prompts.jsonl").read_text(encoding="utf-8").splitlines() == made
+    assert len(made) == 2 * example.confidence.n_questions
 
 
 def test_a_simulated_example_has_no_replies():
