@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psychollm.cli.calibrate_settings import DEFAULT_FOLDER, CalibrateSettings
+from psychollm.cli.study_options import add_computation, add_output
 
 if TYPE_CHECKING:
     from psychollm.calibration.panels.panel import CalibrationPanel
@@ -50,7 +51,7 @@ def add_options(commands: "Commands") -> None:
     )
     _add_reading(parser)
     _add_analysis(parser)
-    _add_output(parser)
+    add_output(parser, folder=DEFAULT_FOLDER, shown="numbers")
 
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
@@ -101,13 +102,13 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_analysis(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("analysis").add_argument
+    group = parser.add_argument_group("analysis")
+    add = group.add_argument
     add(
         "--metrics",
         metavar="KEY,...",
         help="metrics to compute, such as brier,auroc,ece (default: all)",
     )
-    add("--bootstrap", type=int, default=2000, metavar="B", help="resamples (%(default)s)")
     add(
         "--null",
         type=int,
@@ -115,27 +116,7 @@ def _add_analysis(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="data sets simulated under calibration (%(default)s)",
     )
-    add(
-        "--level",
-        type=float,
-        default=0.95,
-        metavar="L",
-        help="coverage of intervals (%(default)s)",
-    )
-    add("--seed", type=int, default=1, metavar="S", help="seed of all randomness (%(default)s)")
-    add("--jobs", type=int, default=1, metavar="J", help="threads; -1 for all (%(default)s)")
-
-
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("output").add_argument
-    add("--out", type=Path, metavar="DIR", help=f"where the report goes ({DEFAULT_FOLDER})")
-    add("--no-report", dest="report", action="store_false", help="tables only, no figures")
-    add(
-        "--json",
-        action="store_true",
-        help="print the results as JSON and nothing else; files only with --out",
-    )
-    add("--quiet", action="store_true", help="no progress, no notes, no numbers on the screen")
+    add_computation(group)
 
 
 def run(settings: CalibrateSettings) -> int:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from psychollm._base.types import EmptyCells, Missing
 from psychollm.cli.settings import DEFAULT_FOLDER, Settings
+from psychollm.cli.study_options import add_computation, add_output
 
 if TYPE_CHECKING:
     from psychollm.cli.inputs import Tables
@@ -48,7 +49,7 @@ def add_options(commands: "Commands") -> None:
     _add_tables(parser)
     _add_reading(parser)
     _add_analysis(parser)
-    _add_output(parser)
+    add_output(parser, folder=DEFAULT_FOLDER, shown="verdict")
 
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:
@@ -121,7 +122,8 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_analysis(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("analysis").add_argument
+    group = parser.add_argument_group("analysis")
+    add = group.add_argument
     add(
         "--empty-cells",
         choices=get_args(EmptyCells),
@@ -141,28 +143,7 @@ def _add_analysis(parser: argparse.ArgumentParser) -> None:
         help="leave out models that the validity screen finds not usable (default: name them)",
     )
     add("--null", type=int, default=499, metavar="N", help="replicates of each null (%(default)s)")
-    add("--bootstrap", type=int, default=2000, metavar="B", help="resamples (%(default)s)")
-    add(
-        "--level",
-        type=float,
-        default=0.95,
-        metavar="L",
-        help="coverage of intervals (%(default)s)",
-    )
-    add("--seed", type=int, default=1, metavar="S", help="seed of all randomness (%(default)s)")
-    add("--jobs", type=int, default=1, metavar="J", help="threads; -1 for all (%(default)s)")
-
-
-def _add_output(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("output").add_argument
-    add("--out", type=Path, metavar="DIR", help=f"where the report goes ({DEFAULT_FOLDER})")
-    add("--no-report", dest="report", action="store_false", help="tables only, no figures")
-    add(
-        "--json",
-        action="store_true",
-        help="print the results as JSON and nothing else; files only with --out",
-    )
-    add("--quiet", action="store_true", help="no progress, no notes, no verdict on the screen")
+    add_computation(group)
 
 
 def run(settings: Settings) -> int:

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -57,9 +57,6 @@ from psychollm.studies.steering_match.reconstruction import (
 )
 from psychollm.studies.steering_match.result import Choice, SteeringMatch
 from psychollm.studies.steering_match.steered_answers import SteeredAnswers, as_steered
-
-if TYPE_CHECKING:
-    pass
 
 
 def steering_match(
