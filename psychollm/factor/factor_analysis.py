@@ -341,18 +341,19 @@ def _fit(
     d, d0 = degrees_of_freedom(k, m), k * (k - 1) // 2
     if gamma is None:
         np.fill_diagonal(implied, 1.0)
-        T, T0 = likelihood_ratio(R, implied, n, m)
+        T, T0, same = likelihood_ratio(R, implied, n, m)
         words = "likelihood ratio, Bartlett-corrected"
-        return fit_indices((T, float(d)), (T0, float(d0)), residuals=rest, n=n, test=words)
+        model, baseline = (T, float(d)), (T0, float(d0))
+        return fit_indices(model, baseline, residuals=rest, n=n, test=words, same_correction=same)
     w = np.ones(d0) if W is None else W if method == "wls" else W[pairs]
     jacobian = _derivatives(loadings)
-    model = quadratic_test(rest, jacobian, w, gamma, n - 1.0)._replace(df=d)
-    baseline = quadratic_test(R[pairs], np.empty((d0, 0)), w, gamma, n - 1.0)
+    robust = quadratic_test(rest, jacobian, w, gamma, n - 1.0)._replace(df=d)
+    robust0 = quadratic_test(R[pairs], np.empty((d0, 0)), w, gamma, n - 1.0)
     test = "standard" if method == "wls" else "scaled_shifted"
     words = "weighted least squares" if method == "wls" else "scaled and shifted"
     return fit_indices(
-        model.corrected(test),  # type: ignore[arg-type]
-        baseline.corrected(test),  # type: ignore[arg-type]
+        robust.corrected(test),  # type: ignore[arg-type]
+        robust0.corrected(test),  # type: ignore[arg-type]
         residuals=rest,
         n=n,
         test=words,

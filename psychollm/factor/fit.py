@@ -10,7 +10,9 @@ With the statistic T and d degrees of freedom, those of the model without factor
 .. math:: \mathrm{SRMR} = \sqrt{\operatorname{mean}_{i<j}\, e_{ij}^2}, \qquad
           \mathrm{BIC} = T - d \log n .                                                  \quad (2)
 
-The interval of RMSEA inverts the noncentral chi-square distribution of T.
+The interval of RMSEA inverts the noncentral chi-square distribution of T. Where a statistic
+carries a correction that depends on the number of factors, as Bartlett's does, Tucker and Lewis
+give the model without factors the same one: TLI takes that :math:`T_0`, and CFI its own.
 
 References
 ----------
@@ -20,6 +22,9 @@ https://doi.org/10.1207/s15327906mbr2502_4
 
 Bentler, P. M. (1990). Comparative fit indexes in structural models. Psychological Bulletin,
 107(2), 238-246. https://doi.org/10.1037/0033-2909.107.2.238
+
+Tucker, L. R., & Lewis, C. (1973). A reliability coefficient for maximum likelihood factor
+analysis. Psychometrika, 38(1), 1-10. https://doi.org/10.1007/BF02291170
 
 Bartlett, M. S. (1951). The effect of standardization on a chi-square approximation in factor
 analysis. Biometrika, 38(3/4), 337-344. https://doi.org/10.1093/biomet/38.3-4.337
@@ -97,6 +102,7 @@ def fit_indices(
     n: float,
     test: str = "chi-square",
     multiplier: float | None = None,
+    same_correction: float | None = None,
 ) -> FactorFit:
     """Return the indices (1) and (2).
 
@@ -112,6 +118,8 @@ def fit_indices(
         What the statistics are.
     multiplier : float, optional
         What stands for n in RMSEA, by default n; n - 1 where the statistics count so.
+    same_correction : float, optional
+        Statistic of the baseline with the model's correction, for TLI; by default `baseline`'s.
 
     Examples
     --------
@@ -122,6 +130,7 @@ def fit_indices(
 
     (T, d), (T0, d0) = model, baseline
     scale = n if multiplier is None else multiplier
+    ratio0 = (T0 if same_correction is None else same_correction) / d0
     over, over0 = max(T - d, 0.0), max(T0 - d0, 0.0)
     testable = d > 0 and np.isfinite(T) and np.isfinite(n)
     rmsea, interval, close = float("nan"), np.full(2, np.nan), float("nan")
@@ -140,7 +149,7 @@ def fit_indices(
         rmsea_interval=interval,
         close_fit_p_value=close,
         cfi=(1.0 - over / worst if worst > 0 else 1.0) if testable else float("nan"),
-        tli=(T0 / d0 - T / d) / (T0 / d0 - 1.0) if testable else float("nan"),
+        tli=(ratio0 - T / d) / (ratio0 - 1.0) if testable else float("nan"),
         srmr=float(np.sqrt(np.mean(residuals**2))),
         bic=float(T - d * np.log(n)),
         sabic=float(T - d * np.log((n + 2.0) / 24.0)),
@@ -166,21 +175,23 @@ def _noncentrality(statistic: float, df: float, level: float) -> FloatArray:
 
 def likelihood_ratio(
     matrix: FloatArray, model: FloatArray, n: float, n_factors: int
-) -> tuple[float, float]:
+) -> tuple[float, float, float]:
     """Return the likelihood-ratio statistics of a model's matrix and of none, Bartlett-corrected.
 
-    NaN where either matrix is not positive definite.
+    The third is that of none with the model's correction. NaN where either matrix is not positive
+    definite.
 
     Examples
     --------
     >>> likelihood_ratio(np.eye(3), np.eye(3), 100, 1)
-    (0.0, 0.0)
+    (0.0, 0.0, 0.0)
     """
     k = len(matrix)
     sign, size = np.linalg.slogdet(matrix)
     sign_model, size_model = np.linalg.slogdet(model)
     if np.linalg.eigvalsh(matrix)[0] <= 0.0 or sign <= 0 or sign_model <= 0:
-        return float("nan"), float("nan")
+        return float("nan"), float("nan"), float("nan")
     misfit = float(np.trace(np.linalg.solve(model, matrix)) - k + size_model - size)
     scale = n - 1.0 - (2.0 * k + 5.0) / 6.0
-    return (scale - 2.0 * n_factors / 3.0) * misfit, -scale * float(size) + 0.0
+    of_model = scale - 2.0 * n_factors / 3.0
+    return of_model * misfit, -scale * float(size) + 0.0, -of_model * float(size) + 0.0
