@@ -5,7 +5,7 @@ import numpy as np
 import psychollm as psy
 from psychollm.irt.ability import ability
 from psychollm.irt.fit import fit_irt
-from psychollm.irt.model_fit import model_fit
+from psychollm.irt.fit_statistics.model_fit import model_fit
 from psychollm.irt.short_form import short_form
 
 

@@ -7,13 +7,13 @@ from psychollm.irt.bayes_target import HierarchicalPriors
 from psychollm.irt.bayesian import bayesian_2pl, build_model
 from psychollm.irt.differential import DifferentialFunctioning, differential_functioning
 from psychollm.irt.fit import fit_irt
+from psychollm.irt.fit_statistics.item_fit import ItemFit, item_fit
+from psychollm.irt.fit_statistics.local_dependence import LocalDependence, local_dependence
+from psychollm.irt.fit_statistics.model_fit import ModelFit, model_fit
+from psychollm.irt.fit_statistics.person_fit import PersonFit, person_fit
 from psychollm.irt.information import Information, information
-from psychollm.irt.item_fit import ItemFit, item_fit
 from psychollm.irt.linking import Linking, link_scales
-from psychollm.irt.local_dependence import LocalDependence, local_dependence
-from psychollm.irt.model_fit import ModelFit, model_fit
 from psychollm.irt.pareto import LeaveOneOut
-from psychollm.irt.person_fit import PersonFit, person_fit
 from psychollm.irt.predictive import PredictiveCheck, predictive_check
 from psychollm.irt.priors import Priors
 from psychollm.irt.result import IRTFit

@@ -7,10 +7,10 @@ import pytest
 
 from psychollm._base.errors import ShapeError
 from psychollm.irt.fit import fit_irt
-from psychollm.irt.item_fit import item_fit, score_distributions
-from psychollm.irt.local_dependence import local_dependence
-from psychollm.irt.model_fit import _covariance, model_fit
-from psychollm.irt.person_fit import person_fit
+from psychollm.irt.fit_statistics.item_fit import item_fit, score_distributions
+from psychollm.irt.fit_statistics.local_dependence import local_dependence
+from psychollm.irt.fit_statistics.model_fit import _covariance, model_fit
+from psychollm.irt.fit_statistics.person_fit import person_fit
 from tests.irt.test_fit import MIRT, fitted
 from tests.oracles import irt_slow
 

@@ -7,8 +7,8 @@ from psychollm._base.errors import CodeError, OptionError
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.ability import ability
 from psychollm.irt.fit import fit_irt
+from psychollm.irt.fit_statistics.item_fit import item_fit
 from psychollm.irt.information import information
-from psychollm.irt.item_fit import item_fit
 from psychollm.irt.linking import link_scales
 from psychollm.irt.priors import Priors
 from tests.oracles import irt_slow

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels
-from psychollm.irt.residuals import answer_residuals, mean_squares
+from psychollm.irt.fit_statistics.residuals import answer_residuals, mean_squares
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.irt.fit import codes_for
+from psychollm.irt.fit_statistics.residuals import answer_residuals
 from psychollm.irt.likelihood import grid_for
-from psychollm.irt.residuals import answer_residuals
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:

@@ -28,8 +28,8 @@ from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.irt.answers import spread
 from psychollm.irt.fit import codes_for
+from psychollm.irt.fit_statistics.residuals import answer_residuals, mean_squares
 from psychollm.irt.likelihood import grid_for
-from psychollm.irt.residuals import answer_residuals, mean_squares
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:

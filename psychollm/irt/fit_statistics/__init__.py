@@ -1,0 +1,1 @@
+"""How well a fitted model describes its answers: items, respondents, pairs, the whole."""
