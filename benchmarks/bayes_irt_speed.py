@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from psychollm.estimates.posterior import effective_size
-from psychollm.irt.bayesian import bayesian_2pl, build_model
+from psychollm.irt.bayes.bayesian import bayesian_2pl, build_model
 
 RESPONDENTS, ITEMS = 2_000, 19
 

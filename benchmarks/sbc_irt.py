@@ -18,8 +18,8 @@ from scipy.stats import chisquare
 
 from psychollm._base.errors import ConvergenceWarning
 from psychollm._base.multiplicity import adjust_p_values
-from psychollm.irt.bayes_target import HierarchicalPriors, contrasts, grouping, structure_of
-from psychollm.irt.bayesian import bayesian_2pl
+from psychollm.irt.bayes.bayesian import bayesian_2pl
+from psychollm.irt.bayes.target import HierarchicalPriors, contrasts, grouping, structure_of
 
 RESPONDENTS, ITEMS = 150, 8
 FAMILIES = np.arange(RESPONDENTS) % 3

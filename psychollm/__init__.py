@@ -43,7 +43,7 @@ _NAMES = {
     "calibration_panel": "psychollm.calibration.panels.panel",
     "fit_irt": "psychollm.irt.fit",
     "ability": "psychollm.irt.ability",
-    "bayesian_2pl": "psychollm.irt.bayesian",
+    "bayesian_2pl": "psychollm.irt.bayes.bayesian",
     "shared_confidence": "psychollm.studies.shared_confidence.study",
     "inference_boundary": "psychollm.studies.inference_boundary.study",
     "self_efficacy": "psychollm.studies.self_efficacy.study",

@@ -35,7 +35,7 @@ from psychollm.factor.parallel import parallel_analysis as parallel_analysis
 from psychollm.factor.retention import retention as retention
 from psychollm.factor.scores import question_scores as question_scores
 from psychollm.irt.ability import ability as ability
-from psychollm.irt.bayesian import bayesian_2pl as bayesian_2pl
+from psychollm.irt.bayes.bayesian import bayesian_2pl as bayesian_2pl
 from psychollm.irt.fit import fit_irt as fit_irt
 from psychollm.nulls.one_factor import one_factor_null as one_factor_null
 from psychollm.nulls.permutation import permutation_null as permutation_null

@@ -2,9 +2,11 @@
 
 from psychollm.irt.ability import Abilities, ability
 from psychollm.irt.adaptive import AdaptiveTest, adaptive_test
-from psychollm.irt.bayes_result import BayesianIRT
-from psychollm.irt.bayes_target import HierarchicalPriors
-from psychollm.irt.bayesian import bayesian_2pl, build_model
+from psychollm.irt.bayes.bayesian import bayesian_2pl, build_model
+from psychollm.irt.bayes.pareto import LeaveOneOut
+from psychollm.irt.bayes.predictive import PredictiveCheck, predictive_check
+from psychollm.irt.bayes.result import BayesianIRT
+from psychollm.irt.bayes.target import HierarchicalPriors
 from psychollm.irt.differential import DifferentialFunctioning, differential_functioning
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.fit_statistics.item_fit import ItemFit, item_fit
@@ -13,8 +15,6 @@ from psychollm.irt.fit_statistics.model_fit import ModelFit, model_fit
 from psychollm.irt.fit_statistics.person_fit import PersonFit, person_fit
 from psychollm.irt.information import Information, information
 from psychollm.irt.linking import Linking, link_scales
-from psychollm.irt.pareto import LeaveOneOut
-from psychollm.irt.predictive import PredictiveCheck, predictive_check
 from psychollm.irt.priors import Priors
 from psychollm.irt.result import IRTFit
 from psychollm.irt.screen import ItemScreen, item_screen

@@ -7,7 +7,7 @@ import numpy as np
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.types import FloatArray
 from psychollm.irt.ability import Abilities
-from psychollm.irt.bayes_result import BayesianIRT
+from psychollm.irt.bayes.result import BayesianIRT
 from psychollm.irt.result import IRTFit
 from psychollm.plots.canvas import TEXT_SIZE, name_axes, note, open_axes
 from psychollm.plots.labels import shortened, spread

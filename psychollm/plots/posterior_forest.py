@@ -54,7 +54,7 @@ def plot_posterior_forest(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.irt.bayesian import bayesian_2pl
+    >>> from psychollm.irt.bayes.bayesian import bayesian_2pl
     >>> answers = np.random.default_rng(1).random((200, 4)) < [0.2, 0.4, 0.6, 0.7]
     >>> found = bayesian_2pl(answers, draws=200, rng=0)
     >>> plot_posterior_forest(found.intercept, ax=Figure().subplots()).get_xlabel()

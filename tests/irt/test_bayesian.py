@@ -12,7 +12,11 @@ from psychollm._base.errors import (
     ShapeError,
 )
 from psychollm.estimates.reasons import Reason
-from psychollm.irt.bayes_target import (
+from psychollm.irt.bayes.bayesian import bayesian_2pl, build_model
+from psychollm.irt.bayes.laplace import find_mode
+from psychollm.irt.bayes.pareto import leave_one_out, smooth_ratios
+from psychollm.irt.bayes.predictive import predictive_check
+from psychollm.irt.bayes.target import (
     HierarchicalPriors,
     Target,
     answers_of,
@@ -20,11 +24,7 @@ from psychollm.irt.bayes_target import (
     grouping,
     structure_of,
 )
-from psychollm.irt.bayesian import bayesian_2pl, build_model
 from psychollm.irt.fit import fit_irt
-from psychollm.irt.laplace import find_mode
-from psychollm.irt.pareto import leave_one_out, smooth_ratios
-from psychollm.irt.predictive import predictive_check
 from psychollm.irt.priors import Priors
 from psychollm.kernels.irt_marginal import draw_abilities
 from psychollm.kernels.quadrature import normal_grid

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("pymc")
 arviz = pytest.importorskip("arviz")
 
-from psychollm.irt.bayesian import bayesian_2pl, build_model  # noqa: E402
+from psychollm.irt.bayes.bayesian import bayesian_2pl, build_model  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -26,7 +26,7 @@ def test_operator_and_gradient(data):
     from pytensor import function
     from pytensor.gradient import verify_grad
 
-    from psychollm.irt.bayes_model import marginal_operator
+    from psychollm.irt.bayes.pymc_model import marginal_operator
     from tests.irt.test_bayesian import target_of
 
     target = target_of(data[0], families=data[1])

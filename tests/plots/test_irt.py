@@ -8,7 +8,7 @@ from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm.estimates.posterior import posterior_estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.ability import ability
-from psychollm.irt.bayesian import bayesian_2pl
+from psychollm.irt.bayes.bayesian import bayesian_2pl
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.information import information
 from psychollm.plots.irt_curves import plot_item_curves, plot_test_information

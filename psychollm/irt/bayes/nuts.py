@@ -11,7 +11,7 @@ import numpy as np
 
 from psychollm._base.optional import require
 from psychollm._base.types import FloatArray
-from psychollm.irt.bayes_target import Target, contrasts
+from psychollm.irt.bayes.target import Target, contrasts
 
 PURPOSE = 'bayesian_2pl(method="nuts")'
 TARGET_ACCEPT = 0.9

@@ -16,9 +16,9 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.posterior import effective_size, r_hat, shortest_interval
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, spread
-from psychollm.irt.bayes_target import HierarchicalPriors, Target
+from psychollm.irt.bayes.pareto import LeaveOneOut
+from psychollm.irt.bayes.target import HierarchicalPriors, Target
 from psychollm.irt.families import Link
-from psychollm.irt.pareto import LeaveOneOut
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,7 +165,7 @@ class BayesianIRT(Result):
         MissingPackageError
             If ArviZ is not installed.
         """
-        from psychollm.irt.arviz_groups import inference_data
+        from psychollm.irt.bayes.arviz_groups import inference_data
 
         return inference_data(self)
 
@@ -258,7 +258,7 @@ def diagnostics(
     items = 2 * target.n_items
     means = sampled.x[..., items : target.n_likelihood]
     if labels["family"]:
-        from psychollm.irt.bayes_target import contrasts
+        from psychollm.irt.bayes.target import contrasts
 
         means = means @ contrasts(target.families.n).T
     table = np.concatenate([sampled.x[..., :items], means, sampled.h], axis=2)

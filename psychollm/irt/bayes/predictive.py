@@ -20,8 +20,8 @@ import numpy as np
 from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
-from psychollm.irt.bayes_result import BayesianIRT
-from psychollm.irt.bayes_target import Target
+from psychollm.irt.bayes.result import BayesianIRT
+from psychollm.irt.bayes.target import Target
 from psychollm.irt.families import Link
 from psychollm.kernels.response_models import distribution
 
@@ -119,7 +119,7 @@ def predictive_check(
 
     Examples
     --------
-    >>> from psychollm.irt.bayesian import bayesian_2pl
+    >>> from psychollm.irt.bayes.bayesian import bayesian_2pl
     >>> answers = np.random.default_rng(1).random((200, 4)) < [0.2, 0.4, 0.6, 0.7]
     >>> predictive_check(bayesian_2pl(answers, draws=200, rng=0), n=50, rng=0).observed.shape
     (10,)

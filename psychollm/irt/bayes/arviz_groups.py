@@ -7,8 +7,8 @@ import numpy as np
 
 from psychollm._base.optional import require
 from psychollm._base.types import AnyArray
-from psychollm.irt.bayes_result import BayesianIRT
-from psychollm.irt.predictive import replicates
+from psychollm.irt.bayes.predictive import replicates
+from psychollm.irt.bayes.result import BayesianIRT
 
 REPLICATES = 200
 Group = dict[str, AnyArray]

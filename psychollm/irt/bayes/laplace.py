@@ -28,8 +28,8 @@ from scipy.optimize import minimize
 from scipy.special import gammaln
 
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.irt.bayes_target import Target
-from psychollm.irt.pareto import smooth_ratios
+from psychollm.irt.bayes.pareto import smooth_ratios
+from psychollm.irt.bayes.target import Target
 
 DEGREES = 5.0  # of freedom of the proposal of h
 AXIS_DEGREES = 20.0  # of the proposal of x along each axis, or half the number of axes if more

@@ -39,16 +39,18 @@ from psychollm.data.labels import Labels
 from psychollm.data.responses import Responses, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, orient
-from psychollm.irt.bayes_model import Form, pymc_model
-from psychollm.irt.bayes_nuts import sample_nuts
-from psychollm.irt.bayes_result import (
+from psychollm.irt.bayes.laplace import find_mode, laplace
+from psychollm.irt.bayes.nuts import sample_nuts
+from psychollm.irt.bayes.pareto import TRUSTED_K, leave_one_out
+from psychollm.irt.bayes.pymc_model import Form, pymc_model
+from psychollm.irt.bayes.result import (
     BayesianIRT,
     Method,
     Sampled,
     diagnostics,
     estimates_of,
 )
-from psychollm.irt.bayes_target import (
+from psychollm.irt.bayes.target import (
     Answers,
     Grouping,
     HierarchicalPriors,
@@ -58,9 +60,7 @@ from psychollm.irt.bayes_target import (
     structure_of,
 )
 from psychollm.irt.families import Dichotomous, Link
-from psychollm.irt.laplace import find_mode, laplace
 from psychollm.irt.likelihood import FINE, MAX_NODES, narrowest_posterior
-from psychollm.irt.pareto import TRUSTED_K, leave_one_out
 from psychollm.kernels.irt_marginal import draw_abilities
 from psychollm.kernels.quadrature import HALF_RANGE, normal_grid
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.optional import require
-from psychollm.irt.bayes_target import Grid, Target, contrasts
+from psychollm.irt.bayes.target import Grid, Target, contrasts
 from psychollm.kernels.irt_marginal import marginal_gradient
 
 Form: TypeAlias = Literal["marginal", "explicit"]
