@@ -39,14 +39,30 @@ def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, floa
     >>> positive_definite(np.eye(2), "ml")[1]
     0.0
     """
-    smallest = float(np.linalg.eigvalsh(matrix)[0])
-    if smallest > DEFINITE:
+    mended, weight = shrunk(matrix)
+    if not weight:
         return matrix, 0.0
-    weight = (SMALLEST - smallest) / (1.0 - smallest)
+    smallest = float(np.linalg.eigvalsh(matrix)[0])
     msg = (
         f"the matrix is not positive definite (smallest eigenvalue {smallest:.3g}), as "
         f"method={method!r} needs: correlations were shrunk by {weight:.1%}. Pass "
         "smooth(matrix) for another repair, or use method='minres', which needs none"
     )
     warnings.warn(msg, PsychollmWarning, stacklevel=4)
+    return mended, weight
+
+
+def shrunk(matrix: FloatArray) -> tuple[FloatArray, float]:
+    """Mix a matrix that is not positive definite with the identity; return the weight too.
+
+    Examples
+    --------
+    >>> mended, weight = shrunk(np.array([[1.0, 1.01], [1.01, 1.0]]))
+    >>> round(weight, 4), np.linalg.eigvalsh(mended).round(4).tolist()
+    (0.0198, [0.01, 1.99])
+    """
+    smallest = float(np.linalg.eigvalsh(matrix)[0])
+    if smallest > DEFINITE:
+        return matrix, 0.0
+    weight = (SMALLEST - smallest) / (1.0 - smallest)
     return (1.0 - weight) * matrix + weight * np.eye(len(matrix)), weight

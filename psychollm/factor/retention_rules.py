@@ -53,6 +53,7 @@ from psychollm.factor.extract import degrees_of_freedom, extract
 from psychollm.factor.factor_analysis import observations
 from psychollm.factor.minimise import squared_multiple
 from psychollm.factor.parallel import leading
+from psychollm.factor.positive import shrunk
 from psychollm.factor.rotate import rotate
 
 if TYPE_CHECKING:
@@ -140,7 +141,9 @@ def sampling_adequacy(correlation: Any, *, n: float | None = None) -> SamplingAd
 
 
 def _adequacy(R: FloatArray) -> tuple[float, FloatArray]:
-    """Return KMO and its value for each variable."""
+    """Return KMO and its value for each variable; NaN without partial correlations."""
+    if np.linalg.eigvalsh(R)[0] < -1e-10:
+        return float("nan"), np.full(len(R), np.nan)
     inverse = np.linalg.pinv(R, hermitian=True)
     spread = np.sqrt(np.diagonal(inverse))
     partial = (inverse / np.outer(spread, spread)) ** 2
@@ -216,6 +219,9 @@ def empirical_kaiser(R: FloatArray, n: float) -> tuple[FloatArray, int]:
 def hull(R: FloatArray, most: int) -> Hull:
     """Return the hull of fit against parameters for 0, 1, ..., `most` factors.
 
+    Fit is one minus KMO of what the factors leave. An indefinite matrix, which has no KMO, is
+    mixed with the identity first; numbers of factors that leave an indefinite one are passed over.
+
     Examples
     --------
     >>> blocks = np.kron(np.eye(2), np.full((4, 4), 0.6)) + 0.1
@@ -223,7 +229,7 @@ def hull(R: FloatArray, most: int) -> Hull:
     >>> hull(blocks, 3).n_factors
     2
     """
-    k = len(R)
+    k, R = len(R), shrunk(R)[0]
     fit, parameters = np.empty(most + 1), np.empty(most + 1, dtype=np.int64)
     for m in range(most + 1):
         rest = R if m == 0 else np.array(extract(R, n_factors=m).residuals) + np.eye(k)
@@ -244,7 +250,7 @@ def _on_hull(x: IntArray, y: FloatArray) -> list[int]:
     """Return the points that rise and lie on the upper convex hull."""
     kept = [0]
     for i in range(1, len(x)):
-        if y[i] <= y[kept[-1]]:
+        if not y[i] > y[kept[-1]]:  # what is undefined is passed over too
             continue
         while len(kept) > 1:
             a, b = kept[-2:]

@@ -15,6 +15,7 @@ from psychollm.plots.forest import plot_forest
 from psychollm.plots.individuation import plot_individuation
 from psychollm.plots.inference_boundary import plot_boundary_rates, plot_failures
 from psychollm.plots.irt_curves import plot_item_curves, plot_test_information
+from psychollm.plots.loadings import plot_loadings
 from psychollm.plots.matrix import plot_matrix
 from psychollm.plots.null import plot_null
 from psychollm.plots.pairwise_calibration import plot_pairwise_calibration
@@ -22,6 +23,7 @@ from psychollm.plots.person_item_map import plot_wright_map
 from psychollm.plots.posterior_forest import plot_posterior_forest
 from psychollm.plots.reliability import plot_reliability, plot_reliability_grid
 from psychollm.plots.residuals import plot_residuals
+from psychollm.plots.retention import plot_retention
 from psychollm.plots.risk_coverage import plot_risk_coverage, plot_risk_coverage_grid
 from psychollm.plots.scree import plot_scree
 from psychollm.plots.screen import plot_screen
@@ -46,6 +48,7 @@ __all__ = [
     "plot_forest",
     "plot_individuation",
     "plot_item_curves",
+    "plot_loadings",
     "plot_matrix",
     "plot_null",
     "plot_pairwise_calibration",
@@ -53,6 +56,7 @@ __all__ = [
     "plot_reliability",
     "plot_reliability_grid",
     "plot_residuals",
+    "plot_retention",
     "plot_risk_coverage",
     "plot_risk_coverage_grid",
     "plot_scree",

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.errors import ShapeError
+from psychollm.nulls.null import Null
 from psychollm.plots.canvas import TICK_SIZE, dress, legend, name_axes, open_axes
 from psychollm.plots.palette import DEEP_ORANGE, GREY, INK, MUTED, PURPLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psychollm.nulls.null import Null
+    from psychollm.factor.parallel import ParallelAnalysis
 
 # From this many components on there is room for a close-up beside the first.
 _ROOM_FROM = 4
@@ -32,7 +33,10 @@ NULL_COLOURS = {
 
 
 def plot_scree(
-    nulls: "Null | Sequence[Null]", *, first: int = 12, ax: "Axes | None" = None
+    nulls: "Null | ParallelAnalysis | Sequence[Null | ParallelAnalysis]",
+    *,
+    first: int = 12,
+    ax: "Axes | None" = None,
 ) -> "Axes":
     """Draw the observed eigenvalues over the range of 90 % of each null's replicates.
 
@@ -40,8 +44,9 @@ def plot_scree(
 
     Parameters
     ----------
-    nulls : Null or sequence of Null
-        Of the statistic ``"eigenvalues"`` or ``"shares"``, all of the same data.
+    nulls : Null or ParallelAnalysis, or sequence of them
+        Of the statistic ``"eigenvalues"`` or ``"shares"``, all of the same data; ``parallel`` of
+        a `Retention` is such a sequence.
     first : int
         How many eigenvalues to draw.
     ax : Axes, optional
@@ -63,7 +68,8 @@ def plot_scree(
     >>> plot_scree(null, ax=Figure().subplots()).get_xlabel()
     'component'
     """
-    shown = list(nulls) if isinstance(nulls, Sequence) else [nulls]
+    given = list(nulls) if isinstance(nulls, Sequence) else [nulls]
+    shown = [_null_of(one) for one in given]
     if not shown or any(null.observed.ndim != 1 for null in shown):
         msg = "nulls must hold at least one Null of statistic='eigenvalues' or 'shares'"
         raise ShapeError(msg)
@@ -80,8 +86,21 @@ def plot_scree(
     return ax
 
 
+def _null_of(one: "Null | ParallelAnalysis") -> Null:
+    """Return the comparison behind a parallel analysis, or the null itself."""
+    if isinstance(one, Null):
+        return one
+    return Null.compare(
+        one.observed,
+        one.draws,
+        scheme=one.scheme,
+        statistic="eigenvalues",
+        alternative="greater",
+    )
+
+
 def draw_components(
-    ax: "Axes", shown: "Sequence[Null]", start: int, stop: int, *, scale: float = 1.0
+    ax: "Axes", shown: Sequence[Null], start: int, stop: int, *, scale: float = 1.0
 ) -> None:
     """Draw components `start` to `stop`, counted from 0, all values times `scale`."""
     at = np.arange(start + 1, stop + 1)

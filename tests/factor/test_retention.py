@@ -212,3 +212,13 @@ def test_takes_responses_with_gaps():
     codes[0, :40] = np.nan
     found = retention(psy.Responses.from_array(codes), n=10, rng=1)
     assert found.n == pytest.approx(1 / np.mean([1 / 260] * 3 + [1 / 300] * 3))
+
+
+def test_an_indefinite_matrix_has_a_hull_and_no_adequacy():
+    R = 0.9 * np.kron(np.eye(2), np.ones((4, 4))) + 0.1 * np.eye(8)
+    R[0, 3] = R[3, 0] = -0.5
+    assert np.linalg.eigvalsh(R)[0] < -0.1
+    assert np.isnan(sampling_adequacy(R, n=100).kmo)
+    bent = hull(R, 3)
+    assert np.isfinite(bent.fit[:3]).all()
+    assert bent.n_factors == 2

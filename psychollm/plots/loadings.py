@@ -1,0 +1,138 @@
+"""Loadings of every variable on every factor, with their intervals where they are known."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.errors import LabelError
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.factor.loading_errors import LoadingErrors
+from psychollm.factor.solution import FactorSolution
+from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes
+from psychollm.plots.labels import shortened
+from psychollm.plots.palette import INK, RULE, STRIPE, colour_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MARKS = ("o", "D", "s", "^", "v", "P", "X", "h")
+_LONGEST = 28  # letters
+_MOST_NAMES = 60
+_FARTHEST = 1.3  # intervals beyond are cut off
+
+
+def plot_loadings(
+    solution: FactorSolution,
+    *,
+    errors: LoadingErrors | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the loadings of every variable, grouped by the factor that it loads on most.
+
+    The largest loading of a variable is filled, the others are hollow. A star behind a name is a
+    Heywood case: nothing of that variable is left unexplained. The numbers are those of
+    ``solution.to_frame()`` and ``errors.to_frame()``.
+
+    Parameters
+    ----------
+    solution : FactorSolution
+        What `factor_analysis` returns.
+    errors : LoadingErrors, optional
+        What `loading_errors` returns for the same solution: intervals are drawn.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Raises
+    ------
+    LabelError
+        If the errors are of other variables or factors.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.factor.factor_analysis import factor_analysis
+    >>> R = np.kron(np.array([[0.64, 0.2], [0.2, 0.49]]), np.ones((3, 3)))
+    >>> np.fill_diagonal(R, 1.0)
+    >>> ax = plot_loadings(factor_analysis(R, 2, n=500), ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['0', '1', '2', '3', '4', '5']
+    """
+    if errors is not None and (errors.labels, errors.factors) != (
+        solution.labels,
+        solution.factors,
+    ):
+        msg = "errors are not of the variables and factors of this solution, in their order"
+        raise LabelError(msg)
+    k, m = solution.loadings.shape
+    rows = _grouped(solution.loadings)
+    ax = open_axes(ax, size=(6.4, 1.4 + 0.24 * min(k, _MOST_NAMES)))
+    for band in range(0, k, 2):
+        ax.axhspan(band - 0.5, band + 0.5, color=STRIPE, lw=0, zorder=0)
+    ax.axvline(0.0, color=INK, lw=0.8, zorder=1)
+    _part_groups(ax, solution.loadings[rows])
+    largest = np.argmax(np.abs(solution.loadings), axis=1)
+    offsets = np.linspace(-0.2, 0.2, m) if m > 1 else np.zeros(1)
+    for j in range(m):
+        interval = None if errors is None else errors.interval[rows, j]
+        y = np.arange(k) + offsets[j]
+        _series(ax, y, solution.loadings[rows, j], interval, largest[rows] == j, j)
+    _name_rows(ax, solution, rows)
+    reach = solution.loadings if errors is None else errors.interval
+    low, high = float(np.nanmin(reach)), float(np.nanmax(reach))
+    ax.set_xlim(max(min(-0.05, low - 0.03), -_FARTHEST), min(max(1.0, high + 0.03), _FARTHEST))
+    name_axes(ax, x="loading")
+    _legend(ax, solution.factors)
+    return ax
+
+
+def _grouped(loadings: FloatArray) -> IntArray:
+    """Order variables by their first factor, then by the size of its loading."""
+    size = np.abs(loadings)
+    return np.lexsort((-size.max(axis=1), size.argmax(axis=1)))
+
+
+def _part_groups(ax: "Axes", loadings: FloatArray) -> None:
+    first = np.abs(loadings).argmax(axis=1)
+    for at in np.flatnonzero(np.diff(first)):
+        ax.axhline(at + 0.5, color=RULE, lw=1.0, zorder=1)
+
+
+def _series(
+    ax: "Axes",
+    y: FloatArray,
+    value: FloatArray,
+    interval: FloatArray | None,
+    filled: FloatArray,
+    factor: int,
+) -> None:
+    """Draw one factor's loadings."""
+    colour, mark = colour_of(factor), _MARKS[factor % len(_MARKS)]
+    if interval is not None:
+        ax.hlines(y, *interval.T, color=colour, lw=1.4, alpha=0.75, zorder=2)
+    for chosen, face in ((filled, colour), (~filled, "white")):
+        ax.plot(
+            value[chosen], y[chosen], ls="", marker=mark, ms=5.0, mfc=face, mec=colour, zorder=3
+        )
+
+
+def _name_rows(ax: "Axes", solution: FactorSolution, rows: IntArray) -> None:
+    step = -(-rows.size // _MOST_NAMES)
+    names = [
+        shortened(solution.labels[i], _LONGEST) + (" *" if solution.heywood[i] else "")
+        for i in rows[::step]
+    ]
+    ax.set_yticks(np.arange(0, rows.size, step), names, fontsize=TICK_SIZE - 0.5, color=INK)
+    ax.set_ylim(rows.size - 0.5, -0.5)
+    ax.grid(visible=False, axis="y")
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+
+
+def _legend(ax: "Axes", factors: tuple[str, ...]) -> None:
+    """Name the factors by marks that are filled, whichever rows come first."""
+    if len(factors) == 1:
+        return
+    for j, name in enumerate(factors):
+        mark = _MARKS[j % len(_MARKS)]
+        ax.plot([], [], ls="", marker=mark, ms=5.0, color=colour_of(j), label=str(name))
+    legend(ax, columns=min(len(factors), 4))
