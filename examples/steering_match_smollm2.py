@@ -46,10 +46,10 @@ def simulated(base: np.ndarray, questions: tuple[str, ...]) -> Responses:
 
 def main(out: Path) -> None:
     """Print what was found for both sets of targets, and write it beside the sweeps."""
-    found = DoseResponse.load(out / "found.npz")
+    found = DoseResponse.load(out / "found.psy")
     controls = {
         path.stem.removeprefix("control_").replace("_", " "): DoseResponse.load(path)
-        for path in sorted(out.glob("control_*.npz"))
+        for path in sorted(out.glob("control_*.psy"))
     }
     sets = {
         "shipped": shipped(found.labels),

@@ -70,7 +70,7 @@ def directions(out: Path, model, tokenizer, prompts) -> dict[str, Direction]:
     """Return the direction and its controls, kept on disk."""
     names = ["found", *(f"random {i}" for i in range(1, N_RANDOM + 1))]
     names += [f"shuffled {i}" for i in range(1, N_SHUFFLED + 1)]
-    paths = {name: out / f"direction_{name.replace(' ', '_')}.safetensors" for name in names}
+    paths = {name: out / f"direction_{name.replace(' ', '_')}.psy" for name in names}
     if not all(path.exists() for path in paths.values()):
         states = hidden_states(model, tokenizer, prompts, layers=LAYERS, progress=True)
         own = states.answers
@@ -105,7 +105,7 @@ def main(out: Path, folder: Path | None) -> None:
     print(table.round(3).to_string(index=False))
     table.to_csv(out / "layers.csv", index=False)
     for layer in scan.layers:
-        scan.layer(layer).save(out / f"layer_{layer}.npz")
+        scan.layer(layer).save(out / f"layer_{layer}.psy")
     width = (table["yes_high"] - table["yes_low"]) * table["monotone"].abs()
     layer = int(table["layer"][width.fillna(0.0).argmax()])
     controls = {name: one for name, one in known.items() if name != "found"}
@@ -114,11 +114,11 @@ def main(out: Path, folder: Path | None) -> None:
         checkpoint=out / "controls.part.npz", progress=True,
     )  # fmt: skip
     for name in controls:
-        beside[name].save(out / f"control_{name.replace(' ', '_')}.npz")
+        beside[name].save(out / f"control_{name.replace(' ', '_')}.psy")
     print(beside.to_frame().round(3).to_string(index=False))
     beside.to_frame().to_csv(out / "controls.csv", index=False)
     scan.layer(layer).by_strength().to_csv(out / "strengths.csv", index=False)
-    scan.layer(layer).save(out / "found.npz")
+    scan.layer(layer).save(out / "found.psy")
     print(f"layer {layer}; {time.process_time() - started:.0f} s of the processor")
 
 

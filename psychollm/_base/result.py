@@ -6,9 +6,13 @@ A result is a ``@dataclass(frozen=True, slots=True, kw_only=True, eq=False)`` th
 
 from dataclasses import fields
 from html import escape
-from typing import Any
+from os import PathLike
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
+
+from psychollm._base.errors import InputError
 
 
 def _plain(value: Any) -> Any:
@@ -66,6 +70,51 @@ class Result:
         """Return the public fields as JSON-safe values."""
         names = [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
         return {name: _plain(getattr(self, name)) for name in names}
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the result to a file that `load` reads, the same to the last bit.
+
+        The file appears when it is complete and replaces one of the same name. Its format is
+        documented, versioned and free of code; no suffix is demanded, and ``.psy`` is customary.
+
+        Parameters
+        ----------
+        path : path
+            The file.
+
+        Returns
+        -------
+        Path
+            The same.
+
+        Raises
+        ------
+        InputError
+            If the result holds what a file cannot; the message names the field.
+        """
+        from psychollm._base.saving.files import save
+
+        return save(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Self:
+        """Return the result of this class in a file that `save` wrote.
+
+        ``psychollm.load(path)`` does the same for a result of any class.
+
+        Raises
+        ------
+        InputError
+            If the file holds no result, or one of another class; otherwise as in
+            ``psychollm.load``.
+        """
+        from psychollm._base.saving.files import load
+
+        found = load(path)
+        if not isinstance(found, cls):
+            msg = f"{path} holds a {type(found).__name__}, not a {cls.__name__}"
+            raise InputError(msg)
+        return found
 
     def __repr__(self) -> str:
         names = [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]

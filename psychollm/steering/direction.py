@@ -171,15 +171,25 @@ class Direction(Result):
             )
             raise OptionError(msg)
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write a safetensors file, which torch and NumPy read alike.
+    def export_safetensors(self, path: str | PathLike[str]) -> None:
+        """Write the vectors for other tools: a safetensors file, which torch and NumPy read.
+
+        Tensors ``vectors`` and ``hidden_norms``; all else as JSON in the metadata. `save` keeps
+        the direction for this library, and needs no further package.
+
+        Parameters
+        ----------
+        path : path
+            Ends in ``.safetensors``.
 
         Raises
         ------
         MissingPackageError
             If safetensors is not installed.
         """
-        files = require("safetensors.numpy", extra="steering", purpose="saving a direction")
+        files = require(
+            "safetensors.numpy", extra="steering", purpose="writing a safetensors file"
+        )
         known = {
             "layers": list(self.layers),
             "kind": self.kind,
@@ -195,38 +205,6 @@ class Direction(Result):
         }
         files.save_file(
             tensors, path, metadata={"format": _FORMAT, "direction": json.dumps(known)}
-        )
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> "Direction":
-        """Return the direction in a safetensors file that `save` wrote.
-
-        Raises
-        ------
-        InputError
-            If the file holds no direction.
-        MissingPackageError
-            If safetensors is not installed.
-        """
-        files = require("safetensors", extra="steering", purpose="loading a direction")
-        try:
-            with files.safe_open(path, framework="numpy") as held:
-                said = held.metadata() or {}
-                tensors = {name: held.get_tensor(name) for name in held.keys()}  # noqa: SIM118 -- no mapping
-        except files.SafetensorError as error:
-            msg = f"{path} is no safetensors file: {error}"
-            raise InputError(msg) from error
-        if said.get("format") != _FORMAT:
-            msg = f"{path} holds no direction of this library (format {said.get('format')!r})"
-            raise InputError(msg)
-        known = json.loads(said["direction"])
-        return cls(
-            vectors=tensors["vectors"],
-            hidden_norms=tensors["hidden_norms"],
-            layers=tuple(known["layers"]),
-            kind=known["kind"],
-            model=known["model"],
-            about=known["about"],
         )
 
     def export_gguf(self, path: str | PathLike[str], *, model_type: str) -> None:

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +12,6 @@ from psychollm._base.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_FORMAT = "psychollm.dose_response.1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -147,37 +143,6 @@ class DoseResponse(Result):
                 "collapsed": self.collapsed,
             }
         )
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write an ``.npz`` file that `load` reads; `to_frame` gives a table for other tools."""
-        said = {name: getattr(self, name) for name in _SAID}
-        arrays = {name: getattr(self, name) for name in _ARRAYS}
-        labels = np.array([str(label) for label in self.labels])
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, format=_FORMAT, labels=labels, **arrays, **said)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> "DoseResponse":
-        """Return what `save` wrote; labels come back as strings.
-
-        Raises
-        ------
-        InputError
-            If the file holds something else.
-        """
-        with np.load(path, allow_pickle=False) as held:
-            if "format" not in held or str(held["format"]) != _FORMAT:
-                msg = f"{path} holds no answers by strength of this library"
-                raise InputError(msg)
-            return cls(
-                labels=tuple(str(label) for label in held["labels"]),
-                **{name: held[name] for name in _ARRAYS},
-                **{name: held[name].item() for name in _SAID},
-            )
-
-
-_ARRAYS = ("strengths", "doses", "log_yes", "log_no", "base_yes", "base_no")
-_SAID = ("layer", "positions", "kind", "model", "engine", "max_error", "min_mass")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -54,13 +54,9 @@ def test_the_table(model: Any, direction: Direction) -> None:
 
 def test_it_is_kept_on_disk(model: Any, direction: Direction, tmp_path: Path) -> None:
     found = sweep(model, tokenizer(), prompts(), direction, [0, 1], layer=1)
-    found.save(tmp_path / "found.npz")
-    again = DoseResponse.load(tmp_path / "found.npz")
+    again = DoseResponse.load(found.save(tmp_path / "found.psy"))
     np.testing.assert_array_equal(again.log_yes, found.log_yes)
     assert (again.layer, again.engine, again.labels) == (1, "last_token", tuple("0123456"))
-    np.savez(tmp_path / "other.npz", a=np.ones(3))
-    with pytest.raises(InputError, match="holds no answers by strength"):
-        DoseResponse.load(tmp_path / "other.npz")
 
 
 @pytest.mark.parametrize("engine", [LastToken, UpperLayers])

@@ -1,6 +1,7 @@
 """Difficulty from text and the gate: oracles, slow twins, properties, files, bad input."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -291,14 +292,11 @@ def test_expected_numbers_are_those_of_decisions_not_seen(fit: GateFit) -> None:
 
 
 def test_a_saved_gate_decides_the_same(fit: GateFit, texts: list[str], tmp_path: Path) -> None:
-    path = fit.gate.save(tmp_path / "gate.json")
-    again = Gate.load(path)
+    again = Gate.load(fit.gate.save(tmp_path / "gate.psy"))
     new = [*texts[:20], "Something else?", "", "¿Qué?"]
     assert np.array_equal(again.probability(new), fit.gate.probability(new))
     assert again.expected == fit.gate.expected
     assert (again.cut, again.goal, again.n) == (fit.gate.cut, fit.gate.goal, fit.gate.n)
-    held = json.loads(path.read_text())
-    assert (held["format"], held["version"]) == ("psychollm.gate", 1)
 
 
 def test_a_gate_on_features(texts: list[str], right: np.ndarray, tmp_path: Path) -> None:
@@ -306,7 +304,7 @@ def test_a_gate_on_features(texts: list[str], right: np.ndarray, tmp_path: Path)
         return np.array([[len(one), "+" in one, 1.0] for one in questions], dtype=float)
 
     fit = fit_gate(texts, right, features=embed, f_beta=0.5, **FEW)
-    again = Gate.load(fit.gate.save(tmp_path / "gate.json"))
+    again = Gate.load(fit.gate.save(tmp_path / "gate.psy"))
     assert again.goal == "F0.5"
     expected = fit.gate.answer(features=embed(texts))
     assert np.array_equal(again.answer(texts, features=embed), expected)
@@ -345,7 +343,7 @@ def test_a_risk_out_of_reach(tmp_path: Path) -> None:
     texts = [f"Number {rng.integers(1000)}?" for _ in range(80)]
     found = fit_gate(texts, (rng.random(80) < 0.3).astype(float), risk=0.001, **FEW)
     assert found.coverage.value[0] < 0.2
-    never = Gate.load(_silenced(found.gate).save(tmp_path / "never.json"))
+    never = Gate.load(_silenced(found.gate).save(tmp_path / "never.psy"))
     assert not never.answer(texts).any()
 
 
@@ -430,18 +428,12 @@ def test_bad_gates(
         fit_gate(texts, options.pop("correctness", right), **FEW, **options)
 
 
-def test_bad_files(tmp_path: Path, fit: GateFit) -> None:
-    path = tmp_path / "gate.json"
-    path.write_text("no json")
-    with pytest.raises(InputError, match="no gate"):
-        Gate.load(path)
-    path.write_text("{}")
-    with pytest.raises(InputError, match="no gate of this library"):
-        Gate.load(path)
-    held = json.loads(fit.gate.save(path).read_text()) | {"version": 9}
-    path.write_text(json.dumps(held))
-    with pytest.raises(InputError, match="version 9"):
-        Gate.load(path)
+def test_a_gate_of_other_features_is_fitted_anew(fit: GateFit) -> None:
+    with pytest.raises(InputError, match="fit them anew"):
+        replace(fit.gate.words, features=("log letters",))
+
+
+def test_it_demands_what_it_was_fitted_to(fit: GateFit) -> None:
     with pytest.raises(InputError, match="one question"):
         fit.gate.answer("What?")
     with pytest.raises(InputError, match="reads texts"):

@@ -1,12 +1,9 @@
-"""`Gate`: answer this question or not? A fitted rule that needs NumPy alone, kept as JSON."""
+"""`Gate`: answer this question or not? A fitted rule that needs NumPy alone."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,10 +11,7 @@ import numpy as np
 from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.studies.difficulty.words import SURFACE, Words
-
-_FORMAT = "psychollm.gate"
-_VERSION = 1
+from psychollm.studies.difficulty.words import Words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -98,59 +92,6 @@ class Gate(Result):
         found = self.probability(texts, features=features)
         return np.asarray(found >= self.cut, dtype=np.bool_)
 
-    def save(self, path: str | PathLike[str]) -> Path:
-        """Write the gate as JSON; `load` gives the same decisions to the last bit."""
-        file = Path(path)
-        file.write_text(json.dumps(self._plain(), allow_nan=False), encoding="utf-8")
-        return file
-
-    def _plain(self) -> dict[str, Any]:
-        numbers = {name: getattr(self, name) for name in _NUMBERS}
-        words = self.words
-        return {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "surface": list(SURFACE),
-            "terms": None if words is None else list(words.terms),
-            "rarity": None if words is None else words.rarity.tolist(),
-            "mean": _finite(self.mean if words is None else words.mean),
-            "scale": _finite(self.scale if words is None else words.scale),
-            "weights": self.weights.tolist(),
-            **numbers,
-            "cut": self.cut if np.isfinite(self.cut) else None,
-            "goal": self.goal,
-            "n": self.n,
-            "expected": {
-                name: [x if np.isfinite(x) else None for x in three]
-                for name, three in self.expected.items()
-            },
-        }
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Gate:
-        """Read what `save` wrote.
-
-        Raises
-        ------
-        InputError
-            If the file holds no gate, or one of a later version.
-        """
-        try:
-            held = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (ValueError, UnicodeDecodeError) as error:
-            msg = f"{path} holds no gate: {error}"
-            raise InputError(msg) from error
-        if not isinstance(held, dict) or held.get("format") != _FORMAT:
-            msg = f"{path} holds no gate of this library"
-            raise InputError(msg)
-        if held.get("version") != _VERSION or held.get("surface") != list(SURFACE):
-            msg = (
-                f"{path} holds a gate of version {held.get('version')!r} with other features of "
-                "texts: fit it anew"
-            )
-            raise InputError(msg)
-        return cls(**_fields(held))
-
     def __repr__(self) -> str:
         kind = "features" if self.words is None else f"{len(self.words.terms)} terms and surface"
         said = ", ".join(
@@ -160,48 +101,6 @@ class Gate(Result):
         return (
             f"Gate for {self.goal}: {kind}, from {self.n} questions; expected {said or 'unknown'}"
         )
-
-
-_NUMBERS = ("intercept", "slope", "offset")
-
-
-def _finite(values: FloatArray | None) -> list[float | None] | None:
-    """Return a list with None for infinity: a feature that did not vary."""
-    if values is None:
-        return None
-    return [x if np.isfinite(x) else None for x in values.tolist()]
-
-
-def _infinite(values: list[float | None]) -> FloatArray:
-    return np.array([np.inf if x is None else x for x in values], dtype=np.float64)
-
-
-def _fields(held: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a gate from what a file holds."""
-    mean, scale = np.array(held["mean"], dtype=np.float64), _infinite(held["scale"])
-    words = None
-    if held["terms"] is not None:
-        words = Words(
-            terms=tuple(held["terms"]),
-            rarity=np.array(held["rarity"], dtype=np.float64),
-            mean=mean,
-            scale=scale,
-        )
-    expected = {
-        name: tuple(float("nan") if x is None else float(x) for x in three)
-        for name, three in held["expected"].items()
-    }
-    return {
-        "words": words,
-        "mean": mean if words is None else None,
-        "scale": scale if words is None else None,
-        "weights": np.array(held["weights"], dtype=np.float64),
-        **{name: float(held[name]) for name in _NUMBERS},
-        "cut": np.inf if held["cut"] is None else float(held["cut"]),
-        "goal": str(held["goal"]),
-        "n": int(held["n"]),
-        "expected": expected,
-    }
 
 
 def _listed(texts: Sequence[str]) -> list[str]:

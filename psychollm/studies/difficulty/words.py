@@ -25,6 +25,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from psychollm._base.errors import InputError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 
@@ -110,6 +111,16 @@ class Words(Result):
     rarity: FloatArray  # (terms,) the second factor of (1)
     mean: FloatArray  # (surface features,)
     scale: FloatArray  # (surface features,) standard deviations, inf where there is none
+    features: tuple[str, ...] = SURFACE  # of the surface, in the order of mean and scale
+
+    def __post_init__(self) -> None:
+        if self.features != SURFACE:
+            msg = (
+                "texts are measured by other features in this version of psychollm than when "
+                "these words were learnt: fit them anew"
+            )
+            raise InputError(msg)
+        Result.__post_init__(self)
 
     def measure(self, texts: Sequence[str]) -> FloatArray:
         """Return weights of terms beside the standardised surface (texts, terms + features).

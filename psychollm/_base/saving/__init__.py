@@ -1,0 +1,7 @@
+"""Files of results: one documented, versioned format that holds data and no code.
+
+A file is a zip archive whose members are stored, never packed: ``result.json`` says what the
+result is, and each array is an ``.npy`` member beside it (NumPy reads them alone, too). The format
+stands in ``docs/results.md``; `nodes` is its grammar, `frames` the part for tables, `classes` says
+which classes may be made from a file, `archive` reads what nobody vouches for.
+"""

@@ -1,0 +1,169 @@
+"""The archive around a result: written whole or not at all, read without trust.
+
+Members are stored, not packed. No member can so be larger than the file is, and what the members
+declare together is bounded by its size: nothing small unfolds into something large.
+"""
+
+import json
+import os
+import zipfile
+from collections.abc import Mapping
+from io import BytesIO
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NoReturn
+from uuid import uuid4
+
+import numpy as np
+
+from psychollm._base.errors import InputError
+from psychollm._base.types import AnyArray
+
+TREE = "result.json"
+MAX_TREE = 1 << 28  # bytes of the tree, 256 MiB: text costs twenty times as much once read
+_BROKEN = (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError, OSError)
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
+
+
+def write_archive(path: Path, tree: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
+    """Write a tree and its arrays; the file appears when it is complete.
+
+    The same result gives the same bytes: members carry no date.
+
+    Parameters
+    ----------
+    path : Path
+        The file, replaced where there is one.
+    tree : mapping
+        What JSON can hold.
+    arrays : mapping of str to ndarray
+        By name of member.
+    """
+    part = path.with_name(f".{path.name}.{uuid4().hex[:12]}.part")
+    try:
+        with part.open("xb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            archive.writestr(zipfile.ZipInfo(TREE), json.dumps(tree, allow_nan=False))
+            for name, array in arrays.items():
+                with archive.open(zipfile.ZipInfo(name), "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
+        os.replace(part, path)  # noqa: PTH105 -- Path.replace is not atomic by its documentation
+    finally:
+        part.unlink(missing_ok=True)
+
+
+class SavedArchive:
+    """The archive of a saved result, opened for reading: use it in a ``with`` statement.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Raises
+    ------
+    InputError
+        If it is no archive as `write_archive` writes it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._archive = zipfile.ZipFile(path)
+        except OSError as error:
+            msg = f"{path} cannot be read: {error.strerror}"
+            raise InputError(msg) from error
+        except _BROKEN as error:
+            raise self._no_archive(error) from error
+        try:
+            self._check()
+        except InputError:
+            self._archive.close()
+            raise
+
+    def __enter__(self) -> "SavedArchive":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._archive.close()
+
+    def tree(self) -> Any:
+        """Return what stands in ``result.json``.
+
+        Raises
+        ------
+        InputError
+            If it is damaged.
+        """
+        try:
+            return json.loads(self._read(TREE))
+        except (ValueError, RecursionError) as error:
+            self.refuse(f"{TREE} cannot be read ({error})")
+
+    def array(self, name: str) -> AnyArray:
+        """Return one array, read-only.
+
+        Raises
+        ------
+        InputError
+            If it is missing or damaged, or holds objects.
+        """
+        if name == TREE or name not in self._archive.namelist():
+            self.refuse(f"array {name!r} is missing")
+        data = self._read(name)
+        stream = BytesIO(data)
+        try:
+            version = np.lib.format.read_magic(stream)
+            shape, by_column, dtype = _HEADERS[version](stream)
+        except (KeyError, ValueError) as error:
+            self.refuse(f"{name!r} is no array ({error})")
+        count = int(np.prod([int(n) for n in shape], dtype=object))
+        if dtype.hasobject or min(shape, default=0) < 0:
+            self.refuse(f"array {name!r} has a type or shape that is never written")
+        if count * dtype.itemsize != len(data) - stream.tell():
+            self.refuse(f"array {name!r} is not as long as it says")
+        flat = np.frombuffer(data, dtype=dtype, count=count, offset=stream.tell())
+        return flat.reshape(shape, order="F" if by_column else "C")
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Raise the error that says what is wrong with the file."""
+        msg = f"{self._path} is damaged or was changed: {reason}"
+        raise InputError(msg)
+
+    def _read(self, name: str) -> bytes:
+        try:
+            return self._archive.read(name)
+        except _BROKEN as error:
+            self.refuse(f"{name!r}: {error}")
+
+    def _no_archive(self, error: Exception) -> InputError:
+        with self._path.open("rb") as file:
+            begins_well = file.read(4) == b"PK\x03\x04"
+        if begins_well:
+            return InputError(f"{self._path} is cut off or damaged ({error})")
+        return InputError(f"{self._path} is no result saved by psychollm")
+
+    def _check(self) -> None:
+        members = self._archive.infolist()
+        names = [one.filename for one in members]
+        if TREE not in names:
+            msg = f"{self._path} is no result saved by psychollm: it has no {TREE}"
+            raise InputError(msg)
+        if len(set(names)) < len(names):
+            self.refuse("two members have the same name")
+        size = self._path.stat().st_size
+        for one in members:
+            packed = one.compress_type != zipfile.ZIP_STORED or one.flag_bits & 0x1
+            if packed or one.file_size != one.compress_size:
+                self.refuse(f"member {one.filename!r} is packed, which is never written")
+        if sum(one.file_size for one in members) > size:
+            self.refuse("its members declare more than the file holds")
+        if self._archive.getinfo(TREE).file_size > MAX_TREE:
+            self.refuse(f"{TREE} is larger than {MAX_TREE:,} bytes")

@@ -1,0 +1,278 @@
+"""The grammar of a saved result: values as JSON, to the last bit, and back.
+
+==========================================  ==============================================
+JSON                                        value
+==========================================  ==============================================
+null, true, 3, 0.25, "text"                 itself; a float always has a point or exponent
+[a, b]                                      tuple
+{"float": "nan"}                            a float that JSON lacks: nan, -nan, inf, -inf
+{"numpy": ["float64", 0.25]}                a scalar of NumPy
+{"list": [a, b]}                            list
+{"set": [a, b]}                             frozenset
+{"dict": [[key, value], ...]}               mapping, in its order
+{"array": "0.npy"}                          array: a member of the archive
+{"objects": [[2, 2], [a, b, c, d]]}         array of objects: its shape and entries
+{"enum": ["Reason", "NONE"]}                member of an enumeration
+{"object": "Estimate", "fields": {...}}     result, frozen dataclass or named tuple
+{"frame": {...}}                            table of pandas, see `frames`
+==========================================  ==============================================
+
+Classes stand once in a table beside the tree: their name in it, module and name.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from math import copysign, isfinite, isnan
+from typing import Any
+
+import numpy as np
+
+from psychollm._base.errors import InputError
+from psychollm._base.saving.classes import PACKAGE, is_record
+from psychollm._base.types import AnyArray
+
+_ODD = {name: float(name) for name in ("nan", "-nan", "inf", "-inf")}
+_SCALARS = frozenset(
+    {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
+    | {"float16", "float32", "float64", "str"}
+)
+
+
+def saved_fields(kind: type) -> tuple[str, ...]:
+    """Return the names of the fields of a record that make it again.
+
+    Examples
+    --------
+    >>> from psychollm._base.convergence import Convergence
+    >>> saved_fields(Convergence)
+    ('converged', 'iterations', 'reason', 'objective')
+    """
+    if is_dataclass(kind):
+        return tuple(field.name for field in fields(kind) if field.init)
+    return tuple(kind._fields)  # type: ignore[attr-defined]
+
+
+class Writer:
+    """Turns a result into a tree, and collects its arrays and classes.
+
+    Examples
+    --------
+    >>> writer = Writer()
+    >>> writer.node((1, float("inf"), np.array([2.0])), at="x")
+    [1, {'float': 'inf'}, {'array': '0.npy'}]
+    >>> list(writer.arrays)
+    ['0.npy']
+    """
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, AnyArray] = {}
+        self.classes: dict[str, tuple[str, str]] = {}
+        self._keys: dict[type, str] = {}
+        self._written: dict[int, str] = {}
+
+    def node(self, value: Any, *, at: str) -> Any:
+        """Return the node of a value; `at` says where it stands, for errors.
+
+        Raises
+        ------
+        InputError
+            If a file cannot hold the value.
+        """
+        if value is None or type(value) in (bool, int, str):
+            return value
+        if type(value) is float:
+            return value if isfinite(value) else {"float": _odd(value)}
+        for kind, make in self._makers():
+            if isinstance(value, kind):
+                return make(value, at)
+        if is_record(type(value)):
+            return self._record(value, at)
+        if hasattr(value, "columns") and hasattr(value, "iloc"):
+            from psychollm._base.saving.frames import frame_node
+
+            return {"frame": frame_node(value, self, at)}
+        raise self._refused(value, at)
+
+    def _makers(self) -> tuple[tuple[Any, Callable[[Any, str], Any]], ...]:
+        return (
+            (Enum, self._enum),
+            (np.generic, self._scalar),
+            (np.ndarray, self._array),
+            (Mapping, self._mapping),
+            (list, lambda value, at: {"list": self._all(value, at)}),
+            (frozenset | set, self._set),
+            (tuple, self._tuple),
+        )
+
+    def _all(self, values: Any, at: str) -> list[Any]:
+        return [self.node(value, at=f"{at}[{k}]") for k, value in enumerate(values)]
+
+    def _tuple(self, value: tuple[Any, ...], at: str) -> Any:
+        return self._record(value, at) if hasattr(value, "_fields") else self._all(value, at)
+
+    def _set(self, value: frozenset[Any], at: str) -> Any:
+        return {"set": self._all(sorted(value, key=repr), at)}
+
+    def _mapping(self, value: Mapping[Any, Any], at: str) -> Any:
+        items = [
+            [self.node(key, at=f"a key of {at}"), self.node(item, at=f"{at}[{key!r}]")]
+            for key, item in value.items()
+        ]
+        return {"dict": items}
+
+    def _enum(self, value: Enum, at: str) -> Any:
+        return {"enum": [self._class(type(value), at), value.name]}
+
+    def _scalar(self, value: np.generic, at: str) -> Any:
+        name = "str" if value.dtype.kind == "U" else value.dtype.name
+        if name not in _SCALARS:
+            raise self._refused(value, at)
+        return {"numpy": [name, self.node(value.item(), at=at)]}
+
+    def _array(self, value: AnyArray, at: str) -> Any:
+        if type(value) is not np.ndarray:  # masked arrays and matrices would lose what they are
+            raise self._refused(value, at)
+        if value.dtype.hasobject:
+            return {"objects": [list(value.shape), self._all(value.ravel().tolist(), at)]}
+        if id(value) not in self._written:
+            name = f"{len(self.arrays)}.npy"
+            self.arrays[name] = value  # held, so that no other array takes its id
+            self._written[id(value)] = name
+        return {"array": self._written[id(value)]}
+
+    def _record(self, value: Any, at: str) -> Any:
+        kind = type(value)
+        held = {
+            name: self.node(getattr(value, name), at=f"{at}.{name}") for name in saved_fields(kind)
+        }
+        return {"object": self._class(kind, at), "fields": held}
+
+    def _class(self, kind: type, at: str) -> str:
+        if kind in self._keys:
+            return self._keys[kind]
+        module, name = kind.__module__, kind.__qualname__
+        if module.partition(".")[0] != PACKAGE or "." in name:
+            msg = f"{at} is a {module}.{name}: only classes of psychollm can be loaded again"
+            raise InputError(msg)
+        same = sum(name == other for _, other in self.classes.values())
+        key = name if not same else f"{name}.{same + 1}"
+        self.classes[key] = (module, name)
+        self._keys[kind] = key
+        return key
+
+    @staticmethod
+    def _refused(value: Any, at: str) -> InputError:
+        kind = type(value)
+        return InputError(
+            f"{at} holds a {kind.__module__}.{kind.__qualname__}, which a file cannot hold"
+        )
+
+
+class Reader:
+    """Makes a result from its tree.
+
+    Parameters
+    ----------
+    array : callable
+        Returns an array by the name of its member.
+    classes : mapping of str to type
+        What the names in the tree stand for.
+
+    Examples
+    --------
+    >>> Reader(array={}.get, classes={}).value([1, {"float": "inf"}, {"list": []}])
+    (1, inf, [])
+    """
+
+    def __init__(
+        self, *, array: Callable[[str], AnyArray], classes: Mapping[str, type[Any]]
+    ) -> None:
+        self._array, self._classes = array, classes
+        self._held: dict[str, AnyArray] = {}
+
+    def value(self, node: Any) -> Any:
+        """Return the value of a node.
+
+        Raises
+        ------
+        InputError
+            If a record cannot be made from its fields.
+        KeyError, TypeError, ValueError
+            If the node is not of the grammar.
+        """
+        if isinstance(node, list):
+            return tuple(self.value(one) for one in node)
+        if not isinstance(node, dict):
+            return node
+        if "object" in node:
+            return self._record(self._classes[node["object"]], node["fields"])
+        ((kind, held),) = node.items()
+        if kind == "frame":
+            from psychollm._base.saving.frames import frame_of
+
+            return frame_of(held, self)
+        return _READ[kind](self, held)
+
+    def _record(self, kind: type[Any], held: Mapping[str, Any]) -> Any:
+        if not is_record(kind):
+            msg = f"{kind.__name__} is no record"
+            raise ValueError(msg)
+        unknown = [name for name in held if name not in saved_fields(kind)]
+        if unknown:
+            msg = f"{kind.__name__} has no field {unknown[0]!r} in this version of psychollm"
+            raise InputError(msg)
+        values = {name: self.value(node) for name, node in held.items()}
+        try:
+            return kind(**values)
+        except TypeError as error:  # a field without a default is not in the file
+            msg = f"{kind.__name__} cannot be made from the fields in the file: {error}"
+            raise InputError(msg) from error
+
+    def _dict(self, held: Any) -> dict[Any, Any]:
+        return {self.value(key): self.value(item) for key, item in held}
+
+    def _scalar(self, held: Any) -> Any:
+        name, value = held
+        if name not in _SCALARS:
+            raise ValueError(name)
+        return np.dtype(name).type(self.value(value))
+
+    def _member(self, name: str) -> AnyArray:
+        if name not in self._held:
+            self._held[name] = self._array(name)
+        return self._held[name]
+
+    def _objects(self, held: Any) -> AnyArray:
+        shape, values = held
+        filled = np.empty(len(values), dtype=object)
+        for k, node in enumerate(values):
+            filled[k] = self.value(node)
+        found = filled.reshape(shape)
+        found.flags.writeable = False
+        return found
+
+    def _enum(self, held: Any) -> Enum:
+        kind, name = held
+        found = self._classes[kind]
+        if not issubclass(found, Enum):
+            raise TypeError(kind)
+        return found[name]
+
+
+_READ: dict[str, Callable[[Reader, Any], Any]] = {
+    "float": lambda reader, held: _ODD[held],
+    "numpy": Reader._scalar,
+    "list": lambda reader, held: [reader.value(one) for one in held],
+    "set": lambda reader, held: frozenset(reader.value(one) for one in held),
+    "dict": Reader._dict,
+    "array": Reader._member,
+    "objects": Reader._objects,
+    "enum": Reader._enum,
+}
+
+
+def _odd(value: float) -> str:
+    """Return the name of a float that is not finite."""
+    sign = "-" if copysign(1.0, value) < 0 else ""
+    return sign + ("nan" if isnan(value) else "inf")
