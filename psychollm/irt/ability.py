@@ -3,9 +3,11 @@ r"""Abilities of respondents given fitted items.
 * EAP: mean and standard deviation of the posterior, on the nodes of the fit's quadrature.
 * MAP: mode of the posterior; standard error from the observed information plus 1.
 * ML: mode of the likelihood; none where all answers are yes, or all are no.
-* WLE: Warm's weighted likelihood, the root of :math:`l'(\theta) + J/(2I)`,
-  :math:`J = \sum P' P'' / (P (1 - P))`: finite for perfect and zero scores, its bias of order
-  1/J^2 where that of ML is of order 1/J.
+* WLE: Warm's weighted likelihood, the root of :math:`l'(\theta) + J/(2I)` with
+  :math:`J = \sum_j \sum_c P_{jc}' P_{jc}'' / P_{jc}`: finite for perfect and zero scores, its
+  bias of order 1/J^2 where that of ML is of order 1/J.
+
+All are for yes-or-no items and for items with several answers alike.
 
 In the Rasch model abilities are on the scale on which slopes are 1, with the fit's standard
 deviation.
@@ -24,12 +26,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from psychollm._base.checks import check_choice
-from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Patterns, patterns_of
+from psychollm.irt.families import Family
 from psychollm.irt.fit import codes_for
 from psychollm.irt.likelihood import Problem, grid_for, posteriors
 from psychollm.irt.result import IRTFit
@@ -120,17 +122,14 @@ def ability(
     """
     check_choice("method", method, Method)
     codes = codes_for(fit, responses, graded=True)
-    if fit.n_categories > 2 and method != "eap":
-        msg = f"method={method!r} is for yes-or-no items: use 'eap' with a {fit.model} model"
-        raise OptionError(msg)
     parameters = fit.parameters[fit.fitted]
     patterns = patterns_of(codes, fit.n_categories)
     if method == "eap":
         value, se = _posterior_means(fit, parameters, patterns)
     else:
-        value, se = _modes(method, parameters, patterns.codes, fit.link)
+        value, se = modes(method, fit.family, parameters, patterns.codes)
+    reasons = why_none(method, patterns.codes, value, fit.n_categories)
     value, se = value * fit.ability_sd, se * fit.ability_sd
-    reasons = _reasons(method, patterns.codes, value)
     undefined = np.array([bool(reason) for reason in reasons])
     value, se = np.where(undefined, np.nan, value), np.where(undefined, np.nan, se)
     everyone = patterns.of_respondent
@@ -138,7 +137,7 @@ def ability(
         ability=value[everyone],
         se=se[everyone],
         method=method,
-        reliability=_reliability(value[everyone], se[everyone]),
+        reliability=reliability(value[everyone], se[everyone]),
         reasons=tuple(reasons[place] for place in everyone),
         labels=_labels(fit, responses, codes.shape[0]),
     )
@@ -153,7 +152,7 @@ def _labels(fit: IRTFit, responses: object, n: int) -> Labels:
     return labels[:n]
 
 
-def _reliability(value: FloatArray, se: FloatArray) -> float:
+def reliability(value: FloatArray, se: FloatArray) -> float:
     """Return var / (var + mean squared error) of the respondents with both."""
     use = np.isfinite(value) & np.isfinite(se)
     if use.sum() < 2:
@@ -177,14 +176,14 @@ def _posterior_means(
     return mean, sd
 
 
-def _modes(
-    method: Method, parameters: FloatArray, codes: IntArray, link: str
+def modes(
+    method: Method, family: Family, parameters: FloatArray, codes: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return modes and standard errors per pattern."""
+    """Return modes and standard errors per pattern, by "map", "ml" or "wle"."""
     value, se = np.zeros(codes.shape[0]), np.zeros(codes.shape[0])
-    for block in blocks(codes.shape[0], parameters.shape[0]):
-        value[block] = _roots(method, parameters, codes[block], link)
-        there = ability_slope(parameters, value[block], codes[block], link)
+    for block in blocks(codes.shape[0], parameters.shape[0] * (family.n_categories - 1)):
+        value[block] = _roots(method, family, parameters, codes[block])
+        there = ability_slope(family, parameters, value[block], codes[block])
         if method == "map":
             information = there.observed + 1.0
         else:
@@ -204,12 +203,12 @@ def _target(method: Method, at: AbilitySlope, value: FloatArray) -> FloatArray:
     return at.gradient
 
 
-def _roots(method: Method, parameters: FloatArray, codes: IntArray, link: str) -> FloatArray:
+def _roots(method: Method, family: Family, parameters: FloatArray, codes: IntArray) -> FloatArray:
     """Find the roots by scoring steps kept inside a shrinking bracket."""
     n = codes.shape[0]
     value, low, high = np.zeros(n), np.full(n, -FURTHEST), np.full(n, FURTHEST)
     for _ in range(STEPS):
-        at = ability_slope(parameters, value, codes, link)
+        at = ability_slope(family, parameters, value, codes)
         height = _target(method, at, value)
         low, high = np.where(height > 0.0, value, low), np.where(height > 0.0, high, value)
         scale = at.information + (1.0 if method == "map" else 1e-300)
@@ -223,15 +222,17 @@ def _roots(method: Method, parameters: FloatArray, codes: IntArray, link: str) -
     return value
 
 
-def _reasons(method: Method, codes: IntArray, value: FloatArray) -> AnyArray:
+def why_none(
+    method: Method, codes: IntArray, value: FloatArray, n_categories: int = 2
+) -> AnyArray:
     """Return why a pattern has no estimate."""
     answered = codes >= 0
     reasons = np.full(codes.shape[0], Reason.NONE, dtype=object)
-    if method == "ml":
-        reasons[np.abs(value) > FURTHEST - 1.0] = Reason.UNBOUNDED
-        reasons[((codes == 1) | ~answered).all(axis=1)] = Reason.NO_NO
-        reasons[((codes == 0) | ~answered).all(axis=1)] = Reason.NO_YES
-    elif method == "wle":
-        reasons[np.abs(value) > FURTHEST - 1.0] = Reason.UNBOUNDED
+    if method in ("ml", "wle"):
+        left = np.abs(value) > FURTHEST - 1.0
+        reasons[left] = Reason.UNBOUNDED
+        if n_categories == 2:
+            reasons[left & ((codes == 1) | ~answered).all(axis=1)] = Reason.NO_NO
+            reasons[left & ((codes == 0) | ~answered).all(axis=1)] = Reason.NO_YES
     reasons[~answered.any(axis=1)] = Reason.UNSCORED
     return reasons

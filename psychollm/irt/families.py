@@ -32,6 +32,14 @@ class Family(Protocol):
     """What a model of items offers to the fit."""
 
     @property
+    def model(self) -> Model:
+        """Name of the model."""
+
+    @property
+    def link(self) -> Link:
+        """Logistic or normal curves."""
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Names of the parameters of one item."""
 

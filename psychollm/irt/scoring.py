@@ -1,7 +1,14 @@
 r"""Likelihoods of abilities: sums over items of functions of the ability, for many respondents.
 
-All functions take codes (N, J), -1 where missing, and parameters (J, p) of the fitted items.
-With :math:`P' = dP/d\theta` the score of an answer is :math:`(y - P) P' / (P (1 - P))`.
+All functions take codes (N, J), -1 where missing, and parameters (J, p) of the fitted items. With
+:math:`P_c` the curve of answer c of an item and ' the derivative by the ability, an answer y adds
+
+.. math:: \frac{P_y'}{P_y}, \qquad I = \sum_c \frac{P_c'^2}{P_c}, \qquad
+          \Big(\frac{P_y'}{P_y}\Big)^2 - \frac{P_y''}{P_y}, \qquad
+          J = \sum_c \frac{P_c' P_c''}{P_c}                                             \quad (1)
+
+to the gradient, the expected and the observed information, and to Warm's correction. Of
+yes-or-no items the gradient is :math:`(y - P) P' / (P (1 - P))`.
 """
 
 from dataclasses import dataclass
@@ -9,6 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from psychollm._base.types import FloatArray, IntArray
+from psychollm.irt.families import Dichotomous, Family
+from psychollm.irt.polytomous import Graded, LogLinear
+from psychollm.kernels.irt_polytomous import graded_by_ability, loglinear_by_ability
 from psychollm.kernels.response_models import slope_of_curve, yes_no
 
 BLOCK = 2_000_000  # cells of a (respondents, items) table worked on at once
@@ -24,11 +34,61 @@ class Curves:
     second: FloatArray
 
 
+@dataclass(frozen=True, slots=True)
+class AnswerCurves:
+    """Curves of all answers at each ability, all (J, C, n)."""
+
+    p: FloatArray
+    first: FloatArray
+    second: FloatArray
+
+
 def curves(parameters: FloatArray, abilities: FloatArray, link: str) -> Curves:
     """Return P, 1 - P, P' and P'' of each item at each ability (n,)."""
     p, q = yes_no(parameters, abilities, link)
     first, second = slope_of_curve(parameters, abilities, link)
     return Curves(p.T, q.T, first.T, second.T)
+
+
+def answer_curves(family: Family, parameters: FloatArray, abilities: FloatArray) -> AnswerCurves:
+    """Return the curves of all answers with two derivatives by the ability.
+
+    Examples
+    --------
+    >>> family, items = LogLinear("gpcm", "logit", 3), np.array([[1.0, 0.0, 0.0]])
+    >>> answer_curves(family, items, np.zeros(1)).first.ravel().round(4)
+    array([-0.3333,  0.    ,  0.3333])
+    """
+    if isinstance(family, Graded):
+        return AnswerCurves(*graded_by_ability(parameters, abilities, family.link))
+    if isinstance(family, LogLinear):
+        logs = family.log_probabilities(parameters, abilities)
+        return AnswerCurves(*loglinear_by_ability(logs, answer_weights(family, parameters)))
+    p, q = yes_no(parameters, abilities, family.link)
+    first, second = slope_of_curve(parameters, abilities, family.link)
+    return AnswerCurves(
+        np.stack([q, p], axis=1), np.stack([-first, first], 1), np.stack([-second, second], 1)
+    )
+
+
+def answer_weights(family: Family, parameters: FloatArray) -> FloatArray:
+    """Return what each answer multiplies the ability by (J, C) in a log-linear model."""
+    top = np.arange(family.n_categories, dtype=np.float64)
+    if family.model == "nominal":
+        slopes = parameters[:, : family.n_categories - 1]
+        return np.column_stack([np.zeros(parameters.shape[0]), slopes])
+    return np.asarray(parameters[:, :1] * top)
+
+
+def answer_scores(family: Family, parameters: FloatArray) -> FloatArray:
+    """Return what each answer counts (J, C): its code, or its slope in the nominal model.
+
+    Answers of the nominal model have no order of their own; their slopes are what the likelihood
+    of the ability sums.
+    """
+    if family.model == "nominal":
+        return answer_weights(family, parameters)
+    return np.tile(np.arange(family.n_categories, dtype=np.float64), (parameters.shape[0], 1))
 
 
 def blocks(n: int, items: int) -> list[slice]:
@@ -37,26 +97,46 @@ def blocks(n: int, items: int) -> list[slice]:
     return [slice(low, min(low + step, n)) for low in range(0, n, step)]
 
 
-def test_information(parameters: FloatArray, abilities: FloatArray, link: str) -> FloatArray:
-    """Return the expected information of all items (n,)."""
-    at = curves(parameters, abilities, link)
-    return np.asarray((at.first**2 / (at.p * at.q)).sum(axis=1))
-
-
 @dataclass(frozen=True, slots=True)
 class AbilitySlope:
-    """Derivatives of each respondent's log-likelihood by its ability, (n,)."""
+    """Derivatives of each respondent's log-likelihood by its ability, (n,): (1)."""
 
     gradient: FloatArray
     information: FloatArray  # expected
     observed: FloatArray  # minus the second derivative
-    skew: FloatArray  # sum of P' P'' / (P (1 - P)), for Warm's correction
+    skew: FloatArray  # for Warm's correction
 
 
 def ability_slope(
-    parameters: FloatArray, abilities: FloatArray, codes: IntArray, link: str
+    family: Family, parameters: FloatArray, abilities: FloatArray, codes: IntArray
 ) -> AbilitySlope:
     """Return the derivatives at each respondent's own ability (n,)."""
+    if isinstance(family, Dichotomous):
+        return _yes_no_slope(parameters, abilities, codes, family.link)
+    at = answer_curves(family, parameters, abilities)
+    answered = codes >= 0
+    place = np.maximum(codes, 0).T[:, None]
+
+    def given(values: FloatArray) -> FloatArray:
+        return np.asarray(np.take_along_axis(values, place, axis=1)[:, 0].T)
+
+    p = given(at.p)
+    score = np.where(answered, given(at.first) / p, 0.0)
+    bend = np.where(answered, given(at.second) / p, 0.0)
+    information = (at.first**2 / at.p).sum(axis=1).T
+    skew = (at.first * at.second / at.p).sum(axis=1).T
+    return AbilitySlope(
+        gradient=score.sum(axis=1),
+        information=np.where(answered, information, 0.0).sum(axis=1),
+        observed=(score**2 - bend).sum(axis=1),
+        skew=np.where(answered, skew, 0.0).sum(axis=1),
+    )
+
+
+def _yes_no_slope(
+    parameters: FloatArray, abilities: FloatArray, codes: IntArray, link: str
+) -> AbilitySlope:
+    """Do the same for yes-or-no items, with half the tables."""
     at = curves(parameters, abilities, link)
     answered = codes >= 0
     residual = np.where(answered, (codes == 1) - at.p, 0.0)

@@ -113,3 +113,25 @@ def loglinear_moments(
     information = np.einsum("jcq,caq,cbq->jab", weighted, design, design, optimize=True)
     information -= np.einsum("jq,jaq,jbq->jab", total, mean, mean, optimize=True)
     return gradient, information, information
+
+
+def graded_by_ability(
+    parameters: Floats, nodes: Floats, link: str
+) -> tuple[Floats, Floats, Floats]:
+    """Return P and its first and second derivative by the ability (J, C, Q): (1)."""
+    p, density, change = graded_curves(parameters, nodes, link)
+    a = parameters[:, :1, None]
+    first = a * (density[:, :-1] - density[:, 1:])
+    return p, first, a * a * (change[:, :-1] - change[:, 1:])
+
+
+def loglinear_by_ability(logs: Floats, multipliers: Floats) -> tuple[Floats, Floats, Floats]:
+    r"""Return P and its first and second derivative by the ability (J, C, Q).
+
+    With multipliers :math:`t_c` of the ability (J, C) and their mean :math:`\bar t` at an ability,
+    :math:`P_c' = P_c (t_c - \bar t)` and :math:`P_c'' = P_c ((t_c - \bar t)^2 - Var\,t)`.
+    """
+    p = np.exp(logs)
+    gap = multipliers[:, :, None] - np.einsum("jcq,jc->jq", p, multipliers)[:, None]
+    variance = (p * gap**2).sum(axis=1, keepdims=True)
+    return np.maximum(p, TINY), p * gap, p * (gap**2 - variance)

@@ -110,8 +110,6 @@ def test_unused_answers_and_what_is_for_two(answers):
         fit_irt(table, model="gpcm", link="probit")
     with pytest.raises(OptionError, match="yes-or-no items"):
         item_fit(fit, table)
-    with pytest.raises(OptionError, match="use 'eap'"):
-        ability(fit, table, method="wle")
     with pytest.raises(OptionError, match="yes-or-no items"):
         link_scales(fit, fit)
     with pytest.raises(CodeError, match="code 3"):

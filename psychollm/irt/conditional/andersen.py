@@ -1,0 +1,247 @@
+r"""Whether items keep their difficulties from one group of respondents to the other.
+
+If the Rasch model holds, difficulties are the same in every group of respondents, however the
+groups were formed, by their scores included. With conditional log-likelihoods of the groups and of
+all,
+
+.. math:: LR = 2\Big(\sum_g \log L_c^{(g)} - \log L_c\Big)                              \quad (1)
+
+is chi-square with (G - 1)(J - 1) degrees of freedom (Andersen, 1973). For a single item, Wald's
+
+.. math:: W_j = \sum_g \frac{(\hat b_{jg} - \bar b_j)^2}{s_{jg}^2}, \qquad
+          \bar b_j = \sum_g \hat b_{jg} s_{jg}^{-2} \Big/ \sum_g s_{jg}^{-2},           \quad (2)
+
+difficulties of mean 0 in each group, has G - 1; with two groups it is the square of
+:math:`(\hat b_{j1} - \hat b_{j2}) / (s_{j1}^2 + s_{j2}^2)^{1/2}` (Fischer & Scheiblechner, 1970).
+
+Splitting by score tests equal slopes: an item that discriminates more than the others is harder
+than they say in the lower group and easier in the upper one.
+
+References
+----------
+Andersen, E. B. (1973). A goodness of fit test for the Rasch model. Psychometrika, 38(1), 123-140.
+https://doi.org/10.1007/BF02291180
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.multiplicity import adjust_p_values
+from psychollm._base.result import Result
+from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.labels import Labels
+from psychollm.data.responses import as_responses
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import Respondents, orient, spread
+from psychollm.irt.conditional.likelihood import climb, connected, sufficient
+from psychollm.irt.conditional.rasch import check_items
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from psychollm.data.responses import Responses
+
+Split: TypeAlias = Literal["median", "mean"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class AndersenTest(Result):
+    """Rasch difficulties in groups of respondents.
+
+    Attributes
+    ----------
+    statistic, df, p_value : float, int, float
+        Andersen's likelihood ratio.
+    groups : tuple
+        Names of the groups; "low" and "high" where they were split by score.
+    group_sizes : int ndarray of shape (groups,)
+        Respondents in each.
+    difficulty, se : ndarray of shape (groups, items)
+        Difficulties with mean 0 in each group and their standard errors; NaN for items that one
+        of the groups leaves without an estimate.
+    wald, wald_p_value, adjusted : ndarray of shape (items,)
+        Wald's statistic of each item with G - 1 degrees of freedom, its p value, and that over
+        all items (Holm).
+    reasons : tuple of Reason
+        Why an item was left out.
+    labels : tuple
+        Names of the items.
+    """
+
+    statistic: float
+    df: int
+    p_value: float
+    groups: tuple[Any, ...]  # G
+    group_sizes: IntArray  # (G,)
+    difficulty: FloatArray  # (G, J)
+    se: FloatArray  # (G, J)
+    wald: FloatArray  # (J,)
+    wald_p_value: FloatArray  # (J,)
+    adjusted: FloatArray  # (J,)
+    reasons: tuple[Reason, ...]  # J
+    labels: Labels  # J
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per item."""
+        import pandas as pd
+
+        columns: dict[str, Any] = {"item": list(self.labels)}
+        for place, group in enumerate(self.groups):
+            columns[f"difficulty_{group}"] = self.difficulty[place]
+            columns[f"se_{group}"] = self.se[place]
+        columns |= {"wald": self.wald, "p_value": self.wald_p_value, "adjusted": self.adjusted}
+        columns["reason"] = [str(reason) for reason in self.reasons]
+        return pd.DataFrame(columns)
+
+    def summary(self) -> str:
+        """Return the test and the items that move, in sentences."""
+        moved = np.flatnonzero(np.nan_to_num(self.adjusted, nan=1.0) <= 0.05)
+        named = ", ".join(str(self.labels[j]) for j in moved[:10])
+        items = f"items that move (Holm, 5 %): {named}" if moved.size else "no single item moves"
+        sizes = ", ".join(
+            f"{group}: {size}" for group, size in zip(self.groups, self.group_sizes, strict=True)
+        )
+        return (
+            f"Andersen's LR({self.df}) = {self.statistic:.2f}, p = {self.p_value:.3g} "
+            f"({sizes}); {items}."
+        )
+
+
+def andersen_test(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    *,
+    split: Split | Sequence[Any] | ArrayLike = "median",
+    respondents: Respondents = "models",
+) -> AndersenTest:
+    """Test whether Rasch difficulties are the same in all groups of respondents.
+
+    Parameters
+    ----------
+    responses : Responses or table of shape (models, questions)
+        Binary answers; missing ones are left out.
+    split : {"median", "mean"} or sequence
+        Respondents whose share of yes is at most the median (mean) against those above it (below
+        against the others where nobody is above), or the group of each respondent. Respondents
+        who say yes to all or to none tell nothing and are not counted.
+    respondents : {"models", "questions"}
+        Which side the respondents are.
+
+    Raises
+    ------
+    OptionError
+        If `split` does not name a group for each respondent.
+    ShapeError
+        If there are fewer than two groups, or no two items have estimates in all of them.
+
+    Examples
+    --------
+    >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
+    >>> test = andersen_test(answers)
+    >>> test.df, test.p_value > 0.05
+    (4, True)
+    """
+    from scipy.stats import chi2
+
+    table = as_responses(responses)
+    check_binary(table)
+    answers = orient(table, respondents)
+    check_items(answers.codes)
+    groups, member = _groups(answers.codes, split)
+    parts = [answers.codes[member == place] for place in range(len(groups))]
+    keep = _everywhere(parts)
+    tops = [climb(sufficient(part[:, keep])) for part in parts]
+    for group, top in zip(groups, tops, strict=True):
+        top.convergence.warn(f"the conditional Rasch fit of group {group!r}")
+    together = climb(sufficient(np.concatenate(parts)[:, keep]))
+    statistic = 2.0 * (sum(top.log_likelihood for top in tops) - together.log_likelihood)
+    df = (len(groups) - 1) * (int(keep.sum()) - 1)
+    difficulty = np.stack([-top.easiness for top in tops])
+    se = np.sqrt(np.stack([np.diagonal(top.covariance) for top in tops]))
+    wald = _wald(difficulty, se)
+    p_value = np.asarray(chi2.sf(wald, len(groups) - 1))
+    own = answers.reasons()
+    return AndersenTest(
+        statistic=max(statistic, 0.0),
+        df=df,
+        p_value=float(chi2.sf(statistic, df)),
+        groups=groups,
+        group_sizes=np.array([part.shape[0] for part in parts]),
+        difficulty=spread(difficulty.T, keep).T,
+        se=spread(se.T, keep).T,
+        wald=spread(wald, keep),
+        wald_p_value=spread(p_value, keep),
+        adjusted=spread(adjust_p_values(p_value), keep),
+        reasons=tuple(
+            why or (Reason.NONE if kept else Reason.UNBOUNDED)
+            for why, kept in zip(own, keep, strict=True)
+        ),
+        labels=answers.items,
+    )
+
+
+def _groups(codes: IntArray, split: object) -> tuple[tuple[Any, ...], IntArray]:
+    """Return the names of the groups and the group of each respondent, -1 for none."""
+    if isinstance(split, str):
+        return _by_score(codes, split)
+    labels: AnyArray = np.asarray(split)
+    if labels.shape != (codes.shape[0],):
+        msg = (
+            f"split has shape {labels.shape}, but there are {codes.shape[0]} respondents: pass "
+            "one group for each, 'median' or 'mean'"
+        )
+        raise OptionError(msg)
+    names, member = np.unique(labels, return_inverse=True)
+    if names.size < 2:
+        msg = f"split: all respondents are in group {names[0]!r}, but a comparison needs two"
+        raise ShapeError(msg)
+    return tuple(names.tolist()), member.ravel()
+
+
+def _by_score(codes: IntArray, split: str) -> tuple[tuple[Any, ...], IntArray]:
+    """Split informative respondents at the median or mean of their share of yes."""
+    if split not in ("median", "mean"):
+        msg = f"split={split!r} is not an option: use 'median', 'mean' or a group per respondent"
+        raise OptionError(msg)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = (codes == 1).sum(axis=1) / (codes >= 0).sum(axis=1)
+    known = (share > 0.0) & (share < 1.0)
+    if not known.any() or np.ptp(share[known]) == 0.0:
+        msg = f"split={split!r} puts all respondents into one group: pass a group for each"
+        raise ShapeError(msg)
+    centre = np.median(share[known]) if split == "median" else share[known].mean()
+    above = share > centre if (share[known] > centre).any() else share >= centre
+    return ("low", "high"), np.where(known, above.astype(np.int64), -1)
+
+
+def _everywhere(parts: list[IntArray]) -> BoolArray:
+    """Return the items that every group determines (J,)."""
+    keep = np.ones(parts[0].shape[1], dtype=np.bool_)
+    while True:
+        places = np.flatnonzero(keep)
+        inside = np.logical_and.reduce([connected(part[:, places]) for part in parts])
+        if inside.sum() < 2:
+            msg = (
+                "responses: fewer than two items have finite difficulties in all groups: use "
+                "larger groups, or another split"
+            )
+            raise ShapeError(msg)
+        if inside.all():
+            return keep
+        keep = np.zeros_like(keep)
+        keep[places[inside]] = True
+
+
+def _wald(difficulty: FloatArray, se: FloatArray) -> FloatArray:
+    """Return Wald's statistic of each item: (2)."""
+    weight = se**-2.0
+    mean = (weight * difficulty).sum(axis=0) / weight.sum(axis=0)
+    return np.asarray((weight * (difficulty - mean) ** 2).sum(axis=0))

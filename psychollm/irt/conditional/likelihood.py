@@ -1,0 +1,165 @@
+r"""The conditional likelihood of Rasch items, and its top.
+
+Given the number of yes r of a respondent among the items S it answered, the chance of its answers
+does not depend on its ability:
+
+.. math:: \log L_c = \sum_v \Big[\sum_{j \in S_v} y_{vj} e_j
+                       - \log \gamma_{r_v}(S_v)\Big],                                  \quad (1)
+
+:math:`\gamma` the elementary symmetric functions of :math:`\exp(e_j)`. Respondents are collected
+by the items they answered; those of score 0 or :math:`|S|` say nothing. (1) is concave, constant
+along a common shift, and has a finite top exactly where the items are strongly connected by
+"somebody said yes to i and no to j" (Fischer, 1981).
+
+References
+----------
+Fischer, G. H. (1981). On the existence and uniqueness of maximum-likelihood estimates in the
+Rasch model. Psychometrika, 46(1), 59-77. https://doi.org/10.1007/BF02293919
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.kernels.conditional_rasch import conditional_moments
+
+MOST_STEPS = 100
+LONGEST = 2.0  # largest change of an easiness in one step
+ROUNDING = 1e-13  # of the gradient, per respondent
+SMALLEST = 1e-10  # of the gradient
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Respondents who answered the same items: how many had which score."""
+
+    items: IntArray  # (s,)
+    counts: FloatArray  # (s + 1,), those of score 0 and s set to 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sufficient:
+    """What conditional likelihoods need to know of a table."""
+
+    yes: FloatArray  # (J,) of informative respondents
+    blocks: tuple[Block, ...]
+    n_informative: float
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """Where the conditional likelihood is largest."""
+
+    easiness: FloatArray  # (J,), mean 0
+    covariance: FloatArray  # (J, J), of easiness with mean 0
+    log_likelihood: float
+    gradient: float
+    convergence: Convergence
+
+
+def sufficient(codes: IntArray) -> Sufficient:
+    """Collect the scores of codes (N, J), -1 where missing.
+
+    Examples
+    --------
+    >>> table = sufficient(np.array([[1, 0], [1, 0], [0, 1], [1, 1]]))
+    >>> table.yes, table.blocks[0].counts
+    (array([2., 1.]), array([0., 3., 0.]))
+    """
+    answered = codes >= 0
+    score, n = (codes == 1).sum(axis=1), answered.sum(axis=1)
+    use = (score > 0) & (score < n)
+    seen, places = np.unique(answered[use], axis=0, return_inverse=True)
+    blocks = []
+    for place, row in enumerate(seen):
+        items = np.flatnonzero(row)
+        own = score[use][places.ravel() == place]
+        counts = np.bincount(own, minlength=items.size + 1).astype(np.float64)
+        blocks.append(Block(items, counts))
+    yes = (codes[use] == 1).sum(axis=0).astype(np.float64)
+    return Sufficient(yes, tuple(blocks), float(use.sum()))
+
+
+def evaluate(
+    table: Sufficient, easiness: FloatArray, *, second: bool
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return (1), its gradient (J,) and the information (J, J), which is empty on request."""
+    size = easiness.size
+    value, gradient = float(table.yes @ easiness), table.yes.copy()
+    information = np.zeros((size, size) if second else (0, 0))
+    for block in table.blocks:
+        own = easiness[block.items]
+        logs, expected, part = conditional_moments(own, block.counts, second=second)
+        value -= float(block.counts @ logs)
+        gradient[block.items] -= expected
+        if second:
+            information[np.ix_(block.items, block.items)] += part
+    return value, gradient, information
+
+
+def connected(codes: IntArray) -> BoolArray:
+    """Return the largest set of items whose easiness the answers determine (J,).
+
+    Examples
+    --------
+    >>> connected(np.array([[1, 0, 1], [0, 1, 1], [0, 0, 1]]))
+    array([ True,  True, False])
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    yes, no = (codes == 1).astype(np.float64), (codes == 0).astype(np.float64)
+    _, component = connected_components(yes.T @ no > 0.0, connection="strong")
+    sizes = np.bincount(component)
+    return np.asarray(component == sizes.argmax()) if sizes.max() > 1 else component < 0
+
+
+def climb(table: Sufficient) -> Top:
+    """Maximise (1) by Newton steps, shortened where they would lead down."""
+    size = table.yes.size
+    n = np.zeros(size)
+    for block in table.blocks:
+        n[block.items] += block.counts.sum()
+    easiness = np.log((table.yes + 0.5) / (n - table.yes + 0.5))
+    easiness -= easiness.mean()
+    tolerance = max(SMALLEST, ROUNDING * table.n_informative)
+    value, gradient, information = evaluate(table, easiness, second=True)
+    taken = 0
+    while taken < MOST_STEPS and np.abs(gradient).max() > tolerance:
+        taken += 1
+        # 1 1' / J fills the direction along which nothing changes
+        step = np.asarray(np.linalg.solve(information + 1.0 / size, gradient), dtype=np.float64)
+        step *= min(1.0, LONGEST / float(np.abs(step).max()))
+        moved = _higher(table, easiness, step, value)
+        if moved is None:
+            break
+        easiness = moved
+        value, gradient, information = evaluate(table, easiness, second=True)
+    steepness = float(np.abs(gradient).max())
+    covariance = np.asarray(np.linalg.inv(information + 1.0 / size), dtype=np.float64)
+    done = steepness <= 100.0 * tolerance
+    return Top(
+        easiness=easiness,
+        covariance=covariance - 1.0 / size,
+        log_likelihood=value,
+        gradient=steepness,
+        convergence=Convergence(
+            converged=done,
+            iterations=taken,
+            reason="converged" if done else f"the gradient is still {steepness:.1e}",
+            objective=value,
+        ),
+    )
+
+
+def _higher(
+    table: Sufficient, easiness: FloatArray, step: FloatArray, value: float
+) -> FloatArray | None:
+    """Return the easiness after the longest half of the step that does not lead down."""
+    for halving in range(30):
+        moved = easiness + 0.5**halving * step
+        moved = np.asarray(moved - moved.mean(), dtype=np.float64)
+        if evaluate(table, moved, second=False)[0] >= value - 1e-12 * abs(value):
+            return moved
+    return None

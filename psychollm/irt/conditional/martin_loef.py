@@ -1,0 +1,166 @@
+r"""Whether two sets of items measure the same ability.
+
+If one Rasch model holds for all items, the scores r, s on two sets of items say nothing beyond
+their sum. With :math:`n_{rs}` respondents of scores r and s among n, :math:`n_t` of the sum t and
+conditional log-likelihoods of both sets and of all items,
+
+.. math:: ML = 2\Big(\sum_{rs} n_{rs}\log\frac{n_{rs}}{n} - \sum_t n_t\log\frac{n_t}{n}
+               + \log L_c^{(1)} + \log L_c^{(2)} - \log L_c\Big)                        \quad (1)
+
+is chi-square with :math:`J_1 J_2 - 1` degrees of freedom (Martin-Loef, 1973; Verguts & De Boeck,
+2000). It needs complete rows and many of them: with few respondents per pair of scores it is far
+too small, and says nothing.
+
+References
+----------
+Verguts, T., & De Boeck, P. (2000). A note on the Martin-Loef test for unidimensionality. Methods
+of Psychological Research Online, 5(1), 77-82.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.labels import Labels
+from psychollm.data.responses import as_responses
+from psychollm.irt.answers import Respondents, orient
+from psychollm.irt.conditional.likelihood import climb, connected, sufficient
+from psychollm.irt.conditional.rasch import check_items
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from psychollm.data.responses import Responses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class MartinLoefTest(Result):
+    """Whether two sets of items measure the same.
+
+    Attributes
+    ----------
+    statistic, df, p_value : float, int, float
+        The likelihood ratio.
+    n_complete : int
+        Respondents without missing answers, on which it rests.
+    respondents_per_cell : float
+        Respondents per degree of freedom; the p value is to be trusted from about five on.
+    first, second : tuple
+        Items of both sets.
+    """
+
+    statistic: float
+    df: int
+    p_value: float
+    n_complete: int
+    respondents_per_cell: float
+    first: Labels
+    second: Labels
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row."""
+        import pandas as pd
+
+        names = ["statistic", "df", "p_value", "n_complete", "respondents_per_cell"]
+        return pd.DataFrame([{name: getattr(self, name) for name in names}])
+
+    def summary(self) -> str:
+        """Return the test in one sentence."""
+        sparse = " Too few respondents for its p value." if self.respondents_per_cell < 5 else ""
+        return (
+            f"Martin-Loef LR({self.df}) = {self.statistic:.2f}, p = {self.p_value:.3g} for "
+            f"{len(self.first)} against {len(self.second)} items.{sparse}"
+        )
+
+
+def martin_loef_test(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    items: Sequence[Any],
+    *,
+    respondents: Respondents = "models",
+) -> MartinLoefTest:
+    """Test whether some items measure the same ability as the others.
+
+    Parameters
+    ----------
+    responses : Responses or table of shape (models, questions)
+        Binary answers; rows with gaps are left out.
+    items : sequence of labels
+        The items of one set; all others are the second.
+    respondents : {"models", "questions"}
+        Which side the respondents are.
+
+    Raises
+    ------
+    LabelError
+        If an item is not in the table.
+    ShapeError
+        If a set has fewer than two items, or items without finite difficulties.
+
+    Examples
+    --------
+    >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
+    >>> martin_loef_test(answers, [0, 1]).df
+    5
+    """
+    from scipy.stats import chi2
+
+    table = as_responses(responses)
+    check_binary(table)
+    answers = orient(table, respondents)
+    check_items(answers.codes)
+    inside = _chosen(items, answers.items)
+    codes = answers.codes[(answers.codes >= 0).all(axis=1)]
+    _check(codes, inside)
+    first, second = codes[:, inside].sum(axis=1), codes[:, ~inside].sum(axis=1)
+    value = _entropy(np.bincount(first * codes.shape[1] + second))
+    value -= _entropy(np.bincount(first + second))
+    for columns, sign in ((inside, 1.0), (~inside, 1.0), (np.ones_like(inside), -1.0)):
+        value += sign * climb(sufficient(codes[:, columns])).log_likelihood
+    n_first = int(inside.sum())
+    df = n_first * (inside.size - n_first) - 1
+    return MartinLoefTest(
+        statistic=max(2.0 * value, 0.0),
+        df=df,
+        p_value=float(chi2.sf(2.0 * value, df)),
+        n_complete=codes.shape[0],
+        respondents_per_cell=codes.shape[0] / df,
+        first=tuple(answers.items[j] for j in np.flatnonzero(inside)),
+        second=tuple(answers.items[j] for j in np.flatnonzero(~inside)),
+    )
+
+
+def _chosen(items: Sequence[Any], labels: Labels) -> IntArray:
+    """Return which items are in the first set (J,)."""
+    missing = [item for item in items if item not in labels]
+    if missing:
+        msg = f"items: {missing[0]!r} is not an item of the table, which has {labels[:5]}..."
+        raise LabelError(msg)
+    return np.array([label in set(items) for label in labels])
+
+
+def _check(codes: IntArray, inside: IntArray) -> None:
+    """Raise where a set cannot be fitted."""
+    for name, columns in (("items", inside), ("the other items", ~inside)):
+        if columns.sum() < 2 or not connected(codes[:, columns]).all():
+            msg = (
+                f"{name}: a set needs at least two items whose difficulties are finite; leave out "
+                "items that everybody or nobody says yes to"
+            )
+            raise ShapeError(msg)
+
+
+def _entropy(counts: IntArray) -> float:
+    """Return the sum of n log(n / total)."""
+    known: FloatArray = counts[counts > 0].astype(np.float64)
+    return float((known * np.log(known / known.sum())).sum())

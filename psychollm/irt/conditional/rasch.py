@@ -1,0 +1,206 @@
+r"""The Rasch model by conditional maximum likelihood.
+
+In the Rasch model the number of yes of a respondent is sufficient for its ability. Conditioning on
+it removes abilities from the likelihood, so that nothing is assumed about how they are spread:
+with two dozen models of three families that matters, since they are hardly a sample from a normal
+distribution. The price is that slopes are taken to be one.
+
+References
+----------
+Andersen, E. B. (1970). Asymptotic properties of conditional maximum-likelihood estimators. Journal
+of the Royal Statistical Society B, 32(2), 283-301.
+https://doi.org/10.1111/j.2517-6161.1970.tb00842.x
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.errors import ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.labels import Labels
+from psychollm.data.responses import as_responses
+from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.irt.answers import Oriented, Respondents, orient, spread
+from psychollm.irt.conditional.likelihood import climb, connected, sufficient
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from psychollm.data.responses import Responses
+
+MOST_ITEMS = 1500  # time grows with the cube, memory with the square
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class ConditionalRasch(Result):
+    """Rasch items without an assumption about abilities.
+
+    Attributes
+    ----------
+    difficulty, se : ndarray of shape (items,)
+        Difficulties with mean 0 (easiness is minus that) and their standard errors, NaN for
+        items that could not be estimated (see `reasons`).
+    covariance : ndarray of shape (items, items)
+        Of the difficulties.
+    conditional_log_likelihood : float
+        Given each respondent's score.
+    n_parameters, n_respondents, n_informative : int
+        Free difficulties; respondents; those who said neither yes nor no to all their items.
+    respondents : str
+        Which side of the table the respondents are.
+    gradient : float
+        Largest derivative at the solution.
+    reasons : tuple of Reason
+        Why an item has no estimate.
+    labels, respondent_labels : tuple
+        Names of items and respondents.
+    convergence : Convergence
+        How the climb ended.
+    """
+
+    difficulty: FloatArray  # (J,)
+    se: FloatArray  # (J,)
+    covariance: FloatArray  # (J, J)
+    conditional_log_likelihood: float
+    n_parameters: int
+    n_respondents: int
+    n_informative: int
+    respondents: Respondents
+    gradient: float
+    reasons: tuple[Reason, ...]  # J
+    labels: Labels  # J
+    respondent_labels: Labels  # N
+    convergence: Convergence
+
+    @property
+    def fitted(self) -> BoolArray:
+        """Which items have estimates (items,)."""
+        return np.asarray(np.isfinite(self.difficulty), dtype=np.bool_)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per item."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                "item": list(self.labels),
+                "difficulty": self.difficulty,
+                "se": self.se,
+                "reason": [str(reason) for reason in self.reasons],
+            }
+        )
+
+    def summary(self) -> str:
+        """Return what was fitted, in sentences."""
+        kind = "questions" if self.respondents == "models" else "models"
+        left = int((~self.fitted).sum())
+        lines = [
+            f"Rasch model by conditional maximum likelihood: {self.n_respondents} "
+            f"{self.respondents} as respondents ({self.n_informative} of them informative), "
+            f"{len(self.labels)} {kind} as items.",
+            f"Conditional log-likelihood {self.conditional_log_likelihood:.2f}, "
+            f"{self.n_parameters} parameters; {self.convergence.reason}.",
+        ]
+        if left:
+            lines.append(f"{left} of {len(self.labels)} {kind} without estimates: see `reasons`.")
+        return "\n".join(lines)
+
+
+def conditional_rasch(
+    responses: Responses | pd.DataFrame | ArrayLike, *, respondents: Respondents = "models"
+) -> ConditionalRasch:
+    """Fit the Rasch model by conditional maximum likelihood.
+
+    Parameters
+    ----------
+    responses : Responses or table of shape (models, questions)
+        Binary answers. Missing ones are left out: each respondent is conditioned on its score
+        among the items it answered.
+    respondents : {"models", "questions"}
+        Which side is conditioned on; the others are the items.
+
+    Raises
+    ------
+    CodeError
+        If answers are not 0 and 1.
+    ShapeError
+        If there are more than 1,500 items, or no two of them can be compared.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the climb did not end at the top.
+
+    Examples
+    --------
+    >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
+    >>> conditional_rasch(answers).difficulty.round(2)
+    array([ 1.23,  0.41,  0.  , -0.34, -1.32])
+    """
+    table = as_responses(responses)
+    check_binary(table)
+    found = fit_conditional(orient(table, respondents))
+    found.convergence.warn("the conditional Rasch fit")
+    return found
+
+
+def fit_conditional(answers: Oriented) -> ConditionalRasch:
+    """Fit oriented answers."""
+    reasons = answers.reasons()
+    check_items(answers.codes)
+    keep = connected(answers.codes)
+    if not keep.any():
+        msg = (
+            "responses: no two items can be compared, since nobody says yes to one and no to the "
+            "other in both directions: the difficulties have no finite estimate"
+        )
+        raise ShapeError(msg)
+    codes = answers.codes[:, keep]
+    table = sufficient(codes)
+    top = climb(table)
+    covariance = np.full((keep.size, keep.size), np.nan)
+    covariance[np.ix_(keep, keep)] = top.covariance
+    told = first_reason(
+        (~keep & _linked(answers.codes, keep), Reason.UNBOUNDED), (~keep, Reason.UNIDENTIFIED)
+    )
+    return ConditionalRasch(
+        difficulty=spread(-top.easiness, keep),
+        se=spread(np.sqrt(np.diagonal(top.covariance)), keep),
+        covariance=covariance,
+        conditional_log_likelihood=top.log_likelihood,
+        n_parameters=int(keep.sum()) - 1,
+        n_respondents=len(answers.respondents),
+        n_informative=int(table.n_informative),
+        respondents=answers.reading,
+        gradient=top.gradient,
+        reasons=tuple(own or other for own, other in zip(reasons, told, strict=True)),
+        labels=answers.items,
+        respondent_labels=answers.respondents,
+        convergence=top.convergence,
+    )
+
+
+def check_items(codes: IntArray) -> None:
+    """Raise where there are too many items for conditional likelihoods."""
+    if codes.shape[1] > MOST_ITEMS:
+        msg = (
+            f"responses: {codes.shape[1]} items are too many for conditional likelihoods (at most "
+            f"{MOST_ITEMS}): read the table the other way by respondents=..., or use "
+            "fit_irt(model='rasch')"
+        )
+        raise ShapeError(msg)
+
+
+def _linked(codes: IntArray, keep: BoolArray) -> BoolArray:
+    """Return which items are compared with those to keep, if only in one direction (J,)."""
+    yes, no = (codes == 1).astype(np.float64), (codes == 0).astype(np.float64)
+    both = yes.T @ no
+    return np.asarray((both[:, keep] + both[keep].T).any(axis=1), dtype=np.bool_)

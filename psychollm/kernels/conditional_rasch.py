@@ -1,0 +1,156 @@
+r"""The conditional likelihood of the Rasch model: elementary symmetric functions in logarithms.
+
+With :math:`e_j` the easiness of item j, the elementary symmetric functions of the first k items
+
+.. math:: \gamma_k(r) = \gamma_{k-1}(r) + \exp(e_k)\,\gamma_{k-1}(r - 1)                 \quad (1)
+
+are sums of positive terms, so that in logarithms nothing cancels and nothing overflows. Among
+answers with score r on the first k items the chance that item k is answered yes is
+
+.. math:: w_k(r) = \exp(e_k)\,\gamma_{k-1}(r - 1) / \gamma_k(r).                         \quad (2)
+
+Walking back from the last item with :math:`A_J(r)` respondents of score r,
+
+.. math:: A_{k-1}(r) = A_k(r)\,(1 - w_k(r)) + A_k(r + 1)\,w_k(r + 1)                     \quad (3)
+
+are the expected numbers with score r on the first k - 1 items, and :math:`\sum_r A_k(r) w_k(r)`
+the expected yes to item k: the gradient, at the cost of the likelihood. The chance
+:math:`\pi_k(j, r)` of a yes to item j given score r on the first k items follows (1),
+
+.. math:: \pi_k(j, r) = w_k(r)\,\pi_{k-1}(j, r - 1) + (1 - w_k(r))\,\pi_{k-1}(j, r),      \quad (4)
+
+which gives all pairs, :math:`E[y_j y_k] = \sum_r A_k(r) w_k(r) \pi_{k-1}(j, r - 1)`, and with
+them the information.
+"""
+
+import math
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.kernels._jit import njit
+
+
+@njit
+def _log_sum(a, b):
+    """Return log(exp(a) + exp(b))."""
+    high, low = (a, b) if a > b else (b, a)
+    return high if low == -np.inf else high + math.log1p(math.exp(low - high))
+
+
+@njit
+def _symmetric(easiness, logs, shares):
+    """Fill log gamma_k(r) and w_k(r), both (J + 1, J + 1): (1), (2)."""
+    size = easiness.size
+    logs[0, 0] = 0.0
+    for r in range(1, size + 1):
+        logs[0, r] = -np.inf
+    for k in range(1, size + 1):
+        e = easiness[k - 1]
+        logs[k, 0] = 0.0
+        shares[k, 0] = 0.0
+        for r in range(1, size + 1):
+            yes = logs[k - 1, r - 1] + e
+            logs[k, r] = _log_sum(logs[k - 1, r], yes)
+            shares[k, r] = math.exp(yes - logs[k, r]) if r <= k else 0.0
+
+
+@njit
+def _expectations(counts, shares, reach, expected):
+    """Fill A_k(r) (J + 1, J + 1) and the expected yes (J,): (3)."""
+    size = expected.size
+    for r in range(size + 1):
+        reach[size, r] = counts[r]
+    for k in range(size, 0, -1):
+        total = 0.0
+        for r in range(k):
+            up = reach[k, r + 1] * shares[k, r + 1]
+            total += up
+            reach[k - 1, r] = reach[k, r] * (1.0 - shares[k, r]) + up
+        expected[k - 1] = total
+
+
+@njit
+def _pairs(reach, shares, chance, pairs):
+    """Fill the expected yes to both of two items (J, J), leaving pi_J in `chance`: (4)."""
+    size = pairs.shape[0]
+    for k in range(1, size + 1):
+        new = k - 1
+        for j in range(new):
+            total = 0.0
+            for r in range(k, 0, -1):
+                w = shares[k, r]
+                below = chance[j, r - 1]
+                total += reach[k, r] * w * below
+                kept = chance[j, r] if r < k else 0.0
+                chance[j, r] = w * below + (1.0 - w) * kept
+            pairs[j, new] = total
+            pairs[new, j] = total
+        total = 0.0
+        for r in range(k + 1):
+            chance[new, r] = shares[k, r]
+            total += reach[k, r] * shares[k, r]
+        pairs[new, new] = total
+
+
+@njit
+def _fill(easiness, counts, tables, expected, information):
+    """Fill expectations and the information of one set of items."""
+    size = easiness.size
+    logs, shares, reach, chance = tables[0], tables[1], tables[2], tables[3]
+    _symmetric(easiness, logs, shares)
+    _expectations(counts, shares, reach, expected)
+    if information.shape[0] == 0:
+        return
+    _pairs(reach, shares, chance, information)
+    for r in range(1, size + 1):
+        n = counts[r]
+        if n > 0.0:
+            for j in range(size):
+                value = n * chance[j, r]
+                for k in range(size):
+                    information[j, k] -= value * chance[k, r]
+
+
+def conditional_moments(
+    easiness: FloatArray, counts: FloatArray, *, second: bool
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what respondents of given scores are expected to answer.
+
+    Parameters
+    ----------
+    easiness : ndarray of shape (J,)
+        Of the items they answered.
+    counts : ndarray of shape (J + 1,)
+        Respondents with each score.
+    second : bool
+        Whether to fill the information.
+
+    Returns
+    -------
+    log_gamma : ndarray of shape (J + 1,)
+        Logarithms of the elementary symmetric functions.
+    expected : ndarray of shape (J,)
+        Yes to each item given the scores.
+    information : ndarray of shape (J, J), or (0, 0)
+        Covariance of the yes given the scores, summed over respondents.
+
+    Examples
+    --------
+    >>> moments = conditional_moments(np.zeros(2), np.array([0.0, 8.0, 0.0]), second=True)
+    >>> np.exp(moments[0]).round(12), moments[1], moments[2]
+    (array([1., 2., 1.]), array([4., 4.]), array([[ 2., -2.],
+           [-2.,  2.]]))
+    """
+    size = easiness.size
+    tables = np.zeros((4, size + 1, size + 1))
+    expected = np.zeros(size)
+    information = np.zeros((size, size)) if second else np.zeros((0, 0))
+    _fill(
+        np.ascontiguousarray(easiness, dtype=np.float64),
+        np.ascontiguousarray(counts, dtype=np.float64),
+        tables,
+        expected,
+        information,
+    )
+    return tables[0, size].copy(), expected, information
