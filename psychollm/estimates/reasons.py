@@ -86,6 +86,7 @@ class Reason(StrEnum):
     UNIDENTIFIED = "the data do not determine it"
     UNSCORED = "it answered none of the items"
     UNUSED_ANSWER = "one of the answers was never given: merge answers"
+    NO_FREEDOM = "no degree of freedom is left"
 
 
 def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:
