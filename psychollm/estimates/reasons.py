@@ -87,6 +87,7 @@ class Reason(StrEnum):
     UNSCORED = "it answered none of the items"
     UNUSED_ANSWER = "one of the answers was never given: merge answers"
     NO_FREEDOM = "no degree of freedom is left"
+    NO_EVEN_ODDS = "at no ability are the odds even"
 
 
 def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:
