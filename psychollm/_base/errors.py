@@ -16,7 +16,8 @@
          ├─ ConvergenceWarning         an iteration ended before its tolerance was met
          ├─ EmptyCellWarning           pairs whose 2 x 2 table has an empty cell
          ├─ ValidityWarning            respondents that the validity screen would flag
-         └─ InterruptedWarning         replication stopped early; what is done was returned
+         ├─ InterruptedWarning         replication stopped early; what is done was returned
+         └─ RenamedWarning             an old name or argument, which a later version drops
 
 Messages name the argument, the value or label at fault, and the remedy.
 """
@@ -68,3 +69,7 @@ class ValidityWarning(PsychollmWarning):
 
 class InterruptedWarning(PsychollmWarning):
     """Replication was interrupted; what had been done is returned."""
+
+
+class RenamedWarning(PsychollmWarning, FutureWarning):
+    """An old name or argument was used, which a later version drops."""

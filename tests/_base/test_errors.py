@@ -13,7 +13,7 @@ def drawn() -> set[str]:
 
 def test_every_class_is_drawn() -> None:
     defined = {name for name in vars(errors) if name.endswith(("Error", "Warning"))}
-    assert drawn() - {"ValueError", "ImportError", "UserWarning"} == defined
+    assert drawn() - {"ValueError", "ImportError", "UserWarning", "FutureWarning"} == defined
 
 
 @pytest.mark.parametrize("name", ["ShapeError", "LabelError", "CodeError", "OptionError"])

@@ -46,7 +46,7 @@ def test_the_modules_of_an_extra_are_those_of_its_requirements(extra: str) -> No
 
 @pytest.mark.parametrize("extra", EXTRAS)
 def test_what_skips_without_an_extra_runs_with_it(extra: str) -> None:
-    """A test that asks for a module that only one extra brings is among the tests of that extra."""
+    """A test that asks for a module that one extra alone brings is a test of that extra."""
     owned = {
         module
         for module in EXTRAS[extra]["modules"]
