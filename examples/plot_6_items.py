@@ -1,0 +1,87 @@
+"""
+Which questions do the work?
+============================
+
+400 simulated respondents answer 24 questions; one of the questions has the wrong answer marked as
+correct, and one is known to everybody.
+"""
+
+# %%
+# Answers
+# -------
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import psychollm as psy
+from psychollm.irt import item_screen, short_form
+from psychollm.plots import (
+    plot_item_curves,
+    plot_posterior_forest,
+    plot_test_information,
+    plot_wright_map,
+)
+
+rng = np.random.default_rng(11)
+ability = rng.normal(size=(400, 1))
+slopes = rng.lognormal(0.2, 0.4, 24)
+difficulties = np.linspace(-2.0, 2.0, 24)
+log_odds = slopes * (ability - difficulties)
+log_odds[:, 17] *= -1.0  # the wrong answer is marked as correct
+log_odds[:, 0] = 40.0  # everybody knows
+correct = rng.uniform(size=log_odds.shape) < 1.0 / (1.0 + np.exp(-log_odds))
+questions = [f"q{j + 1:02d}" for j in range(24)]
+answers = psy.Responses.from_array(correct.astype(int), questions=questions)
+
+# %%
+# What is wrong with the questions
+# --------------------------------
+#
+# The question that everybody answers gets no number and a reason. Of the miskeyed one the slope is
+# negative, and the screen says that shuffling does not make such a one.
+
+fit = psy.fit_irt(answers, priors=None)
+print(fit.summary())
+print(item_screen(fit, answers).summary())
+print(fit.to_frame().iloc[[0, 1, 17]].round(2).to_string(index=False))
+
+# %%
+# Curves
+# ------
+
+plot_item_curves(fit, items=["q03", "q12", "q18", "q22"])
+plt.show()
+
+# %%
+
+plot_test_information(fit)
+plt.show()
+
+# %%
+# Respondents and questions on one scale
+# --------------------------------------
+
+scores = psy.ability(fit, answers, method="eap")
+plot_wright_map(fit, scores)
+plt.show()
+
+# %%
+# Eight questions for twenty-four
+# -------------------------------
+#
+# Chosen without each fifth of the respondents, and judged on that fifth.
+
+usable = answers.to_frame().drop(columns=["q01", "q18"])
+print(short_form(usable, 8, rng=1).summary())
+
+# %%
+# How sure
+# --------
+#
+# Posteriors of the slopes, abilities integrated out. Slopes may be negative here, so that the
+# miskeyed question can show itself.
+
+priors = psy.irt.HierarchicalPriors(log_slope=None)
+bayes = psy.bayesian_2pl(answers, priors=priors, draws=1000, rng=1)
+plot_posterior_forest(bayes.slope, reference=0.0)
+plt.show()
