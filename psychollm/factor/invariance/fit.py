@@ -1,0 +1,309 @@
+r"""`confirmatory_groups`: one factor model in several groups, some of it the same in all.
+
+Thresholds and correlations :math:`m_g` of independent groups, below each other, with n times their
+covariance matrix :math:`\Gamma_g`, are fitted by diagonally weighted least squares,
+
+.. math:: F = \tfrac12 \sum_g \frac{n_g}{n}\, e_g^\top W_g e_g, \qquad
+          W_g = (\operatorname{diag} \Gamma_g)^{-1},                                      \quad (1)
+
+with the model of `moments` and the equalities of `layout`. Statistic, scaling and standard errors
+are those of `robust_test`, with :math:`n_g - 1` for each group, as in lavaan and Mplus.
+
+References
+----------
+Muthen, B., du Toit, S. H. C., & Spisic, D. (1997). Robust inference using weighted least squares
+and quadratic estimating equations in latent variable modeling with categorical and continuous
+outcomes. Unpublished technical report.
+
+Millsap, R. E., & Yun-Tein, J. (2004). Assessing factorial invariance in ordered-categorical
+measures. Multivariate Behavioral Research, 39(3), 479-515.
+https://doi.org/10.1207/S15327906MBR3903_4
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.linalg import block_diag
+
+from psychollm._base.checks import check_choice
+from psychollm._base.convergence import Convergence
+from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.types import Axis, BoolArray, EmptyCells, FloatArray
+from psychollm.data.labels import listed
+from psychollm.factor.confirmatory import WORDS
+from psychollm.factor.fit import FactorFit, fit_indices
+from psychollm.factor.invariance.layout import HELD, Invariance, Layout, Shape, layout_of
+from psychollm.factor.invariance.moments import (
+    stacked_derivatives,
+    stacked_moments,
+    unpack,
+    with_scales,
+)
+from psychollm.factor.invariance.result import GroupFactors
+from psychollm.factor.invariance.sample import LoadingPattern, Sample, sample_of
+from psychollm.factor.invariance.squares import Least, least_squares
+from psychollm.factor.robust_test import (
+    Quadratic,
+    RobustTest,
+    inverse_of,
+    quadratic_test,
+    weighted_by,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from psychollm.data.responses import Responses
+
+
+def confirmatory_groups(
+    data: Responses | pd.DataFrame | ArrayLike,
+    groups: Sequence[Any],
+    model: LoadingPattern,
+    *,
+    invariance: Invariance = "configural",
+    free: Sequence[Hashable] = (),
+    of: Axis = "models",
+    empty_cells: EmptyCells = "keep_margins",
+    test: RobustTest = "scaled_shifted",
+) -> GroupFactors:
+    """Fit a confirmatory factor model to several groups of units.
+
+    Parameters
+    ----------
+    data : Responses, DataFrame or array of shape (models, questions)
+        Ordered codes 0 to 15; every item must show the same answers in all groups.
+    groups : sequence of labels, one per unit
+        Units are the questions where models are the items (``of="models"``), and the models where
+        questions are (``of="questions"``); the group that occurs first is the reference.
+    model : mapping
+        Names of factors to the labels of the items that load on them.
+    invariance : {"configural", "thresholds", "metric", "scalar", "strict"}
+        What is the same in all groups, as tabled in `psychollm.factor.invariance.layout`.
+    free : sequence of labels
+        Items whose thresholds and loadings are their own in every group (partial invariance).
+    of : {"models", "questions"}
+        What the items are.
+    empty_cells : str
+        As in `polychoric`.
+    test : {"scaled_shifted", "satorra_bentler", "mean_variance", "standard"}
+        How the statistic is corrected.
+
+    Returns
+    -------
+    GroupFactors
+        Parameters per group on the scale of the reference group, errors, fit;
+        `score_tests` says which item breaks the equalities.
+
+    Raises
+    ------
+    LabelError, ShapeError, CodeError, InputError
+        If groups or model do not fit the table, an item has other answers in one group, or the
+        parameters are not determined.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the iteration stopped early.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> group = np.repeat(["a", "b"], 1000)
+    >>> f = rng.normal(size=2000) * np.where(group == "a", 1, 0.8) + (group == "b")
+    >>> codes = np.digitize(0.8 * f + 0.6 * rng.normal(size=(5, 2000)), [-0.5, 0.5])
+    >>> found = confirmatory_groups(codes, group, {"ability": range(5)}, invariance="scalar")
+    >>> found.factor_means.round(1).tolist(), found.fit.df
+    ([[0.0], [1.1]], 18.0)
+    """
+    check_choice("invariance", invariance, Invariance)
+    check_choice("test", test, RobustTest)
+    sample, pattern = sample_of(data, groups, model, of, empty_cells)
+    return fit_sample(sample, pattern, tuple(model), invariance, free, test)
+
+
+def fit_sample(
+    sample: Sample,
+    pattern: BoolArray,
+    factors: tuple[str, ...],
+    invariance: Invariance,
+    free: Sequence[Hashable],
+    test: RobustTest,
+) -> GroupFactors:
+    """Fit moments of several groups: `confirmatory_groups` without the reading.
+
+    Raises
+    ------
+    LabelError, ShapeError
+        If a free item is not in the model, or the parameters are not determined.
+    """
+    strange = [item for item in free if item not in set(sample.labels)]
+    if strange:
+        msg = f"free names {listed(strange)}, which the model has not: {listed(sample.labels)}"
+        raise LabelError(msg)
+    apart = np.array([label in set(free) for label in sample.labels])
+    layout = layout_of(Shape.of(pattern, sample.cuts), len(sample.groups), invariance, apart)
+    observed = sample.observed.ravel()
+    diagonals = np.diagonal(sample.gamma, axis1=1, axis2=2)
+    share = (sample.n / sample.n.sum())[:, None]
+    found = least_squares(
+        observed,
+        (share / diagonals).ravel(),
+        lambda x: stacked_moments(layout, x),
+        lambda x: stacked_derivatives(layout, x),
+        layout.start(_start(layout, sample)),
+    )
+    ending = Convergence(
+        converged=found.converged,
+        iterations=found.steps,
+        reason="converged" if found.converged else f"a gradient of {found.gradient:.1e} is left",
+        objective=found.value,
+    )
+    ending.warn(f"the {invariance} factor model of {len(sample.groups)} groups")
+    # Statistics and errors count n - 1 observations of each group, as lavaan and Mplus do.
+    counted = sample.n - 1.0
+    weights = (counted[:, None] / diagonals).ravel()
+    gamma = block_diag(*(sample.gamma / counted[:, None, None]))
+    kept = tuple(label for label in sample.labels if label in set(free))
+    kinds: dict[str, Any] = {
+        "invariance": invariance,
+        "test": test,
+        "free": kept,
+        "factors": factors,
+    }
+    return _result(layout, sample, (found, ending), (weights, gamma), kinds)
+
+
+def _start(layout: Layout, sample: Sample) -> FloatArray:
+    """Return first parameters (G, size): thresholds as observed, loadings from correlations."""
+    shape = layout.shape
+    k, m = shape.free.shape
+    values = layout.value.copy()
+    t = sample.n_thresholds
+    values[:, shape.thresholds] = sample.observed[:, :t]
+    for group, row in enumerate(sample.observed):
+        R = np.eye(k)
+        R[np.tril_indices(k, -1)] = row[t:]
+        R = R + np.tril(R, -1).T
+        loadings = np.zeros((k, m))
+        for f in range(m):
+            own = np.flatnonzero(shape.free[:, f])
+            sizes, vectors = np.linalg.eigh(R[np.ix_(own, own)])
+            sign = np.sign(vectors[:, -1].sum()) or 1.0
+            loadings[own, f] = sign * vectors[:, -1] * np.sqrt(max(float(sizes[-1]) - 0.6, 0.1))
+        loadings /= np.maximum(np.sqrt(shape.free.sum(axis=1, keepdims=True)), 1.0)
+        values[group, shape.loadings] = np.clip(loadings, -0.9, 0.9)[shape.free]
+    apart = np.setdiff1d(shape.covariances, shape.variances)
+    values[:, apart] = 0.3
+    return values
+
+
+def _check_identified(jacobian: FloatArray, weights: FloatArray, layout: Layout) -> FloatArray:
+    """Return the inverse information; refuse parameters that the moments do not determine."""
+    p, q = jacobian.shape
+    bread, rank = inverse_of(jacobian.T @ weighted_by(weights, jacobian))
+    if rank < q:
+        msg = (
+            f"the {p} thresholds and correlations do not determine the {q} parameters of the "
+            f"model (rank {rank}): factors need three items, and two that are not free"
+        )
+        raise ShapeError(msg)
+    return bread
+
+
+def _result(
+    layout: Layout,
+    sample: Sample,
+    ending: tuple[Least, Convergence],
+    metric: tuple[FloatArray, FloatArray],
+    kinds: dict[str, Any],
+) -> GroupFactors:
+    found, convergence = ending
+    weights, gamma = metric
+    test: RobustTest = kinds["test"]
+    jacobian = stacked_derivatives(layout, found.x)
+    bread = _check_identified(jacobian, weights, layout)
+    rest = sample.observed.ravel() - stacked_moments(layout, found.x)
+    statistic = quadratic_test(rest, jacobian, weights, gamma, 1.0)
+    baseline = _baseline(sample, weights, gamma)
+    fits = [_fit(statistic, baseline, rest, sample, kind) for kind in (test, "standard")]
+    side = weighted_by(weights, jacobian)
+    covariance = bread @ (side.T @ gamma @ side) @ bread
+    full = with_scales(layout, layout.full(found.x))
+    spread = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+    errors = np.where(layout.place == HELD, 0.0, spread[np.maximum(layout.place, 0)])
+    return GroupFactors(
+        **_fields(layout, sample, full, errors),
+        **kinds,
+        fit=fits[0],
+        standard_fit=fits[1],
+        scaling=statistic.scaling(test),
+        objective=found.value,
+        gradient=found.gradient,
+        groups=sample.groups,
+        n=sample.n,
+        labels=sample.labels,
+        convergence=convergence,
+        _layout=layout,
+        _full=full,
+        _errors=errors,
+        _residuals=rest,
+        _derivatives=jacobian,
+        _weights=weights,
+        _gamma=gamma,
+    )
+
+
+def _baseline(sample: Sample, weights: FloatArray, gamma: FloatArray) -> Quadratic:
+    """Return the test of no correlations at all, thresholds free in every group."""
+    t, (groups, p) = sample.n_thresholds, sample.observed.shape
+    pairs = np.tile(np.arange(p) >= t, groups)
+    nothing = np.empty((int(pairs.sum()), 0))
+    observed = sample.observed.ravel()[pairs]
+    return quadratic_test(observed, nothing, weights[pairs], gamma[np.ix_(pairs, pairs)], 1.0)
+
+
+def _fit(
+    statistic: Quadratic, baseline: Quadratic, rest: FloatArray, sample: Sample, kind: RobustTest
+) -> FactorFit:
+    """Return fit indices: RMSEA of several groups, SRMR over correlations, mean of the groups."""
+    groups, n = len(sample.n), float(sample.n.sum())
+    apart = rest.reshape(groups, -1)[:, sample.n_thresholds :]
+    srmr = sample.n / n @ np.sqrt(np.mean(apart**2, axis=1))
+    return fit_indices(
+        statistic.corrected(kind),
+        baseline.corrected(kind),
+        residuals=np.array([srmr]),
+        n=n,
+        test=WORDS[kind],
+        multiplier=(n - groups) / groups,
+    )
+
+
+def _fields(
+    layout: Layout, sample: Sample, full: FloatArray, errors: FloatArray
+) -> dict[str, Any]:
+    """Return parameters and errors as arrays over groups."""
+    shape = layout.shape
+    widest = int(sample.cuts.max())
+    step = np.concatenate([np.arange(c) for c in sample.cuts])
+    parts, spreads = ([unpack(shape, row) for row in rows] for rows in (full, errors))
+    thresholds = np.full((2, len(full), len(sample.labels), widest), np.nan)
+    for where, rows in zip(thresholds, (full, errors), strict=True):
+        where[:, shape.item_of_threshold, step] = rows[:, shape.thresholds]
+    return {
+        "thresholds": thresholds[0],
+        "threshold_errors": thresholds[1],
+        "loadings": np.stack([part.loadings for part in parts]),
+        "loading_errors": np.stack([part.loadings for part in spreads]),
+        "intercepts": np.stack([part.intercepts for part in parts]),
+        "scales": np.stack([part.scales for part in parts]),
+        "factor_means": np.stack([part.means for part in parts]),
+        "factor_mean_errors": np.stack([part.means for part in spreads]),
+        "factor_covariance": np.stack([part.covariance for part in parts]),
+        "factor_covariance_errors": np.stack([part.covariance for part in spreads]),
+    }

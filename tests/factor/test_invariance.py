@@ -1,0 +1,319 @@
+"""Factor models of several groups: what lavaan prints, derivatives, properties, bad input."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm.factor.invariance.difference import fit_difference
+from psychollm.factor.invariance.fit import confirmatory_groups, fit_sample
+from psychollm.factor.invariance.ladder import measurement_invariance
+from psychollm.factor.invariance.layout import LEVELS, Shape, layout_of
+from psychollm.factor.invariance.moments import stacked_derivatives, stacked_moments
+from psychollm.factor.invariance.sample import sample_of
+from tests.oracles import muthen_slow
+
+GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
+LAVAAN = json.loads((GOLDEN / "lavaan_groups.json").read_text())
+MODELS = {
+    "poly": {"F": ["x1", "x2", "x3", "x4"], "G": ["x5", "x6", "x7", "x8"]},
+    "bin": {"F": [f"x{i}" for i in range(1, 8)]},
+}
+
+
+def table(name):
+    frame = pd.read_csv(GOLDEN / f"synth_groups_{name}.csv", dtype=str)
+    codes = np.array([[int(code) for code in answers] for answers in frame["answers"]]).T
+    labels = [f"x{i}" for i in range(1, len(codes) + 1)]
+    return pd.DataFrame(codes, index=labels), frame["group"].to_numpy()
+
+
+def as_lavaan(name):
+    """Return moments whose covariance is lavaan's: Hessians from products of scores."""
+    data, groups = table(name)
+    sample, pattern = sample_of(data, groups, MODELS[name], "models", "keep_margins")
+    k, t = len(data), sample.n_thresholds
+    gamma = []
+    for row, group, n in zip(sample.observed, sample.groups, sample.n, strict=True):
+        R = np.eye(k)
+        R[np.tril_indices(k, -1)] = row[t:]
+        R = R + np.tril(R, -1).T
+        codes = data.to_numpy()[:, groups == group]
+        gamma.append(n * muthen_slow.covariance(codes, row[:t].reshape(k, -1), R))
+    return replace(sample, gamma=np.stack(gamma)), pattern
+
+
+@pytest.fixture(scope="module")
+def fits():
+    samples = {name: as_lavaan(name) for name in MODELS}
+    found = {}
+    for key, row in LAVAAN["fits"].items():
+        name = key.split("_")[0]
+        sample, pattern = samples[name]
+        free = (row["free"],) if row["free"] else ()
+        kinds = (row["level"], free, "scaled_shifted")
+        found[key] = fit_sample(sample, pattern, tuple(MODELS[name]), *kinds)
+    return found
+
+
+@pytest.mark.parametrize("key", list(LAVAAN["fits"]))
+def test_golden_parameters(fits, key):
+    row, found = LAVAAN["fits"][key], fits[key]
+    standard = found.standardised_loadings.sum(axis=2)
+    np.testing.assert_allclose(standard, row["std_loading"], atol=1e-4)
+    cuts = found.thresholds * found.scales[:, :, None]
+    np.testing.assert_allclose(cuts.reshape(len(cuts), -1), row["std_threshold"], atol=1e-4)
+    np.testing.assert_allclose(found.factor_means, row["factor_mean"], atol=2e-4)
+    np.testing.assert_allclose(found.factor_mean_errors, row["factor_mean_se"], atol=2e-4)
+    for g, entries in enumerate(row["factor_cov"]):
+        for entry in entries:
+            at = (g, found.factors.index(entry["a"]), found.factors.index(entry["b"]))
+            assert found.factor_covariance[at] == pytest.approx(entry["est"], abs=3e-4)
+            assert found.factor_covariance_errors[at] == pytest.approx(entry["se"], abs=2e-4)
+
+
+@pytest.mark.parametrize("key", list(LAVAAN["fits"]))
+def test_golden_fit(fits, key):
+    expected, found = LAVAAN["fits"][key]["fit"], fits[key]
+    assert found.gradient < 1e-10
+    for fit, ending in ((found.standard_fit, ""), (found.fit, ".scaled")):
+        assert fit.chi_square == pytest.approx(expected["chisq" + ending], rel=1e-5)
+        assert fit.df == expected["df"]
+        assert fit.cfi == pytest.approx(expected["cfi" + ending], abs=1e-5)
+        assert fit.tli == pytest.approx(expected["tli" + ending], abs=1e-5)
+        assert fit.rmsea == pytest.approx(expected["rmsea" + ending], abs=1e-5)
+        low, high = expected["rmsea.ci.lower" + ending], expected["rmsea.ci.upper" + ending]
+        np.testing.assert_allclose(fit.rmsea_interval, [low, high], atol=1e-5)
+        named = "baseline.chisq" + ending
+        assert fit.baseline_chi_square == pytest.approx(expected[named], rel=1e-5)
+        assert fit.baseline_df == expected["baseline.df"]
+        assert fit.srmr == pytest.approx(expected["crmr_nomean"], abs=1e-5)
+    assert found.standard_fit.p_value == pytest.approx(expected["pvalue"], abs=1e-5)
+    assert found.fit.p_value == pytest.approx(expected["pvalue.scaled"], abs=1e-5)
+    assert found.scaling == pytest.approx(expected["chisq.scaling.factor"], rel=1e-4)
+
+
+@pytest.mark.parametrize("row", LAVAAN["differences"], ids=lambda row: row["smaller"])
+def test_golden_difference(fits, row):
+    found = fit_difference(fits[row["larger"]], fits[row["smaller"]])
+    assert found.chi_square == pytest.approx(row["chisq"], rel=1e-4)
+    assert found.df == row["df"]
+    assert found.p_value == pytest.approx(row["p"], rel=1e-3, abs=1e-9)
+
+
+@pytest.mark.parametrize("key", list(LAVAAN["scores"]))
+def test_golden_score_tests(fits, key):
+    frame = fits[key].score_tests(of="parameters").to_frame()
+    groups = fits[key].groups
+    for row in LAVAAN["scores"][key]:
+        loading = row["op"] == "=~"
+        item = row["rhs"] if loading else row["lhs"]
+        detail = row["lhs"] if loading else int(row["rhs"][1:])
+        kind = "loading" if loading else "threshold"
+        which = (frame["item"] == item) & (frame["detail"] == detail) & (frame["kind"] == kind)
+        one = frame[which & (frame["group"] == groups[row["group"] - 1])]
+        # lavaan counts n, not n - 1, of each group here
+        assert one["index"].item() == pytest.approx(row["X2"], rel=5e-3, abs=2e-3)
+
+
+def simulated(n=600, seed=0, shift=0.0, cuts=(-0.6, 0.5)):
+    rng = np.random.default_rng(seed)
+    group = np.repeat(["a", "b"], n)
+    f = rng.normal(size=2 * n) * np.where(group == "a", 1.0, 0.8) + 0.3 * (group == "b")
+    loads = np.array([0.8, 0.7, 0.6, 0.75, 0.65])[:, None]
+    latent = loads * f + np.sqrt(1 - loads**2) * rng.normal(size=(5, 2 * n))
+    latent[2] -= shift * (group == "b")
+    steps = np.linspace(-0.5, 0.5, 5)
+    codes = np.stack(
+        [np.digitize(row, np.add(cuts, s)) for row, s in zip(latent, steps, strict=True)]
+    )
+    return pd.DataFrame(codes, index=list("vwxyz")), group
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_derivatives(level):
+    free = np.array([[1, 0], [1, 0], [1, 1], [0, 1], [0, 1], [0, 1]], dtype=bool)
+    own = np.array([0, 1, 0, 0, 0, 0], dtype=bool)
+    layout = layout_of(Shape.of(free, np.array([3, 2, 1, 3, 2, 2])), 3, level, own)
+    x = 0.4 + 0.4 * np.random.default_rng(0).random(layout.n_free)
+    steps = 1e-6 * np.eye(layout.n_free)
+    slopes = [
+        (stacked_moments(layout, x + h) - stacked_moments(layout, x - h)) / 2e-6 for h in steps
+    ]
+    np.testing.assert_allclose(stacked_derivatives(layout, x), np.transpose(slopes), atol=1e-8)
+
+
+def test_minimum_by_another_way():
+    from scipy.optimize import minimize
+
+    data, group = simulated()
+    found = confirmatory_groups(data, group, {"F": "vwxyz"}, invariance="scalar")
+    sample, _ = sample_of(data, group, {"F": "vwxyz"}, "models", "keep_margins")
+    w = np.concatenate([600 / 1200 / np.diag(g) for g in sample.gamma])
+
+    def misfit(x):  # loadings, thresholds, then mean, variance and scales of the second group
+        L, tau, mean, var, scale = x[:5], x[5:15].reshape(5, 2), x[15], x[16], x[17:]
+        rows = []
+        for m, v, s in ((0.0, 1.0, np.ones(5)), (mean, var, scale)):
+            cuts = s[:, None] * (tau - (L * m)[:, None])
+            R = v * np.outer(s * L, s * L)
+            rows += [cuts.ravel(), R[np.tril_indices(5, -1)]]
+        return 0.5 * np.sum(w * (sample.observed.ravel() - np.concatenate(rows)) ** 2)
+
+    x = np.concatenate(
+        [
+            found.loadings[0, :, 0],
+            found.thresholds[0].ravel(),
+            found.factor_means[1],
+            found.factor_covariance[1].ravel(),
+            found.scales[1],
+        ]
+    )
+    assert misfit(x) == pytest.approx(found.objective, abs=1e-14)
+    other = minimize(misfit, x + 0.02, method="BFGS", options={"gtol": 1e-9})
+    assert other.fun >= found.objective - 1e-12
+    assert other.fun == pytest.approx(found.objective, rel=1e-3)
+
+
+def test_configural_is_each_group_alone():
+    from psychollm.correlation.polychoric import polychoric
+    from psychollm.factor.confirmatory import confirmatory_factors
+
+    data, group = simulated(400, 1)
+    both = confirmatory_groups(data, group, {"F": "vwxyz"})
+    total = 0.0
+    for g, name in enumerate("ab"):
+        alone = confirmatory_factors(polychoric(data.loc[:, group == name]), {"F": "vwxyz"})
+        np.testing.assert_allclose(both.loadings[g], alone.loadings, atol=1e-8)
+        np.testing.assert_allclose(both.loading_errors[g], alone.loading_errors, atol=1e-8)
+        total += alone.standard_fit.chi_square
+    assert both.standard_fit.chi_square == pytest.approx(total, rel=1e-9)
+
+
+def test_the_broken_item_is_found_and_freed():
+    data, group = simulated(800, 2, shift=0.4)
+    ladder = measurement_invariance(data, group, {"F": "vwxyz"})
+    assert ladder.levels == ("configural", "metric", "scalar", "strict")
+    assert ladder.holds == "metric"
+    tests = ladder.fits[2].score_tests()
+    assert tests.item[0] == "x"
+    assert tests.adjusted[0] < 1e-3 < tests.adjusted[1]
+    single = ladder.fits[2].score_tests(of="parameters", adjust="bh")
+    assert (single.kind[0], single.item[0], single.group[0]) == ("intercept", "x", "b")
+    assert single.change[0] == pytest.approx(-0.4, abs=0.12)
+    partial = measurement_invariance(data, group, {"F": "vwxyz"}, free=["x"])
+    assert partial.holds == "strict"
+    assert partial.fits[-1].free == ("x",)
+    assert partial.fits[-1].factor_means[1, 0] == pytest.approx(0.3, abs=0.15)
+    frame = partial.to_frame()
+    assert list(frame["invariance"]) == list(ladder.levels)
+    assert "No step is rejected" in partial.summary()
+    assert "The scalar model is rejected" in repr(ladder)
+    whole = partial.fits[-1].to_frame()
+    assert set(whole["status"]) == {"fixed", "shared", "own"}
+    assert "Factor means of 'b'" in repr(partial.fits[-1])
+    assert len(partial.differences[0].to_frame()) == 1
+
+
+def test_score_test_foretells_the_difference():
+    data, group = simulated(2000, 3, shift=0.15)
+    equal = confirmatory_groups(data, group, {"F": "vwxyz"}, invariance="scalar")
+    freed = confirmatory_groups(data, group, {"F": "vwxyz"}, invariance="scalar", free=["x"])
+    tests = equal.score_tests()
+    difference = fit_difference(freed, equal)
+    assert tests.item[0] == "x"
+    assert tests.df[0] == difference.df
+    assert tests.statistic[0] == pytest.approx(difference.chi_square, rel=0.25)
+    assert "item x: chi-square" in repr(tests)
+
+
+def test_yes_no_items_and_questions_as_items():
+    data, group = simulated(500, 4, cuts=(0.1,))
+    ladder = measurement_invariance(data, group, {"F": "vwxyz"})
+    assert ladder.levels == ("configural", "scalar", "strict")
+    assert [step.df for step in ladder.differences] == [3, 5]
+    turned = measurement_invariance(data.T, group, {"F": list("vwxyz")}, of="questions")
+    assert turned.fits[1].fit.chi_square == pytest.approx(ladder.fits[1].fit.chi_square)
+
+
+def test_order_of_units_does_not_matter():
+    data, group = simulated(300, 5)
+    order = np.random.default_rng(0).permutation(600)
+    order = np.concatenate([[0], order[order != 0]])  # the reference stays the first
+    one = confirmatory_groups(data, group, {"F": "vwxyz"}, invariance="strict")
+    two = confirmatory_groups(
+        data.iloc[:, order], group[order], {"F": "vwxyz"}, invariance="strict"
+    )
+    assert one.fit.chi_square == pytest.approx(two.fit.chi_square, rel=1e-9)
+    np.testing.assert_allclose(one.residual_variances[0], one.residual_variances[1], atol=1e-12)
+
+
+def test_nesting_is_checked():
+    data, group = simulated(300, 6)
+    free, equal = (
+        confirmatory_groups(data, group, {"F": "vwxyz"}, invariance=kind)
+        for kind in ("configural", "scalar")
+    )
+    with pytest.raises(InputError, match="fewer parameters"):
+        fit_difference(equal, free)
+    other = confirmatory_groups(data, np.roll(group, 7), {"F": "vwxyz"}, invariance="scalar")
+    with pytest.raises(InputError, match="different data"):
+        fit_difference(free, other)
+    same = fit_difference(equal, equal)
+    assert same.df == 0
+    assert np.isnan(same.p_value)
+
+
+def broken(change):
+    data, group = simulated(100, 7)
+    if change == "constant":
+        data.loc["w", group == "b"] = 1
+    elif change == "merged":
+        data.loc["w", group == "b"] = np.minimum(data.loc["w", group == "b"], 1)
+    elif change == "absent":
+        data = data.astype(float)
+        data.loc["w", group == "b"] = np.nan
+    return data, group
+
+
+MODEL = {"F": "vwxyz"}
+
+
+@pytest.mark.parametrize(
+    ("change", "groups", "model", "options", "error", "message"),
+    [
+        ("constant", None, MODEL, {}, CodeError, "'w' got one answer only in group 'b'"),
+        ("merged", None, MODEL, {}, CodeError, "'w' has answers .* but .* merge"),
+        ("absent", None, MODEL, {}, ShapeError, "nobody answered 'w' in group 'b'"),
+        ("", ["a"] * 200, MODEL, {}, LabelError, "one label only"),
+        ("", ["a"] * 9, MODEL, {}, LabelError, "holds 9 labels"),
+        ("", "a" * 200, MODEL, {}, LabelError, "is one string"),
+        ("", [["a"]] * 200, MODEL, {}, LabelError, "hashable"),
+        ("", [None] + ["a"] * 199, MODEL, {}, LabelError, r"groups\[0\] is missing"),
+        ("", ["c"] * 3 + ["a"] * 197, MODEL, {}, ShapeError, "'c' have fewer than 10"),
+        ("", None, {"F": "vwq"}, {}, LabelError, "names 'q'"),
+        ("", None, {}, {}, OptionError, "must map names"),
+        ("", None, {"F": []}, {}, OptionError, "have no items"),
+        ("", None, {"F": "vw"}, {"invariance": "configural"}, ShapeError, "do not determine"),
+        ("", None, MODEL, {"free": ["q"]}, LabelError, "free names 'q'"),
+        ("", None, MODEL, {"free": "vwxyz"}, ShapeError, "two that are not free"),
+        ("", None, MODEL, {"invariance": "weak"}, OptionError, "invariance='weak'"),
+    ],
+)
+def test_bad_input(change, groups, model, options, error, message):
+    data, own = broken(change)
+    with pytest.raises(error, match=message):
+        confirmatory_groups(
+            data, own if groups is None else groups, model, **{"invariance": "scalar"} | options
+        )
+
+
+def test_bad_levels():
+    data, group = simulated(100, 8)
+    for levels in ((), ("scalar", "metric"), ("scalar", "scalar")):
+        with pytest.raises(OptionError, match="in this order"):
+            measurement_invariance(data, group, MODEL, levels=levels)
