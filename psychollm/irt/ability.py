@@ -121,7 +121,7 @@ def ability(
     (600,)
     """
     check_choice("method", method, Method)
-    codes = codes_for(fit, responses, graded=True)
+    codes = codes_for(fit, responses)
     parameters = fit.parameters[fit.fitted]
     patterns = patterns_of(codes, fit.n_categories)
     if method == "eap":

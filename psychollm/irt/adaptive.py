@@ -106,7 +106,7 @@ def adaptive_test(
     Parameters
     ----------
     fit : IRTFit
-        Yes-or-no items, taken as known.
+        Items, taken as known.
     abilities : array_like of shape (respondents,), optional
         True abilities, in standard deviations of the population; `n` draws from N(0, 1) by
         default.
@@ -124,7 +124,7 @@ def adaptive_test(
     Raises
     ------
     OptionError
-        If the fit has more than two answers, or an option is out of range.
+        If an option is out of range.
     ShapeError
         If no item could be fitted.
 
@@ -149,8 +149,10 @@ def adaptive_test(
         msg = f"abilities={abilities!r:.80} must be finite numbers, one per respondent"
         raise OptionError(msg)
     steps = min(max_items, bank.n_items)
-    yes = np.exp(fit.family.log_probabilities(bank.parameters, truth))[:, 1].T
-    answers = generator.random(yes.shape) < yes
+    logs = fit.family.log_probabilities(bank.parameters, truth)
+    reached = np.exp(logs).cumsum(axis=1)[:, :-1].transpose(2, 0, 1)  # (N, J, C - 1)
+    uniform = generator.random(reached.shape[:2])
+    answers = (uniform[:, :, None] >= reached).sum(axis=2)
     chosen = _run(bank, answers, steps, randomesque, target_se, generator)
     at_random = _run(bank, answers, steps, bank.n_items, 0.0, generator)
     last = chosen.mean[:, -1]
@@ -179,7 +181,7 @@ class _Bank:
     parameters: FloatArray  # (J, p)
     nodes: FloatArray  # (Q,)
     log_weights: FloatArray  # (Q,)
-    log_probability: FloatArray  # (J, 2, Q)
+    log_probability: FloatArray  # (J, C, Q)
     information: FloatArray  # (J, Q)
 
     @property
@@ -199,9 +201,6 @@ class _Run:
 
 def _bank(fit: IRTFit, target_se: float) -> _Bank:
     """Return the items, checked."""
-    if fit.n_categories > 2:
-        msg = f"fit is a {fit.model} model: adaptive tests are simulated for yes-or-no items only"
-        raise OptionError(msg)
     if not fit.fitted.any():
         msg = "fit: no item could be fitted, so there is nothing to give: look at its `reasons`"
         raise ShapeError(msg)
@@ -221,7 +220,7 @@ def _bank(fit: IRTFit, target_se: float) -> _Bank:
 
 def _run(
     bank: _Bank,
-    answers: BoolArray,
+    answers: IntArray,
     steps: int,
     randomesque: int,
     target_se: float,
@@ -239,7 +238,7 @@ def _run(
         if active.size:
             item = _choose(bank, centre[active], given[active] > 0, randomesque, rng)
             given[active, item] = 1
-            joint[active] += bank.log_probability[item, answers[active, item].astype(np.int64)]
+            joint[active] += bank.log_probability[item, answers[active, item]]
             centre[active], spread[active] = _moments(joint[active], bank.nodes)
         mean[:, step], sd[:, step] = centre, spread
     return _Run(mean, sd, given)

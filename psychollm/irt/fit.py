@@ -246,21 +246,16 @@ def _result(
     )
 
 
-def codes_for(fit: IRTFit, responses: object, *, graded: bool = False) -> IntArray:
+def codes_for(fit: IRTFit, responses: object) -> IntArray:
     """Return the codes (respondents, fitted items) of a table read as the fit read its own.
 
     Raises
     ------
-    OptionError
-        If the fit has more than two answers and `graded` is false.
     CodeError
         If a code is one that the fit does not have.
     ShapeError
         If the table does not have the fit's items.
     """
-    if fit.model in POLYTOMOUS and not graded:
-        msg = f"fit is a {fit.model} model: this is computed for yes-or-no items only"
-        raise OptionError(msg)
     table = as_responses(responses)
     answers = orient(table, fit.respondents)
     if answers.items != fit.labels:

@@ -1,9 +1,11 @@
 r"""Two question sets on one scale, by the items they share.
 
 Abilities of the second fit are moved by :math:`\theta_1 = A\theta_2 + B`, so that slopes become
-a/A and difficulties A b + B. Mean-sigma takes A and B from the moments of difficulties; Haebara
-minimises the squared differences of item curves, Stocking and Lord those of their sums, over
-abilities N(0, 1) on the first scale.
+a/A and difficulties A b + B. Mean-sigma takes A and B from the moments of difficulties, mean-mean
+A from the mean slopes; difficulties are those of all steps where there are several answers.
+Haebara minimises the squared differences of the curves of all answers, Stocking and Lord those of
+the expected sum of codes, over abilities N(0, 1) on the first scale. Answers of the nominal model
+have neither difficulties nor codes to sum: only Haebara's way is open to them.
 
 References
 ----------
@@ -14,7 +16,7 @@ https://doi.org/10.1007/978-1-4939-0317-7
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
@@ -23,8 +25,8 @@ from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels
+from psychollm.irt.families import Family
 from psychollm.irt.result import IRTFit
-from psychollm.kernels.response_models import yes_no
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,7 +46,8 @@ class Linking(Result):
     scale, shift : float
         A and B of ability_1 = A ability_2 + B.
     rmsd : float
-        Root mean square difference of the curves of shared items once linked.
+        Root mean square difference of the curves of shared items once linked: of P(yes), or of
+        all answers but the first where there are more.
     item_rmsd : ndarray of shape (shared,)
         The same for each shared item: large where an item changed its meaning.
     method : str
@@ -84,7 +87,7 @@ def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lor
     Raises
     ------
     OptionError
-        If models or links differ.
+        If models, links or numbers of answers differ, or the method is not for the model.
     ShapeError
         If fewer than two shared items have estimates in both.
 
@@ -97,22 +100,16 @@ def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lor
     True
     """
     check_choice("method", method, Method)
-    if (first.model, first.link) != (second.model, second.link):
-        msg = (
-            f"first is a {first.model} with {first.link} link, second a {second.model} with "
-            f"{second.link} link: only fits of one model can be linked"
-        )
-        raise OptionError(msg)
-    if first.n_categories > 2:
-        msg = f"first is a {first.model} model: linking is for yes-or-no items"
-        raise OptionError(msg)
+    _check(first, second, method)
     labels, one, two = _shared(first, second)
-    start = _moments(one, two, by_spread=method == "mean_sigma")
+    start = 1.0, 0.0
+    if first.model != "nominal":
+        start = _moments(first.family, one, two, by_spread=method == "mean_sigma")
     scale, shift = start
     if method in ("haebara", "stocking_lord"):
-        scale, shift = _by_curves(one, two, first.link, start, sums=method == "stocking_lord")
-    gaps, weights = _gaps(one, two, first.link, scale, shift)
-    item = np.sqrt(gaps**2 @ weights)
+        scale, shift = _by_curves(first.family, (one, two), start, method)
+    gaps, weights = _gaps(first.family, (one, two), scale, shift)
+    item = np.sqrt(np.mean(gaps[:, 1:] ** 2, axis=1) @ weights)
     sd_one, sd_two = first.ability_sd, second.ability_sd
     return Linking(
         scale=float(scale * sd_one / sd_two),
@@ -122,6 +119,20 @@ def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lor
         method=method,
         labels=labels,
     )
+
+
+def _check(first: IRTFit, second: IRTFit, method: Method) -> None:
+    """Raise where two fits cannot be linked, or not in this way."""
+    kinds = [f"{fit.model} of {fit.n_categories} answers" for fit in (first, second)]
+    if kinds[0] != kinds[1] or first.link != second.link:
+        msg = (
+            f"first is a {kinds[0]} with {first.link} link, second a {kinds[1]} with "
+            f"{second.link} link: only fits of one model can be linked"
+        )
+        raise OptionError(msg)
+    if first.model == "nominal" and method != "haebara":
+        msg = f"method={method!r} needs ordered answers: use 'haebara' with a nominal model"
+        raise OptionError(msg)
 
 
 def _shared(first: IRTFit, second: IRTFit) -> tuple[Labels, FloatArray, FloatArray]:
@@ -143,9 +154,11 @@ def _shared(first: IRTFit, second: IRTFit) -> tuple[Labels, FloatArray, FloatArr
     return labels, first.parameters[own], second.parameters[other]
 
 
-def _moments(one: FloatArray, two: FloatArray, *, by_spread: bool) -> tuple[float, float]:
+def _moments(
+    family: Family, one: FloatArray, two: FloatArray, *, by_spread: bool
+) -> tuple[float, float]:
     """Return A and B from moments of difficulties, A from slopes unless `by_spread`."""
-    b_one, b_two = -one[:, 1] / one[:, 0], -two[:, 1] / two[:, 0]
+    b_one, b_two = _step_difficulties(family, one), _step_difficulties(family, two)
     if by_spread:
         scale = float(b_one.std() / b_two.std())
     else:
@@ -153,27 +166,41 @@ def _moments(one: FloatArray, two: FloatArray, *, by_spread: bool) -> tuple[floa
     return scale, float(b_one.mean() - scale * b_two.mean())
 
 
-def _gaps(
-    one: FloatArray, two: FloatArray, link: str, scale: float, shift: float
-) -> tuple[FloatArray, FloatArray]:
-    """Return differences of curves (shared, Q) on the first scale, and weights (Q,)."""
+def _step_difficulties(family: Family, parameters: FloatArray) -> FloatArray:
+    """Return the difficulty of each step (J, C - 1)."""
+    intercepts = parameters[:, 1 : family.n_categories]
+    if family.model == "gpcm":  # of steps are the differences of the cumulative ones
+        intercepts = np.diff(intercepts, axis=1, prepend=0.0)
+    return np.asarray(-intercepts / parameters[:, :1])
+
+
+Pair: TypeAlias = tuple[FloatArray, FloatArray]
+
+
+def _gaps(family: Family, items: Pair, scale: float, shift: float) -> Pair:
+    """Return differences of curves (shared, C, Q) on the first scale, and weights (Q,)."""
+    one, two = items
     nodes = np.linspace(-4.0, 4.0, 81)
     weights = np.exp(-0.5 * nodes**2)
-    moved = two.copy()
-    moved[:, 0] = two[:, 0] / scale
-    moved[:, 1] = two[:, 1] - two[:, 0] * shift / scale
-    return yes_no(one, nodes, link)[0] - yes_no(moved, nodes, link)[0], weights / weights.sum()
+    # an ability on the second scale is (theta - B) / A
+    moved = family.rescaled(two, -shift / scale, 1.0 / scale)
+    gap = np.exp(family.log_probabilities(one, nodes))
+    gap -= np.exp(family.log_probabilities(moved, nodes))
+    return gap, weights / weights.sum()
 
 
 def _by_curves(
-    one: FloatArray, two: FloatArray, link: str, start: tuple[float, float], *, sums: bool
+    family: Family, items: Pair, start: tuple[float, float], method: Method
 ) -> tuple[float, float]:
-    """Minimise the differences of curves, or of their sums."""
+    """Minimise the differences of curves, or of the expected sums of codes."""
     from scipy.optimize import least_squares
 
+    code = np.arange(family.n_categories)
+
     def residuals(point: FloatArray) -> FloatArray:
-        gaps, weights = _gaps(one, two, link, float(np.exp(point[0])), float(point[1]))
-        gaps = gaps.sum(axis=0, keepdims=True) if sums else gaps
+        gaps, weights = _gaps(family, items, float(np.exp(point[0])), float(point[1]))
+        if method == "stocking_lord":
+            gaps = np.einsum("c,jcq->q", code, gaps)
         return np.asarray((gaps * np.sqrt(weights)).ravel())
 
     log_scale = np.log(start[0]) if np.isfinite(start[0]) and start[0] > 0.0 else 0.0

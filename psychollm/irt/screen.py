@@ -2,11 +2,12 @@ r"""Items that look miskeyed, dead or empty.
 
 * *Dead*: all respondents give the same answer, or nobody answers.
 * *Miskeyed*: the better the rest of a respondent's answers, the less likely the yes. With few
-  models luck makes many such items, so that each is held against shuffling: with the item's n1
-  yes among n respondents drawn at random, the sum of their rest scores r has
+  models luck makes many such items, so that each is held against shuffling: with the item's
+  codes y dealt to its n respondents at random, the sum of the products of codes and rest scores
+  r has
 
-  .. math:: E = n_1 \bar r, \qquad
-            V = \frac{n_1 (n - n_1)}{n - 1}\,\overline{(r - \bar r)^2},               \quad (1)
+  .. math:: E = n\,\bar y\,\bar r, \qquad
+            V = \frac{n^2}{n - 1}\,\overline{(y - \bar y)^2}\;\overline{(r - \bar r)^2},  \quad (1)
 
   and the p value of the standardised sum (normal; one-sided towards negative) is adjusted over
   items (Holm). "It cannot be shown" is the usual answer with a dozen models.
@@ -25,7 +26,6 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import as_responses
 from psychollm.irt.answers import orient
@@ -47,9 +47,10 @@ class ItemScreen(Result):
     Attributes
     ----------
     yes_rate : ndarray of shape (items,)
-        Share of yes; NaN where nobody answered.
+        Share of yes (mean code over the highest where there are more answers); NaN where nobody
+        answered.
     rest_correlation : ndarray of shape (items,)
-        Correlation with the share of yes on all other items.
+        Correlation with the same of all other items.
     p_value, adjusted : ndarray of shape (items,)
         Of a correlation this negative under shuffling, alone and over all items (Holm).
     information_share : ndarray of shape (items,)
@@ -122,10 +123,8 @@ def item_screen(
     array([4])
     """
     check_fraction("level", level)
-    table = as_responses(responses)
-    check_binary(table)
-    codes = orient(table, fit.respondents).codes
-    rate, correlation, p_value = _against_rest(codes)
+    codes = orient(as_responses(responses), fit.respondents).codes
+    rate, correlation, p_value = _against_rest(codes, fit.n_categories - 1)
     adjusted = adjust_p_values(p_value)
     share = _information_share(fit)
     dead = ~(fit.fitted)
@@ -143,21 +142,22 @@ def item_screen(
     )
 
 
-def _against_rest(codes: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return yes rates, correlations with the rest and p values of negative ones: (1)."""
+def _against_rest(codes: IntArray, top: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return mean answers, correlations with the rest and p values of negative ones: (1)."""
     answered = codes >= 0
-    yes = (codes == 1).astype(np.float64)
-    total, n_items = yes.sum(axis=1, keepdims=True), answered.sum(axis=1, keepdims=True)
+    share = np.where(answered, codes, 0) / top
+    total, n_items = share.sum(axis=1, keepdims=True), answered.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
-        rest = (total - yes) / (n_items - answered)
+        rest = (total - share) / (n_items - answered)
         use = answered & np.isfinite(rest)
-        n, n1 = use.sum(axis=0), (yes * use).sum(axis=0)
+        n, share = use.sum(axis=0), share * use
         rest = np.where(use, rest, 0.0)
-        mean = rest.sum(axis=0) / n
+        mean, own = rest.sum(axis=0) / n, share.sum(axis=0) / n
         spread = ((rest - mean) ** 2 * use).sum(axis=0) / n
-        surplus = (rest * yes).sum(axis=0) - n1 * mean
-        z = surplus / np.sqrt(n1 * (n - n1) / (n - 1.0) * spread)
-        return n1 / n, z / np.sqrt(n - 1.0), _lower_tail(z)
+        own_spread = (share**2).sum(axis=0) / n - own**2
+        surplus = (rest * share).sum(axis=0) - n * own * mean
+        z = surplus / np.sqrt(n**2 / (n - 1.0) * own_spread * spread)
+        return own, z / np.sqrt(n - 1.0), _lower_tail(z)
 
 
 def _lower_tail(z: FloatArray) -> FloatArray:

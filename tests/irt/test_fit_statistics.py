@@ -7,10 +7,12 @@ import pytest
 
 from psychollm._base.errors import ShapeError
 from psychollm.irt.fit import fit_irt
-from psychollm.irt.fit_statistics.item_fit import item_fit, score_distributions
+from psychollm.irt.fit_statistics.item_fit import item_fit
 from psychollm.irt.fit_statistics.local_dependence import local_dependence
-from psychollm.irt.fit_statistics.model_fit import _covariance, model_fit
+from psychollm.irt.fit_statistics.margins import layout_of, margin_covariance
+from psychollm.irt.fit_statistics.model_fit import model_fit
 from psychollm.irt.fit_statistics.person_fit import person_fit
+from psychollm.irt.fit_statistics.sum_scores import score_distribution, without_each
 from tests.irt.test_fit import MIRT, fitted
 from tests.oracles import irt_slow
 
@@ -69,12 +71,15 @@ def test_pairs_and_respondents(name, mirt, data_of):
 
 
 def test_sum_scores_are_those_of_all_patterns():
-    curves = np.array([[0.2], [0.5], [0.9], [0.35]])
-    full, without = score_distributions(curves)
-    np.testing.assert_allclose(full[:, 0], irt_slow.sum_score_probabilities(curves[:, 0]))
-    for j in range(4):
-        rest = np.delete(curves[:, 0], j)
-        np.testing.assert_allclose(without[j][:, 0], irt_slow.sum_score_probabilities(rest))
+    yes = np.array([0.2, 0.5, 0.9, 0.35])
+    curves = np.stack([1 - yes, yes], axis=1)[:, :, None]
+    full = score_distribution(curves)
+    np.testing.assert_allclose(full[:, 0], irt_slow.sum_score_probabilities(yes))
+    found = dict(without_each(curves))
+    assert sorted(found) == [0, 1, 2, 3]
+    for j, scores in found.items():
+        rest = irt_slow.sum_score_probabilities(np.delete(yes, j))
+        np.testing.assert_allclose(scores[:, 0], rest)
 
 
 def test_covariance_of_margins_is_that_of_all_patterns():
@@ -89,7 +94,9 @@ def test_covariance_of_margins_is_that_of_all_patterns():
     margins = np.column_stack([patterns, *pairs])
     mean = chance @ margins
     expected = (margins * chance[:, None]).T @ margins - np.outer(mean, mean)
-    np.testing.assert_allclose(_covariance(curves, weights), expected, atol=1e-14)
+    both = np.stack([1 - curves, curves], axis=1)
+    found = margin_covariance(layout_of("m2", 4, 2), both, weights)
+    np.testing.assert_allclose(found, expected, atol=1e-14)
 
 
 def test_dependent_pair_is_found(simulated):

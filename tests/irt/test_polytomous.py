@@ -7,9 +7,7 @@ from psychollm._base.errors import CodeError, OptionError
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.ability import ability
 from psychollm.irt.fit import fit_irt
-from psychollm.irt.fit_statistics.item_fit import item_fit
 from psychollm.irt.information import information
-from psychollm.irt.linking import link_scales
 from psychollm.irt.priors import Priors
 from tests.oracles import irt_slow
 
@@ -98,7 +96,7 @@ def test_reversed_codes_turn_all_slopes_together_only_in_sign(model, answers):
         np.testing.assert_allclose(two.slope, one.slope * [1, -1, 1, 1], atol=1e-6)
 
 
-def test_unused_answers_and_what_is_for_two(answers):
+def test_unused_answers_and_bad_input(answers):
     table = answers.copy()
     table[:, 2] = np.minimum(table[:, 2], 1)
     fit = fit_irt(table, model="graded")
@@ -108,9 +106,5 @@ def test_unused_answers_and_what_is_for_two(answers):
         fit_irt(table)
     with pytest.raises(OptionError, match="log-linear"):
         fit_irt(table, model="gpcm", link="probit")
-    with pytest.raises(OptionError, match="yes-or-no items"):
-        item_fit(fit, table)
-    with pytest.raises(OptionError, match="yes-or-no items"):
-        link_scales(fit, fit)
     with pytest.raises(CodeError, match="code 3"):
         ability(fit, table + (np.arange(4) == 0) * 1)

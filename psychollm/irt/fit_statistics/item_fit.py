@@ -1,19 +1,25 @@
 r"""Fit of single items: S-X2, infit, outfit, Zh.
 
 S-X2 (Orlando & Thissen, 2000) compares, at every sum score s that is neither 0 nor full, the share
-of yes with the model's
+of each answer c with the model's
 
-.. math:: E_{js} = \frac{\int P_j(\theta) f_{(j)}(s - 1 | \theta)\,d\Phi}
-                        {\int f(s | \theta)\,d\Phi},                                  \quad (1)
+.. math:: E_{jsc} = \frac{\int P_{jc}(\theta) f_{(j)}(s - c | \theta)\,d\Phi}
+                         {\int f(s | \theta)\,d\Phi},                                 \quad (1)
 
-f the distribution of sum scores (Lord & Wingersky's recursion) with and without the item. Scores
-are merged until no expected count is below 1. It rests on complete rows.
+f the distribution of sum scores (Lord & Wingersky's recursion) with and without the item. Cells
+are merged until no expected count is below 1: neighbouring scores where there are two answers,
+neighbouring answers of one score where there are more (Kang & Chen, 2008). It rests on complete
+rows.
 
 References
 ----------
 Orlando, M., & Thissen, D. (2000). Likelihood-based item-fit indices for dichotomous item response
 theory models. Applied Psychological Measurement, 24(1), 50-64.
 https://doi.org/10.1177/01466216000241003
+
+Kang, T., & Chen, T. T. (2008). Performance of the generalized S-X2 item fit index for polytomous
+IRT models. Journal of Educational Measurement, 45(4), 391-406.
+https://doi.org/10.1111/j.1745-3984.2008.00071.x
 """
 
 from __future__ import annotations
@@ -29,6 +35,12 @@ from psychollm.data.labels import Labels
 from psychollm.irt.answers import spread
 from psychollm.irt.fit import codes_for
 from psychollm.irt.fit_statistics.residuals import answer_residuals, mean_squares
+from psychollm.irt.fit_statistics.sum_scores import (
+    merged_answers,
+    merged_yes,
+    score_distribution,
+    without_each,
+)
 from psychollm.irt.likelihood import grid_for
 from psychollm.irt.result import IRTFit
 
@@ -38,7 +50,7 @@ if TYPE_CHECKING:
 
     from psychollm.data.responses import Responses
 
-SMALLEST = 1.0  # expected count
+MOST_ITEMS = 400  # of S-X2, whose time grows with the square
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -48,7 +60,8 @@ class ItemFit(Result):
     Attributes
     ----------
     s_x2, df, p_value, rmsea : ndarray of shape (items,)
-        S-X2 with its degrees of freedom; NaN where no degree is left.
+        S-X2 with its degrees of freedom; NaN where no degree is left, and with more than 400
+        items, among which sum scores say nothing about one.
     infit, outfit, z_infit, z_outfit, zh : ndarray of shape (items,)
         Mean squares (1 = as expected) at the posterior means of abilities, their normal scores,
         and the standardised log-likelihood. Abilities estimated from the same answers make mean
@@ -109,7 +122,7 @@ def item_fit(fit: IRTFit, responses: Responses | pd.DataFrame | ArrayLike) -> It
     squares = mean_squares(answer_residuals(fit, responses), axis=0)
     codes = codes_for(fit, responses)
     complete = codes[(codes >= 0).all(axis=1)]
-    statistic, df = _s_x2(fit, complete)
+    statistic, df = s_x2(fit, complete)
     with np.errstate(divide="ignore", invalid="ignore"):
         p_value = np.where(df > 0, chi2.sf(statistic, df), np.nan)
         rmsea = np.sqrt(np.maximum(statistic - df, 0.0) / (df * max(complete.shape[0] - 1, 1)))
@@ -128,76 +141,42 @@ def item_fit(fit: IRTFit, responses: Responses | pd.DataFrame | ArrayLike) -> It
     )
 
 
-def with_item(scores: FloatArray, p: FloatArray) -> FloatArray:
-    """Return the distribution of sum scores (s + 1, Q) with one item more: the recursion.
-
-    Examples
-    --------
-    >>> with_item(np.ones((1, 1)), np.array([0.25])).ravel()
-    array([0.75, 0.25])
-    """
-    longer = np.zeros((scores.shape[0] + 1, scores.shape[1]))
-    longer[:-1] = scores * (1.0 - p)
-    longer[1:] += scores * p
-    return longer
-
-
-def score_distributions(curves: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return distributions of sum scores (J + 1, Q) and without each item (J, J, Q).
-
-    Leaving one item out by combining a prefix with a suffix would need products of polynomials;
-    the recursion over the other items costs the same and loses no digits.
-
-    Examples
-    --------
-    >>> score_distributions(np.full((2, 1), 0.5))[0].ravel()
-    array([0.25, 0.5 , 0.25])
-    """
-    items, n_nodes = curves.shape
-    full = np.ones((1, n_nodes))
-    for p in curves:
-        full = with_item(full, p)
-    without = np.empty((items, items, n_nodes))
-    for j in range(items):
-        rest = np.ones((1, n_nodes))
-        for p in np.delete(curves, j, axis=0):
-            rest = with_item(rest, p)
-        without[j] = rest
-    return full, without
-
-
-def _s_x2(fit: IRTFit, complete: IntArray) -> tuple[FloatArray, FloatArray]:
+def s_x2(fit: IRTFit, complete: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return S-X2 and its degrees of freedom of the fitted items."""
     parameters = fit.parameters[fit.fitted]
-    items = parameters.shape[0]
+    items, free = parameters.shape  # a shared slope counts, as in mirt
+    statistic, df = np.full(items, np.nan), np.zeros(items)
+    if items > MOST_ITEMS or not complete.shape[0]:
+        return statistic, df
     grid = grid_for(fit.family, parameters)
     weights = np.exp(grid.log_weights)
-    curves = np.exp(fit.family.log_probabilities(parameters, grid.nodes)[:, 1])
-    full, without = score_distributions(curves)
-    at_score = full @ weights
+    curves = np.exp(fit.family.log_probabilities(parameters, grid.nodes))
+    at_score = score_distribution(curves) @ weights
     totals = complete.sum(axis=1)
-    n = np.bincount(totals, minlength=items + 1)[1:items].astype(np.float64)
-    statistic, df = np.full(items, np.nan), np.zeros(items)
-    free = parameters.shape[1]  # a shared slope counts, as in mirt
-    for j in range(items):
-        yes = np.bincount(totals, weights=complete[:, j], minlength=items + 1)[1:items]
-        expected = n * ((without[j] * curves[j]) @ weights)[: items - 1] / at_score[1:items]
-        statistic[j], cells = _merged(yes.astype(np.float64), expected, n)
+    n = np.bincount(totals, minlength=at_score.size)[1:-1].astype(np.float64)
+    rate = n / np.maximum(at_score[1:-1], 1e-300)
+    for j, others in without_each(curves):
+        expected = _expected(others, curves[j], weights)[1:-1] * rate[:, None]
+        observed = _observed(totals, complete[:, j], expected.shape)
+        if fit.n_categories == 2:
+            statistic[j], cells = merged_yes(observed[:, 1], expected[:, 1], n)
+        else:
+            statistic[j], cells = merged_answers(observed, expected)
         df[j] = max(cells - free, 0)
     return statistic, df
 
 
-def _merged(yes: FloatArray, expected: FloatArray, n: FloatArray) -> tuple[float, int]:
-    """Merge neighbouring scores until expected counts are large enough; return X2 and cells."""
-    cells = [list(row) for row in zip(yes, expected, n, strict=True)]
-    while len(cells) > 1:
-        small = [min(e, m - e) for _, e, m in cells]
-        worst = int(np.argmin(small))
-        if small[worst] >= SMALLEST:
-            break
-        # towards the middle, where counts are large
-        other = worst + 1 if worst < len(cells) / 2 and worst + 1 < len(cells) else worst - 1
-        cells[other] = [x + y for x, y in zip(cells[other], cells[worst], strict=True)]
-        del cells[worst]
-    total = sum((o - e) ** 2 * m / (e * (m - e)) for o, e, m in cells if 0.0 < e < m)
-    return float(total), len(cells)
+def _expected(others: FloatArray, curves: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the chance of a sum score with each answer (S + 1, C): the numerator of (1)."""
+    answers, size = curves.shape[0], others.shape[0]
+    table = np.zeros((size + answers - 1, answers))
+    for c in range(answers):
+        table[c : c + size, c] = others @ (weights * curves[c])
+    return table
+
+
+def _observed(totals: IntArray, codes: IntArray, shape: tuple[int, ...]) -> FloatArray:
+    """Return how often each answer was given at each score between 0 and full (S - 1, C)."""
+    scores, answers = shape
+    flat = np.bincount(totals * answers + codes, minlength=(scores + 2) * answers)
+    return flat.reshape(-1, answers)[1 : scores + 1].astype(np.float64)

@@ -1,9 +1,10 @@
 r"""Pairs of items that depend on each other beyond the ability.
 
-* Q3 (Yen, 1984): correlation of residuals y - P at the posterior means; about -1/(J-1) where
-  answers are independent.
-* Chen and Thissen's X2 of the 2 x 2 table of each pair against its expectation under the model,
-  with the sign of the surplus, also as :math:`\pm\sqrt{X^2/n}`.
+* Q3 (Yen, 1984): correlation of residuals at the posterior means, of codes (of the slopes of
+  answers in the nominal model); about -1/(J-1) where answers are independent.
+* Chen and Thissen's X2 of the table of each pair against its expectation under the model, with
+  the sign of the surplus of its correlation, also as :math:`\pm\sqrt{X^2/(n (C - 1))}` (Cramer's
+  V; phi for yes-or-no items).
 
 References
 ----------
@@ -28,6 +29,7 @@ from psychollm.irt.fit import codes_for
 from psychollm.irt.fit_statistics.residuals import answer_residuals
 from psychollm.irt.likelihood import grid_for
 from psychollm.irt.result import IRTFit
+from psychollm.irt.scoring import answer_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,9 +47,11 @@ class LocalDependence(Result):
     q3 : ndarray of shape (items, items)
         Correlations of residuals, 1 on the diagonal.
     x2 : ndarray of shape (items, items)
-        Chen and Thissen's statistic (one degree of freedom, roughly), NaN on the diagonal.
+        Chen and Thissen's statistic (`df` degrees of freedom, roughly), NaN on the diagonal.
     signed : ndarray of shape (items, items)
-        Its square root over n with the sign of the surplus, NaN on the diagonal.
+        Its square root over n (C - 1) with the sign of the surplus, NaN on the diagonal.
+    df : int
+        (C - 1) squared.
     labels : tuple
         Names of the items.
     """
@@ -55,6 +59,7 @@ class LocalDependence(Result):
     q3: FloatArray  # (J, J)
     x2: FloatArray  # (J, J)
     signed: FloatArray  # (J, J)
+    df: int
     labels: Labels  # J
 
     def to_frame(self) -> pd.DataFrame:
@@ -100,6 +105,7 @@ def local_dependence(
         q3=_square(_correlations(table.residual, table.answered), keep),
         x2=_square(x2, keep),
         signed=_square(signed, keep),
+        df=(fit.n_categories - 1) ** 2,
         labels=fit.labels,
     )
 
@@ -128,25 +134,29 @@ def _pair_tables(fit: IRTFit, codes: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return X2 and its signed root for all pairs."""
     parameters = fit.parameters[fit.fitted]
     grid = grid_for(fit.family, parameters)
+    answers = range(fit.n_categories)
     logs = fit.family.log_probabilities(parameters, grid.nodes)
-    curves = [np.exp(logs[:, answer]) for answer in (0, 1)]
-    answers = [(codes == answer).astype(np.float64) for answer in (0, 1)]
-    weights = np.exp(grid.log_weights)
+    curves = [np.exp(logs[:, c]) for c in answers]
+    given = [(codes == c).astype(np.float64) for c in answers]
+    weights, scores = np.exp(grid.log_weights), answer_scores(fit.family, parameters)
     n = ((codes >= 0).astype(np.float64)).T @ (codes >= 0)
-    x2, observed, expected = np.zeros_like(n), {}, {}
-    for i in (0, 1):
-        for j in (0, 1):
-            observed[i, j] = answers[i].T @ answers[j]
-            expected[i, j] = n * ((curves[i] * weights) @ curves[j].T)
-            x2 += (observed[i, j] - expected[i, j]) ** 2 / expected[i, j]
-    surplus = _phi(observed) - _phi(expected)
+    x2 = np.zeros_like(n)
+    moments = np.zeros((2, 5, *n.shape))  # of observed and expected tables
+    for i in answers:
+        for j in answers:
+            tables = given[i].T @ given[j], n * ((curves[i] * weights) @ curves[j].T)
+            x2 += (tables[0] - tables[1]) ** 2 / np.maximum(tables[1], 1e-300)
+            a, b = scores[:, i, None], scores[None, :, j]
+            for k, table in enumerate(tables):
+                moments[k] += [table * a, table * b, table * a * a, table * b * b, table * a * b]
+    surplus = _correlation(moments[0], n) - _correlation(moments[1], n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return x2, np.sign(surplus) * np.sqrt(x2 / n)
+        return x2, np.sign(surplus) * np.sqrt(x2 / (n * (fit.n_categories - 1)))
 
 
-def _phi(table: dict[tuple[int, int], FloatArray]) -> FloatArray:
-    """Return the phi coefficients of 2 x 2 tables."""
-    a, b, c, d = table[1, 1], table[1, 0], table[0, 1], table[0, 0]
+def _correlation(moments: FloatArray, n: FloatArray) -> FloatArray:
+    """Return correlations from sums of scores, their squares and products (5, J, J)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        phi = (a * d - b * c) / np.sqrt((a + b) * (c + d) * (a + c) * (b + d))
-    return np.asarray(np.nan_to_num(phi))
+        one, two, square_one, square_two, product = moments / n
+        spread = np.sqrt((square_one - one**2) * (square_two - two**2))
+        return np.asarray(np.nan_to_num((product - one * two) / spread))

@@ -1,4 +1,12 @@
-"""Answers against their expectation at each respondent's ability: what fit statistics rest on."""
+r"""Answers against their expectation at each respondent's ability: what fit statistics rest on.
+
+An answer counts its code (0 or 1 for no and yes), or its slope in the nominal model, whose answers
+have no order of their own. With curves :math:`P_c` at the posterior mean of the ability and counts
+:math:`s_c`, each answer has
+
+.. math:: E = \sum_c P_c s_c, \quad W = \sum_c P_c (s_c - E)^2, \quad
+          K = \sum_c P_c (s_c - E)^4.                                                    \quad (1)
+"""
 
 from __future__ import annotations
 
@@ -7,12 +15,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.types import BoolArray, FloatArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.irt.ability import ability
 from psychollm.irt.fit import codes_for
 from psychollm.irt.result import IRTFit
-from psychollm.irt.scoring import curves
+from psychollm.irt.scoring import answer_scores, blocks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,39 +31,60 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class AnswerResiduals:
-    """Answers and their probabilities at the EAP ability, all (respondents, fitted items)."""
+    """Answers and their moments at the EAP ability, all (respondents, fitted items).
+
+    All are 0 where the answer is missing.
+    """
 
     answered: BoolArray
-    yes: FloatArray
-    p: FloatArray
-    q: FloatArray
+    residual: FloatArray  # s - E
+    variance: FloatArray  # W
+    fourth: FloatArray  # K
+    surprise: FloatArray  # log P of the answer minus its expectation
+    surprise_variance: FloatArray
     labels: Labels
-
-    @property
-    def residual(self) -> FloatArray:
-        """Y - P, 0 where missing."""
-        return np.where(self.answered, self.yes - self.p, 0.0)
-
-    @property
-    def variance(self) -> FloatArray:
-        """P (1 - P), 0 where missing."""
-        return np.where(self.answered, self.p * self.q, 0.0)
 
 
 def answer_residuals(
     fit: IRTFit, responses: Responses | pd.DataFrame | ArrayLike
 ) -> AnswerResiduals:
-    """Return answers with their probabilities at the posterior mean of each ability."""
+    """Return answers with their moments at the posterior mean of each ability."""
     codes = codes_for(fit, responses)
-    scores = ability(fit, responses)
-    at = np.where(np.isfinite(scores.ability), scores.ability, 0.0) / fit.ability_sd
-    there = curves(fit.parameters[fit.fitted], at, fit.link)
+    found = ability(fit, responses)
+    at = np.where(np.isfinite(found.ability), found.ability, 0.0) / fit.ability_sd
+    parameters = fit.parameters[fit.fitted]
+    tables = np.zeros((5, *codes.shape))
+    for block in blocks(codes.shape[0], parameters.shape[0] * fit.n_categories):
+        tables[:, block] = _moments(fit, parameters, at[block], codes[block])
+    tables[:, codes < 0] = 0.0
+    residual, variance, fourth, surprise, surprise_variance = tables
     return AnswerResiduals(
         answered=codes >= 0,
-        yes=(codes == 1).astype(np.float64),
-        p=np.ascontiguousarray(there.p),
-        q=np.ascontiguousarray(there.q),
-        labels=scores.labels,
+        residual=residual,
+        variance=variance,
+        fourth=fourth,
+        surprise=surprise,
+        surprise_variance=surprise_variance,
+        labels=found.labels,
+    )
+
+
+def _moments(fit: IRTFit, parameters: FloatArray, at: FloatArray, codes: IntArray) -> FloatArray:
+    """Return (1) and the surprise with its variance (5, n, J) of a block of respondents."""
+    logs = fit.family.log_probabilities(parameters, at)  # (J, C, n)
+    p = np.exp(logs)
+    scores = answer_scores(fit.family, parameters)[:, :, None]
+    gap = scores - (p * scores).sum(axis=1, keepdims=True)
+    above = logs - (p * logs).sum(axis=1, keepdims=True)
+    place = np.maximum(codes, 0).T[:, None]
+    return np.stack(
+        [
+            np.take_along_axis(gap, place, axis=1)[:, 0].T,
+            (p * gap**2).sum(axis=1).T,
+            (p * gap**4).sum(axis=1).T,
+            np.take_along_axis(above, place, axis=1)[:, 0].T,
+            (p * above**2).sum(axis=1).T,
+        ]
     )
 
 
@@ -73,24 +102,21 @@ class MeanSquares:
 def mean_squares(table: AnswerResiduals, axis: int) -> MeanSquares:
     r"""Return infit, outfit and Zh over respondents (axis 0) or items (axis 1).
 
-    Outfit is the mean of :math:`(y-P)^2 / (P Q)`, infit the same weighted by P Q; z scores are
-    Wilson and Hilferty's cube roots. Zh is the log-likelihood minus its expectation over its
-    standard deviation, large and negative where answers surprise.
+    Outfit is the mean of :math:`(s - E)^2 / W`, infit the same weighted by W; z scores are Wilson
+    and Hilferty's cube roots. Zh is the log-likelihood minus its expectation over its standard
+    deviation, large and negative where answers surprise.
     """
     w, square = table.variance, table.residual**2
     n = table.answered.sum(axis=axis).astype(np.float64)
-    fourth = w * (1.0 - 3.0 * w)  # E (y - P)^4 = P Q (1 - 3 P Q)
-    ratio = np.divide(square, w, out=np.zeros_like(w), where=table.answered)
-    kurtosis = np.divide(fourth, w**2, out=np.zeros_like(w), where=table.answered)
-    odds = np.where(table.answered, np.log(table.p) - np.log(table.q), 0.0)
+    known = table.answered & (w > 0.0)
+    ratio = np.divide(square, w, out=np.zeros_like(w), where=known)
+    kurtosis = np.divide(table.fourth, w**2, out=np.zeros_like(w), where=known)
     with np.errstate(divide="ignore", invalid="ignore"):
         outfit = ratio.sum(axis=axis) / n
         infit = square.sum(axis=axis) / w.sum(axis=axis)
         spread_out = np.sqrt(kurtosis.sum(axis=axis) / n**2 - 1.0 / n)
-        spread_in = np.sqrt((fourth - w**2).sum(axis=axis)) / w.sum(axis=axis)
-        # l - E l = (y - P) log(P / Q) for each answer
-        surprise = (table.residual * odds).sum(axis=axis)
-        zh = surprise / np.sqrt((w * odds**2).sum(axis=axis))
+        spread_in = np.sqrt((table.fourth - w**2).sum(axis=axis)) / w.sum(axis=axis)
+        zh = table.surprise.sum(axis=axis) / np.sqrt(table.surprise_variance.sum(axis=axis))
     return MeanSquares(
         infit, outfit, _cube_root(infit, spread_in), _cube_root(outfit, spread_out), zh
     )

@@ -1,0 +1,178 @@
+r"""Low-order margins of answers: observed, expected, their covariance and derivatives.
+
+A margin is the mean of a function of one answer, :math:`f_a(y_i)`, or of a product of functions of
+two, :math:`g_b(y_i) g_d(y_j)`. Which functions are taken is the choice of a statistic:
+
+=======  =====================  =====================
+name     of single answers f    of pairs g
+=======  =====================  =====================
+M2       is y = c, for c > 0    is y = c, for c > 0
+M2*      the code y             the code y
+C2       is y = c, for c > 0    the code y
+=======  =====================  =====================
+
+For yes-or-no items all three are the same. Given the ability items are independent, so that
+margins covary beyond the covariance of their expectations only where they share an item: with
+:math:`V_i(f, g)` the covariance of two functions of answer i given the ability and
+:math:`\mu` their means, margins :math:`f(y_i) r` and :math:`g(y_i) r'` that share item i add
+
+.. math:: E[V_i(f, g)\,\mu_r\,\mu_{r'}],                                                 \quad (1)
+
+and two margins of the same pair :math:`E[V_i(f, f') V_j(g, g')]` as well.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.types import FloatArray, IntArray
+
+Statistic: TypeAlias = Literal["auto", "m2", "m2_star", "c2"]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which margins are taken: values of functions at the answers, and where margins stand."""
+
+    single: FloatArray  # (F, C)
+    pair: FloatArray  # (G, C)
+    items: int
+
+    @property
+    def functions(self) -> FloatArray:
+        """All functions of an answer (F + G, C)."""
+        return np.concatenate([self.single, self.pair])
+
+    @property
+    def pairs(self) -> tuple[IntArray, IntArray]:
+        """First and second item of each pair."""
+        i, j = np.triu_indices(self.items, 1)
+        return i, j
+
+    @property
+    def n_single(self) -> int:
+        """Number of margins of single answers, which come first."""
+        return self.items * int(self.single.shape[0])
+
+    @property
+    def size(self) -> int:
+        """Number of margins."""
+        return self.n_single + self.items * (self.items - 1) // 2 * int(self.pair.shape[0]) ** 2
+
+    @property
+    def places(self) -> IntArray:
+        """Margin of each pair and two functions (items, items, G, G): [i, j, b, d] for i < j."""
+        i, j = self.pairs
+        g = self.pair.shape[0]
+        table = np.zeros((self.items, self.items, g, g), dtype=np.int64)
+        own = self.n_single + np.arange(i.size * g * g).reshape(-1, g, g)
+        table[i, j] = own
+        table[j, i] = own.transpose(0, 2, 1)
+        return table
+
+
+def layout_of(statistic: Statistic, items: int, answers: int) -> Layout:
+    """Return the margins of a statistic.
+
+    Examples
+    --------
+    >>> [layout_of(name, 5, 4).size for name in ("m2", "m2_star", "c2")]
+    [105, 15, 25]
+    """
+    shown, code = np.eye(answers)[1:], np.arange(answers, dtype=np.float64)[None]
+    choice = {"m2": (shown, shown), "m2_star": (code, code), "c2": (shown, code)}
+    return Layout(*choice[statistic], items)
+
+
+def observed_margins(layout: Layout, codes: IntArray) -> FloatArray:
+    """Return the margins of complete answers (N, J)."""
+    single = layout.single[:, codes].mean(axis=1).T  # (J, F)
+    values = layout.pair[:, codes]  # (G, N, J)
+    both = np.einsum("bni,dnj->ijbd", values, values, optimize=True) / codes.shape[0]
+    return _stacked(layout, single, both)
+
+
+def _stacked(layout: Layout, single: FloatArray, both: FloatArray) -> FloatArray:
+    """Return margins in order: items with their functions, then pairs with theirs."""
+    i, j = layout.pairs
+    return np.concatenate([single.ravel(), both[i, j].ravel()])
+
+
+def means(functions: FloatArray, curves: FloatArray) -> FloatArray:
+    """Return means of functions (F, C) given the ability (J, F, Q) under curves (J, C, Q)."""
+    return np.asarray(np.einsum("fc,jcq->jfq", functions, curves, optimize=True))
+
+
+def expected_margins(layout: Layout, curves: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the margins under the model."""
+    single, pair = means(layout.single, curves), means(layout.pair, curves)
+    both = np.einsum("ibq,q,jdq->ijbd", pair, weights, pair, optimize=True)
+    return _stacked(layout, single @ weights, both)
+
+
+def margin_covariance(layout: Layout, curves: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return n times the covariance of observed margins: (1)."""
+    single, pair = means(layout.single, curves), means(layout.pair, curves)
+    i, j = layout.pairs
+    products = pair[i][:, :, None] * pair[j][:, None]  # (pairs, G, G, Q)
+    given = np.concatenate([single.reshape(-1, weights.size), products.reshape(-1, weights.size)])
+    mean = given @ weights
+    total = (given * weights) @ given.T - np.outer(mean, mean)
+    spread = _spreads(layout, curves)
+    for item in range(layout.items):
+        _add_shared(layout, item, total, (spread[item] * weights, pair))
+    g, f = layout.pair.shape[0], layout.single.shape[0]
+    own = spread[:, f:, f:]
+    block = np.einsum("pbcq,q,pdeq->pbdce", own[i], weights, own[j], optimize=True)
+    at = layout.n_single + np.arange(i.size * g * g).reshape(-1, g * g)
+    total[at[:, :, None], at[:, None]] += block.reshape(-1, g * g, g * g)
+    return np.asarray(total)
+
+
+def _spreads(layout: Layout, curves: FloatArray) -> FloatArray:
+    """Return covariances of the functions of each answer given the ability (J, F+G, F+G, Q)."""
+    functions = layout.functions
+    mean = means(functions, curves)
+    square = np.einsum("fc,gc,jcq->jfgq", functions, functions, curves, optimize=True)
+    return np.asarray(square - mean[:, :, None] * mean[:, None])
+
+
+def _add_shared(
+    layout: Layout, item: int, total: FloatArray, parts: tuple[FloatArray, FloatArray]
+) -> None:
+    """Add (1) for all margins that hold `item`."""
+    spread, pair = parts  # (F + G, F + G, Q) times weights; (J, G, Q)
+    f, g = layout.single.shape[0], layout.pair.shape[0]
+    others = np.delete(np.arange(layout.items), item)
+    rest = pair[others].reshape(-1, spread.shape[2])
+    one = np.ones((1, spread.shape[2]))
+    own = [(np.array([item * f + a]), one) for a in range(f)]
+    places = layout.places[item]
+    own += [(places[others, b].ravel(), rest) for b in range(g)]
+    for a, (rows, left) in enumerate(own):
+        for b, (columns, right) in enumerate(own):
+            total[np.ix_(rows, columns)] += (left * spread[a, b]) @ right.T
+
+
+def margin_slopes(
+    layout: Layout, curves: FloatArray, slopes: FloatArray, weights: FloatArray
+) -> FloatArray:
+    """Return derivatives of margins by the parameters of each item (margins, J, p).
+
+    `slopes` are the derivatives of the curves by the parameters (J, C, p, Q).
+    """
+    items, _, size, _ = slopes.shape
+    f, g = layout.single.shape[0], layout.pair.shape[0]
+    table = np.zeros((layout.size, items, size))
+    own = np.einsum("fc,jcpq,q->jfp", layout.single, slopes, weights, optimize=True)
+    for k in range(items):
+        table[k * f : (k + 1) * f, k] = own[k]
+    moved = np.einsum("gc,jcpq->jgpq", layout.pair, slopes, optimize=True)
+    mean = means(layout.pair, curves) * weights
+    both = np.einsum("ibpq,jdq->ijbdp", moved, mean, optimize=True)
+    i, j = layout.pairs
+    rows = layout.n_single + np.arange(i.size * g * g).reshape(-1, g, g)
+    table[rows, i[:, None, None]] = both[i, j]
+    table[rows, j[:, None, None]] = both[j, i].transpose(0, 2, 1, 3)
+    return table
