@@ -1,9 +1,9 @@
 """Replicated work: nulls, bootstraps, simulations.
 
 One function runs all of them. Each replicate owns a stream of random numbers keyed by its index,
-so that the answer is the same to the last bit for any number of jobs, chunking and backend.
-Tasks are plain functions over a block of replicates; joblib's context manager moves them to other
-backends: ``with joblib.parallel_config(backend="dask"): ...``.
+and tasks are functions of the index alone: blocks of replicates may be cut anywhere, run anywhere
+and run twice, and the answer is the same to the last bit for any number of jobs and any backend
+of joblib: ``with joblib.parallel_config(backend="dask"): ...``.
 """
 
 from __future__ import annotations
@@ -12,19 +12,24 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
+from psychollm._base.blas_threads import one_blas_thread
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.errors import InterruptedWarning, OptionError
 from psychollm._base.progress import progress_bar
+from psychollm._base.spread import Ahead, Workers, spread, workers
 from psychollm._base.types import AnyArray, RandomState, WordArray
 
 Task = Callable[[WordArray], AnyArray]
 
-# A block takes at least this long, so that handing it out costs little; and blocks stay short
-# enough for a progress bar to move.
+# A block takes at least this long, so that handing it out costs little, to a thread or to another
+# process; and blocks stay short enough for a progress bar to move and for a cluster to share.
 BLOCK_SECONDS = 0.05
+REMOTE_BLOCK_SECONDS = 0.2
+MOST_BLOCKS = 2_000
 
 
 def replicate_seeds(n: int, rng: RandomState) -> WordArray:
@@ -33,9 +38,18 @@ def replicate_seeds(n: int, rng: RandomState) -> WordArray:
     Words of replicate r are a function of the generator's draw and of r alone: the first r
     replicates of a longer run are those of a shorter one.
     """
-    root = check_generator(rng).integers(0, 2**63, size=2, dtype=np.uint64)
-    index = np.arange(n, dtype=np.uint64)
-    return np.stack([root[0] ^ index, np.full(n, root[1], dtype=np.uint64)], axis=1)
+    return _seeds(_root(rng), 0, n)
+
+
+def _root(rng: RandomState) -> tuple[int, int]:
+    words = check_generator(rng).integers(0, 2**63, size=2, dtype=np.uint64)
+    return int(words[0]), int(words[1])
+
+
+def _seeds(root: tuple[int, int], start: int, stop: int) -> WordArray:
+    index = np.arange(start, stop, dtype=np.uint64)
+    first = np.uint64(root[0]) ^ index
+    return np.stack([first, np.full(index.size, root[1], dtype=np.uint64)], axis=1)
 
 
 def n_workers(n_jobs: int | None) -> int:
@@ -56,7 +70,7 @@ def replicate(
     n_jobs: int | None = None,
     progress: bool = False,
     label: str = "replicates",
-    at_once: int = 1,
+    at_once: int | None = None,
 ) -> AnyArray:
     """Run `task` over `n` replicates and stack what it returns.
 
@@ -75,9 +89,11 @@ def replicate(
         Show a progress bar (needs tqdm).
     label : str
         Text in front of the bar.
-    at_once : int
-        Fewest replicates handed to `task` together. A vectorised task has a cost per call that
-        hardly grows with the number of replicates: timing one says nothing about a block.
+    at_once : int, optional
+        How many replicates are handed to `task` in one call, the last call apart. For tasks whose
+        rows depend on how many there are: a product of matrices adds up in an order that depends
+        on their shapes. By default rows depend on nothing but their seeds, and a call takes as
+        many as fill a block.
 
     Returns
     -------
@@ -85,14 +101,17 @@ def replicate(
         Fewer rows after an interrupt (Ctrl-C), with an `InterruptedWarning`.
     """
     check_count("n", n)
-    workers = n_workers(n_jobs)
-    seeds = replicate_seeds(n, rng)
+    check_count("at_once", at_once or 1)
+    run = _Run(task, _root(rng), at_once)
+    who = workers(n_jobs)
+    blocks = _timed(run, n, who) if at_once is None else _gridded(run, n, who)
     bar = progress_bar(show=progress, total=n, label=label)
     done: list[AnyArray] = []
     try:
-        for block in _results(task, seeds, n_jobs, workers, at_once):
-            done.append(block)
-            bar.update(len(block))
+        with one_blas_thread():
+            for block in blocks:
+                done.append(block)
+                bar.update(len(block))
     except KeyboardInterrupt:
         if not done:
             raise
@@ -104,28 +123,49 @@ def replicate(
     return np.concatenate(done)
 
 
-def _results(
-    task: Task, seeds: WordArray, n_jobs: int | None, workers: int, at_once: int
-) -> Iterator[AnyArray]:
-    """Yield the blocks' results in order; the first replicate is timed to size the blocks."""
-    start = time.perf_counter()
-    yield task(seeds[:1])
-    first = max(time.perf_counter() - start, 1e-7)
-    rest = seeds[1:]
-    if len(rest) == 0:
-        return
-    if len(rest) > 1:  # the first call may have compiled the kernels: time again
-        start = time.perf_counter()
-        yield task(rest[:1])
-        first = max(time.perf_counter() - start, 1e-7)
-        rest = rest[1:]
-    size = max(int(BLOCK_SECONDS / first), at_once)
-    size = max(1, min(size, -(-len(rest) // max(workers, 1))))
-    blocks = [rest[lo : lo + size] for lo in range(0, len(rest), size)]
-    if workers == 1 and n_jobs is not None:
-        yield from map(task, blocks)
-        return
-    from joblib import Parallel, delayed
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A task over a range of replicates."""
 
-    parallel = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    yield from parallel(delayed(task)(block) for block in blocks)
+    task: Task
+    root: tuple[int, int]
+    at_once: int | None
+
+    def __call__(self, piece: tuple[int, int]) -> AnyArray:
+        """Return the results of replicates `start` to `stop`."""
+        start, stop = piece
+        seeds = _seeds(self.root, start, stop)
+        if self.at_once is None or len(seeds) <= self.at_once:
+            return self.task(seeds)
+        rows = range(0, len(seeds), self.at_once)
+        return np.concatenate([self.task(seeds[row : row + self.at_once]) for row in rows])
+
+
+def _timed(run: _Run, n: int, who: Workers) -> Iterator[AnyArray]:
+    """Yield the blocks' results in order; the first replicate is timed to size the blocks."""
+    first = 0.0
+    # Twice: the first call may have compiled the kernels.
+    for place in range(min(n, 2)):
+        start = time.perf_counter()
+        found = run((place, place + 1))
+        first = max(time.perf_counter() - start, 1e-7)
+        yield found
+    rest = n - 2
+    if rest > 0:
+        size = int((BLOCK_SECONDS if who.shared else REMOTE_BLOCK_SECONDS) / first)
+        size = max(1, min(size, -(-rest // who.count)))
+        yield from _spread(run, range(2, n, size), n, who)
+
+
+def _gridded(run: _Run, n: int, who: Workers) -> Iterator[AnyArray]:
+    """Yield the blocks' results in order; blocks hold whole calls."""
+    calls = -(-n // (run.at_once or 1))
+    size = (run.at_once or 1) * -(-calls // MOST_BLOCKS)
+    yield from _spread(run, range(0, n, size), n, who)
+
+
+def _spread(run: _Run, starts: range, n: int, who: Workers) -> Iterator[AnyArray]:
+    pieces = ((start, min(start + starts.step, n)) for start in starts)
+    # On a cluster everything is handed out at once, so that it may grow with the work.
+    ahead: Ahead = "2*n_jobs" if who.shared else "all"
+    yield from spread(run, pieces, who, ahead=ahead)

@@ -3,12 +3,14 @@
 A resample is a vector of counts, how often each question was drawn. Statistics are sums over
 questions weighted by these counts; a difference between models, or between predictors, is then
 taken within the same resample, so that the difficulty of the questions cancels. Where questions
-come in clusters (several about one passage), whole clusters are drawn. Sums of counts are whole
-numbers, so the result does not depend on how replicates are divided among workers.
+come in clusters (several about one passage), whole clusters are drawn. A statistic takes as many
+resamples at once as the number of questions allows, wherever it runs: a product of matrices rounds
+by their shapes, and blocks cut by the clock would not give the same last bit twice.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -34,7 +36,7 @@ METHODS: dict[str, str] = {
 }
 
 _BLOCK_BYTES = 4_000_000
-_AT_ONCE = 250
+_AT_ONCE = 100
 _MAX_GROUPS = 200
 
 
@@ -174,25 +176,24 @@ def bootstrap_questions(
     (3,)
     """
     check_count("n_bootstrap", n)
-    rows = max(1, _BLOCK_BYTES // (8 * n_questions))
-
-    def task(seeds: WordArray) -> FloatArray:
-        blocks = [
-            statistic(resample_counts(seeds[start : start + rows], n_questions, clusters))
-            for start in range(0, len(seeds), rows)
-        ]
-        return np.concatenate(blocks)
-
+    rows = max(1, min(_BLOCK_BYTES // (8 * n_questions), _AT_ONCE))
     draws: FloatArray = replicate(
-        task,
+        partial(_block, statistic=statistic, n_questions=n_questions, clusters=clusters),
         n,
         rng=rng,
         n_jobs=n_jobs,
         progress=progress,
         label=label,
-        at_once=min(rows, _AT_ONCE),
+        at_once=rows,
     )
     return draws
+
+
+def _block(
+    seeds: WordArray, *, statistic: Statistic, n_questions: int, clusters: IntArray | None
+) -> FloatArray:
+    """Statistics of the resamples of some seeds."""
+    return statistic(resample_counts(seeds, n_questions, clusters))
 
 
 def left_out_counts(n_questions: int, clusters: IntArray | None = None) -> FloatArray:

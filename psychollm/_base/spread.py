@@ -1,0 +1,203 @@
+"""A function over pieces of work, on threads, processes or a cluster: the one door to joblib.
+
+Threads share memory and get the function as it is. For anything else it is pickled once, with all
+the data it holds, and handed over once: as a file mapped into memory (loky), or as the result of
+a task of Dask. The latter matters. What is *scattered* on Dask's workers is lost with the worker
+that holds it; what a task has computed, the scheduler computes again. So no worker holds the only
+copy of anything, and a worker that dies costs the time of its blocks and nothing else.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Literal, TypeAlias
+from uuid import uuid4
+
+import numpy as np
+
+from psychollm._base.blas_threads import one_blas_thread
+from psychollm._base.errors import OptionError
+
+Ahead: TypeAlias = Literal["all", "2*n_jobs"]
+
+# More than this, and a piece travels as a task of its own.
+LARGE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Who does the work, as `n_jobs` and ``joblib.parallel_config`` say."""
+
+    backend: Any
+    n_jobs: int | None
+    count: int
+    shared: bool  # memory
+
+    @property
+    def serial(self) -> bool:
+        """Whether everything runs here, one piece after another."""
+        return self.shared and self.count == 1
+
+
+def workers(n_jobs: int | None) -> Workers:
+    """Return the workers: threads, unless ``joblib.parallel_config`` names another backend.
+
+    Parameters
+    ----------
+    n_jobs : int or None
+        As in scikit-learn: None is what ``parallel_config`` says, or one; -1 is all processors.
+        One means here, whatever the backend.
+
+    Raises
+    ------
+    OptionError
+        If it is zero.
+
+    Examples
+    --------
+    >>> workers(2).count, workers(None).serial
+    (2, True)
+    """
+    if n_jobs == 0:
+        msg = "n_jobs=0 has no meaning: use 1 for serial work or -1 for all processors"
+        raise OptionError(msg)
+    if n_jobs == 1:
+        return Workers(None, 1, 1, shared=True)
+    from joblib.parallel import get_active_backend
+
+    # Asked for threads, joblib forgets an n_jobs that was configured without a backend.
+    _, configured = get_active_backend()
+    backend, _ = get_active_backend(prefer="threads")
+    wanted = configured if n_jobs is None else n_jobs
+    count = backend.effective_n_jobs(1 if wanted is None else wanted)
+    shared = bool(getattr(backend, "supports_sharedmem", False))
+    return Workers(backend, wanted, count, shared=shared)
+
+
+def spread(
+    function: Callable[[Any], Any],
+    pieces: Iterable[Any],
+    who: Workers,
+    *,
+    ahead: Ahead = "2*n_jobs",
+) -> Iterator[Any]:
+    """Yield ``function(piece)`` for each piece, in the order of the pieces.
+
+    Parameters
+    ----------
+    function : callable
+        Of one piece. It must release the GIL for threads to help; for processes, it may hold
+        arrays of any size.
+    pieces : iterable
+        Small things, such as ranges and paths; they are drawn as they are handed out.
+    who : Workers
+        Who works.
+    ahead : {"2*n_jobs", "all"}
+        How many pieces are handed out before their turn: results wait in memory. All of them let
+        a cluster grow with the work.
+
+    Examples
+    --------
+    >>> list(spread(abs, [-1, 2, -3], workers(2)))
+    [1, 2, 3]
+    """
+    with one_blas_thread():
+        if who.serial:
+            yield from map(function, pieces)
+            return
+        from joblib import Parallel, delayed
+
+        generator = getattr(who.backend, "supports_return_generator", True)
+        parallel = Parallel(
+            n_jobs=who.n_jobs,
+            prefer="threads",
+            return_as="generator" if generator else "list",
+            pre_dispatch=ahead,
+        )
+        if who.shared:
+            yield from parallel(delayed(function)(piece) for piece in pieces)
+            return
+        hand_over = _Transport(getattr(who.backend, "client", None))
+        token, payload = uuid4().hex, hand_over.once(_pickled(function))
+        yield from parallel(
+            delayed(_run)(token, payload, hand_over.piece(_pickled(piece))) for piece in pieces
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Transport:
+    """How bytes come to workers in other processes."""
+
+    client: Any  # of Dask, or None
+
+    def once(self, data: bytes) -> Any:
+        """Return what stands for `data` among the arguments of many tasks."""
+        if self.client is None:
+            return np.frombuffer(data, dtype=np.uint8)  # joblib maps large arrays into memory
+        return self._task(data)
+
+    def piece(self, data: bytes) -> Any:
+        """Return what stands for `data` among the arguments of one task."""
+        # Bytes, for joblib leaves them in the task: arrays and frames it would scatter.
+        return data if self.client is None or len(data) < LARGE_BYTES else self._task(data)
+
+    def _task(self, data: bytes) -> Any:
+        config = import_module("dask.config")
+        # Large graphs are slow where tasks repeat their data; here it is sent once.
+        with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
+            return self.client.submit(_kept, data, key=f"psychollm-{uuid4().hex}")
+
+
+def _kept(data: bytes) -> bytes:
+    return data
+
+
+def _run(token: str, payload: Any, piece: Any) -> Any:
+    """Do one piece of work in another process."""
+    function = _unpickled(token, payload)
+    with one_blas_thread():
+        return function(pickle.loads(piece))  # noqa: S301 - made by _pickled
+
+
+_LAST: dict[str, Any] = {}
+
+
+def _unpickled(token: str, payload: Any) -> Any:
+    """Return the function; a worker keeps the last one."""
+    function = _LAST.get(token)
+    if function is None:
+        function = pickle.loads(payload)  # noqa: S301 - made by _pickled
+        _LAST.clear()
+        _LAST[token] = function
+    return function
+
+
+def _pickled(function: Any) -> bytes:
+    """Pickle a function with its data: closures by value, kernels by name."""
+    # joblib brings it: as a requirement, or, before 1.6, within itself.
+    name = "cloudpickle" if find_spec("cloudpickle") else "joblib.externals.cloudpickle"
+    base: Any = import_module(name).Pickler
+
+    class Pickler(base):  # type: ignore[misc]
+        """Names compiled kernels: pickled by value, each worker would compile them again."""
+
+        def reducer_override(self, obj: Any) -> Any:
+            """Return how to restore an object, or leave it to cloudpickle."""
+            plain = getattr(obj, "py_func", None)
+            if plain is not None and plain.__module__.startswith("psychollm."):
+                return _kernel, (plain.__module__, plain.__qualname__)
+            return super().reducer_override(obj)
+
+    stream = io.BytesIO()
+    # In one stream: arrays that travel beside it all come back read-only.
+    Pickler(stream).dump(function)
+    return stream.getvalue()
+
+
+def _kernel(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)

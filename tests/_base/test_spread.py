@@ -1,0 +1,84 @@
+"""Work handed out: in order, one thread of linear algebra, kernels by name."""
+
+import joblib
+import numpy as np
+import pytest
+
+from psychollm._base.blas_threads import one_blas_thread
+from psychollm._base.errors import OptionError
+from psychollm._base.replicate import replicate
+from psychollm._base.spread import _pickled, _unpickled, spread, workers
+from psychollm.kernels.bit_planes import fill_planes
+
+
+def blas_threads():
+    control = pytest.importorskip("threadpoolctl")
+    return [one["num_threads"] for one in control.threadpool_info() if one["user_api"] == "blas"]
+
+
+def test_who_works():
+    assert workers(1).serial
+    assert workers(None).serial
+    assert workers(3).count == 3
+    with joblib.parallel_config(n_jobs=2):
+        assert workers(None).count == 2
+        assert workers(1).serial
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        assert not workers(None).shared
+        assert not workers(None).serial
+        assert workers(1).serial
+    with pytest.raises(OptionError, match="n_jobs=0"):
+        workers(0)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_order(n_jobs):
+    assert list(spread(abs, range(-40, 0), workers(n_jobs))) == list(range(40, 0, -1))
+
+
+def test_one_thread_of_linear_algebra_until_the_last_has_left():
+    control = pytest.importorskip("threadpoolctl")
+    with control.threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with one_blas_thread(), one_blas_thread():
+            assert set(blas_threads()) == {1}
+        assert blas_threads() == before
+        inside = replicate(lambda seeds: np.full(len(seeds), max(blas_threads())), 9, n_jobs=2)
+        assert set(inside) == {1}
+        assert blas_threads() == before
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_kernels_are_pickled_by_name_and_arrays_as_they_are(writable):
+    """Read-only arrays are another type to Numba, and writable ones may be needed."""
+    data = np.arange(5.0)
+    data.flags.writeable = writable
+
+    def closure():
+        return fill_planes, data
+
+    kernel, array = _unpickled(f"writable {writable}", _pickled(closure))()
+    assert kernel is fill_planes
+    assert array.flags.writeable is writable
+
+
+def test_a_worker_keeps_the_last_function():
+    payload = _pickled([1])
+    assert _unpickled("one", payload) is _unpickled("one", payload)
+    first = _unpickled("one", payload)
+    _unpickled("two", payload)
+    assert _unpickled("one", payload) is not first
+
+
+@pytest.mark.parametrize("n", [1, 9, 10, 25])
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_calls_of_a_fixed_size(n, n_jobs):
+    """Where rows depend on the size of a call, the clock must not decide it."""
+    sizes = replicate(lambda seeds: np.full(len(seeds), len(seeds)), n, at_once=10, n_jobs=n_jobs)
+    assert sizes.tolist() == [10] * (n // 10 * 10) + [n % 10] * (n % 10)
+
+
+def test_more_calls_than_blocks(monkeypatch):
+    monkeypatch.setattr("psychollm._base.replicate.MOST_BLOCKS", 3)
+    sizes = replicate(lambda seeds: np.full(len(seeds), len(seeds)), 75, at_once=10)
+    assert sizes.tolist() == [10] * 70 + [5] * 5

@@ -1,0 +1,23 @@
+"""A cluster of two processes on this machine, as Dask starts one anywhere else."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    """Return the client of two workers with a thread each."""
+    distributed = pytest.importorskip("distributed")
+    pytest.importorskip("threadpoolctl")
+    local = distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        processes=True,
+        host="127.0.0.1",
+        memory_limit="1GiB",
+        dashboard_address=None,
+    )
+    with local, distributed.Client(local) as client:
+        yield client

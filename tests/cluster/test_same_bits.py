@@ -1,0 +1,134 @@
+"""Nulls and bootstraps: one answer, to the last bit, wherever the replicates run."""
+
+import os
+import signal
+import time
+from contextlib import nullcontext
+from functools import cache, partial
+from itertools import count
+
+import joblib
+import numpy as np
+import pytest
+
+import psychollm as psy
+from psychollm.estimates.resampling import bootstrap_questions
+from psychollm.nulls.one_factor import one_factor_null
+from psychollm.nulls.permutation import permutation_null
+
+
+@cache
+def answers():
+    rng = np.random.default_rng(1)
+    values = (0.7 * rng.normal(size=120) + rng.normal(size=(12, 120)) > 0.2).astype(float)
+    values[rng.random(values.shape) < 0.1] = np.nan
+    return psy.Responses.from_array(values)
+
+
+def permuted(n_jobs=None):
+    return permutation_null(answers(), n=150, rng=3, n_jobs=n_jobs).draws
+
+
+def one_factor(n_jobs=None):
+    return one_factor_null(answers(), n=150, rng=3, n_jobs=n_jobs).draws
+
+
+def panel(n_jobs=None):
+    rng = np.random.default_rng(2)
+    confidence = rng.random((3, 60))
+    right = rng.random((3, 60)) < confidence
+    weights = rng.random(60)
+    found = psy.calibration_panel(
+        confidence, right, weights=weights, n_bootstrap=250, rng=4, n_jobs=n_jobs
+    )
+    return found.to_frame().select_dtypes("number").to_numpy()
+
+
+def products(n_jobs=None):
+    """Sums that round by the number of rows in a product of matrices."""
+    table = np.random.default_rng(5).random((700, 13))
+    return bootstrap_questions(lambda counts: counts @ table, 700, n=430, rng=6, n_jobs=n_jobs)
+
+
+WORK = [permuted, one_factor, panel, products]
+serial = cache(lambda work: work(n_jobs=1))
+
+
+@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize("jobs", [None, 2, 8])
+def test_threads(work, jobs):
+    assert np.array_equal(work(n_jobs=jobs), serial(work), equal_nan=True)
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_processes(work):
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        assert np.array_equal(work(), serial(work), equal_nan=True)
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_dask(cluster, work):
+    with joblib.parallel_config(backend="dask"):
+        assert np.array_equal(work(), serial(work), equal_nan=True)
+
+
+calls = count()
+
+
+def lethal(matrix, victims=frozenset()):
+    """Return the largest eigenvalue, or kill the process that computes it, in mid-block."""
+    time.sleep(0.005)
+    if os.getpid() in victims and next(calls) == 7:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return np.linalg.eigvalsh(matrix)[-1]
+
+
+@pytest.mark.parametrize("deaths", [1, 2])
+def test_workers_that_die_lose_nothing(cluster, deaths):
+    """With two deaths, every worker that held the data is gone."""
+    pids = cluster.run(os.getpid)
+    victims = frozenset(sorted(pids.values())[:deaths])
+    statistic = partial(lethal, victims=victims)
+    with joblib.parallel_config(backend="dask"):
+        found = permutation_null(answers(), statistic=statistic, n=300, rng=3).draws
+    cluster.wait_for_workers(2, timeout=30)
+    assert victims.isdisjoint(cluster.run(os.getpid).values())
+    expected = permutation_null(answers(), statistic=lethal, n=300, rng=3, n_jobs=1).draws
+    assert np.array_equal(found, expected)
+
+
+class Counted:
+    """Data that know how often they were pickled."""
+
+    def __init__(self, values):
+        self.values, self.times = values, 0
+
+    def __reduce__(self):
+        self.times += 1
+        return Counted, (self.values,)
+
+
+@pytest.mark.parametrize("backend", ["loky", "dask"])
+def test_data_travel_once(request, backend):
+    """Sixteen megabytes, more than joblib would scatter or Dask would send without a warning."""
+    if backend == "dask":
+        request.getfixturevalue("cluster")
+    data = Counted(np.ones((2, 1_000_000)))
+
+    def statistic(counts):
+        assert data.values.flags.writeable
+        return data.values[0, : counts.shape[0]] * counts.sum()
+
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        draws = bootstrap_questions(statistic, 5, n=450, rng=1)
+    assert data.times == 1
+    assert draws.shape == (450,)
+
+
+@pytest.mark.parametrize("backend", [None, "threading", "loky"])
+def test_configured_workers_without_and_with_a_backend(backend):
+    named = {} if backend is None else {"backend": backend}
+    with joblib.parallel_config(n_jobs=2, **named):
+        assert np.array_equal(products(), serial(products))
+    with nullcontext():
+        assert np.array_equal(products(), serial(products))
