@@ -105,7 +105,8 @@ def valid(runs: Sequence[Run]) -> tuple[list[Run], list[LeftOut]]:
 
 
 def _key(run: Run) -> tuple[str, ...]:
-    return (run.format, run.identity, run.model, run.task)
+    # Not the task where there is an identity: one form of a log may not name it.
+    return (run.format, run.identity, run.model, "" if run.identity else run.task)
 
 
 def leave_out(run: Run, reason: str) -> LeftOut:

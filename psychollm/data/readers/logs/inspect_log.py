@@ -3,7 +3,8 @@
 An archive holds ``header.json`` (the run), ``samples/*.json`` (an answer each) and a journal; a
 log that was never finished has the journal only. The ``.json`` form is the same in one object.
 Model: ``eval.model``; task: ``eval.task``; question: ``sample.id``, a number or a text, unique
-within one dataset; repeat: ``sample.epoch``.
+within one dataset; repeat: ``sample.epoch``. Version 1 of the format, until mid-2024, has one
+scorer: ``sample.score``, named in ``results.scorer``.
 
 A score is ``"C"`` (1), ``"P"`` (0.5), ``"I"`` (0), ``"N"`` (no answer, which Inspect counts as 0
 and which need not be wrong), a number, a truth value, or several of these by name: then each is a
@@ -77,7 +78,7 @@ def read_inspect(source: Source) -> list[Run]:
         log = _member(source, archive, name)
         names = [one for one in archive.names if re.fullmatch(r"samples/.*\.json", one)]
         # One at a time: what a sample holds beyond its scores may be large, and is let go.
-        read = [_sample(_member(source, archive, one)) for one in names]
+        read = [_sample(_member(source, archive, one), log) for one in names]
     return [_run(source, log, read)]
 
 
@@ -91,7 +92,7 @@ def _member(source: Source, archive: Archive, name: str) -> dict[str, Any]:
 
 
 def _run(source: Source, log: Mapping[str, Any], found: Iterable[Any]) -> Run:
-    samples = [one if isinstance(one, Sample) else _sample(one) for one in found]
+    samples = [one if isinstance(one, Sample) else _sample(one, log) for one in found]
     scorers = list(dict.fromkeys(name for one in samples for name in one.scores))
     about = log.get("eval") or {}
     samples.sort(key=lambda one: one.repeat or 0)
@@ -148,11 +149,11 @@ def _configuration(log: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str
     )
 
 
-def _sample(found: Mapping[str, Any]) -> Sample:
+def _sample(found: Mapping[str, Any], log: Mapping[str, Any]) -> Sample:
     error = _error(found)
     scores: dict[str, Score] = {}
     confidence: dict[str, float] = {}
-    for name, one in (found.get("scores") or {}).items():
+    for name, one in _scores(found, log).items():
         parts = _parts(name, one.get("value"))
         scores |= {part: None if error else _grade(value) for part, value in parts.items()}
         stated = as_score((one.get("metadata") or {}).get("confidence"))
@@ -169,6 +170,14 @@ def _sample(found: Mapping[str, Any]) -> Sample:
         confidence=confidence,
         content=digest(_asked(found.get("input")), found.get("choices"), found.get("target")),
     )
+
+
+def _scores(found: Mapping[str, Any], log: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the scores of a sample by scorer; in version 1 there is one, named elsewhere."""
+    if (one := found.get("score")) and not found.get("scores"):
+        stated = (log.get("results") or {}).get("scorer") or {}
+        return {str(stated.get("name") or "score"): one}
+    return found.get("scores") or {}
 
 
 def _error(found: Mapping[str, Any]) -> str:

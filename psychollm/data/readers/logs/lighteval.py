@@ -3,9 +3,15 @@
 Columns ``doc``, ``metric`` and ``model_response`` (not the names that its documentation gives).
 ``doc.id`` is a position; what was asked tells questions apart. Scorers: the fields of ``metric``.
 The settings of the model stand in ``results/ORG/MODEL/results_TIME.json``.
+
+Before version 0.11 a row was flat: ``example``, ``choices``, ``gold``, ``gold_index`` and
+``metrics``, without an id. Some of those versions wrote every field as the text that Python shows it by, and
+where the fields of a task do not fit one schema, others did too; such text is taken apart and
+never run. What is pushed to the Hub as JSON lines has the same rows.
 """
 
 import re
+from ast import literal_eval
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,6 +21,11 @@ from psychollm.data.readers.logs.source import Source, parse
 
 _NAME = re.compile(r"details_(?P<task>.+)_(?P<time>\d{4}-\d\d-\d\dT[\d\-:.]+)\.parquet")
 _NEEDED = {"doc", "metric"}
+_FLAT = {"example", "gold_index", "metrics"}
+_CONTENT = {"example", "choices", "gold", "gold_index", "instruction"}
+_LONGEST = 1 << 20  # characters of a text that is taken apart
+_NUMPY = re.compile(r"\bnp\.(?:float|int|bool)\w*\(([^()]*)\)")  # as NumPy 2 shows a number
+_NAN = re.compile(r"\b(?:nan|inf)\b(?=\s*[,}\]])")
 _NO_CONFIGURATION = frozenset({
     "batch_size", "cache_dir", "data_parallel_size", "device", "gpu_memory_utilization",
     "max_num_seqs", "model_name", "model_parallel", "model_sha", "seed",
@@ -24,10 +35,13 @@ _NO_CONFIGURATION = frozenset({
 
 def is_lighteval(source: Source) -> bool:
     """Tell whether a file holds details of lighteval."""
+    if source.shape == "lines":
+        return source.first.keys() >= _FLAT
     if source.shape != "parquet":
         return False
     with source.parquet() as file:
-        return set(file.schema_arrow.names) >= _NEEDED
+        names = set(file.schema_arrow.names)
+    return names >= _NEEDED or names >= _FLAT
 
 
 def read_lighteval(source: Source) -> list[Run]:
@@ -41,11 +55,9 @@ def read_lighteval(source: Source) -> list[Run]:
     name = _NAME.fullmatch(source.path.name)
     time = name["time"] if name else ""
     model, settings, note = _model(source.path, time)
-    with source.parquet() as file:
-        batches = file.iter_batches(columns=sorted(_NEEDED))
-        rows = [row for batch in batches for row in batch.to_pylist()]
+    rows = _rows(source)
     # A file may be renamed, for its name holds a character that some systems do not allow.
-    stated = (rows[0]["doc"] or {}).get("task_name") if rows else None
+    stated = (rows[0].get("doc") or {}).get("task_name") if rows else None
     task = str(stated or (name["task"] if name else source.path.stem))
     return [
         Run(
@@ -53,13 +65,27 @@ def read_lighteval(source: Source) -> list[Run]:
             source=str(source.path),
             model=model,
             task=task,
-            samples=tuple(_sample(row) for row in rows),
+            samples=tuple(
+                _sample(row) if "metric" in row else _flat_sample(row, place)
+                for place, row in enumerate(rows)
+            ),
             configuration=without(flatten(settings), _NO_CONFIGURATION),
             created=time,
             identity=f"{source.path.parent.parent}/{task}" if time else "",
             notes=note,
         )
     ]
+
+
+def _rows(source: Source) -> list[Mapping[str, Any]]:
+    """Return the rows, without what they hold of the model's replies."""
+    if source.shape == "lines":
+        return [row for _, row in source.lines()]
+    with source.parquet() as file:
+        names = set(file.schema_arrow.names)
+        wanted = _NEEDED if names >= _NEEDED else names & (_CONTENT | _FLAT)
+        batches = file.iter_batches(columns=sorted(wanted))
+        return [row for batch in batches for row in batch.to_pylist()]
 
 
 def _model(path: Path, time: str) -> tuple[str, Any, tuple[str, ...]]:
@@ -78,12 +104,35 @@ def _model(path: Path, time: str) -> tuple[str, Any, tuple[str, ...]]:
 
 
 def _sample(row: Mapping[str, Any]) -> Sample:
-    doc, metric = row["doc"] or {}, row["metric"] or {}
-    scores = {name: as_score(value) for name, value in metric.items()}
+    doc = row["doc"] or {}
+    content = digest(doc.get("query"), doc.get("choices"), doc.get("gold_index"))
+    return _scored(str(doc.get("id")), row["metric"], content)
+
+
+def _flat_sample(row: Mapping[str, Any], place: int) -> Sample:
+    """Return the sample of a row of old, whose fields may be the text of what they held."""
+    found = {name: _taken_apart(row.get(name)) for name in _CONTENT - {"example", "instruction"}}
+    content = digest(row.get("instruction"), row.get("example"), *found.values())
+    return _scored(str(place), _taken_apart(row["metrics"]), content)
+
+
+def _scored(question: str, metric: Any, content: str) -> Sample:
+    found = metric if isinstance(metric, Mapping) else {}
+    scores = {name: as_score(value) for name, value in found.items()}
     scored = any(score is not None for score in scores.values())
     return Sample(
-        question=str(doc.get("id")),
+        question=question,
         scores=scores or {"": None},
         error="" if scored else "not scored",
-        content=digest(doc.get("query"), doc.get("choices"), doc.get("gold_index")),
+        content=content,
     )
+
+
+def _taken_apart(value: Any) -> Any:
+    """Return what a text shows, if it shows a list, a mapping or a number; else the text."""
+    if not isinstance(value, str) or len(value) > _LONGEST:
+        return value
+    try:
+        return literal_eval(_NAN.sub("None", _NUMPY.sub(r"\1", value)))
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return value

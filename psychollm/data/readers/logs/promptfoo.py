@@ -1,4 +1,6 @@
-"""Results of promptfoo: a ``results.json`` whose ``results`` have version 2 or later.
+"""Results of promptfoo: a ``results.json`` whose ``results`` have version 2 or later, or JSONL.
+
+The JSONL form has the same results, one a line, and nothing of the run: no name, no time.
 
 Respondent: the provider, by its label; several prompts are several configurations. Question: the
 variables and assertions of a test, for with ``--repeat`` every repeat gets an index of its own.
@@ -7,7 +9,7 @@ metric. A call that failed is missing, not wrong.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from psychollm.data.readers.logs.run import Run, Sample, Score, as_score, digest, flatten
@@ -15,10 +17,13 @@ from psychollm.data.readers.logs.source import Source
 
 _CALL_FAILED = 2  # failureReason: 0 none, 1 an assertion, 2 the call
 _LABEL = 60
+_LINE = {"promptIdx", "testIdx", "success", "provider"}  # that every line of JSONL has
 
 
 def is_promptfoo(source: Source) -> bool:
     """Tell whether a file holds results of promptfoo."""
+    if source.shape == "lines":
+        return source.first.keys() >= _LINE
     if source.shape != "document" or not isinstance(source.document, dict):
         return False
     results = source.document.get("results")
@@ -27,7 +32,7 @@ def is_promptfoo(source: Source) -> bool:
 
 def read_promptfoo(source: Source) -> list[Run]:
     """Read all providers and prompts of one file."""
-    found: list[Mapping[str, Any]] = source.document["results"]["results"]
+    found, about, created = _results(source)
     graded = any(_success(one) != as_score(one.get("score")) for one in found if not _error(one))
     runs: dict[tuple[str, str, str], list[Sample]] = {}
     for one in found:
@@ -36,8 +41,8 @@ def read_promptfoo(source: Source) -> list[Run]:
         model = str(stated.get("label") or stated.get("id"))
         key = (model, str(stated.get("id")), _prompt(one))
         runs.setdefault(key, []).append(_sample(one, graded=graded))
-    about = source.document.get("config") or {}
     task = str(about.get("description") or "promptfoo")
+    same = _same(found)
     return [
         Run(
             format="promptfoo",
@@ -46,10 +51,26 @@ def read_promptfoo(source: Source) -> list[Run]:
             task=task,
             samples=tuple(samples),
             configuration=flatten({"provider": identity, "prompt": prompt}),
-            created=str(source.document["results"].get("timestamp") or ""),
+            created=created,
+            identity=same and f"{same} {identity} {prompt}",
         )
         for (model, identity, prompt), samples in runs.items()
     ]
+
+
+def _results(source: Source) -> tuple[list[Mapping[str, Any]], Mapping[str, Any], str]:
+    """Return the results, what was set up, and when the run was."""
+    if source.shape == "lines":
+        return [line for _, line in source.lines()], {}, ""
+    results = source.document["results"]
+    about = source.document.get("config") or {}
+    return results["results"], about, str(results.get("timestamp") or "")
+
+
+def _same(found: Sequence[Mapping[str, Any]]) -> str:
+    """Return what tells that two files hold one run: ``-o`` may be given twice."""
+    ids = sorted(str(one.get("id") or "") for one in found)
+    return digest(ids) if all(ids) else ""
 
 
 def _prompt(found: Mapping[str, Any]) -> str:
@@ -66,7 +87,8 @@ def _error(found: Mapping[str, Any]) -> str:
     reply = found.get("response") or {}
     stated = reply.get("error") if isinstance(reply, Mapping) else None
     if found.get("failureReason") == _CALL_FAILED or stated:
-        return str(stated or found.get("error") or "failed call")
+        whole = str(stated or found.get("error") or "").strip()
+        return whole.partition("\n")[0] or "failed call"  # without the stack that may follow
     return ""
 
 

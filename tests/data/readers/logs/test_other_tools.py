@@ -190,6 +190,43 @@ def test_lighteval_positions_are_no_identity(tmp_path):
     np.testing.assert_array_equal(found.responses.values, [[1, 0, np.nan], [np.nan, 1, 0]])
 
 
+def flat(metrics, example="?", **more):
+    return {"example": example, "gold_index": [0], "metrics": metrics, "choices": ["x"]} | more
+
+
+def test_lighteval_lines_of_the_hub(write):
+    rows = [flat({"em": 1.0}, "a"), flat({"em": None}, "b"), flat({"em": 0}, "c")]
+    path = write("details/org/m/2024/details_t_2024-01-01T00-00-00.000000.jsonl", rows, lines=True)
+    found = read_logs(path)
+    np.testing.assert_array_equal(found.responses.values, [[1, np.nan, 0]])
+    assert found.responses.models == ("org/m",)
+    assert found.errors == {"not scored": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "score"),
+    [
+        ("{'em': 1.0}", 1),
+        ("{'em': True}", 1),
+        ("{'em': nan}", None),
+        ("{'em': np.float64(1.0)}", 1),
+        ("__import__('os').abort()", None),
+        ("[" * 5000, None),
+        ("1", None),
+        ("", None),
+    ],
+)
+def test_lighteval_text_is_taken_apart_and_never_run(tmp_path, text, score):
+    pytest.importorskip("pyarrow")
+    import pandas as pd
+
+    rows = [flat(text, "a", gold_index="[0]"), flat("{'em': 0.0}", "b", gold_index="[0]")]
+    path = tmp_path / "details_t_2024-01-01T00-00-00.000000.parquet"
+    pd.DataFrame(rows).to_parquet(path)
+    found = read_logs(path, scorer="em")
+    np.testing.assert_array_equal(found.responses.values[0], [score if score else np.nan, 0])
+
+
 def test_lighteval_damaged(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "details_t_2026.parquet"
@@ -274,6 +311,31 @@ def test_promptfoo_named_metrics_and_long_names(write):
         read_logs(write("r.json", promptfoo(row)))
     found = read_logs(write("r.json", promptfoo(row)), scorer="success")
     assert len(found.responses.questions[0]) == 60
+
+
+def test_promptfoo_jsonl_beside_json_is_one_run(write, tmp_path):
+    rows = [
+        result("a", id="1", promptIdx=0, testIdx=0),
+        result("b", id="2", promptIdx=0, testIdx=1),
+    ]
+    whole = promptfoo(*rows)
+    whole["config"] = {"description": "named"}
+    whole["results"]["timestamp"] = "2026"
+    write("r.json", whole)
+    write("r.jsonl", rows, lines=True)
+    found = read_logs(tmp_path)
+    assert values(found) == [[1, 1]]
+    assert [(one.n, one.reason) for one in found.left_out] == [(2, "a later run takes its place")]
+    again = [row | {"id": f"{row['id']}0"} for row in rows]
+    other = read_logs(write("s.jsonl", again, lines=True))
+    assert set(other.frame["task"]) == {"promptfoo"}
+    assert values(other) == [[1, 1]]
+
+
+def test_promptfoo_stacks_of_errors_are_cut(write):
+    row = result("a", success=False, failureReason=2, error="down\n    at call (a.js:1)")
+    found = read_logs(write("r.json", promptfoo(row, result("b"))))
+    assert found.errors == {"down": 1}
 
 
 # deepeval

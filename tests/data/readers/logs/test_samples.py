@@ -265,3 +265,48 @@ def test_all_samples_of_the_shared_folder_are_read(shared):
         "deepeval": 1, "every-eval-ever": 2, "hal": 2, "helm": 2, "inspect": 15, "lighteval": 4,
         "lm-eval": 2, "openai-evals": 2, "opencompass": 2, "promptfoo": 1,
     }  # fmt: skip
+
+
+# Layouts of old
+
+
+def test_inspect_version_1(samples):
+    folder = samples / "inspect" / "version_1"
+    with pytest.raises(OptionError, match="pass repeats="):
+        read_logs(folder)
+    found = read_logs(folder, repeats="first")
+    np.testing.assert_array_equal(found.responses.values, [[1, 0, 1, 0], [1, 1, 0, 1]])
+    assert found.responses.models == ("/weak", "/strong")  # as that version wrote them
+    assert set(found.frame["scorer"]) == {"match"}
+    for path in folder.iterdir():  # its own mean is that of what was read
+        (run,) = read_runs(path)
+        stated = json.loads(path.read_text())["results"]["metrics"]["accuracy"]["value"]
+        assert np.mean([one.scores["match"] for one in run.samples]) == stated
+
+
+@pytest.mark.parametrize("version", ["0.6", "0.10"])
+def test_lighteval_flat(samples, version):
+    pytest.importorskip("pyarrow")
+    with pytest.raises(OptionError, match="one of 'em', 'qem'"):
+        read_logs(samples / "lighteval_flat" / version)
+    found = read_logs(samples / "lighteval_flat" / version, scorer="em")
+    np.testing.assert_array_equal(found.responses.values, [[1, 1, 1, 0], [1, 0, 1, 1]])
+    assert found.responses.models == ("org/alpha", "org/beta")
+
+
+def test_lighteval_text_and_values_are_the_same_questions(samples):
+    pytest.importorskip("pyarrow")
+    folder = samples / "lighteval_flat"
+    found = read_logs(folder, scorer="em", repeats="first")
+    assert found.responses.values.shape == (2, 4)
+    assert len(found.frame) == 16
+
+
+def test_promptfoo_jsonl(samples):
+    found = read_logs(samples / "promptfoo_jsonl", scorer="success")
+    np.testing.assert_array_equal(found.responses.values, [[1, 0, np.nan], [1, 0, 1]])
+    assert found.responses.models == ("org/beta", "org/alpha")
+    assert found.responses.questions == ("2+3 | 5", "7+8 | 14", "9+9 | 18")
+    assert found.errors == {
+        "RateLimitExhaustedError: Rate limit exceeded for flaky after 4 attempts": 1
+    }
