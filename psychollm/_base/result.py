@@ -4,8 +4,8 @@ A result is a ``@dataclass(frozen=True, slots=True, kw_only=True, eq=False)`` th
 `Result`. Arrays are made read-only; ``to_dict`` gives JSON-safe values (NaN becomes None).
 """
 
+from collections.abc import Sequence
 from dataclasses import fields
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
@@ -71,6 +71,61 @@ class Result:
         names = [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
         return {name: _plain(getattr(self, name)) for name in names}
 
+    def to_markdown(self, *, columns: Sequence[str] | None = None, digits: int = 2) -> str:
+        """Return the table as Markdown in reporting style: rounded, intervals beside estimates.
+
+        Parameters
+        ----------
+        columns : sequence of str, optional
+            Columns of `to_frame` to keep, in this order; intervals come with their estimates.
+        digits : int
+            Decimals; small numbers have more, counts none, p-values three.
+
+        Raises
+        ------
+        InputError
+            If the result has no table.
+        OptionError
+            If a column is not there.
+        """
+        from psychollm._base.tables import frame_of, level_of, reporting_table
+
+        level = level_of(self)
+        table = reporting_table(frame_of(self), digits=digits, columns=columns, level=level)
+        return table.markdown()
+
+    def to_latex(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        digits: int = 2,
+        caption: str | None = None,
+        label: str | None = None,
+    ) -> str:
+        """Return the table as LaTeX in reporting style, with the rules of booktabs.
+
+        Parameters
+        ----------
+        columns, digits
+            As in `to_markdown`.
+        caption : str, optional
+            Text above; the table is then a floating one.
+        label : str, optional
+            To refer to it; needs a caption.
+
+        Raises
+        ------
+        InputError
+            If the result has no table.
+        OptionError
+            If a column is not there, or a label comes without a caption.
+        """
+        from psychollm._base.tables import frame_of, level_of, reporting_table
+
+        level = level_of(self)
+        table = reporting_table(frame_of(self), digits=digits, columns=columns, level=level)
+        return table.latex(caption=caption, label=label)
+
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the result to a file that `load` reads, the same to the last bit.
 
@@ -123,4 +178,6 @@ class Result:
         return "\n".join([type(self).__name__, *lines])
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
+        from psychollm._base.html import result_html
+
+        return result_html(self)

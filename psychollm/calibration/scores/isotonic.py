@@ -79,8 +79,8 @@ class RecalibrationCurve(Result):
                 "n": self.n,
                 "consistency_lower": self.consistency_band[:, 0],
                 "consistency_upper": self.consistency_band[:, 1],
-                "confidence_lower": self.confidence_band[:, 0],
-                "confidence_upper": self.confidence_band[:, 1],
+                "recalibrated_lower": self.confidence_band[:, 0],
+                "recalibrated_upper": self.confidence_band[:, 1],
             }
         )
 

@@ -1,0 +1,316 @@
+"""Tables in reporting style: a result's frame, rounded and joined as it would be printed.
+
+Four rules make a table from a frame:
+
+* a pair of columns ``x_lower``, ``x_upper`` goes behind ``x`` as ``0.83 [0.79, 0.87]``, and stands
+  alone, ``[0.79, 0.87]``, where there is no ``x``;
+* a column of p-values has three decimals without the leading zero, and ``< .001``;
+* other numbers have `digits` decimals, or as many as show `digits` figures of the largest of the
+  column where that is below a tenth; whole numbers beyond one are counts, and stay whole;
+* what is undefined is an en dash; reasons stand in their own column, which goes where it is empty.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import floor, isfinite, log10
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import InputError, OptionError
+from psychollm._base.typeset import MISSING, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_MOST_DECIMALS = 8
+_NOTHING = 1e-6  # a column below it holds what rounding left
+_COUNT = re.compile(r"n|df\d*|count|n_.*")
+_WORDS = {name: name.upper() for name in ("se", "sd", "auroc", "ece", "rmsea", "irt")}
+_P = re.compile(r"(^|_)p(_|$)")
+_EMPTY = {"", "None", "none"}
+_BOUNDS = {"lower": "upper", "low": "high"}
+
+
+def reporting_table(
+    frame: "pd.DataFrame",
+    *,
+    digits: int = 2,
+    columns: Sequence[str] | None = None,
+    level: float | None = None,
+) -> Table:
+    """Return a frame as it would be printed.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        What `to_frame` of a result gives.
+    digits : int
+        Decimals of numbers.
+    columns : sequence of str, optional
+        What to keep, in this order; intervals come with what they are of.
+    level : float, optional
+        Of the intervals, for their heading.
+
+    Raises
+    ------
+    OptionError
+        If digits is no number from 0 to 8, or a column is not there.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"model": ["a"], "value": [0.8312], "value_lower": [0.79],
+    ...                       "value_upper": [0.87], "p_value": [0.0004]})
+    >>> reporting_table(frame, level=0.95).rows
+    (('a', '0.83 [0.79, 0.87]', '< .001'),)
+    """
+    if (
+        isinstance(digits, bool)
+        or not isinstance(digits, int | np.integer)
+        or not 0 <= digits <= 8
+    ):
+        msg = f"digits={digits!r} must be a whole number from 0 to {_MOST_DECIMALS}"
+        raise OptionError(msg)
+    named = _with_index(frame)
+    found = _columns(named, int(digits), level)
+    if columns is not None:
+        found = _chosen(found, columns)
+    elif len(frame):
+        found = {name: one for name, one in found.items() if not _silent(name, one)}
+    headings = tuple(one.heading for one in found.values())
+    rows = tuple(zip(*(one.cells for one in found.values()), strict=True))
+    return Table(headings, tuple(one.numeric for one in found.values()), rows)
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    heading: str
+    cells: tuple[str, ...]
+    numeric: bool = True
+
+
+def _with_index(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return the frame with labels of rows as its first columns."""
+    import pandas as pd
+
+    named = frame.copy(deep=False)
+    named.columns = pd.Index([str(name) for name in frame.columns], dtype=object)
+    if isinstance(frame.index, pd.RangeIndex):
+        return named
+    for k, name in enumerate(frame.index.names):
+        said = "" if name is None else str(name)
+        labels = list(frame.index.get_level_values(k))
+        named.insert(k, said, labels, allow_duplicates=True)
+    return named
+
+
+def _columns(frame: "pd.DataFrame", digits: int, level: float | None) -> dict[str, _Column]:
+    names = list(frame.columns)
+    bounds = _intervals(names)
+    uppers = {upper for upper, _ in bounds.values()}
+    of_estimate = {
+        stem: (lower, upper) for lower, (upper, stem) in bounds.items() if stem in names
+    }
+    said = f"{100 * level:g} %" if level is not None else ""
+    # A pair without a name is the interval of the estimate, unless other columns have their own.
+    alone = len(bounds) == 1
+    found: dict[str, _Column] = {}
+    for k, name in enumerate(names):
+        if name in uppers or (name in bounds and bounds[name][1] in of_estimate):
+            continue
+        values = frame.iloc[:, k].tolist()
+        if name in bounds:
+            upper, stem = bounds[name]
+            pair = (values, frame[upper].tolist())
+            heading = _heading(stem) if stem else f"{said if alone else ''} interval".strip()
+            found[stem or "interval"] = _Column(heading, _spans(pair, digits, ()))
+        elif name in of_estimate:
+            pair = (frame[of_estimate[name][0]].tolist(), frame[of_estimate[name][1]].tolist())
+            decimals = digits_of((*values, *pair[0], *pair[1]), digits)
+            cells = tuple(map(_beside, _numbers(values, decimals), _spans(pair, digits, values)))
+            found[name] = _Column(f"{_heading(name)} [{said or 'interval'}]", cells)
+        else:
+            found[name] = _plain_column(name, values, digits)
+    return found
+
+
+def _intervals(names: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Return the upper bound of each lower one, and what the two are bounds of."""
+    found = {}
+    for name in names:
+        for low, high in _BOUNDS.items():
+            for pattern in (rf"(?:(?P<stem>.*)[_ ])?{low}", rf"{low}_(?P<stem>.*)"):
+                match = re.fullmatch(pattern, name)
+                if match is None:
+                    continue
+                start = name.rindex(low) if pattern.endswith(low) else 0
+                upper = name[:start] + high + name[start + len(low) :]
+                if upper in names:
+                    found[name] = (upper, match["stem"] or "")
+    return found
+
+
+def _plain_column(name: str, values: Sequence[Any], digits: int) -> _Column:
+    numeric = all(_is_number(value) for value in values) and not all(map(_is_yes_no, values))
+    if numeric and is_p_value(name):
+        return _Column(_heading(name), tuple(map(p_text, values)))
+    if numeric:
+        count = _COUNT.fullmatch(name) is not None and _whole([float(value) for value in values])
+        decimals = 0 if count else digits_of(values, digits)
+        return _Column(_heading(name), _numbers(values, decimals))
+    return _Column(_heading(name), tuple(_text(value, digits) for value in values), numeric=False)
+
+
+def is_p_value(name: str) -> bool:
+    """Return whether a column of this name holds p-values.
+
+    Examples
+    --------
+    >>> [is_p_value(name) for name in ("p_value", "kappa_p_adjusted", "p_value_se", "plateau")]
+    [True, True, False, False]
+    """
+    if name in {"adjusted", "single_step", "step_down"}:
+        return True
+    return _P.search(name) is not None and not name.endswith("_se")
+
+
+def p_text(value: float) -> str:
+    """Return a p-value as it is printed.
+
+    Examples
+    --------
+    >>> [p_text(value) for value in (0.04321, 0.0002, 1.0, float("nan"))]
+    ['.043', '< .001', '1.000', '–']
+    """
+    if not isfinite(value):
+        return MISSING
+    return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
+
+
+def digits_of(values: Sequence[Any], digits: int) -> int:
+    """Return the decimals of a column: none for counts, more where all numbers are small.
+
+    Examples
+    --------
+    >>> digits_of([3, 12.0], 2), digits_of([0.5, 1.0], 2), digits_of([0.00123], 2)
+    (0, 2, 4)
+    """
+    known = [abs(float(value)) for value in values if isfinite(value)]
+    largest = max(known, default=0.0)
+    if all(isinstance(value, int) for value in values) or (largest > 1.0 and _whole(known)):
+        return 0
+    if largest < _NOTHING or largest >= 0.1:
+        return digits
+    return min(max(digits, digits - 1 - floor(log10(largest))), _MOST_DECIMALS)
+
+
+def _whole(values: Sequence[float]) -> bool:
+    return all(value.is_integer() for value in values if isfinite(value))
+
+
+def _numbers(values: Sequence[Any], decimals: int) -> tuple[str, ...]:
+    return tuple(_number(value, decimals) for value in values)
+
+
+def _number(value: float, decimals: int) -> str:
+    if value != value:
+        return MISSING
+    if not isfinite(value):
+        return "∞" if value > 0 else "-∞"
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if not text.strip("-0.") else text
+
+
+def _spans(pair: Sequence[Sequence[Any]], digits: int, values: Sequence[Any]) -> tuple[str, ...]:
+    decimals = digits_of((*values, *pair[0], *pair[1]), digits)
+    lows, highs = (_numbers(side, decimals) for side in pair)
+    return tuple(
+        MISSING if low == high == MISSING else f"[{low}, {high}]"
+        for low, high in zip(lows, highs, strict=True)
+    )
+
+
+def _beside(value: str, span: str) -> str:
+    return value if span == MISSING else f"{value} {span}"
+
+
+def _heading(name: str) -> str:
+    words = name.replace("p_value", "p").replace("_", " ").split(" ")
+    return " ".join(_WORDS.get(word, word) for word in words)
+
+
+def _text(value: Any, digits: int) -> str:
+    if _is_yes_no(value):
+        return "yes" if value else "no"
+    if _is_number(value):
+        return _number(value, digits_of([value], digits))
+    return MISSING if value is None else str(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating)
+
+
+def _is_yes_no(value: Any) -> bool:
+    return isinstance(value, bool | np.bool_)
+
+
+def _silent(name: str, column: _Column) -> bool:
+    """Return whether a column of reasons gives none."""
+    said = re.search(r"(^|_)(flag|flags|reason|reasons)$", name) is not None
+    return said and all(cell in _EMPTY for cell in column.cells)
+
+
+def _chosen(found: dict[str, _Column], columns: Sequence[str]) -> dict[str, _Column]:
+    unknown = [name for name in columns if name not in found]
+    if isinstance(columns, str) or unknown:
+        wrong = columns if isinstance(columns, str) else unknown[0]
+        msg = f"columns has {wrong!r}: pass a list of {', '.join(map(repr, found))}"
+        raise OptionError(msg)
+    return {name: found[name] for name in columns}
+
+
+def level_of(result: Any) -> float | None:
+    """Return the level of a result's intervals: its own, or that of the estimates in it.
+
+    Examples
+    --------
+    >>> level_of(None) is None
+    True
+    """
+    return _level_in(result, depth=4)
+
+
+def _level_in(value: Any, depth: int) -> float | None:
+    level = getattr(value, "level", None)
+    if isinstance(level, float) and 0.0 < level < 1.0:
+        return level
+    held = _held(value) if depth else []
+    return next((found for one in held if (found := _level_in(one, depth - 1))), None)
+
+
+def _held(value: Any) -> list[Any]:
+    if isinstance(value, dict | tuple):
+        return list(value.values() if isinstance(value, dict) else value)[:1]
+    return [getattr(value, name) for name in getattr(value, "__dataclass_fields__", {})]
+
+
+def frame_of(result: Any) -> "pd.DataFrame":
+    """Return the table of a result.
+
+    Raises
+    ------
+    InputError
+        If it has none.
+    """
+    make: Callable[[], pd.DataFrame] | None = getattr(result, "to_frame", None)
+    if make is None:
+        msg = f"{type(result).__name__} has no table: its fields are in to_dict()"
+        raise InputError(msg)
+    frame = make()
+    if frame.shape[1] == 0:
+        msg = f"the table of this {type(result).__name__} is empty"
+        raise InputError(msg)
+    return frame
