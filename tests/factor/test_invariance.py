@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm.correlation.by_group import polychoric_by_group
 from psychollm.factor.invariance.difference import fit_difference
 from psychollm.factor.invariance.fit import confirmatory_groups, fit_sample
 from psychollm.factor.invariance.ladder import measurement_invariance
@@ -24,6 +25,8 @@ MODELS = {
     "bin": {"F": [f"x{i}" for i in range(1, 8)]},
 }
 
+MODEL = {"F": "vwxyz"}
+
 
 def table(name):
     frame = pd.read_csv(GOLDEN / f"synth_groups_{name}.csv", dtype=str)
@@ -35,7 +38,7 @@ def table(name):
 def as_lavaan(name):
     """Return moments whose covariance is lavaan's: Hessians from products of scores."""
     data, groups = table(name)
-    sample, pattern = sample_of(data, groups, MODELS[name], "models", "keep_margins")
+    sample, pattern = sample_of(polychoric_by_group(data, groups), MODELS[name])
     k, t = len(data), sample.n_thresholds
     gamma = []
     for row, group, n in zip(sample.observed, sample.groups, sample.n, strict=True):
@@ -151,8 +154,8 @@ def test_minimum_by_another_way():
     from scipy.optimize import minimize
 
     data, group = simulated()
-    found = confirmatory_groups(data, group, {"F": "vwxyz"}, invariance="scalar")
-    sample, _ = sample_of(data, group, {"F": "vwxyz"}, "models", "keep_margins")
+    found = confirmatory_groups(polychoric_by_group(data, group), MODEL, invariance="scalar")
+    sample, _ = sample_of(polychoric_by_group(data, group), MODEL)
     w = np.concatenate([600 / 1200 / np.diag(g) for g in sample.gamma])
 
     def misfit(x):  # loadings, thresholds, then mean, variance and scales of the second group
@@ -184,10 +187,10 @@ def test_configural_is_each_group_alone():
     from psychollm.factor.confirmatory import confirmatory_factors
 
     data, group = simulated(400, 1)
-    both = confirmatory_groups(data, group, {"F": "vwxyz"})
+    both = confirmatory_groups(polychoric_by_group(data, group), MODEL)
     total = 0.0
     for g, name in enumerate("ab"):
-        alone = confirmatory_factors(polychoric(data.loc[:, group == name]), {"F": "vwxyz"})
+        alone = confirmatory_factors(polychoric(data.loc[:, group == name]), MODEL)
         np.testing.assert_allclose(both.loadings[g], alone.loadings, atol=1e-8)
         np.testing.assert_allclose(both.loading_errors[g], alone.loading_errors, atol=1e-8)
         total += alone.standard_fit.chi_square
@@ -196,7 +199,7 @@ def test_configural_is_each_group_alone():
 
 def test_the_broken_item_is_found_and_freed():
     data, group = simulated(800, 2, shift=0.4)
-    ladder = measurement_invariance(data, group, {"F": "vwxyz"})
+    ladder = measurement_invariance(polychoric_by_group(data, group), MODEL)
     assert ladder.levels == ("configural", "metric", "scalar", "strict")
     assert ladder.holds == "metric"
     tests = ladder.fits[2].score_tests()
@@ -205,7 +208,7 @@ def test_the_broken_item_is_found_and_freed():
     single = ladder.fits[2].score_tests(of="parameters", adjust="bh")
     assert (single.kind[0], single.item[0], single.group[0]) == ("intercept", "x", "b")
     assert single.change[0] == pytest.approx(-0.4, abs=0.12)
-    partial = measurement_invariance(data, group, {"F": "vwxyz"}, free=["x"])
+    partial = measurement_invariance(polychoric_by_group(data, group), MODEL, free=["x"])
     assert partial.holds == "strict"
     assert partial.fits[-1].free == ("x",)
     assert partial.fits[-1].factor_means[1, 0] == pytest.approx(0.3, abs=0.15)
@@ -221,8 +224,10 @@ def test_the_broken_item_is_found_and_freed():
 
 def test_score_test_foretells_the_difference():
     data, group = simulated(2000, 3, shift=0.15)
-    equal = confirmatory_groups(data, group, {"F": "vwxyz"}, invariance="scalar")
-    freed = confirmatory_groups(data, group, {"F": "vwxyz"}, invariance="scalar", free=["x"])
+    equal = confirmatory_groups(polychoric_by_group(data, group), MODEL, invariance="scalar")
+    freed = confirmatory_groups(
+        polychoric_by_group(data, group), MODEL, invariance="scalar", free=["x"]
+    )
     tests = equal.score_tests()
     difference = fit_difference(freed, equal)
     assert tests.item[0] == "x"
@@ -233,10 +238,12 @@ def test_score_test_foretells_the_difference():
 
 def test_yes_no_items_and_questions_as_items():
     data, group = simulated(500, 4, cuts=(0.1,))
-    ladder = measurement_invariance(data, group, {"F": "vwxyz"})
+    ladder = measurement_invariance(polychoric_by_group(data, group), MODEL)
     assert ladder.levels == ("configural", "scalar", "strict")
     assert [step.df for step in ladder.differences] == [3, 5]
-    turned = measurement_invariance(data.T, group, {"F": list("vwxyz")}, of="questions")
+    turned = measurement_invariance(
+        polychoric_by_group(data.T, group, of="questions"), {"F": list("vwxyz")}
+    )
     assert turned.fits[1].fit.chi_square == pytest.approx(ladder.fits[1].fit.chi_square)
 
 
@@ -244,10 +251,9 @@ def test_order_of_units_does_not_matter():
     data, group = simulated(300, 5)
     order = np.random.default_rng(0).permutation(600)
     order = np.concatenate([[0], order[order != 0]])  # the reference stays the first
-    one = confirmatory_groups(data, group, {"F": "vwxyz"}, invariance="strict")
-    two = confirmatory_groups(
-        data.iloc[:, order], group[order], {"F": "vwxyz"}, invariance="strict"
-    )
+    one = confirmatory_groups(polychoric_by_group(data, group), MODEL, invariance="strict")
+    turned = polychoric_by_group(data.iloc[:, order], group[order])
+    two = confirmatory_groups(turned, MODEL, invariance="strict")
     assert one.fit.chi_square == pytest.approx(two.fit.chi_square, rel=1e-9)
     np.testing.assert_allclose(one.residual_variances[0], one.residual_variances[1], atol=1e-12)
 
@@ -255,12 +261,14 @@ def test_order_of_units_does_not_matter():
 def test_nesting_is_checked():
     data, group = simulated(300, 6)
     free, equal = (
-        confirmatory_groups(data, group, {"F": "vwxyz"}, invariance=kind)
+        confirmatory_groups(polychoric_by_group(data, group), MODEL, invariance=kind)
         for kind in ("configural", "scalar")
     )
     with pytest.raises(InputError, match="fewer parameters"):
         fit_difference(equal, free)
-    other = confirmatory_groups(data, np.roll(group, 7), {"F": "vwxyz"}, invariance="scalar")
+    other = confirmatory_groups(
+        polychoric_by_group(data, np.roll(group, 7)), MODEL, invariance="scalar"
+    )
     with pytest.raises(InputError, match="different data"):
         fit_difference(free, other)
     same = fit_difference(equal, equal)
@@ -278,9 +286,6 @@ def broken(change):
         data = data.astype(float)
         data.loc["w", group == "b"] = np.nan
     return data, group
-
-
-MODEL = {"F": "vwxyz"}
 
 
 @pytest.mark.parametrize(
@@ -308,7 +313,9 @@ def test_bad_input(change, groups, model, options, error, message):
     data, own = broken(change)
     with pytest.raises(error, match=message):
         confirmatory_groups(
-            data, own if groups is None else groups, model, **{"invariance": "scalar"} | options
+            polychoric_by_group(data, own if groups is None else groups),
+            model,
+            **{"invariance": "scalar"} | options,
         )
 
 
@@ -316,4 +323,16 @@ def test_bad_levels():
     data, group = simulated(100, 8)
     for levels in ((), ("scalar", "metric"), ("scalar", "scalar")):
         with pytest.raises(OptionError, match="in this order"):
-            measurement_invariance(data, group, MODEL, levels=levels)
+            measurement_invariance(polychoric_by_group(data, group), MODEL, levels=levels)
+
+
+def test_bad_groups():
+    halves = polychoric_by_group(*simulated(100, 9))
+    with pytest.raises(OptionError, match="two or more groups"):
+        confirmatory_groups({"a": halves["a"]}, MODEL)
+    with pytest.raises(OptionError, match="must be a result of polychoric, got ndarray"):
+        confirmatory_groups({"a": halves["a"], "b": halves["b"].matrix}, MODEL)
+    with pytest.raises(LabelError, match="'w' are not in group 'b'"):
+        confirmatory_groups({"a": halves["a"], "b": halves["b"].select(list("vxyz"))}, MODEL)
+    some = confirmatory_groups(halves, {"F": "wxyz"})
+    assert some.labels == tuple("wxyz")

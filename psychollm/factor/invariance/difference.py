@@ -101,15 +101,13 @@ def fit_difference(larger: GroupFactors, smaller: GroupFactors) -> FitDifference
 
     Examples
     --------
+    >>> from psychollm.correlation.by_group import polychoric_by_group
     >>> from psychollm.factor.invariance.fit import confirmatory_groups
     >>> rng = np.random.default_rng(1)
     >>> codes = np.digitize(rng.normal(size=800) + rng.normal(size=(4, 800)), [-1, 1])
-    >>> group = np.repeat(["a", "b"], 400)
-    >>> model = {"F": range(4)}
-    >>> free, equal = (
-    ...     confirmatory_groups(codes, group, model, invariance=kind)
-    ...     for kind in ("configural", "scalar")
-    ... )
+    >>> halves = polychoric_by_group(codes, np.repeat(["a", "b"], 400))
+    >>> free = confirmatory_groups(halves, {"F": range(4)})
+    >>> equal = confirmatory_groups(halves, {"F": range(4)}, invariance="scalar")
     >>> fit_difference(free, equal).df
     6.0
     """

@@ -23,7 +23,7 @@ https://doi.org/10.1207/S15327906MBR3903_4
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -31,7 +31,7 @@ from scipy.linalg import block_diag
 from psychollm._base.checks import check_choice
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import LabelError, ShapeError
-from psychollm._base.types import Axis, BoolArray, EmptyCells, FloatArray
+from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
 from psychollm.factor.confirmatory import WORDS
 from psychollm.factor.fit import FactorFit, fit_indices
@@ -43,7 +43,12 @@ from psychollm.factor.invariance.moments import (
     with_scales,
 )
 from psychollm.factor.invariance.result import GroupFactors
-from psychollm.factor.invariance.sample import LoadingPattern, Sample, sample_of
+from psychollm.factor.invariance.sample import (
+    GroupCorrelations,
+    LoadingPattern,
+    Sample,
+    sample_of,
+)
 from psychollm.factor.invariance.squares import Least, least_squares
 from psychollm.factor.robust_test import (
     Quadratic,
@@ -53,43 +58,29 @@ from psychollm.factor.robust_test import (
     weighted_by,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from psychollm.data.responses import Responses
-
 
 def confirmatory_groups(
-    data: Responses | pd.DataFrame | ArrayLike,
-    groups: Sequence[Any],
+    correlations: GroupCorrelations,
     model: LoadingPattern,
     *,
     invariance: Invariance = "configural",
     free: Sequence[Hashable] = (),
-    of: Axis = "models",
-    empty_cells: EmptyCells = "keep_margins",
     test: RobustTest = "scaled_shifted",
 ) -> GroupFactors:
     """Fit a confirmatory factor model to several groups of units.
 
     Parameters
     ----------
-    data : Responses, DataFrame or array of shape (models, questions)
-        Ordered codes 0 to 15; every item must show the same answers in all groups.
-    groups : sequence of labels, one per unit
-        Units are the questions where models are the items (``of="models"``), and the models where
-        questions are (``of="questions"``); the group that occurs first is the reference.
+    correlations : mapping
+        Names of independent groups of units to results of `polychoric`, as `polychoric_by_group`
+        returns them: groups of questions where models are the items, groups of models where
+        questions are. The first is the reference; every item must show the same answers in all.
     model : mapping
         Names of factors to the labels of the items that load on them.
     invariance : {"configural", "thresholds", "metric", "scalar", "strict"}
         What is the same in all groups, as tabled in `psychollm.factor.invariance.layout`.
     free : sequence of labels
         Items whose thresholds and loadings are their own in every group (partial invariance).
-    of : {"models", "questions"}
-        What the items are.
-    empty_cells : str
-        As in `polychoric`.
     test : {"scaled_shifted", "satorra_bentler", "mean_variance", "standard"}
         How the statistic is corrected.
 
@@ -101,8 +92,8 @@ def confirmatory_groups(
 
     Raises
     ------
-    LabelError, ShapeError, CodeError, InputError
-        If groups or model do not fit the table, an item has other answers in one group, or the
+    OptionError, LabelError, ShapeError, CodeError, InputError
+        If the model does not fit the groups, an item has other answers in one of them, or the
         parameters are not determined.
 
     Warns
@@ -112,17 +103,20 @@ def confirmatory_groups(
 
     Examples
     --------
+    >>> from psychollm.correlation.by_group import polychoric_by_group
     >>> rng = np.random.default_rng(1)
     >>> group = np.repeat(["a", "b"], 1000)
     >>> f = rng.normal(size=2000) * np.where(group == "a", 1, 0.8) + (group == "b")
     >>> codes = np.digitize(0.8 * f + 0.6 * rng.normal(size=(5, 2000)), [-0.5, 0.5])
-    >>> found = confirmatory_groups(codes, group, {"ability": range(5)}, invariance="scalar")
+    >>> found = confirmatory_groups(
+    ...     polychoric_by_group(codes, group), {"ability": range(5)}, invariance="scalar"
+    ... )
     >>> found.factor_means.round(1).tolist(), found.fit.df
     ([[0.0], [1.1]], 18.0)
     """
     check_choice("invariance", invariance, Invariance)
     check_choice("test", test, RobustTest)
-    sample, pattern = sample_of(data, groups, model, of, empty_cells)
+    sample, pattern = sample_of(correlations, model)
     return fit_sample(sample, pattern, tuple(model), invariance, free, test)
 
 

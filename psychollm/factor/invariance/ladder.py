@@ -10,20 +10,21 @@ from typing import TYPE_CHECKING, Any
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import Axis, EmptyCells
 from psychollm.data.labels import listed
 from psychollm.factor.invariance.difference import FitDifference, fit_difference
 from psychollm.factor.invariance.fit import fit_sample
 from psychollm.factor.invariance.layout import LEVELS, Invariance
 from psychollm.factor.invariance.result import GroupFactors
-from psychollm.factor.invariance.sample import LoadingPattern, Sample, sample_of
+from psychollm.factor.invariance.sample import (
+    GroupCorrelations,
+    LoadingPattern,
+    Sample,
+    sample_of,
+)
 from psychollm.factor.robust_test import RobustTest
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from psychollm.data.responses import Responses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -94,14 +95,11 @@ class MeasurementInvariance(Result):
 
 
 def measurement_invariance(
-    data: Responses | pd.DataFrame | ArrayLike,
-    groups: Sequence[Any],
+    correlations: GroupCorrelations,
     model: LoadingPattern,
     *,
     levels: Sequence[Invariance] | None = None,
     free: Sequence[Hashable] = (),
-    of: Axis = "models",
-    empty_cells: EmptyCells = "keep_margins",
     test: RobustTest = "scaled_shifted",
     level: float = 0.05,
 ) -> MeasurementInvariance:
@@ -109,7 +107,7 @@ def measurement_invariance(
 
     Parameters
     ----------
-    data, groups, model, free, of, empty_cells, test
+    correlations, model, free, test
         As in `confirmatory_groups`; items in `free` keep their own parameters at every level.
     levels : sequence of str, optional
         Levels to fit, the least first. By default those that the items can tell apart: of yes/no
@@ -131,16 +129,18 @@ def measurement_invariance(
     Examples
     --------
     >>> import numpy as np
+    >>> from psychollm.correlation.by_group import polychoric_by_group
     >>> rng = np.random.default_rng(1)
     >>> latent = 0.8 * rng.normal(size=900) + 0.6 * rng.normal(size=(6, 900))
     >>> yes = latent.T > np.linspace(-1, 1, 6)
-    >>> found = measurement_invariance(yes.T, np.arange(900) % 2, {"F": range(6)})
+    >>> halves = polychoric_by_group(yes.T, np.arange(900) % 2)
+    >>> found = measurement_invariance(halves, {"F": range(6)})
     >>> found.levels, found.holds
     (('configural', 'scalar', 'strict'), 'strict')
     """
     check_choice("test", test, RobustTest)
     check_fraction("level", level)
-    sample, pattern = sample_of(data, groups, model, of, empty_cells)
+    sample, pattern = sample_of(correlations, model)
     chosen = _levels(levels, sample)
     fits = tuple(fit_sample(sample, pattern, tuple(model), kind, free, test) for kind in chosen)
     return MeasurementInvariance(

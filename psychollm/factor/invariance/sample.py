@@ -2,20 +2,17 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
-from psychollm._base.types import Axis, BoolArray, EmptyCells, FloatArray, IntArray
-from psychollm.correlation.polychoric import PolychoricCorrelation, polychoric
-from psychollm.data.coerce import check_correlatable
-from psychollm.data.grouping import group_members
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, listed
-from psychollm.data.responses import Responses, as_responses
 from psychollm.factor.factor_analysis import observations
 
-LoadingPattern = Mapping[str, Sequence[Hashable]]
+LoadingPattern: TypeAlias = Mapping[str, Sequence[Hashable]]
+GroupCorrelations: TypeAlias = Mapping[Hashable, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -36,7 +33,7 @@ class Sample:
 
 
 def pattern_of(model: LoadingPattern, labels: Labels) -> tuple[Labels, BoolArray]:
-    """Return the items that the model names, in the order of the table, and who loads on what.
+    """Return the items that the model names, in the order of the rows, and who loads on what.
 
     Raises
     ------
@@ -51,39 +48,43 @@ def pattern_of(model: LoadingPattern, labels: Labels) -> tuple[Labels, BoolArray
     if not isinstance(model, Mapping) or not model:
         msg = "model must map names of factors to labels of items: {'F': ['a', 'b', 'c']}"
         raise OptionError(msg)
-    wanted = {label for items in model.values() for label in items}
-    unknown = [label for label in dict.fromkeys(wanted) if label not in set(labels)]
-    if unknown:
-        msg = f"model names {listed(unknown)}, which the table has not: it has {listed(labels)}"
-        raise LabelError(msg)
     empty = [name for name, items in model.items() if not len(items)]
     if empty:
         msg = f"factors {listed(empty)} of the model have no items"
         raise OptionError(msg)
+    wanted = dict.fromkeys(label for items in model.values() for label in items)
+    unknown = [label for label in wanted if label not in set(labels)]
+    if unknown:
+        msg = f"model names {listed(unknown)}, which are not there: there are {listed(labels)}"
+        raise LabelError(msg)
     kept = tuple(label for label in labels if label in wanted)
     return kept, np.array([[item in set(own) for own in model.values()] for item in kept])
 
 
-def sample_of(
-    data: Any, groups: Sequence[Any], model: LoadingPattern, of: Axis, empty_cells: EmptyCells
-) -> tuple[Sample, BoolArray]:
-    """Read a table; return the moments of its groups of units and who loads on what.
+def sample_of(correlations: GroupCorrelations, model: LoadingPattern) -> tuple[Sample, BoolArray]:
+    """Return the moments of several groups and who loads on what.
 
     Raises
     ------
-    LabelError, ShapeError, CodeError, InputError
-        If groups or model do not fit the table, or an item has other answers in one group.
+    OptionError, LabelError, CodeError, InputError
+        If there are not two groups, an item is not in all of them or has other answers in one, or
+        a pair has no standard error.
     """
-    table = as_responses(data)
-    check_correlatable(table, of)
-    rows, units = table.models, table.questions
-    if of == "questions":
-        rows, units = units, rows
-    kept, free = pattern_of(model, rows)
-    other = "questions" if of == "models" else "models"
-    names, member = group_members(groups, len(units), unit=other, fewest=10)
-    table = table.select(models=kept) if of == "models" else table.select(questions=kept)
-    parts = [_correlated(table, member == g, of, names[g], empty_cells) for g in range(len(names))]
+    if not isinstance(correlations, Mapping) or len(correlations) < 2:
+        msg = (
+            "correlations must map two or more groups to results of polychoric: "
+            "pass polychoric_by_group(data, groups)"
+        )
+        raise OptionError(msg)
+    names, parts = tuple(correlations), list(correlations.values())
+    for name, part in correlations.items():
+        if not hasattr(part, "thresholds") or not callable(getattr(part, "covariance", None)):
+            msg = (
+                f"correlations[{name!r}] must be a result of polychoric, got {type(part).__name__}"
+            )
+            raise OptionError(msg)
+    kept, free = pattern_of(model, parts[0].labels)
+    parts = [_selected(part, kept, name) for name, part in zip(names, parts, strict=True)]
     _check_answers(parts, names)
     pairs = np.tril_indices(len(kept), -1)
     finite = np.isfinite(parts[0].thresholds)
@@ -103,32 +104,16 @@ def sample_of(
     return found, free
 
 
-def _correlated(
-    table: Responses, members: BoolArray, of: Axis, name: Hashable, empty_cells: EmptyCells
-) -> PolychoricCorrelation:
-    part = table.select(questions=members) if of == "models" else table.select(models=members)
-    codes, missing = part.codes, part.missing
-    labels = part.models
-    if of == "questions":
-        codes, missing, labels = codes.T, missing.T, part.questions
-    answers = [np.unique(row[~gap]) for row, gap in zip(codes, missing, strict=True)]
-    bare = [label for label, found in zip(labels, answers, strict=True) if not found.size]
-    if bare:
-        msg = (
-            f"nobody answered {listed(bare)} in group {name!r}: leave such items out of the model"
-        )
-        raise ShapeError(msg)
-    same = [label for label, found in zip(labels, answers, strict=True) if found.size < 2]
-    if same:
-        msg = (
-            f"{listed(same)} got one answer only in group {name!r}, so that nothing correlates "
-            "with it there: leave such items out of the model"
-        )
-        raise CodeError(msg)
-    return polychoric(part, of=of, empty_cells=empty_cells)
+def _selected(part: Any, kept: Labels, name: Hashable) -> Any:
+    """Return the items of the model in their order."""
+    absent = [label for label in kept if label not in set(part.labels)]
+    if absent:
+        msg = f"{listed(absent)} are not in group {name!r}: a model of groups needs them in all"
+        raise LabelError(msg)
+    return part if part.labels == kept else part.select(kept)
 
 
-def _check_answers(parts: Sequence[PolychoricCorrelation], names: Sequence[Hashable]) -> None:
+def _check_answers(parts: Sequence[Any], names: Sequence[Hashable]) -> None:
     """Refuse items whose answers are not the same in all groups: thresholds would not match."""
     for i, label in enumerate(parts[0].labels):
         for part, name in zip(parts, names, strict=True):
@@ -140,9 +125,9 @@ def _check_answers(parts: Sequence[PolychoricCorrelation], names: Sequence[Hasha
                 raise CodeError(msg)
 
 
-def _covariance(part: PolychoricCorrelation, name: Hashable) -> FloatArray:
+def _covariance(part: Any, name: Hashable) -> FloatArray:
     try:
-        return part.covariance(thresholds=True)
+        return np.asarray(part.covariance(thresholds=True), dtype=np.float64)
     except InputError as error:
         msg = f"group {name!r}: {error}"
         raise InputError(msg) from error

@@ -1,0 +1,99 @@
+"""`polychoric_by_group`: a matrix of correlations for each of several groups of units."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import CodeError, ShapeError
+from psychollm._base.types import Axis, BoolArray, EmptyCells, Missing
+from psychollm.correlation.polychoric import PolychoricCorrelation, polychoric
+from psychollm.data.coerce import check_correlatable
+from psychollm.data.grouping import group_members
+from psychollm.data.labels import listed
+from psychollm.data.responses import Responses, as_responses
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+FEWEST = 10  # units in a group
+
+
+def polychoric_by_group(
+    data: Responses | pd.DataFrame | ArrayLike,
+    groups: Iterable[Any],
+    *,
+    of: Axis = "models",
+    empty_cells: EmptyCells = "keep_margins",
+    missing: Missing = "pairwise",
+) -> dict[Hashable, PolychoricCorrelation]:
+    """Correlate models (or questions) separately in groups of the others.
+
+    Parameters
+    ----------
+    data : Responses, DataFrame or array of shape (models, questions)
+        Ordered codes 0 to 15.
+    groups : sequence of labels, one per unit
+        Units are the questions with ``of="models"``, the models with ``of="questions"``.
+    of, empty_cells, missing
+        As in `polychoric`.
+
+    Returns
+    -------
+    dict
+        A `PolychoricCorrelation` for each group, in the order in which the groups occur.
+
+    Raises
+    ------
+    LabelError
+        If there is not one label per unit, or one group only.
+    ShapeError
+        If a group has fewer than ten units, or nobody in it answered an item.
+    CodeError
+        If all answers to an item are the same within a group.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> codes = np.digitize(rng.normal(size=600) + rng.normal(size=(3, 600)), [-1, 1])
+    >>> list(polychoric_by_group(codes, np.repeat(["law", "physics"], 300)))
+    ['law', 'physics']
+    """
+    table = as_responses(data)
+    check_correlatable(table, of)
+    n, unit = table.n_questions, "questions"
+    if of == "questions":
+        n, unit = table.n_models, "models"
+    names, member = group_members(groups, n, unit=unit, fewest=FEWEST)
+    found = {}
+    for g, name in enumerate(names):
+        part = _members(table, member == g, of)
+        _check_varying(part, of, name)
+        found[name] = polychoric(part, of=of, empty_cells=empty_cells, missing=missing)
+    return found
+
+
+def _members(table: Responses, members: BoolArray, of: Axis) -> Responses:
+    return table.select(questions=members) if of == "models" else table.select(models=members)
+
+
+def _check_varying(part: Responses, of: Axis, name: Hashable) -> None:
+    """Refuse items without two different answers."""
+    codes, missing, labels = part.codes, part.missing, part.models
+    if of == "questions":
+        codes, missing, labels = codes.T, missing.T, part.questions
+    sizes = [np.unique(row[~gap]).size for row, gap in zip(codes, missing, strict=True)]
+    bare = [label for label, size in zip(labels, sizes, strict=True) if size == 0]
+    if bare:
+        msg = f"nobody answered {listed(bare)} in group {name!r}: leave such items out"
+        raise ShapeError(msg)
+    same = [label for label, size in zip(labels, sizes, strict=True) if size == 1]
+    if same:
+        msg = (
+            f"{listed(same)} got one answer only in group {name!r}, so that nothing correlates "
+            "with it there: leave such items out"
+        )
+        raise CodeError(msg)
