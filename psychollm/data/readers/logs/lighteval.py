@@ -5,9 +5,9 @@ Columns ``doc``, ``metric`` and ``model_response`` (not the names that its docum
 The settings of the model stand in ``results/ORG/MODEL/results_TIME.json``.
 
 Before version 0.11 a row was flat: ``example``, ``choices``, ``gold``, ``gold_index`` and
-``metrics``, without an id. Some of those versions wrote every field as the text that Python shows it by, and
-where the fields of a task do not fit one schema, others did too; such text is taken apart and
-never run. What is pushed to the Hub as JSON lines has the same rows.
+``metrics``, without an id. Some of those versions wrote every field as the text that Python shows
+it by, and where the fields of a task do not fit one schema, others did too; such text is taken
+apart and never run. What is pushed to the Hub as JSON lines has the same rows.
 """
 
 import re
