@@ -29,6 +29,7 @@ html_math_renderer = "mathml"
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = [
     "_build",
+    "benchmarks_tables.md",  # included by benchmarks.md
     "findings_tables.md",  # included by findings.md
     "calibration_tables.md",  # included by calibration_findings.md
     "coverage_tables.md",  # included by coverage.md
