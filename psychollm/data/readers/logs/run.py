@@ -7,6 +7,8 @@ from hashlib import sha256
 from math import isfinite
 from typing import Any, Literal, TypeAlias
 
+from psychollm._base.errors import CodeError
+
 NO_ANSWER: Literal["no answer"] = "no answer"  # said by the log, and counted as wrong by some
 Score: TypeAlias = float | Literal["no answer"] | None
 
@@ -22,6 +24,14 @@ class Sample:
     error: str = ""  # why there is no score
     confidence: Mapping[str, float] = field(default_factory=dict)  # by scorer; "" for all
     content: str = ""  # digest of what was asked; "" where the log does not hold it
+
+    def __post_init__(self) -> None:
+        """Refuse a count that no table can hold: the log is damaged."""
+        if self.repeat is not None and abs(self.repeat) >= 2**53:
+            msg = (
+                f"question {self.question!r}: the number of its repeat has no end; is it damaged?"
+            )
+            raise CodeError(msg)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -211,6 +211,12 @@ def test_another_layout_is_named(write):
         read_logs(path)
 
 
+def test_an_epoch_without_end_is_refused(write):
+    path = write("a.json", log(sample("q", epoch=10**400)))
+    with pytest.raises(InputError, match="question 'q': the number of its repeat has no end"):
+        read_logs(path)
+
+
 def values_in(found, path=()):
     """Yield the place of every value in nested JSON."""
     yield path
