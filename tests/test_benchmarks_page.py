@@ -27,7 +27,7 @@ def results(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "machine.json").write_text(json.dumps({"cpu": "C", "num_cpu": "2", "ram": 2**31}))
     for commit, late in (("0" * 40, -500), ("a" * 40, 0)):
-        moved = {k: v[:3] + [v[3] + late] + v[4:] for k, v in found.items()}
+        moved = {k: [*v[:3], v[3] + late, *v[4:]] for k, v in found.items()}
         text = json.dumps({"commit_hash": commit, "result_columns": COLUMNS, "results": moved})
         (folder / f"{commit[:8]}.json").write_text(text)
     (tmp_path / "benchmarks.json").write_text(json.dumps(about))
