@@ -1,0 +1,333 @@
+r"""Maximisation over several abilities: EM until close, Newton to the top, ever finer rules.
+
+The M step is one Newton step per item. Where the abilities' mean and covariance under the current
+posteriors are not those assumed, the parameters are rescaled (parameter expansion), and SQUAREM
+extrapolates pairs of steps. Slopes that may be rotated are then made triangular and held so, which
+takes the rotation out of the Newton steps.
+
+Nodes sit around each pattern's own posterior, a fixed number of them: a grid common to all
+patterns whose spacing is half the narrowest posterior needs
+:math:`(27 / \text{width})^m` nodes, 700 for twenty items on one ability, half a million for thirty
+items on three, and ever more as items are added, while adaptive rules need the fewer the more
+items there are. How many are enough is not assumed but measured: at the top the next finer rule
+says how far it would move the parameters, and is adopted until that is nothing.
+
+Beyond three abilities product rules grow too fast, and each pattern is integrated over its own
+stretch of a quasi-random sequence by importance sampling. The nodes stay the same from step to
+step, so that the objective is smooth, its gradient is used as before, and the climb ends at a
+point rather than wandering as stochastic approximation does; the likelihood comes with it. Other
+stretches of the sequence say how far the answer depends on the one used.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.types import FloatArray
+from psychollm.irt.multidimensional.curvature import (
+    DenseInformation,
+    LowRankInformation,
+    information,
+)
+from psychollm.irt.multidimensional.pivots import with_pivots
+from psychollm.irt.multidimensional.problem import (
+    Place,
+    Point,
+    Problem,
+    admissible,
+    at,
+    echelon,
+)
+from psychollm.kernels.adaptive_rules import Rule, product_rule, quasi_random_rule
+
+Information = DenseInformation | LowRankInformation
+
+NODES = {1: (15, 31, 61, 101), 2: (7, 11, 15, 21, 31, 45), 3: (5, 7, 9, 11, 15, 21)}
+START_NODES = {1: 9, 2: 5, 3: 4}
+START_POINTS, POINTS = 64, 512
+PRECISION = {1: 1e-9, 2: 2e-7, 3: 2e-7}  # change of a parameter that ends the refinement
+SMALL_STEP = 1e-9  # of a parameter, at the top of one rule
+FIRST_STEP = 1e-3  # the same at the coarsest rule
+CLOSE = 0.03  # largest change of an EM step at which Newton takes over
+LONGEST = 1.0  # largest change of a parameter in one step
+MAX_NEWTON = 60
+SLACK = 1e-13  # relative loss of the objective that is rounding
+INEXACT = 1e-7  # the same where the gradient says that the step was good
+SHIFTS = 4  # other stretches of the quasi-random sequence
+LARGEST_ERROR = 0.05  # of integration, in standard errors, that goes without a word
+
+
+@dataclass(frozen=True, slots=True)
+class Summit:
+    """Where the climb ended, and how."""
+
+    problem: Problem
+    point: Point
+    rule: Rule
+    matrix: Information | None
+    convergence: Convergence
+    integration_error: float  # change of a parameter under another rule, in standard errors
+    em_objectives: tuple[float, ...]
+
+
+def em_step(problem: Problem, point: Point, *, expand: bool = True) -> Place:
+    """Return the place after one (expanded) EM step."""
+    free = problem.free
+    matrix = point.complete + 1e-8 * np.eye(free.shape[1])
+    matrix = np.where(free[:, :, None] & free[:, None], matrix, np.eye(free.shape[1]))
+    gradient = point.gradient[: free.size].reshape(free.shape)
+    step = np.linalg.solve(matrix, gradient[:, :, None])[:, :, 0]
+    longest = np.abs(step).max(axis=1, keepdims=True)
+    table = point.place.table + step * np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))
+    mean, second = point.moments(problem.frequency)
+    if not expand:
+        return Place(table, _scaled(second)[1] if problem.correlated else point.place.correlation)
+    moved = table.copy()
+    moved[:, -1] += point.place.slopes @ mean
+    around = second - np.outer(mean, mean)
+    if problem.correlated:
+        sd, correlation = _scaled(around)
+        moved[:, :-1] *= sd
+        return Place(moved, correlation)
+    values, vectors = np.linalg.eigh(around)
+    moved[:, :-1] = table[:, :-1] @ (vectors * np.sqrt(np.maximum(values, 1e-6))) @ vectors.T
+    if problem.pivots is not None:
+        moved = echelon(moved, problem.pivots)
+    return Place(moved, point.place.correlation)
+
+
+def _scaled(covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return standard deviations and correlations."""
+    sd = np.sqrt(np.diagonal(covariance))
+    correlation = covariance / np.outer(sd, sd)
+    np.fill_diagonal(correlation, 1.0)
+    return sd, correlation
+
+
+def improved(
+    problem: Problem, point: Point, step: FloatArray, rule: Rule, *, halvings: int = 12
+) -> Point | None:
+    """Go along a step, less far where that would lower the objective; None if it must."""
+    size = abs(point.objective)
+    for halving in range(halvings):
+        place = point.place.moved(step, 0.5**halving)
+        if not admissible(place.correlation):
+            continue
+        reached = at(problem, place, rule, point.modes)
+        loss = point.objective - reached.objective
+        flatter = reached.steepness <= 0.2 * point.steepness
+        if loss <= SLACK * size or (flatter and loss <= INEXACT * size):
+            return reached
+    return None
+
+
+def accelerated_em(
+    problem: Problem, point: Point, rule: Rule, *, cycles: int, close: float = CLOSE
+) -> tuple[Point, list[float]]:
+    """Run SQUAREM cycles until an EM step changes no parameter by more than `close`."""
+    path = [point.objective]
+    for _ in range(cycles):
+        first = _em(problem, point, rule)
+        if first is None:
+            break
+        path.append(first.objective)
+        step = first.place.minus(point.place)
+        if np.abs(step).max() <= close:
+            return first, path
+        second = _em(problem, first, rule)
+        if second is None:
+            return first, path
+        path.append(second.objective)
+        bend = second.place.minus(first.place) - step
+        point = _extrapolated(problem, (point, second), (step, bend), rule)
+        path.append(point.objective)
+        if np.abs(second.place.minus(first.place)).max() <= close:
+            break
+    return point, path
+
+
+def _em(problem: Problem, point: Point, rule: Rule) -> Point | None:
+    """Return the point after an EM step; without parameter expansion where that fails."""
+    for expand in (True, False):
+        step = em_step(problem, point, expand=expand).minus(point.place)
+        reached = improved(problem, point, step, rule, halvings=3 if expand else 12)
+        if reached is not None:
+            return reached
+    return None
+
+
+def _extrapolated(
+    problem: Problem, ends: tuple[Point, Point], path: tuple[FloatArray, FloatArray], rule: Rule
+) -> Point:
+    """Return the SQUAREM point if it is higher than two EM steps, else those."""
+    (start, second), (step, bend) = ends, path
+    length = float(np.linalg.norm(step)) / max(float(np.linalg.norm(bend)), 1e-300)
+    if length <= 1.0:
+        return second
+    length = min(length, 16.0)
+    place = start.place.moved(2.0 * length * step + length**2 * bend, 1.0)
+    if not admissible(place.correlation):
+        return second
+    leap = at(problem, place, rule, second.modes)
+    return leap if leap.objective > second.objective else second
+
+
+def newton(
+    problem: Problem,
+    point: Point,
+    rules: tuple[Rule, Rule],
+    matrix: Information | None,
+    *,
+    small: float,
+) -> tuple[Point, Information | None, int, bool]:
+    """Climb until a Newton step is `small`; return also the matrix, steps and success.
+
+    The first rule is for the gradient, the second for the matrix, which is computed anew only
+    where the gradient has not fallen tenfold.
+    """
+    rule, coarse = rules
+    for taken in range(MAX_NEWTON):
+        fresh = matrix is None
+        if matrix is None:
+            matrix = information(problem, point, coarse)
+        reached = None
+        if matrix is not None:
+            step = matrix.solve(point.gradient)
+            longest = float(np.abs(step).max(initial=0.0))
+            if longest <= small:
+                return point, matrix, taken, True
+            step *= min(1.0, LONGEST / longest)
+            reached = improved(problem, point, step, rule)
+            if reached is None and longest <= 100.0 * small:
+                return point, matrix, taken, True
+        if reached is None:
+            if not fresh:
+                matrix = None
+                continue
+            reached, _ = accelerated_em(problem, point, rule, cycles=5, close=1e-6)
+            if reached.objective <= point.objective:
+                return point, matrix, taken, False
+        if not reached.steepness <= 0.1 * point.steepness:
+            matrix = None
+        point = reached
+    return point, matrix, MAX_NEWTON, False
+
+
+def climb(problem: Problem, start: Place, *, points: int | None, cycles: int = 60) -> Summit:
+    """Maximise from `start`: by product rules, or by `points` quasi-random ones."""
+    m, rows = problem.dimensions, problem.frequency.size
+    if points is None:
+        coarse = product_rule(START_NODES[m], m)
+        rules = [product_rule(n, m) for n in NODES[m][:2]]
+    else:
+        coarse = quasi_random_rule(START_POINTS, m, rows)
+        rules = [quasi_random_rule(points, m, rows)] * 2
+    middle = rules[0] if points is None else quasi_random_rule(max(points // 4, 64), m, rows)
+    point = at(problem, start, coarse, np.zeros((rows, m)))
+    point, path = accelerated_em(problem, point, coarse, cycles=cycles)
+    problem, place = with_pivots(problem, point.place)
+    point = at(problem, place, middle, point.modes)
+    point, matrix, taken, done = newton(problem, point, (middle, coarse), None, small=FIRST_STEP)
+    steps = len(path) + taken
+    summit = Summit(problem, point, middle, matrix, _ending(done, steps, point), np.nan, ())
+    if points is None:
+        summit = _refined(summit)
+    else:
+        summit = _polished(summit, rules[0], middle)
+    return replace(summit, em_objectives=tuple(path))
+
+
+def _ending(done: bool, steps: int, point: Point, reason: str = "") -> Convergence:
+    """Return how the climb ended."""
+    why = "converged" if done else reason or f"the gradient is still {point.steepness:.1e}"
+    return Convergence(converged=done, iterations=steps, reason=why, objective=point.objective)
+
+
+def _refined(summit: Summit) -> Summit:
+    """Take ever finer product rules until the next would move no parameter."""
+    problem, point, matrix = summit.problem, summit.point, summit.matrix
+    m = problem.dimensions
+    steps, done, error = summit.convergence.iterations, False, np.nan
+    rule, coarse = summit.rule, summit.rule
+    for place, nodes in enumerate(NODES[m]):
+        rule = product_rule(nodes, m)
+        reached = at(problem, point.place, rule, point.modes)
+        if place and matrix is not None:
+            moved = matrix.solve(reached.gradient)
+            error = _in_errors(moved, matrix)
+            if done and np.abs(moved).max(initial=0.0) <= PRECISION[m]:
+                point = reached
+                break
+        point, matrix, taken, done = newton(
+            problem, reached, (rule, coarse), matrix, small=SMALL_STEP
+        )
+        steps += taken
+    return replace(
+        summit,
+        point=point,
+        matrix=information(problem, point, rule if rule[2] <= 500 else coarse),
+        rule=rule,
+        convergence=_judged(done, steps, point, matrix, error),
+        integration_error=error,
+    )
+
+
+def _polished(summit: Summit, rule: Rule, coarse: Rule) -> Summit:
+    """Climb on the final quasi-random rule, and measure what other shifts would change."""
+    problem, point = summit.problem, summit.point
+    m, rows = problem.dimensions, problem.frequency.size
+    point = at(problem, point.place, rule, point.modes)
+    point, matrix, taken, done = newton(
+        problem, point, (rule, coarse), summit.matrix, small=1e-7
+    )
+    steps, error = summit.convergence.iterations + taken, np.nan
+    if matrix is not None:
+        others = [quasi_random_rule(rule[2], m, rows, shift) for shift in range(1, SHIFTS + 1)]
+        moved = [
+            matrix.solve(at(problem, point.place, other, point.modes).gradient)
+            for other in others
+        ]
+        error = _in_errors(np.sqrt(np.mean(np.square(moved), axis=0)), matrix)
+    return replace(
+        summit,
+        point=point,
+        matrix=matrix,
+        rule=rule,
+        convergence=_judged(done, steps, point, matrix, error),
+        integration_error=error,
+    )
+
+
+def _in_errors(moved: FloatArray, matrix: Information) -> float:
+    """Return the largest change of a parameter in units of its standard error."""
+    if isinstance(matrix, DenseInformation):
+        variance = np.diagonal(matrix.inverse())
+    else:
+        blocks, end = matrix.blocks()
+        variance = np.append(np.einsum("jpp->jp", blocks).ravel(), np.diagonal(end))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return float(np.nanmax(np.abs(moved) / np.sqrt(variance), initial=0.0))
+
+
+def _judged(
+    done: bool, steps: int, point: Point, matrix: Information | None, error: float
+) -> Convergence:
+    """Say how the climb ended, errors of integration included."""
+    if matrix is None:
+        return _ending(
+            False,
+            steps,
+            point,
+            f"the gradient is still {point.steepness:.1e} and the information singular: the data "
+            "do not determine all parameters",
+        )
+    if done and error > LARGEST_ERROR:
+        return _ending(
+            False,
+            steps,
+            point,
+            f"integrals are not exact: another rule would move a parameter by {error:.2g} "
+            "standard errors",
+        )
+    return _ending(done, steps, point)

@@ -1,0 +1,189 @@
+r"""Observed information by Louis's identity, its solutions and inverse blocks.
+
+.. math:: I = D - V^\top V, \qquad D = \mathrm{blockdiag}(B_1, \dots, B_J, C),             \quad (1)
+
+B the complete information of items and C that of the correlations of abilities, V the centred
+scores of all nodes (`kernels.irt_multidimensional`). With correlations :math:`\Phi`, their
+directions :math:`E_a`, second moments S and n respondents,
+
+.. math:: C_{ab} = \mathrm{tr}(\Phi^{-1} E_a \Phi^{-1} E_b \Phi^{-1} S)
+          - \tfrac{n}{2}\,\mathrm{tr}(\Phi^{-1} E_a \Phi^{-1} E_b).                       \quad (2)
+
+Where parameters are many and nodes few (two dozen models, thousands of questions) the matrix is
+never formed: :math:`I^{-1} = D^{-1} + D^{-1} V^\top (1 - V D^{-1} V^\top)^{-1} V D^{-1}`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
+
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.irt.multidimensional.problem import Point, Problem, pairs
+from psychollm.kernels.adaptive_rules import Rule
+from psychollm.kernels.irt_multidimensional import score_rows
+
+DENSE = 3_000  # parameters up to which the matrix is formed in any case
+CELLS = 8_000_000  # of rows worked on at once
+MANY_CELLS = 250_000_000  # of rows that are kept
+
+
+@dataclass(frozen=True, slots=True)
+class DenseInformation:
+    """The factored matrix of the parameters that are free."""
+
+    factor: tuple[FloatArray, bool]
+    free: BoolArray  # (P,)
+    items: int
+
+    def solve(self, gradient: FloatArray) -> FloatArray:
+        """Return the Newton step (P,), zero for what is held."""
+        step = np.zeros(self.free.size)
+        step[self.free] = cho_solve(self.factor, gradient[self.free])
+        return step
+
+    def inverse(self) -> FloatArray:
+        """Return the covariance matrix (P, P), NaN for what is held."""
+        full = np.full((self.free.size, self.free.size), np.nan)
+        size = int(self.free.sum())
+        full[np.ix_(self.free, self.free)] = cho_solve(self.factor, np.eye(size))
+        return full
+
+
+@dataclass(frozen=True, slots=True)
+class LowRankInformation:
+    """Blocks of D and the scaled rows of V: the inverse without the matrix."""
+
+    roots: FloatArray  # (J, p, p) inverse Cholesky factors of the blocks
+    tail: FloatArray  # (c, c) that of C
+    rows: FloatArray  # (r, P) V times the transposed inverse roots
+    factor: tuple[FloatArray, bool]
+    free: BoolArray  # (P,)
+
+    def _half(self, values: FloatArray, *, transposed: bool) -> FloatArray:
+        """Return the inverse root of D, or its transpose, times a vector."""
+        items, p = self.roots.shape[:2]
+        head, rest = values[: items * p].reshape(items, p), values[items * p :]
+        way, end = ("jab,ja->jb", self.tail.T) if transposed else ("jab,jb->ja", self.tail)
+        return np.concatenate([np.einsum(way, self.roots, head).ravel(), end @ rest])
+
+    def solve(self, gradient: FloatArray) -> FloatArray:
+        """Return the Newton step (P,), zero for what is held."""
+        half = self._half(np.where(self.free, gradient, 0.0), transposed=False)
+        half = half + self.rows.T @ cho_solve(self.factor, self.rows @ half)
+        return np.where(self.free, self._half(half, transposed=True), 0.0)
+
+    def blocks(self) -> tuple[FloatArray, FloatArray]:
+        """Return covariances of each item's parameters (J, p, p) and of correlations (c, c)."""
+        items, p = self.roots.shape[:2]
+        half = solve_triangular(self.factor[0], self.rows, lower=True)
+        inner = half[:, : items * p].reshape(-1, items, p)
+        total = np.einsum("rja,rjb->jab", inner, inner, optimize=True) + np.eye(p)
+        blocks = np.einsum("jab,jac,jcd->jbd", self.roots, total, self.roots, optimize=True)
+        rest = half[:, items * p :]
+        end = self.tail.T @ (rest.T @ rest + np.eye(len(self.tail))) @ self.tail
+        free = self.free[: items * p].reshape(items, p)
+        blocks[~(free[:, :, None] & free[:, None])] = np.nan
+        return blocks, end
+
+
+def information(
+    problem: Problem, point: Point, rule: Rule
+) -> DenseInformation | LowRankInformation | None:
+    """Return the observed information, factored; None where it is not positive definite."""
+    blocks, end, free = _complete(problem, point)
+    try:
+        kept = problem.frequency.size * rule[2]
+        if free.size > DENSE and kept < free.size and kept * free.size < MANY_CELLS:
+            return _low_rank(problem, point, rule, (blocks, end, free))
+        return _dense(problem, point, rule, (blocks, end, free))
+    except LinAlgError:
+        return None
+
+
+def _complete(problem: Problem, point: Point) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Return the blocks of D, what is held cut out, and what is free (P,)."""
+    free = problem.free.copy()
+    blocks = point.complete.copy()
+    for j in np.flatnonzero(point.running):
+        slopes = np.append(point.place.slopes[j], 0.0)
+        outward = slopes / np.linalg.norm(slopes)
+        blocks[j] += 1e8 * blocks[j].trace() * np.outer(outward, outward)
+    blocks = np.where(free[:, :, None] & free[:, None], blocks, np.eye(free.shape[1]))
+    end = np.zeros((0, 0))
+    if problem.correlated:
+        end = _of_correlations(problem, point)
+    return blocks, end, np.append(free.ravel(), np.ones(len(end), dtype=np.bool_))
+
+
+def _of_correlations(problem: Problem, point: Point) -> FloatArray:
+    """Return (2) with the prior's."""
+    m, n = problem.dimensions, problem.frequency.sum()
+    inverse = np.linalg.inv(point.place.correlation)
+    second = n * point.moments(problem.frequency)[1]
+    rows, columns = pairs(m)
+    directions = np.zeros((rows.size, m, m))
+    index = np.arange(rows.size)
+    directions[index, rows, columns] = directions[index, columns, rows] = 1.0
+    turned = inverse @ directions  # (c, m, m)
+    first = np.einsum("aij,bjk,ki->ab", turned, turned, inverse @ second)
+    end = 0.5 * (first + first.T)
+    # The prior's second derivative has the form of the normal density's.
+    end -= 0.5 * (n - 2.0 * problem.eta) * np.einsum("aij,bji->ab", turned, turned)
+    return np.asarray(end, dtype=np.float64)
+
+
+def _rows(problem: Problem, point: Point, rule: Rule, block: slice, width: int) -> FloatArray:
+    """Return the rows of V of some patterns."""
+    items, data, prior = problem.kernel_arguments(point.place)
+    part = tuple(values[block] for values in data)  # type: ignore[index]
+    rows = np.empty((part[2].size * rule[2], width))
+    own = rule
+    if rule[3]:  # the stretch of the sequence that these patterns use
+        spare = rule[1].size - rule[2] + 1
+        places = (np.arange(block.start, block.start + part[2].size) * rule[3]) % spare
+        index = (places[:, None] + np.arange(rule[2])).ravel()
+        own = (rule[0][index], rule[1][index], rule[2], rule[2])
+    score_rows(items, part, prior, own, point.modes[block].copy(), rows)
+    return rows
+
+
+def _blocks_of_patterns(problem: Problem, rule: Rule, width: int) -> list[slice]:
+    """Return slices of patterns whose rows fit into the memory set aside."""
+    rows = problem.frequency.size
+    step = max(1, CELLS // (rule[2] * width))
+    return [slice(low, min(low + step, rows)) for low in range(0, rows, step)]
+
+
+Pieces = tuple[FloatArray, FloatArray, BoolArray]
+
+
+def _dense(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> DenseInformation:
+    """Return the matrix of (1), factored."""
+    blocks, end, free = pieces
+    items, p = blocks.shape[:2]
+    missing = np.zeros((free.size, free.size))
+    for block in _blocks_of_patterns(problem, rule, free.size):
+        rows = _rows(problem, point, rule, block, free.size)
+        missing += rows.T @ rows
+    matrix = -missing
+    for j in range(items):
+        matrix[j * p : (j + 1) * p, j * p : (j + 1) * p] += blocks[j]
+    matrix[items * p :, items * p :] += end
+    matrix = matrix[np.ix_(free, free)]
+    return DenseInformation(cho_factor(matrix, lower=True), free, items)
+
+
+def _low_rank(problem: Problem, point: Point, rule: Rule, pieces: Pieces) -> LowRankInformation:
+    """Return D and V, factored."""
+    blocks, end, free = pieces
+    items, p = blocks.shape[:2]
+    roots = np.linalg.inv(np.linalg.cholesky(blocks))
+    tail = np.linalg.inv(np.linalg.cholesky(end)) if len(end) else end
+    rows = _rows(problem, point, rule, slice(0, problem.frequency.size), free.size)
+    rows[:, ~free] = 0.0
+    inner = rows[:, : items * p].reshape(-1, items, p)
+    rows[:, : items * p] = np.einsum("rjb,jab->rja", inner, roots).reshape(len(rows), -1)
+    rows[:, items * p :] = rows[:, items * p :] @ tail.T
+    factor = cho_factor(np.eye(len(rows)) - rows @ rows.T, lower=True)
+    return LowRankInformation(roots, tail, rows, factor, free)
