@@ -16,10 +16,10 @@ from psychollm.irt.fit_statistics.person_fit import PersonFit, person_fit
 from psychollm.irt.information import Information, information
 from psychollm.irt.linking import Linking, link_scales
 from psychollm.irt.priors import Priors
+from psychollm.irt.replicated.shuffle import SlopeNull, slope_null
 from psychollm.irt.result import IRTFit
 from psychollm.irt.screen import ItemScreen, item_screen
 from psychollm.irt.short_form import ShortForm, short_form
-from psychollm.irt.shuffle import SlopeNull, slope_null
 
 __all__ = [
     "Abilities",

@@ -110,16 +110,35 @@ def fit_irt(
     check_choice("standard_errors", standard_errors, StandardErrors)
     answers = orient(_table(responses, model, link), respondents)
     _check_size(answers)
-    n_categories = max(answers.n_categories, 2)
-    reasons = answers.reasons(n_categories)
-    keep = np.array([not reason for reason in reasons])
     used = _priors(priors, model, link, len(answers.respondents))
-    patterns = patterns_of(answers.codes if keep.all() else answers.codes[:, keep], n_categories)
-    family = family_of(model, link, n_categories)
-    problem = Problem(family, patterns, *_prior_arrays(used, family))
-    summit = climb(problem, _start(family, patterns))
-    summit.convergence.warn(f"the {model} fit")
-    return _result(problem, family, summit, (answers, keep, reasons), used, standard_errors)
+    family = family_of(model, link, max(answers.n_categories, 2))
+    found = fit_answers(answers, family, priors=used, standard_errors=standard_errors)
+    found.convergence.warn(f"the {model} fit")
+    return found
+
+
+def fit_answers(
+    answers: Oriented,
+    family: AnyFamily,
+    *,
+    priors: Priors,
+    standard_errors: StandardErrors | None = "observed",
+    start: FloatArray | None = None,
+) -> IRTFit:
+    """Fit a family to oriented answers, from given parameters (J, p) if there are any.
+
+    Without `standard_errors` there are none, which saves the curvature at the top.
+    """
+    reasons = answers.reasons(family.n_categories)
+    keep = np.array([not reason for reason in reasons])
+    codes = answers.codes if keep.all() else answers.codes[:, keep]
+    patterns = patterns_of(codes, family.n_categories)
+    problem = Problem(family, patterns, *_prior_arrays(priors, family))
+    begin = _start(family, patterns)
+    if start is not None:
+        begin = np.where(np.isfinite(start[keep]).all(axis=1, keepdims=True), start[keep], begin)
+    summit = climb(problem, begin)
+    return _result(problem, family, summit, (answers, keep, reasons), priors, standard_errors)
 
 
 def _table(responses: object, model: Model, link: Link) -> Responses:
@@ -176,11 +195,11 @@ def _start(family: AnyFamily, patterns: Patterns) -> FloatArray:
     return family.start(shares, signs)
 
 
-def _covariance(problem: Problem, summit: Summit, kind: StandardErrors) -> FloatArray:
+def _covariance(problem: Problem, summit: Summit, kind: StandardErrors | None) -> FloatArray:
     """Return covariance blocks (J, p, p); NaN where the information is singular."""
     items, p = summit.point.parameters.shape
-    matrix = curvature(problem, summit.point, summit.grid)
-    if matrix is None:
+    matrix = curvature(problem, summit.point, summit.grid) if kind else None
+    if kind is None or matrix is None:
         return np.full((items, p, p), np.nan)
     blocks = matrix.covariance(kind).copy()
     held = summit.point.frozen
@@ -207,7 +226,7 @@ def _result(
     summit: Summit,
     read: Reading,
     priors: Priors,
-    kind: StandardErrors,
+    kind: StandardErrors | None,
 ) -> IRTFit:
     """Put the estimates among all items, on the scale of the model."""
     answers, keep, reasons = read
@@ -229,7 +248,7 @@ def _result(
         respondents=answers.reading,
         ability_sd=float(parameters[0, 0]) if rasch else 1.0,
         se_ability_sd=float(np.sqrt(variances[0, 0])) if rasch else np.nan,
-        standard_errors=kind,
+        standard_errors=kind or "none",
         log_likelihood=log_likelihood,
         aic=2.0 * size - 2.0 * log_likelihood,
         bic=float(np.log(len(answers.respondents))) * size - 2.0 * log_likelihood,

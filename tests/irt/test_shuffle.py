@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from psychollm.irt.shuffle import _shuffled, slope_null
+from psychollm.irt.replicated.shuffle import _shuffled, slope_null
 
 
 def test_noise_says_nothing_and_signal_something(simulated):

@@ -4,18 +4,19 @@ Each item's answers are shuffled among the respondents that gave one. That keeps
 yes-rate and every gap, and destroys whatever items share; the same model with the same priors is
 fitted to the shuffled table. With two dozen models the slopes of a 2PL then still spread and still
 look like slopes. What the fit gains over chance is measured by the objective (log-likelihood with
-priors); an item's own slope is held against its slopes in the shuffled tables.
+priors); an item's own slope is held against its slopes in the shuffled tables, and so is any other
+statistic of a fit.
 """
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from psychollm._base.checks import check_count
+from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import ConvergenceWarning
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.replicate import replicate
@@ -24,10 +25,19 @@ from psychollm._base.types import FloatArray, RandomState, WordArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import Responses, as_responses
-from psychollm.irt.answers import MISSING, Respondents, orient
+from psychollm.irt.answers import MISSING, Oriented, Respondents, orient
 from psychollm.irt.families import Link, Model
-from psychollm.irt.fit import fit_irt
-from psychollm.irt.priors import default_priors
+from psychollm.irt.fit import fit_answers, fit_irt
+from psychollm.irt.polytomous import family_of
+from psychollm.irt.priors import Priors, default_priors
+from psychollm.irt.replicated.bootstrap import table_of
+from psychollm.irt.replicated.null import FitNull
+from psychollm.irt.replicated.statistics import (
+    Alternative,
+    StatisticFunction,
+    StatisticName,
+    statistic_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,6 +151,72 @@ def slope_null(
         null_slope_sd=draws[:, 1:].std(axis=0),
         labels=answers.items,
     )
+
+
+def shuffle_null(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    *,
+    statistic: StatisticName | StatisticFunction = "slope",
+    alternative: Alternative | None = None,
+    model: Model = "2pl",
+    link: Link = "logit",
+    respondents: Respondents = "models",
+    priors: Priors | Literal["auto"] | None = "auto",
+    n: int = 199,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> FitNull:
+    """Set a statistic of a fit beside its values in fits of answers shuffled within items.
+
+    Parameters
+    ----------
+    responses : Responses or table of shape (models, questions)
+        Answers.
+    statistic, alternative
+        As in `bootstrap_fit`: a name, or a function of (fit, responses).
+    model, link, respondents, priors
+        As in `fit_irt`.
+    n : int
+        How many shuffled tables.
+    rng, n_jobs, progress
+        Seed, workers and progress bar.
+
+    Raises
+    ------
+    OptionError
+        If there is no such statistic.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(1).random((24, 10)) < 0.5
+    >>> shuffle_null(noise, statistic="q3_max", n=9, rng=1).p_value > 0.05
+    array([ True])
+    """
+    n = check_count("n", n)
+    if alternative is not None:
+        check_choice("alternative", alternative, Alternative)
+    chosen = statistic_of(statistic, alternative)
+    table = as_responses(responses)
+    fit = fit_irt(table, model=model, link=link, respondents=respondents, priors=priors)
+    answers, family = orient(table, respondents), family_of(model, link, fit.n_categories)
+    values = np.where(answers.codes == MISSING, np.nan, answers.codes.astype(np.float64))
+    observed = chosen.values(fit, table)
+
+    def fitted(rng: np.random.Generator) -> FloatArray:
+        moved = _shuffled(values, rng)
+        codes = np.where(np.isnan(moved), MISSING, moved).astype(np.int64)
+        own = Oriented(codes, answers.respondents, answers.items, answers.reading)
+        again = fit_answers(own, family, priors=fit.priors, standard_errors=None)
+        found = chosen.values(again, table_of(own))
+        return np.append(found, float(not again.convergence.converged))
+
+    def task(seeds: WordArray) -> FloatArray:
+        streams = [np.random.default_rng([int(word) for word in words]) for words in seeds]
+        return np.stack([fitted(stream) for stream in streams])
+
+    rows = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="shuffled fits")
+    return FitNull.compare(chosen, observed, rows, scheme="shuffled answers", fit=fit)
 
 
 def _shuffled(values: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -1,0 +1,187 @@
+r"""Parametric bootstrap of fit statistics: what they are when the model holds.
+
+Where respondents are few, or items many, S-X2, M2, X2 of pairs and Zh are far from the
+distributions they are compared with, and Q3 has none. The bootstrap needs none either: answers are
+drawn from the fitted model, with the gaps of the data; the model is fitted to them again with the
+same priors, starting at the fit; and the statistic is computed as it was from the data.
+
+Abilities are drawn from N(0, 1) for statistics of items, pairs and the model, and from each
+respondent's posterior for statistics of respondents, which are compared with themselves.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.replicate import replicate
+from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
+from psychollm.data.responses import Responses, as_responses
+from psychollm.irt.answers import MISSING, Oriented, orient, patterns_of
+from psychollm.irt.fit import codes_for, fit_answers
+from psychollm.irt.likelihood import Problem, grid_for, posteriors
+from psychollm.irt.polytomous import family_of
+from psychollm.irt.replicated.null import FitNull
+from psychollm.irt.replicated.statistics import (
+    Alternative,
+    Drawn,
+    FitStatistic,
+    StatisticFunction,
+    StatisticName,
+    statistic_of,
+)
+from psychollm.irt.result import IRTFit
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+
+def bootstrap_fit(
+    fit: IRTFit,
+    responses: Responses | pd.DataFrame | ArrayLike,
+    *,
+    statistic: StatisticName | StatisticFunction = "s_x2",
+    alternative: Alternative | None = None,
+    abilities: Drawn | Literal["auto"] = "auto",
+    n: int = 199,
+    rng: RandomState = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> FitNull:
+    """Set a fit statistic beside its values in answers drawn from the fitted model.
+
+    Parameters
+    ----------
+    fit : IRTFit
+        The fitted model.
+    responses : Responses or table
+        The answers that were fitted.
+    statistic : str or callable
+        "m2", "srmsr", "q3_max" (the largest Q3 minus the mean), "ld_x2_max" or "objective" of
+        the model; "s_x2", "infit", "outfit", "item_zh", "slope" or "difficulty" of items; "q3"
+        or "ld_x2" of pairs; "person_zh", "person_infit" or "person_outfit" of respondents; or a
+        function of (fit, responses) that returns a number or a vector.
+    alternative : {"greater", "less", "two-sided"}, optional
+        Which side speaks against the model; by default the one that is usual for the statistic
+        ("greater" for functions).
+    abilities : {"auto", "population", "posterior"}
+        Drawn from N(0, 1), or from each respondent's posterior; "auto" takes the posterior for
+        statistics of respondents.
+    n : int
+        How many replicates.
+    rng, n_jobs, progress
+        Seed, workers and progress bar.
+
+    Raises
+    ------
+    OptionError
+        If there is no such statistic.
+    ShapeError
+        If the items are not those of the fit.
+
+    Examples
+    --------
+    >>> answers = np.random.default_rng(3).random((40, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
+    >>> from psychollm.irt.fit import fit_irt
+    >>> bootstrap_fit(fit_irt(answers), answers, statistic="q3_max", n=9, rng=1).p_value.shape
+    (1,)
+    """
+    n = check_count("n", n)
+    if abilities not in ("auto", "population", "posterior"):
+        msg = f"abilities={abilities!r} is not an option: use 'auto', 'population' or 'posterior'"
+        raise OptionError(msg)
+    if alternative is not None:
+        check_choice("alternative", alternative, Alternative)
+    chosen = statistic_of(statistic, alternative)
+    table = as_responses(responses)
+    answers = orient(table, fit.respondents)
+    sampler = Sampler(fit, answers, chosen.drawn if abilities == "auto" else abilities)
+    observed = chosen.values(fit, table)
+
+    def task(seeds: WordArray) -> FloatArray:
+        streams = [np.random.default_rng([int(word) for word in words]) for words in seeds]
+        drawn = [refitted(fit, sampler.answers(stream), chosen) for stream in streams]
+        return np.stack([row if row.size else blank(observed.size) for row in drawn])
+
+    rows = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="bootstrap fits")
+    return FitNull.compare(chosen, observed, rows, scheme="parametric bootstrap", fit=fit)
+
+
+def blank(size: int) -> FloatArray:
+    """Return the row of a replicate in which nothing varies."""
+    return np.full(size + 1, np.nan)
+
+
+def refitted(fit: IRTFit, answers: Oriented, statistic: FitStatistic) -> FloatArray:
+    """Return the statistic of answers fitted as `fit` was, starting there; empty if none vary."""
+    family = family_of(fit.model, fit.link, fit.n_categories)
+    try:
+        again = fit_answers(
+            answers,
+            family,
+            priors=fit.priors,
+            standard_errors=None,
+            start=fit.parameters,
+        )
+    except ShapeError:
+        return np.empty(0)
+    values = statistic.values(again, table_of(answers))
+    return np.append(values, float(not again.convergence.converged))
+
+
+def table_of(answers: Oriented) -> Responses:
+    """Return oriented answers as a table of models and questions."""
+    codes = np.where(answers.codes == MISSING, 0, answers.codes).astype(np.int16)
+    missing = answers.codes == MISSING
+    models, questions = answers.respondents, answers.items
+    if answers.reading == "questions":
+        codes, missing, models, questions = codes.T, missing.T, questions, models
+    return Responses(codes=codes, missing=missing, models=models, questions=questions)
+
+
+class Sampler:
+    """Draws answers from a fitted model, with the gaps of the data."""
+
+    def __init__(self, fit: IRTFit, answers: Oriented, drawn: Drawn) -> None:
+        self._fit, self._answers = fit, answers
+        self._keep = fit.fitted
+        self._parameters = fit.parameters[self._keep]
+        self._grid = grid_for(fit.family, self._parameters)
+        self._reached: FloatArray | None = None
+        if drawn == "posterior":
+            self._reached, self._place = self._posterior(codes_for(fit, table_of(answers)))
+
+    def _posterior(self, codes: IntArray) -> tuple[FloatArray, IntArray]:
+        """Return distribution functions of abilities (U, Q), and whose is which (N,)."""
+        fit, nothing = self._fit, np.zeros(self._parameters.shape[1])
+        patterns = patterns_of(codes, fit.n_categories)
+        problem = Problem(fit.family, patterns, nothing, nothing)
+        rows = [p.cumsum(axis=1) for _, p, _ in posteriors(problem, self._parameters, self._grid)]
+        return np.concatenate(rows), patterns.of_respondent
+
+    def abilities(self, rng: np.random.Generator) -> FloatArray:
+        """Return an ability for each respondent (N,)."""
+        n = len(self._answers.respondents)
+        if self._reached is None:
+            return rng.normal(size=n)
+        uniform = rng.random((n, 1))
+        node = (self._reached[self._place] < uniform).sum(axis=1)
+        node = np.minimum(node, self._grid.nodes.size - 1)
+        # a node stands for the cell around it
+        return np.asarray(self._grid.nodes[node] + self._grid.spacing * (rng.random(n) - 0.5))
+
+    def answers(self, rng: np.random.Generator) -> Oriented:
+        """Return answers of all respondents; items without estimates keep theirs."""
+        at = self.abilities(rng)
+        curves = np.exp(self._fit.family.log_probabilities(self._parameters, at))
+        reached = curves.cumsum(axis=1)[:, :-1].transpose(2, 0, 1)  # (N, J, C - 1)
+        uniform = rng.random(reached.shape[:2])
+        codes = self._answers.codes.copy()
+        own = (uniform[:, :, None] >= reached).sum(axis=2)
+        codes[:, self._keep] = np.where(codes[:, self._keep] == MISSING, MISSING, own)
+        original = self._answers
+        return Oriented(codes, original.respondents, original.items, original.reading)

@@ -1,0 +1,180 @@
+r"""A statistic of a fit beside its values in fits of replicated answers.
+
+With b of n replicates at least as extreme as the observed value, :math:`p = (b + 1)/(n + 1)`;
+two-sided, twice the smaller tail. Where there are several values (items, pairs, respondents) each
+is measured from its mean over the replicates in units of its standard deviation, and the adjusted
+p value is the share of replicates whose most extreme value of all reaches it: the chance of any
+false alarm is then the level, however the values depend on each other (Westfall & Young, 1993).
+
+References
+----------
+Westfall, P. H., & Young, S. S. (1993). Resampling-based multiple testing. Wiley.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.data.labels import Labels
+from psychollm.irt.replicated.statistics import Alternative, FitStatistic
+from psychollm.irt.result import IRTFit
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TIE = 1e-9  # values this close, relative to their spread, are equal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class FitNull(Result):
+    """An observed statistic of a fit and its replicates.
+
+    Attributes
+    ----------
+    observed : ndarray of shape (values,)
+        The statistic of the data; NaN where it has none.
+    draws : ndarray of shape (n, values)
+        The statistic of each replicate; NaN where an item did not vary.
+    p_value, p_value_se : ndarray of shape (values,)
+        Share of replicates (the data among them) that are at least as extreme, and its Monte
+        Carlo standard error.
+    adjusted : ndarray of shape (values,)
+        The same over all values: the chance that any is as extreme.
+    n_used : int ndarray of shape (values,)
+        Replicates that have a value.
+    n_unconverged : int
+        Replicates whose fit ended before its tolerance was met; they count.
+    scheme : str
+        What the replicates are: "parametric bootstrap" or "shuffled answers".
+    statistic, alternative : str
+        Name of the statistic, and which side speaks against the null.
+    labels : tuple
+        Names of the values.
+    """
+
+    observed: FloatArray  # (V,)
+    draws: FloatArray  # (n, V)
+    p_value: FloatArray  # (V,)
+    p_value_se: FloatArray  # (V,)
+    adjusted: FloatArray  # (V,)
+    n_used: IntArray  # (V,)
+    n_unconverged: int
+    scheme: str
+    statistic: str
+    alternative: Alternative
+    labels: Labels  # V
+
+    @classmethod
+    def compare(
+        cls,
+        statistic: FitStatistic,
+        observed: FloatArray,
+        rows: FloatArray,
+        scheme: str,
+        fit: IRTFit,
+    ) -> FitNull:
+        """Set an observed statistic beside rows of draws, whose last column says unconverged."""
+        draws = np.ascontiguousarray(rows[:, :-1])
+        n = np.isfinite(draws).sum(axis=0)
+        p, adjusted = beside(observed, draws, statistic.alternative)
+        return cls(
+            observed=observed,
+            draws=draws,
+            p_value=p,
+            p_value_se=np.sqrt(p * (1.0 - p) / (n + 1.0)),
+            adjusted=adjusted,
+            n_used=n,
+            n_unconverged=int(np.nansum(rows[:, -1])),
+            scheme=scheme,
+            statistic=statistic.name,
+            alternative=statistic.alternative,
+            labels=statistic.labels(fit, observed.size),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per value."""
+        import pandas as pd
+
+        mean, sd = _centre(self.draws)
+        return pd.DataFrame(
+            {
+                "of": list(self.labels),
+                self.statistic: self.observed,
+                "null_mean": mean,
+                "null_sd": sd,
+                "p_value": self.p_value,
+                "adjusted": self.adjusted,
+            }
+        )
+
+    def summary(self) -> str:
+        """Return which values stand out, in one sentence."""
+        known = np.isfinite(self.adjusted)
+        beside = f"{self.draws.shape[0]} replicates ({self.scheme})"
+        if not known.any():
+            return f"{self.statistic} has no value to set beside {beside}."
+        if known.sum() == 1:
+            value, p = self.observed[known][0], self.p_value[known][0]
+            return f"{self.statistic} = {value:.3g}: p = {p:.3g} from {beside}."
+        found = np.flatnonzero(known & (self.adjusted <= 0.05))
+        order = found[np.argsort(self.adjusted[found], kind="stable")]
+        named = ", ".join(str(self.labels[k]) for k in order[:10])
+        most = f": {named}" + (", ..." if found.size > 10 else "") if found.size else ""
+        return (
+            f"{self.statistic} of {found.size} of {int(known.sum())} stands out at 5 % over all"
+            f"{most}; {beside}."
+        )
+
+
+def beside(
+    observed: FloatArray, draws: FloatArray, alternative: Alternative
+) -> tuple[FloatArray, FloatArray]:
+    """Return p values and adjusted ones.
+
+    Examples
+    --------
+    >>> beside(np.array([7.5]), np.arange(9.0)[:, None], "greater")[0]
+    array([0.2])
+    """
+    mean, sd = _centre(draws)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        own, others = (observed - mean) / sd, (draws - mean) / sd
+    flat = sd == 0.0  # nothing varies: only ties
+    own = np.where(flat, np.sign(observed - mean), own)
+    others = np.where(flat & np.isfinite(draws), 0.0, others)
+    n = np.isfinite(draws).sum(axis=0)
+    above = (others >= own - TIE).sum(axis=0)
+    below = (others <= own + TIE).sum(axis=0)
+    counts = {"greater": above, "less": below, "two-sided": np.minimum(above, below)}
+    sides = 2.0 if alternative == "two-sided" else 1.0
+    p = np.minimum(sides * (counts[alternative] + 1.0) / (n + 1.0), 1.0)
+    p = np.where(np.isfinite(observed) & (n > 0), p, np.nan)
+    return p, _adjusted(own, others, alternative)
+
+
+def _centre(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return means and standard deviations over the replicates that have a value."""
+    known = np.isfinite(draws)
+    n = known.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(known, draws, 0.0).sum(axis=0) / n
+        variance = (np.where(known, draws - mean, 0.0) ** 2).sum(axis=0) / (n - 1.0)
+    return mean, np.sqrt(variance)
+
+
+def _adjusted(own: FloatArray, others: FloatArray, alternative: Alternative) -> FloatArray:
+    """Return the share of replicates whose most extreme value reaches each."""
+    if alternative == "less":
+        own, others = -own, -others
+    elif alternative == "two-sided":
+        own, others = np.abs(own), np.abs(others)
+    known = np.isfinite(own)
+    top = np.where(np.isfinite(others) & known, others, -np.inf).max(axis=1, initial=-np.inf)
+    reached = (top[:, None] >= own - TIE).sum(axis=0)
+    p = (reached + 1.0) / (others.shape[0] + 1.0)
+    return np.asarray(np.where(known & np.isfinite(others).any(axis=0), p, np.nan))
