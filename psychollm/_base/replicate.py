@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,7 +21,7 @@ from psychollm._base.blas_threads import one_blas_thread
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.errors import InterruptedWarning, OptionError
 from psychollm._base.progress import progress_bar
-from psychollm._base.spread import Ahead, Workers, spread, workers
+from psychollm._base.spread import Workers, spread, workers
 from psychollm._base.types import AnyArray, RandomState, WordArray
 
 Task = Callable[[WordArray], AnyArray]
@@ -108,7 +109,7 @@ def replicate(
     bar = progress_bar(show=progress, total=n, label=label)
     done: list[AnyArray] = []
     try:
-        with one_blas_thread():
+        with one_blas_thread(), closing(blocks):
             for block in blocks:
                 done.append(block)
                 bar.update(len(block))
@@ -141,7 +142,7 @@ class _Run:
         return np.concatenate([self.task(seeds[row : row + self.at_once]) for row in rows])
 
 
-def _timed(run: _Run, n: int, who: Workers) -> Iterator[AnyArray]:
+def _timed(run: _Run, n: int, who: Workers) -> Generator[AnyArray]:
     """Yield the blocks' results in order; the first replicate is timed to size the blocks."""
     first = 0.0
     # Twice: the first call may have compiled the kernels.
@@ -157,15 +158,13 @@ def _timed(run: _Run, n: int, who: Workers) -> Iterator[AnyArray]:
         yield from _spread(run, range(2, n, size), n, who)
 
 
-def _gridded(run: _Run, n: int, who: Workers) -> Iterator[AnyArray]:
+def _gridded(run: _Run, n: int, who: Workers) -> Generator[AnyArray]:
     """Yield the blocks' results in order; blocks hold whole calls."""
     calls = -(-n // (run.at_once or 1))
     size = (run.at_once or 1) * -(-calls // MOST_BLOCKS)
     yield from _spread(run, range(0, n, size), n, who)
 
 
-def _spread(run: _Run, starts: range, n: int, who: Workers) -> Iterator[AnyArray]:
+def _spread(run: _Run, starts: range, n: int, who: Workers) -> Generator[AnyArray]:
     pieces = ((start, min(start + starts.step, n)) for start in starts)
-    # On a cluster everything is handed out at once, so that it may grow with the work.
-    ahead: Ahead = "2*n_jobs" if who.shared else "all"
-    yield from spread(run, pieces, who, ahead=ahead)
+    yield from spread(run, pieces, who)

@@ -11,19 +11,19 @@ from __future__ import annotations
 
 import io
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+import warnings
+from collections.abc import Callable, Generator, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, Literal, TypeAlias
+from itertools import islice
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
 from psychollm._base.blas_threads import one_blas_thread
 from psychollm._base.errors import OptionError
-
-Ahead: TypeAlias = Literal["all", "2*n_jobs"]
 
 # More than this, and a piece travels as a task of its own.
 LARGE_BYTES = 1 << 20
@@ -84,9 +84,11 @@ def spread(
     pieces: Iterable[Any],
     who: Workers,
     *,
-    ahead: Ahead = "2*n_jobs",
-) -> Iterator[Any]:
+    waiting: int | None = None,
+) -> Generator[Any]:
     """Yield ``function(piece)`` for each piece, in the order of the pieces.
+
+    To be closed (`contextlib.closing`) by whoever may stop early: work under way is then given up.
 
     Parameters
     ----------
@@ -97,9 +99,10 @@ def spread(
         Small things, such as ranges and paths; they are drawn as they are handed out.
     who : Workers
         Who works.
-    ahead : {"2*n_jobs", "all"}
-        How many pieces are handed out before their turn: results wait in memory. All of them let
-        a cluster grow with the work.
+    waiting : int, optional
+        Pieces per worker to hand out before any more are drawn, for results that are large: they
+        wait in memory until their turn. By default results are small: a cluster gets all pieces
+        at once, and may grow with the work.
 
     Examples
     --------
@@ -110,47 +113,80 @@ def spread(
         if who.serial:
             yield from map(function, pieces)
             return
-        from joblib import Parallel, delayed
-
-        generator = getattr(who.backend, "supports_return_generator", True)
-        parallel = Parallel(
-            n_jobs=who.n_jobs,
-            prefer="threads",
-            return_as="generator" if generator else "list",
-            pre_dispatch=ahead,
-        )
-        if who.shared:
-            yield from parallel(delayed(function)(piece) for piece in pieces)
+        call = _Direct(function) if who.shared else _Parcels(function, who.backend)
+        if waiting is None:
+            ahead = "2*n_jobs" if who.shared else "all"
+            yield from _taken(_parallel(who, ahead)(call(piece) for piece in pieces))
             return
-        hand_over = _Transport(getattr(who.backend, "client", None))
-        token, payload = uuid4().hex, hand_over.once(_pickled(function))
-        yield from parallel(
-            delayed(_run)(token, payload, hand_over.piece(_pickled(piece))) for piece in pieces
-        )
+        # joblib draws a piece whenever another is done, whether or not its result was taken.
+        rest = iter(pieces)
+        while wave := list(islice(rest, waiting * who.count)):
+            yield from _taken(_parallel(who, "all")(call(piece) for piece in wave))
+
+
+def _taken(results: Any) -> Generator[Any]:
+    """Yield results; whoever stops before the last has a reason, and needs no warning."""
+    try:
+        for found in results:  # noqa: UP028 - `yield from` would close them before we can
+            yield found
+    except GeneratorExit:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "(?s).*tasks .*have been", UserWarning)
+            results.close()
+        raise
+
+
+def _parallel(who: Workers, ahead: str) -> Any:
+    from joblib import Parallel
+
+    generator = getattr(who.backend, "supports_return_generator", True)
+    return Parallel(
+        n_jobs=who.n_jobs,
+        prefer="threads",
+        return_as="generator" if generator else "list",
+        pre_dispatch=ahead,
+    )
 
 
 @dataclass(frozen=True, slots=True)
-class _Transport:
-    """How bytes come to workers in other processes."""
+class _Direct:
+    """Calls where memory is shared."""
 
-    client: Any  # of Dask, or None
+    function: Callable[[Any], Any]
 
-    def once(self, data: bytes) -> Any:
-        """Return what stands for `data` among the arguments of many tasks."""
-        if self.client is None:
-            return np.frombuffer(data, dtype=np.uint8)  # joblib maps large arrays into memory
-        return self._task(data)
+    def __call__(self, piece: Any) -> Any:
+        """Return the call for joblib to make."""
+        from joblib import delayed
 
-    def piece(self, data: bytes) -> Any:
-        """Return what stands for `data` among the arguments of one task."""
-        # Bytes, for joblib leaves them in the task: arrays and frames it would scatter.
-        return data if self.client is None or len(data) < LARGE_BYTES else self._task(data)
+        return delayed(self.function)(piece)
+
+
+class _Parcels:
+    """Calls in other processes: the function is handed over once, and every piece with a call."""
+
+    __slots__ = ("_client", "_payload", "_token")
+
+    def __init__(self, function: Callable[[Any], Any], backend: Any) -> None:
+        self._client: Any = getattr(backend, "client", None)  # of Dask
+        self._token = uuid4().hex
+        data = _pickled(function)
+        # joblib maps large arrays into memory.
+        self._payload = self._task(data) if self._client else np.frombuffer(data, dtype=np.uint8)
+
+    def __call__(self, piece: Any) -> Any:
+        """Return the call for joblib to make."""
+        from joblib import delayed
+
+        # Bytes, for joblib leaves them in the call: arrays and frames it would scatter.
+        data = _pickled(piece)
+        large = self._client is not None and len(data) > LARGE_BYTES
+        return delayed(_run)(self._token, self._payload, self._task(data) if large else data)
 
     def _task(self, data: bytes) -> Any:
         config = import_module("dask.config")
         # Large graphs are slow where tasks repeat their data; here it is sent once.
         with config.set({"distributed.admin.large-graph-warning-threshold": "1TB"}):
-            return self.client.submit(_kept, data, key=f"psychollm-{uuid4().hex}")
+            return self._client.submit(_kept, data, key=f"psychollm-{uuid4().hex}")
 
 
 def _kept(data: bytes) -> bytes:

@@ -10,6 +10,7 @@ import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.data import pair_counts_file as module
 from psychollm.data.pair_counts_file import read_pair_counts, stream_responses
+from psychollm.kernels.bit_planes import fill_planes
 from tests.oracles.bit_planes_slow import planes
 
 pytest.importorskip("pyarrow")
@@ -142,7 +143,7 @@ def test_planes_against_the_slow_twin():
     value = rng.integers(0, 3, 400).astype(np.int8)
     yes, answered = np.zeros((2, 5, 3), dtype=np.uint64)
     repeated = np.full(1, -1)
-    module.fill_planes(row, column, value, yes, answered, repeated)
+    fill_planes(row, column, value, yes, answered, repeated)
     slow = planes(row.tolist(), column.tolist(), value.tolist(), 5, 3)
     assert yes.tolist() == slow[0]
     assert answered.tolist() == slow[1]

@@ -1,0 +1,188 @@
+"""Counts of blocks, each counted by itself, added up.
+
+Counts of pairs of models add over questions. So a table too large for one machine is kept in
+blocks, each with all answers to its questions: one file per benchmark, say. A worker reads a
+block, counts it and returns three matrices; a question in two blocks would lose the pairs of
+answers that stand in different ones, and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count
+from psychollm._base.errors import InputError, LabelError, PsychollmError
+from psychollm._base.progress import progress_bar
+from psychollm._base.spread import spread, workers
+from psychollm._base.types import AnyArray, Axis, FloatArray
+from psychollm.data.labels import Labels
+from psychollm.data.pair_counts import MAX_ROWS, PairCounts
+from psychollm.data.pair_counts_bits import BATCH, Rule, Source, count_bits, read_bits
+from psychollm.data.responses import Responses, as_responses
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Block: TypeAlias = "str | PathLike[str] | Responses | pd.DataFrame"
+
+
+def count_blocks(
+    blocks: Iterable[Block],
+    *,
+    model: str = "model",
+    question: str = "question",
+    value: str = "value",
+    of: Axis = "models",
+    threshold: float | None = None,
+    strict: bool = True,
+    batch: int = BATCH,
+    n_jobs: int | None = None,
+    progress: bool = False,
+) -> PairCounts:
+    """Count pairs block by block, side by side on this machine or on a cluster, and add them up.
+
+    Parameters
+    ----------
+    blocks : iterable of path, Responses or DataFrame
+        Long Parquet files, or tables with models in rows. Models may be in any number of blocks,
+        in any order. The answers to a question stand in one block (with ``of="questions"``, the
+        answers of a model). Paths are read where the work is done; tables travel there.
+    model, question, value, threshold, strict, batch
+        How files are read, as in `read_pair_counts`; tables hold 0, 1 and missing answers.
+    of : {"models", "questions"}
+        What is paired.
+    n_jobs : int or None
+        Workers. A worker holds one block, as bits, and its counts.
+    progress : bool
+        Whether to show a bar.
+
+    Returns
+    -------
+    PairCounts
+        As `read_pair_counts` gives for all of it, whatever the blocks and the workers; labels are
+        in the order in which they first occur.
+
+    Raises
+    ------
+    LabelError
+        If a question is in two blocks, or a model answers it twice.
+    InputError
+        If there are no blocks, or one cannot be read.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> first = psy.Responses.from_array([[1, 0], [1, 1]], models=["a", "b"], questions=[1, 2])
+    >>> second = psy.Responses.from_array([[0], [1]], models=["c", "b"], questions=[3])
+    >>> counts = count_blocks([first, second])
+    >>> counts.labels, counts.n[1].tolist()
+    (('a', 'b', 'c'), [2.0, 3.0, 1.0])
+    """
+    check_choice("of", of, Axis)
+    names = (model, question) if of == "models" else (question, model)
+    source = Source((*names, value), Rule(threshold, strict=strict), check_count("batch", batch))
+    total = _Total(of)
+    given = blocks if isinstance(blocks, list | tuple) else list(blocks)
+    bar = progress_bar(show=progress, total=len(given), label="blocks")
+    count = partial(_counted_or_error, source=source, of=of)
+    with closing(spread(count, given, workers(n_jobs), waiting=2)) as results:
+        for block, found in zip(given, results, strict=True):
+            if isinstance(found, PsychollmError):
+                raise found
+            total.add(found, _name(block, len(total.names)))
+            bar.update(1)
+    bar.close()
+    return total.counts()
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """What a block adds."""
+
+    labels: Labels  # k
+    units: Labels  # that were counted over
+    arrays: tuple[AnyArray, AnyArray, AnyArray]  # (k, k): joint, yes, n
+
+
+def _counted_or_error(block: Block, *, source: Source, of: Axis) -> _Counted | PsychollmError:
+    """Return the counts of a block, or what is wrong with it: complaints wait for their turn."""
+    try:
+        if isinstance(block, str | PathLike):
+            return _of_file(block, source)
+        return _of_table(block, of)
+    except PsychollmError as error:
+        return error
+
+
+def _of_file(path: str | PathLike[str], source: Source) -> _Counted:
+    bits = read_bits(path, source, most=MAX_ROWS, n_jobs=1, progress=False)
+    return _packed(tuple(bits.rows.labels), tuple(bits.columns.labels), count_bits(bits))
+
+
+def _of_table(block: Responses | pd.DataFrame, of: Axis) -> _Counted:
+    table = as_responses(block)
+    found = PairCounts.count(table, of=of)
+    units = table.questions if of == "models" else table.models
+    return _packed(found.labels, units, (found.joint, found.yes, found.n))
+
+
+def _packed(labels: Labels, units: Labels, arrays: tuple[FloatArray, ...]) -> _Counted:
+    """Return counts in half the bytes: they are whole numbers, and they travel."""
+    joint, yes, n = (array.astype(np.uint32) for array in arrays)
+    return _Counted(labels, units, (joint, yes, n))
+
+
+def _name(block: Block, place: int) -> str:
+    return fspath(block) if isinstance(block, str | PathLike) else f"block {place + 1}"
+
+
+class _Total:
+    """Counts so far, of all rows so far."""
+
+    def __init__(self, of: Axis) -> None:
+        self.names: list[str] = []  # of blocks
+        self._of = of
+        self._place: dict[Hashable, int] = {}
+        self._block: dict[Hashable, int] = {}  # of each unit
+        self._arrays: Any = np.zeros((3, 0, 0))
+
+    def add(self, found: _Counted, name: str) -> None:
+        """Add a block."""
+        for unit in found.units:
+            before = self._block.setdefault(unit, len(self.names))
+            if before != len(self.names):
+                what = "question" if self._of == "models" else "model"
+                msg = (
+                    f"{what} {unit!r} is in {self.names[before]} and in {name}: pairs of answers "
+                    f"in different blocks cannot be counted. Put all answers of a {what} into one "
+                    "block, or count all files together with read_pair_counts"
+                )
+                raise LabelError(msg)
+        self.names.append(name)
+        at = [self._place.setdefault(label, len(self._place)) for label in found.labels]
+        self._grow(len(self._place))
+        for mine, other in zip(self._arrays, found.arrays, strict=True):
+            mine[np.ix_(at, at)] += other
+
+    def _grow(self, k: int) -> None:
+        before = self._arrays.shape[1]
+        if k > before:
+            arrays = np.zeros((3, k, k))
+            arrays[:, :before, :before] = self._arrays
+            self._arrays = arrays
+
+    def counts(self) -> PairCounts:
+        """Return the sums."""
+        if not self.names:
+            msg = "there are no blocks to count: pass at least one file or table"
+            raise InputError(msg)
+        joint, yes, n = self._arrays
+        labels = tuple(self._place)
+        return PairCounts(joint=joint, yes=yes, n=n, squares=n.copy(), labels=labels, of=self._of)
