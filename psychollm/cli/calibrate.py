@@ -34,6 +34,7 @@ def add_options(commands: "Commands") -> None:
     """Add the subcommand and its options to the parser."""
     parser = commands.add_parser(
         "calibrate",
+        usage="%(prog)s [options] CONFIDENCE [CORRECTNESS]",
         help="from stated confidences and correctness to metrics, curves and a report",
         description=DESCRIPTION,
         epilog=EPILOG,
@@ -123,12 +124,13 @@ def run(settings: CalibrateSettings) -> int:
     """Read, compute, write, and say where it is."""
     from psychollm.cli.calibrate_inputs import read_stated
     from psychollm.cli.calibrate_outputs import write_panel
-    from psychollm.cli.notes import as_notes, watched
+    from psychollm.cli.notes import as_notes, busy, watched
     from psychollm.cli.outputs import prepared
 
     folder = prepared(settings.out, report=settings.report)
     with as_notes(quiet=settings.quiet):
-        tables = read_stated(settings)
+        with busy("reading the tables", quiet=settings.quiet):
+            tables = read_stated(settings)
         panel = _panel(settings, tables)
         curves = panel.curves(
             n_draws=settings.null,
@@ -136,7 +138,9 @@ def run(settings: CalibrateSettings) -> int:
             n_jobs=settings.jobs,
             progress=watched(quiet=settings.quiet),
         )
-    write_panel(panel, curves, tables, settings, folder)
+        with busy("writing the report", quiet=settings.quiet):
+            tell = write_panel(panel, curves, tables, settings, folder)
+    tell()
     return 0
 
 

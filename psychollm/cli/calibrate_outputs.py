@@ -1,5 +1,7 @@
 """What ``psychollm calibrate`` leaves behind: a report, tables, and one file for machines."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +26,14 @@ def write_panel(
     tables: StatedTables,
     settings: CalibrateSettings,
     folder: Path | None,
-) -> None:
-    """Write all files, and say on the screen what was found and where it is."""
+) -> Callable[[], None]:
+    """Write all files, and return what says on the screen what was found and where it is.
+
+    Raises
+    ------
+    InputError
+        If they cannot be written.
+    """
     evidence = gather(panel, curves)
     found = results(evidence, tables, settings)
     if folder is not None:
@@ -40,9 +48,8 @@ def write_panel(
             msg = f"--out {folder}: cannot be written ({error.strerror})"
             raise InputError(msg) from error
     if settings.json:
-        print(as_json(found))
-    elif not settings.quiet:
-        _tell(panel, tables, settings, folder)
+        return partial(print, as_json(found))
+    return partial(_tell, panel, tables, settings, folder)
 
 
 def _tell(
@@ -51,6 +58,8 @@ def _tell(
     settings: CalibrateSettings,
     folder: Path | None,
 ) -> None:
+    if settings.quiet:
+        return
     if tables.left_out:
         print(tables.left_out)
     print(panel.summary())

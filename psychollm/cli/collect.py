@@ -41,6 +41,7 @@ class CollectSettings:
     dry_run: bool
     budget: float | None
     export: Path | None
+    progress: bool
     json: bool
     quiet: bool
 
@@ -60,6 +61,11 @@ def add_options(commands: "Commands") -> None:
     add("--dry-run", action="store_true", help="print prompts, counts and cost; ask nothing")
     add("--budget", type=float, metavar="SUM", help="in place of the budget of the plan")
     add("--export", type=Path, metavar="FILE", help="write the replies as .csv or .parquet, too")
+    add(
+        "--progress",
+        action="store_true",
+        help="report progress every half minute where there is no terminal, too",
+    )
     add("--json", action="store_true", help="print what was collected as JSON and nothing else")
     add("--quiet", action="store_true", help="no progress and no summary on the screen")
 
@@ -73,6 +79,7 @@ def run(settings: CollectSettings) -> int:
     """Ask, keep, and say what became of it."""
     from dataclasses import replace
 
+    from psychollm.cli.notes import as_notes, at_terminal
     from psychollm.collect.plan import read_plan
 
     plan = read_plan(settings.plan)
@@ -83,15 +90,16 @@ def run(settings: CollectSettings) -> int:
     from psychollm.collect.client import INTERRUPTED as BY_HAND
     from psychollm.collect.client import collect
 
-    watched = sys.stderr is not None and not (settings.quiet or settings.json)
-    terminal = watched and sys.stderr.isatty()
+    terminal = at_terminal()
+    watched = sys.stderr is not None and not settings.quiet and (terminal or settings.progress)
     screen = _Screen() if watched else None
-    found = collect(plan, watch=screen, every=1.0 if terminal else 30.0)
+    with as_notes(quiet=settings.quiet):
+        found = collect(plan, watch=screen, every=1.0 if terminal else 30.0)
     if screen is not None:
         screen.clear()
-    _tell(found, settings)
     if settings.export is not None:
         _export(plan, settings.export)
+    _tell(found, settings)
     if found.stopped == BY_HAND:
         return INTERRUPTED
     return 0 if found.complete else MISSING

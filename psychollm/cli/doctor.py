@@ -16,7 +16,7 @@ DESCRIPTION = """\
 Print the versions that results depend on, which extras are installed and what the others need, and
 how fast correlations are computed here. The first run on a machine compiles, for up to a minute.
 """
-FOR_USERS = ("progress", "plot", "io", "text", "logs", "collect", "bayes", "steering")
+NOT_FOR_USERS = frozenset({"all", "test", "docs", "lint", "bench", "dev", "peers"})
 _REQUIREMENT = re.compile(
     r"([A-Za-z0-9._-]+)(\[[^\]]*\])?[^;]*(?:;.*extra == ['\"]([\w-]+)['\"])?"
 )
@@ -43,11 +43,14 @@ def run(options: argparse.Namespace) -> int:
         "python": platform.python_version(),
         "platform": platform.platform(terse=True),
         "packages": {name: installed(name) for name in needed()[""]},
-        "extras": {name: _extra(needed()[name]) for name in FOR_USERS},
+        "extras": {name: _extra(found) for name, found in needed().items() if name},
         "machine": machine(),
     }
     if not options.no_speed:
-        found["speed"] = speed()
+        from psychollm.cli.notes import busy
+
+        with busy("compiling, which the first time takes a minute", quiet=False):
+            found["speed"] = speed()
     if options.json:
         from psychollm.cli.outputs import as_json
 
@@ -59,9 +62,10 @@ def run(options: argparse.Namespace) -> int:
 
 def needed() -> dict[str, list[str]]:
     """Return the packages that the library needs, under "", and each extra, under its name."""
-    packages: dict[str, list[str]] = {"": [], **{name: [] for name in FOR_USERS}}
+    packages: dict[str, list[str]] = {"": []}
     for line in requires("psychollm") or []:
-        if (match := _REQUIREMENT.match(line)) and match[1] != "psychollm":
+        match = _REQUIREMENT.match(line)
+        if match and match[1] != "psychollm" and match[3] not in NOT_FOR_USERS:
             packages.setdefault(match[3] or "", []).append(match[1])
     return packages
 

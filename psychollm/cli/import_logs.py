@@ -69,6 +69,7 @@ def add_options(commands: "Commands") -> None:
     """Add the subcommand and its options to the parser."""
     parser = commands.add_parser(
         "import",
+        usage="%(prog)s [options] LOG [LOG ...]",
         help="read logs of evaluation tools as a table of responses",
         description=DESCRIPTION,
         epilog=EPILOG,
@@ -87,7 +88,12 @@ def add_options(commands: "Commands") -> None:
 def _add_choices(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("logs", type=Path, nargs="+", metavar="LOG", help="logs, or folders of logs")
-    add("--format", choices=FORMATS, help="by default what each file's content says")
+    add(
+        "--format",
+        choices=FORMATS,
+        metavar="NAME",
+        help=f"by default what each file's content says; one of {', '.join(FORMATS)}",
+    )
     add("--task", action="append", metavar="NAME", help="the task that counts; may be repeated")
     add("--scorer", metavar="NAME", help="the scorer or metric that counts, or TASK=NAME,...")
     add("--filter", metavar="NAME", help="the filter (lm-eval) or perturbation (HELM)")
@@ -128,12 +134,22 @@ def _pairs(option: str, text: str) -> dict[str, str]:
 
 def run(settings: ImportSettings) -> int:
     """Read, write, and say what was kept and dropped."""
-    from psychollm.cli.notes import watched
-    from psychollm.data.logs import read_logs
+    from psychollm.cli.notes import as_notes
 
     for path in (settings.out, settings.long, settings.confidence):
         _check_name(path)
-    found = read_logs(
+    with as_notes(quiet=settings.quiet):
+        found = _read(settings)
+        _write_all(found, settings)
+    _tell(found, settings)
+    return 0
+
+
+def _read(settings: ImportSettings) -> "LogImport":
+    from psychollm.cli.notes import watched
+    from psychollm.data.logs import read_logs
+
+    return read_logs(
         settings.logs,
         format=settings.format,
         task=settings.task,
@@ -145,11 +161,8 @@ def run(settings: ImportSettings) -> int:
         no_answer=settings.no_answer,
         match="label" if settings.by_label else "content",
         columns=settings.columns,
-        progress=watched(quiet=settings.quiet or settings.json),
+        progress=watched(quiet=settings.quiet),
     )
-    _write_all(found, settings)
-    _tell(found, settings)
-    return 0
 
 
 def _write_all(found: "LogImport", settings: ImportSettings) -> None:
@@ -192,10 +205,13 @@ def _tell(found: "LogImport", settings: ImportSettings) -> None:
     from psychollm.cli.outputs import as_json
     from psychollm.cli.wording import in_options
 
+    places = {name: getattr(settings, name) for name in ("out", "long", "confidence")}
+    written = {name: path for name, path in places.items() if path is not None}
     if settings.json:
-        print(as_json(found.counts()))
+        print(as_json({**found.counts(), "written": written}))
     elif not settings.quiet:
         print(in_options(found.summary()))
-        for path in (settings.out, settings.long, settings.confidence):
-            if path is not None:
-                print(f"Written: {path}")
+        for path in written.values():
+            print(f"Written: {path}")
+        if not written:
+            print("Nothing was written: name a file with --out.")

@@ -58,15 +58,27 @@ def _add_recipe(names: "Commands", name: str, recipe: Recipe) -> None:
     parser.add_argument(
         "--out", type=Path, required=True, metavar="FILE.jsonl", help="where the prompts go"
     )
+    parser.add_argument(
+        "--json", action="store_true", help="print what was written as JSON and nothing else"
+    )
     parser.add_argument("--quiet", action="store_true", help="say nothing on the screen")
 
 
 def run(options: argparse.Namespace) -> int:
     """Make the prompts, write them, and say what to do with them."""
-    prompts = made(options)
-    _write(prompts, options.out)
-    if not options.quiet:
-        items = _counted(len({prompt.item for prompt in prompts}), "item")
+    from psychollm.cli.notes import as_notes, busy
+
+    with as_notes(quiet=options.quiet), busy("making the prompts", quiet=options.quiet):
+        prompts = made(options)
+        _write(prompts, options.out)
+    n_items = len({prompt.item for prompt in prompts})
+    if options.json:
+        from psychollm.cli.outputs import as_json
+
+        about = {"instrument": options.instrument, "n_prompts": len(prompts), "n_items": n_items}
+        print(as_json({**about, "out": str(options.out)}))
+    elif not options.quiet:
+        items = _counted(n_items, "item")
         print(f"{_counted(len(prompts), 'prompt')} about {items}: {options.out}")
         print(f'To ask them, write prompts = "{options.out.name}" in a plan beside it.')
     return 0

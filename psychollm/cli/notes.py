@@ -1,6 +1,7 @@
 """Warnings as one-line notes on standard error, and who is there to see progress."""
 
 import sys
+import threading
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,5 +36,36 @@ def watched(*, quiet: bool) -> bool:
     """Whether to show bars: to a person at a terminal who has tqdm, and to nobody else."""
     from importlib.util import find_spec
 
-    at_terminal = sys.stderr is not None and sys.stderr.isatty()
-    return at_terminal and not quiet and find_spec("tqdm") is not None
+    return at_terminal() and not quiet and find_spec("tqdm") is not None
+
+
+def at_terminal() -> bool:
+    """Whether somebody sees standard error."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
+@contextmanager
+def busy(doing: str, *, quiet: bool, after: float = 1.0) -> Iterator[None]:
+    """Say at a terminal what takes longer than a second, and take it away when it is done.
+
+    For work that has no parts to count. Elsewhere nothing is written.
+    """
+    if quiet or not at_terminal():
+        yield
+        return
+    shown = threading.Event()
+
+    def show() -> None:
+        shown.set()
+        print(f"psychollm: {doing} ...", end="", file=sys.stderr, flush=True)
+
+    timer = threading.Timer(after, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        if shown.is_set():
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -41,25 +41,34 @@ class Outputs:
         return cls(folder=folder, settings=settings)
 
     def write(self, study: "SharedConfidence", tables: Tables) -> None:
-        """Write all files, and say on the screen what was found and where it is."""
-        found = results(study, tables)
-        if self.folder is not None:
-            try:
-                self._write_files(self.folder, study, tables, found)
-            except OSError as error:
-                msg = f"--out {self.folder}: cannot be written ({error.strerror})"
-                raise InputError(msg) from error
+        """Write all files.
+
+        Raises
+        ------
+        InputError
+            If they cannot be written.
+        """
+        if self.folder is None:
+            return
+        try:
+            self._write_files(self.folder, study, tables)
+        except OSError as error:
+            msg = f"--out {self.folder}: cannot be written ({error.strerror})"
+            raise InputError(msg) from error
+
+    def tell(self, study: "SharedConfidence", tables: Tables) -> None:
+        """Say on the screen what was found and where it is."""
         if self.settings.json:
-            print(as_json(found))
+            print(as_json(results(study, tables)))
         elif not self.settings.quiet:
             self._tell(study, tables)
 
-    def _write_files(
-        self, folder: Path, study: "SharedConfidence", tables: Tables, found: dict[str, Any]
-    ) -> None:
+    def _write_files(self, folder: Path, study: "SharedConfidence", tables: Tables) -> None:
         for name, frame in frames(study).items():
             frame.to_csv(folder / f"{name}.csv", index=False)
-        (folder / "results.json").write_text(as_json(found) + "\n", encoding="utf-8")
+        (folder / "results.json").write_text(
+            as_json(results(study, tables)) + "\n", encoding="utf-8"
+        )
         if self.settings.report:
             from psychollm.reports.shared_confidence import write_report
 

@@ -9,6 +9,7 @@ from psychollm._base.errors import OptionError
 from psychollm.cli import (
     calibrate,
     collect,
+    completion,
     doctor,
     import_logs,
     instrument,
@@ -21,6 +22,15 @@ from psychollm.cli.help import CommandHelp
 from psychollm.cli.settings import settings_of
 
 DESCRIPTION = "The psychometrics of language models: do they know what they know?"
+EPILOG = """\
+to begin:
+  psychollm study --example
+  psychollm COMMAND --help
+
+exit codes: 0 done; 1 failed, or something is missing; 2 the input or an option cannot be used,
+said in one line; 130 interrupted. With --json every command prints one JSON object and nothing
+else; what is undefined is null.
+"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -31,6 +41,25 @@ class _Parser(argparse.ArgumentParser):
         raise OptionError(msg)
 
 
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the whole command.
+
+    Examples
+    --------
+    >>> build_parser().parse_args(["version"]).command
+    'version'
+    """
+    parser = _Parser(
+        prog="psychollm", description=DESCRIPTION, epilog=EPILOG, formatter_class=CommandHelp
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and stop")
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands", dest="command")
+    for one in (instrument, collect, score, study, calibrate, import_logs, doctor, version,
+                completion):  # fmt: skip
+        one.add_options(commands)
+    return parser
+
+
 def read_arguments(argv: Sequence[str] | None) -> Callable[[], int]:
     """Return the command that the arguments ask for, ready to run.
 
@@ -39,35 +68,25 @@ def read_arguments(argv: Sequence[str] | None) -> Callable[[], int]:
     OptionError
         If there is no such command or option.
     """
-    parser = _Parser(prog="psychollm", description=DESCRIPTION, formatter_class=CommandHelp)
-    parser.add_argument("--version", action="store_true", help="print the version and stop")
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands", dest="command")
-    instrument.add_options(commands)
-    collect.add_options(commands)
-    score.add_options(commands)
-    study.add_options(commands)
-    calibrate.add_options(commands)
-    import_logs.add_options(commands)
-    doctor.add_options(commands)
-    version.add_options(commands)
+    parser = build_parser()
     options = parser.parse_args(argv)
     if options.version:
-        return version.run
+        return partial(version.run, argparse.Namespace(json=False))
     if options.command is None:
         parser.print_help()
         return lambda: 0
-    if options.command == "version":
-        return version.run
-    if options.command == "calibrate":
-        return partial(calibrate.run, calibrate_settings_of(options))
-    if options.command == "import":
-        return partial(import_logs.run, import_logs.settings_of(options))
-    if options.command == "doctor":
-        return partial(doctor.run, options)
-    if options.command == "instrument":
-        return partial(instrument.run, options)
-    if options.command == "score":
-        return partial(score.run, options)
-    if options.command == "collect":
-        return partial(collect.run, collect.settings_of(options))
-    return partial(study.run, settings_of(options))
+    return _PREPARED[options.command](options)
+
+
+# What was typed is checked before anything is done.
+_PREPARED: dict[str, Callable[[argparse.Namespace], Callable[[], int]]] = {
+    "instrument": lambda options: partial(instrument.run, options),
+    "collect": lambda options: partial(collect.run, collect.settings_of(options)),
+    "score": lambda options: partial(score.run, options),
+    "study": lambda options: partial(study.run, settings_of(options)),
+    "calibrate": lambda options: partial(calibrate.run, calibrate_settings_of(options)),
+    "import": lambda options: partial(import_logs.run, import_logs.settings_of(options)),
+    "doctor": lambda options: partial(doctor.run, options),
+    "version": lambda options: partial(version.run, options),
+    "completion": lambda options: partial(completion.run, options),
+}

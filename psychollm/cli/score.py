@@ -45,10 +45,15 @@ def add_options(commands: "Commands") -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Read, score, write, and say what was found."""
+    from psychollm.cli.notes import as_notes, busy
     from psychollm.cli.outputs import as_json
     from psychollm.collect.store import Store
 
-    with Store(options.store, create=False) as store:
+    with (
+        as_notes(quiet=options.quiet),
+        busy("reading and scoring the replies", quiet=options.quiet),
+        Store(options.store, create=False) as store,
+    ):
         found = [(one, one.scores()) for one in _read(store, options.instrument)]
     if options.out is not None:
         _write(found, options.out)

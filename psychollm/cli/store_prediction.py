@@ -19,7 +19,7 @@ confidence, correctness = tables(said.pooled_scores(){repeats})"""
 
 def study_prediction(settings: Settings, said: "Readings") -> int:
     """Make the two tables, compute, write, and say where it is."""
-    from psychollm.cli.notes import as_notes
+    from psychollm.cli.notes import as_notes, busy
     from psychollm.cli.outputs import Outputs
     from psychollm.cli.study import compute
 
@@ -27,7 +27,9 @@ def study_prediction(settings: Settings, said: "Readings") -> int:
     with as_notes(quiet=settings.quiet):
         tables = prediction_tables(settings, said)
         study = compute(settings, tables)
-    outputs.write(study, tables)
+        with busy("writing the report", quiet=settings.quiet):
+            outputs.write(study, tables)
+    outputs.tell(study, tables)
     return 0
 
 

@@ -15,11 +15,15 @@ if TYPE_CHECKING:
 
 def run(settings: Settings) -> int:
     """Read the store, and run the study of what it holds."""
+    from psychollm.cli.notes import busy
     from psychollm.collect.readings import readings
     from psychollm.collect.store import Store
 
     assert settings.confidence is not None  # noqa: S101 -- `settings_of` has seen to it
-    with Store(settings.confidence, create=False) as store:
+    with (
+        busy("reading the replies", quiet=settings.quiet),
+        Store(settings.confidence, create=False) as store,
+    ):
         name = _chosen(store, settings.instrument)
         said = readings(store, instrument=name)
     return _studies()[name](settings, said)

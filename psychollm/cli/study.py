@@ -40,6 +40,7 @@ def add_options(commands: "Commands") -> None:
     """Add the subcommand and its options to the parser."""
     parser = commands.add_parser(
         "study",
+        usage="%(prog)s [options] CONFIDENCE CORRECTNESS | RUN.sqlite | --example",
         help="from two tables, or a store of replies, to a verdict and a report",
         description=DESCRIPTION,
         epilog=EPILOG,
@@ -153,14 +154,17 @@ def run(settings: Settings) -> int:
 
         return run_store(settings)
     from psychollm.cli.inputs import read_tables
-    from psychollm.cli.notes import as_notes
+    from psychollm.cli.notes import as_notes, busy
     from psychollm.cli.outputs import Outputs
 
     outputs = Outputs.prepare(settings)
     with as_notes(quiet=settings.quiet):
-        tables = read_tables(settings)
+        with busy("reading the tables", quiet=settings.quiet):
+            tables = read_tables(settings)
         study = compute(settings, tables)
-    outputs.write(study, tables)
+        with busy("writing the report", quiet=settings.quiet):
+            outputs.write(study, tables)
+    outputs.tell(study, tables)
     return 0
 
 

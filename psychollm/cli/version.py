@@ -12,10 +12,18 @@ if TYPE_CHECKING:
 
 def add_options(commands: "Commands") -> None:
     """Add the subcommand to the parser."""
-    commands.add_parser("version", help="print the version", description="Print the version.")
+    parser = commands.add_parser(
+        "version", help="print the version", description="Print the version.", allow_abbrev=False
+    )
+    parser.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
 
 
-def run() -> int:
+def run(options: argparse.Namespace) -> int:
     """Print the version of the library and of Python."""
-    print(f"psychollm {__version__} (Python {platform.python_version()})")
+    if options.json:
+        from psychollm.cli.outputs import as_json
+
+        print(as_json({"psychollm": __version__, "python": platform.python_version()}))
+    else:
+        print(f"psychollm {__version__} (Python {platform.python_version()})")
     return 0

@@ -50,6 +50,12 @@ def call(
     return command
 
 
+@pytest.fixture
+def plotting() -> None:
+    """Skip where no report can be made."""
+    pytest.importorskip("matplotlib")
+
+
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Return a table of confidence and one of correctness, wide CSV."""

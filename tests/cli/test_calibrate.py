@@ -64,6 +64,7 @@ def long(stated, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.usefixtures("plotting")
 def test_two_files_become_a_report(run, wide, tmp_path: Path) -> None:
     found = run("calibrate", *wide, "--bootstrap", 20, "--null", 20, "--out", "here", "--seed", 7)
     assert found.returncode == 0, found.stderr
@@ -227,6 +228,7 @@ def test_a_wrong_correctness_is_named(call, wide, tmp_path: Path) -> None:
         (["SURE", "RIGHT", "--boot", "9"], ["--boot"]),
     ],
 )
+@pytest.mark.usefixtures("plotting")
 def test_wrong_use_is_one_line(call, wide, tmp_path: Path, arguments, words) -> None:
     (tmp_path / "short.csv").write_text("question,page\nx,1\n")
     names = {"SURE": wide[0], "RIGHT": wide[1], "SHORT": "short.csv"}

@@ -62,7 +62,7 @@ def test_a_run_from_begin_to_end(call, plan) -> None:
         return Act(429, b"{}", {"Retry-After": "0.01"}) if n == 3 else said("Answer: Yes")
 
     with Hostile(script) as server:
-        found = call("collect", plan(server.url))
+        found = call("collect", plan(server.url), "--progress")
         again = call("collect", plan(server.url))
         assert len(server.seen) == 17
     assert found.returncode == again.returncode == 0
@@ -71,6 +71,7 @@ def test_a_run_from_begin_to_end(call, plan) -> None:
     assert "psychollm score" in found.stdout
     assert "In all: 16/16 answered" in found.stderr
     assert "rate limited" not in again.stdout
+    assert again.stderr == ""  # nobody watches
 
 
 def test_what_is_missing_is_said(call, plan) -> None:

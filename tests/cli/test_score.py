@@ -105,6 +105,7 @@ def test_the_study_of_a_rule_world(call, rules: Path, tmp_path: Path) -> None:
     assert json.loads(again.stdout) == result
 
 
+@pytest.mark.usefixtures("plotting")
 def test_the_study_of_self_predictions(call, predictions: Path, tmp_path: Path) -> None:
     found = call("study", predictions, *QUICK, "--out", "here", "--seed", 4)
     assert found.returncode == 0, found.stderr

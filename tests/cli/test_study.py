@@ -32,6 +32,7 @@ def assert_one_line(found: subprocess.CompletedProcess[str], *words: str) -> Non
         assert word in lines[0]
 
 
+@pytest.mark.usefixtures("plotting")
 def test_two_files_become_a_report(run, tables, tmp_path: Path) -> None:
     found = run("study", *tables, "--null", 19, "--bootstrap", 19, "--out", "here", "--seed", 7)
     assert found.returncode == 0, found.stderr
@@ -91,6 +92,7 @@ def test_models_can_be_left_out(call, tables) -> None:
     assert_one_line(call("study", *tables, *QUICK, "--leave-out", "sim-2"), "sim-2", "sim-02")
 
 
+@pytest.mark.usefixtures("plotting")
 def test_an_error_ends_a_process_without_a_traceback(run) -> None:
     assert_one_line(run("study", "none.csv", "none.csv"), "none.csv", "no such file")
 
@@ -138,6 +140,7 @@ def test_a_wrong_answer_is_named_by_file_line_and_column(call, tables, tmp_path,
         (["studie"], ["studie", "study"]),
     ],
 )
+@pytest.mark.usefixtures("plotting")
 def test_wrong_use_is_one_line(call, arguments: list[str], words: list[str]) -> None:
     assert_one_line(call(*arguments), *words)
 
@@ -148,6 +151,7 @@ def test_tables_that_are_too_small(call, tmp_path: Path, content: str) -> None:
     assert_one_line(call("study", "t.csv", "t.csv", *QUICK))
 
 
+@pytest.mark.usefixtures("plotting")
 def test_a_folder_that_cannot_be_made(call, tables, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert_one_line(call("study", *tables, "--out", "file/inside"), "--out", "file/inside")
@@ -186,6 +190,7 @@ def test_an_interrupt_has_its_exit_code(
     assert capsys.readouterr().err == "psychollm: interrupted\n"
 
 
+@pytest.mark.usefixtures("plotting")
 def test_a_terminal_sees_progress(tables, tmp_path: Path) -> None:
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))

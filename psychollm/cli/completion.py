@@ -1,0 +1,77 @@
+"""``psychollm completion``: the script by which a shell completes the command."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from psychollm._base.optional import require
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[Any]
+
+SHELLS = ("bash", "zsh", "fish")
+DESCRIPTION = """\
+Print a script by which a shell completes commands, options, their choices and names of files.
+Needs the extra "completion".
+"""
+EPILOG = """\
+to have it in this shell, or in every new one:
+  bash   source <(psychollm completion bash)
+         psychollm completion bash > ~/.local/share/bash-completion/completions/psychollm
+  zsh    psychollm completion zsh > ~/.zfunc/_psychollm
+         (with fpath+=~/.zfunc before compinit in ~/.zshrc)
+  fish   psychollm completion fish > ~/.config/fish/completions/psychollm.fish
+"""
+
+
+def add_options(commands: "Commands") -> None:
+    """Add the subcommand and its options to the parser."""
+    parser = commands.add_parser(
+        "completion",
+        help="print the script by which a shell completes this command",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "shell", choices=SHELLS, metavar="SHELL", help=f"one of {', '.join(SHELLS)}"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the script."""
+    from psychollm.cli.parser import build_parser
+
+    print(script(build_parser(), options.shell), end="")
+    return 0
+
+
+def script(parser: argparse.ArgumentParser, shell: str) -> str:
+    """Return the script of a parser for a shell.
+
+    Raises
+    ------
+    MissingPackageError
+        If shtab is not installed.
+
+    Examples
+    --------
+    >>> parser = argparse.ArgumentParser(prog="p")
+    >>> _ = parser.add_argument("--rate", choices=("low", "high"))
+    >>> "--rate" in script(parser, "bash")
+    True
+    """
+    shtab = require("shtab", extra="completion", purpose="shell completion")
+    _offer_files(parser, shtab.FILE)
+    return str(shtab.complete(parser, shell=shell)).rstrip() + "\n"
+
+
+def _offer_files(parser: argparse.ArgumentParser, files: object) -> None:
+    """Mark what takes a path, in a parser and in those of its subcommands."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for below in action.choices.values():
+                _offer_files(below, files)
+        elif action.type is Path:
+            action.complete = files  # type: ignore[attr-defined]
