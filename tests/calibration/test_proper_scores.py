@@ -8,7 +8,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn import metrics
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm.calibration.scores.proper_scores import brier, brier_skill, log_score
@@ -85,6 +84,7 @@ def test_scores_are_those_of_the_slow_twin_and_of_sklearn(pair):
     assert score == pytest.approx(slow.brier(*pair), abs=1e-14)
     assert logarithmic == pytest.approx(slow.log_score(*pair, 0.01), abs=1e-13)
     inside = np.clip(confidence, 0.01, 0.99)
+    metrics = pytest.importorskip("sklearn.metrics")
     sklearn = metrics.log_loss(correct, np.column_stack([1 - inside, inside]), labels=[0, 1])
     assert logarithmic == pytest.approx(sklearn, abs=1e-13)
     assert 0.0 <= score <= 1.0

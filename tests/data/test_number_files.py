@@ -26,6 +26,7 @@ def long(request, tmp_path: Path) -> Path:
     if request.param == "csv":
         LONG.to_csv(path, index=False)
     else:
+        pytest.importorskip("pyarrow")
         LONG.assign(text=LONG["text"].astype("category")).to_parquet(path)
     return path
 

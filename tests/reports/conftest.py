@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+pytest.importorskip("matplotlib")
+
 import psychollm as psy
 from psychollm.data.simulate_study import simulate_study
 from psychollm.studies.shared_confidence.study import SharedConfidence
