@@ -5,7 +5,8 @@ JSON                                        value
 ==========================================  ==============================================
 null, true, 3, 0.25, "text"                 itself; a float always has a point or exponent
 [a, b]                                      tuple
-{"float": "nan"}                            a float that JSON lacks: nan, -nan, inf, -inf
+{"float": "nan"}                            a float that JSON lacks: nan, -nan, inf, -inf,
+                                            or the 16 digits of a NaN with other bits
 {"numpy": ["float64", 0.25]}                a scalar of NumPy
 {"list": [a, b]}                            list
 {"set": [a, b]}                             frozenset
@@ -20,10 +21,11 @@ null, true, 3, 0.25, "text"                 itself; a float always has a point o
 Classes stand once in a table beside the tree: their name in it, module and name.
 """
 
+import struct
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
-from math import copysign, isfinite, isnan
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -261,7 +263,7 @@ class Reader:
 
 
 _READ: dict[str, Callable[[Reader, Any], Any]] = {
-    "float": lambda reader, held: _ODD[held],
+    "float": lambda reader, held: _ODD[held] if held in _ODD else _from_bits(held),
     "numpy": Reader._scalar,
     "list": lambda reader, held: [reader.value(one) for one in held],
     "set": lambda reader, held: frozenset(reader.value(one) for one in held),
@@ -273,6 +275,12 @@ _READ: dict[str, Callable[[Reader, Any], Any]] = {
 
 
 def _odd(value: float) -> str:
-    """Return the name of a float that is not finite."""
-    sign = "-" if copysign(1.0, value) < 0 else ""
-    return sign + ("nan" if isnan(value) else "inf")
+    """Return the name of a float that is not finite, or its bits."""
+    bits = struct.pack(">d", value)
+    named = (name for name, one in _ODD.items() if struct.pack(">d", one) == bits)
+    return next(named, bits.hex())
+
+
+def _from_bits(text: str) -> float:
+    (value,) = struct.unpack(">d", bytes.fromhex(text))
+    return float(value)

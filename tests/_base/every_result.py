@@ -1,0 +1,279 @@
+"""One of each result: what the examples in the docstrings make, and a few made here."""
+
+import contextlib
+import dataclasses
+import doctest
+import importlib
+import io
+import pkgutil
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import psychollm as psy
+from psychollm._base.result import Result
+
+PACKAGE = Path(psy.__file__).parent
+
+# Whose docstrings make a result of each class, in their own fields or on the way: names, with as
+# much of the module in front as tells them apart, and a method behind two colons.
+EXAMPLES = (
+    "abstention_by",
+    "abstention_skill",
+    "adaptive_test",
+    "AlphaParts",
+    "andersen_test",
+    "AnswerLogits",
+    "AnswerVariance",
+    "arms.answered",
+    "BetweenModels",
+    "boundary_profile",
+    "class_shares",
+    "CoderAgreement",
+    "coding.scoring.score_readings",
+    "Collection",
+    "common",
+    "compare_all",
+    "ComparisonPower",
+    "conditional_rasch",
+    "confidence_information",
+    "congruence",
+    "Control",
+    "Cox",
+    "decision_study",
+    "Deployment",
+    "differential_functioning",
+    "Difficulty",
+    "DifficultyEffect",
+    "DirectionScan",
+    "DoseResponse",
+    "early_exit",
+    "effects.Revision",
+    "EfficacyLink",
+    "ensemble_gain",
+    "equality_tests",
+    "f_beta",
+    "factor_scores",
+    "FactorEffect",
+    "Gate",
+    "GateFit",
+    "grim",
+    "HierarchicalMetaD",
+    "individuation",
+    "information.information",
+    "instrument.Abstention::score",
+    "intraclass",
+    "item_fit",
+    "item_screen",
+    "item_statistics",
+    "LayerScan",
+    "link_scales",
+    "loading_errors",
+    "local_dependence",
+    "logistic.logistic",
+    "martin_loef_test",
+    "max_t",
+    "measurement_invariance",
+    "meta_d",
+    "meta_information",
+    "model_fit",
+    "murphy",
+    "NormComparison",
+    "Omega::summary",
+    "omega_of_loadings",
+    "Overconfidence",
+    "pair_residuals",
+    "pairwise_calibration",
+    "pairwise_factors",
+    "PairwiseConditions",
+    "panel_curves",
+    "person_fit",
+    "plot_calibration_panel",
+    "plot_factor_structure",
+    "plot_retention",
+    "plot_second_factor",
+    "plot_semantic_calibration",
+    "plot_sensitivity",
+    "polyserial",
+    "predictive_check",
+    "preview",
+    "principal_component",
+    "private_signal",
+    "probe_transfer",
+    "question_scores",
+    "rate_confidence",
+    "read_logs",
+    "Readings::pooled_scores",
+    "Reconstruction",
+    "reliability_curve",
+    "ReplyLikelihood",
+    "ResidualStructure",
+    "ResponseShares",
+    "RevisionSkill",
+    "sample_curve",
+    "SamplingAdequacy",
+    "scaffolding",
+    "score_differences",
+    "selective_prediction",
+    "self_efficacy",
+    "self_efficacy.scoring.score_readings",
+    "SelfPredictionScores::failures",
+    "semantic_mechanism",
+    "SemanticSampling::score",
+    "short_form",
+    "SignalDetection",
+    "slope_null",
+    "smooth",
+    "spectrum",
+    "spiegelhalter_of",
+    "split_half",
+    "state_probe",
+    "SteeredAnswers::from_array",
+    "StructureContrast",
+    "tetrachoric_table",
+    "ThinkingContrast",
+    "thresholds.thresholds",
+    "validity_screen",
+    "voting",
+    "Words",
+)
+
+# No function returns one of these: classes made from them are covered.
+BASES = {
+    "CalibrationError": "base of the binned and the smooth one",
+    "CodedTable": "base of Responses",
+}
+
+
+def _foreknowledge() -> Result:
+    from psychollm.calibration.sampled.p_ik import Foreknowledge
+    from psychollm.estimates.reasons import Reason
+
+    return Foreknowledge(
+        confidence=np.array([[0.25, np.nan]]),
+        baseline=np.array([[0.5, 0.5]]),
+        fold=np.array([0, 1]),
+        folds=2,
+        penalty=1.0,
+        flags=(Reason.NONE,),
+        models=("m",),
+        questions=("a", "b"),
+    )
+
+
+def _shared_confidence() -> Result:
+    from psychollm.data.simulate_study import simulate_study
+
+    made = simulate_study(n_models=6, n_questions=200, rng=0)
+    return psy.shared_confidence(
+        made.confidence, made.correctness, n_null=19, n_bootstrap=19, rng=1
+    )
+
+
+def _confirmatory() -> tuple[Result, ...]:
+    from psychollm.factor.confirmatory import confirmatory_factors
+
+    rng = np.random.default_rng(1)
+    latent = 0.8 * rng.normal(size=400) + 0.6 * rng.normal(size=(5, 400))
+    answers = psy.polychoric(np.digitize(latent, [-0.5, 0.5]))
+    found = confirmatory_factors(answers, {"ability": range(5)})
+    return found, found.modification_indices()
+
+
+MAKERS: tuple[Callable[[], Any], ...] = (_foreknowledge, _shared_confidence, _confirmatory)
+
+
+def every_class() -> dict[str, type[Result]]:
+    """Return the results of the library by name."""
+    for module in pkgutil.walk_packages(psy.__path__, "psychollm."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    found = {}
+    for kind in _below(Result):
+        # A dataclass with slots leaves the class it was made from behind.
+        home = sys.modules[kind.__module__]
+        if home.__name__.startswith("psychollm.") and getattr(home, kind.__name__, None) is kind:
+            assert kind.__name__ not in found, f"two results are called {kind.__name__}"
+            found[kind.__name__] = kind
+    return found
+
+
+def _below(kind: type) -> Iterator[type]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from _below(one)
+
+
+def every_result(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Result]]:
+    """Return results by the name of their class: the first and the last that were made."""
+    made: dict[str, list[Result]] = {}
+    seen: dict[int, Any] = {}
+    after = Result.__post_init__
+
+    def noted(self: Result) -> None:
+        after(self)
+        made.setdefault(type(self).__name__, []).append(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Result, "__post_init__", noted)
+        for name in EXAMPLES:
+            for value in _run(name, folder).values():
+                _collect(value, made, seen)
+        for make in MAKERS:
+            _collect(make(), made, seen)
+    return {
+        name: list({id(one): one for one in (all_[0], all_[-1])}.values())
+        for name, all_ in made.items()
+    }
+
+
+def _collect(value: Any, made: dict[str, list[Result]], seen: dict[int, Any]) -> None:
+    """Note results in results: a class with a `__post_init__` of its own may hide from `noted`."""
+    if id(value) in seen or isinstance(value, type):
+        return
+    seen[id(value)] = value
+    if isinstance(value, Result):
+        made.setdefault(type(value).__name__, []).append(value)
+    if dataclasses.is_dataclass(value):
+        parts: Any = [getattr(value, field.name) for field in dataclasses.fields(value)]
+    elif isinstance(value, Mapping):
+        parts = value.values()
+    else:
+        parts = value if isinstance(value, tuple | list) else ()
+    for part in parts:
+        _collect(part, made, seen)
+
+
+def _run(name: str, folder: Path) -> dict[str, Any]:
+    """Run the example in one docstring and return the names that it leaves."""
+    owner, _, method = name.partition("::")
+    (home,) = [one for one in _defined() if f".{one}".endswith(f".{owner}")]
+    module = importlib.import_module(home.rpartition(".")[0])
+    held = getattr(module, home.rpartition(".")[2])
+    held = getattr(held, method) if method else held
+    names = {**vars(module), "getfixture": lambda _: folder}
+    (example,) = doctest.DocTestFinder(recurse=False).find(held, name, module, globs=names)
+    before = dict(example.globs)
+    runner = doctest.DocTestRunner(
+        optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS, verbose=False
+    )
+    with contextlib.redirect_stdout(io.StringIO()):
+        runner.run(example, out=lambda _: None, clear_globs=False)
+    return {key: one for key, one in example.globs.items() if before.get(key) is not one}
+
+
+@cache
+def _defined() -> tuple[str, ...]:
+    """Return the dotted names of all functions and classes, from the sources."""
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+        names = re.findall(r"^(?:class|def) (\w+)", path.read_text("utf-8"), re.MULTILINE)
+        found += [f"{module}.{name}" for name in names]
+    return tuple(found)
