@@ -46,7 +46,8 @@ Information = DenseInformation | LowRankInformation
 NODES = {1: (15, 31, 61, 101), 2: (7, 11, 15, 21, 31, 45), 3: (5, 7, 9, 11, 15, 21)}
 START_NODES = {1: 9, 2: 5, 3: 4}
 START_POINTS, POINTS = 64, 512
-PRECISION = {1: 1e-9, 2: 2e-7, 3: 2e-7}  # change of a parameter that ends the refinement
+MATRIX_NODES = {1: 15, 2: 7, 3: 5}
+PRECISION = {1: 1e-8, 2: 2e-6, 3: 5e-5}  # change by a finer rule that makes it the last
 SMALL_STEP = 1e-9  # of a parameter, at the top of one rule
 FIRST_STEP = 1e-3  # the same at the coarsest rule
 CLOSE = 0.03  # largest change of an EM step at which Newton takes over
@@ -90,6 +91,9 @@ def em_step(problem: Problem, point: Point, *, expand: bool = True) -> Place:
         sd, correlation = _scaled(around)
         moved[:, :-1] *= sd
         return Place(moved, correlation)
+    if not problem.exploratory:
+        moved[:, :-1] *= _scaled(around)[0]
+        return Place(moved, point.place.correlation)
     values, vectors = np.linalg.eigh(around)
     moved[:, :-1] = table[:, :-1] @ (vectors * np.sqrt(np.maximum(values, 1e-6))) @ vectors.T
     if problem.pivots is not None:
@@ -218,23 +222,22 @@ def climb(problem: Problem, start: Place, *, points: int | None, cycles: int = 6
     """Maximise from `start`: by product rules, or by `points` quasi-random ones."""
     m, rows = problem.dimensions, problem.frequency.size
     if points is None:
-        coarse = product_rule(START_NODES[m], m)
-        rules = [product_rule(n, m) for n in NODES[m][:2]]
+        coarse, middle = product_rule(START_NODES[m], m), product_rule(NODES[m][0], m)
+        inner = product_rule(MATRIX_NODES[m], m)
     else:
-        coarse = quasi_random_rule(START_POINTS, m, rows)
-        rules = [quasi_random_rule(points, m, rows)] * 2
-    middle = rules[0] if points is None else quasi_random_rule(max(points // 4, 64), m, rows)
+        coarse = inner = quasi_random_rule(START_POINTS, m, rows)
+        middle = quasi_random_rule(max(points // 4, START_POINTS), m, rows)
     point = at(problem, start, coarse, np.zeros((rows, m)))
     point, path = accelerated_em(problem, point, coarse, cycles=cycles)
     problem, place = with_pivots(problem, point.place)
     point = at(problem, place, middle, point.modes)
-    point, matrix, taken, done = newton(problem, point, (middle, coarse), None, small=FIRST_STEP)
+    point, matrix, taken, done = newton(problem, point, (middle, inner), None, small=FIRST_STEP)
     steps = len(path) + taken
     summit = Summit(problem, point, middle, matrix, _ending(done, steps, point), np.nan, ())
     if points is None:
         summit = _refined(summit)
     else:
-        summit = _polished(summit, rules[0], middle)
+        summit = _polished(summit, quasi_random_rule(points, m, rows), middle)
     return replace(summit, em_objectives=tuple(path))
 
 
@@ -245,28 +248,29 @@ def _ending(done: bool, steps: int, point: Point, reason: str = "") -> Convergen
 
 
 def _refined(summit: Summit) -> Summit:
-    """Take ever finer product rules until the next would move no parameter."""
+    """Take ever finer product rules until the next would hardly move a parameter."""
     problem, point, matrix = summit.problem, summit.point, summit.matrix
     m = problem.dimensions
-    steps, done, error = summit.convergence.iterations, False, np.nan
-    rule, coarse = summit.rule, summit.rule
-    for place, nodes in enumerate(NODES[m]):
+    steps, done, error = summit.convergence.iterations, summit.convergence.converged, np.nan
+    rule, coarse = summit.rule, product_rule(MATRIX_NODES[m], m)
+    for nodes in NODES[m][1:]:
         rule = product_rule(nodes, m)
-        reached = at(problem, point.place, rule, point.modes)
-        if place and matrix is not None:
-            moved = matrix.solve(reached.gradient)
-            error = _in_errors(moved, matrix)
-            if done and np.abs(moved).max(initial=0.0) <= PRECISION[m]:
-                point = reached
-                break
+        point = at(problem, point.place, rule, point.modes)
+        moved = np.full(1, np.inf) if matrix is None else matrix.solve(point.gradient)
+        longest = float(np.abs(moved).max(initial=0.0))
+        error = np.inf if matrix is None else _in_errors(moved, matrix)
+        last = longest <= PRECISION[m]
+        small = SMALL_STEP if last or nodes == NODES[m][-1] else min(0.05 * longest, FIRST_STEP)
         point, matrix, taken, done = newton(
-            problem, reached, (rule, coarse), matrix, small=SMALL_STEP
+            problem, point, (rule, coarse), matrix, small=max(small, SMALL_STEP)
         )
         steps += taken
+        if done and last:
+            break
     return replace(
         summit,
         point=point,
-        matrix=information(problem, point, rule if rule[2] <= 500 else coarse),
+        matrix=information(problem, point, coarse),
         rule=rule,
         convergence=_judged(done, steps, point, matrix, error),
         integration_error=error,

@@ -77,7 +77,8 @@ class Problem:
     frequency: FloatArray  # (U,)
     free: BoolArray  # (J, m + 1) parameters that are not held at zero
     link: Link
-    exploratory: bool  # slopes may be rotated, abilities are uncorrelated
+    exploratory: bool  # slopes may be rotated
+    correlated: bool  # correlations of abilities are parameters
     means: FloatArray  # (m + 1,) of the priors
     precisions: FloatArray  # (m + 1,)
     eta: float  # exponent of the prior of correlations
@@ -87,11 +88,6 @@ class Problem:
     def dimensions(self) -> int:
         """Number of abilities."""
         return self.free.shape[1] - 1
-
-    @property
-    def correlated(self) -> bool:
-        """Whether correlations of abilities are parameters."""
-        return not self.exploratory and self.dimensions > 1
 
     @property
     def n_parameters(self) -> int:
@@ -133,6 +129,7 @@ def make_problem(
     link: Link,
     *,
     exploratory: bool,
+    correlated: bool,
     priors: tuple[FloatArray, FloatArray, float],
 ) -> Problem:
     """Return the problem of the patterns."""
@@ -142,7 +139,16 @@ def make_problem(
     yes[:, :items], asked[:, :items] = patterns.codes == 1, patterns.codes >= 0
     means, precisions, eta = priors
     return Problem(
-        yes, asked, patterns.frequency, free, link, exploratory, means, precisions, eta
+        yes=yes,
+        asked=asked,
+        frequency=patterns.frequency,
+        free=free,
+        link=link,
+        exploratory=exploratory,
+        correlated=correlated and not exploratory and free.shape[1] > 2,
+        means=means,
+        precisions=precisions,
+        eta=eta,
     )
 
 

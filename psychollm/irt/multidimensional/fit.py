@@ -1,0 +1,240 @@
+r"""`fit_multidimensional`: item response models with several abilities.
+
+A respondent of abilities :math:`\theta \sim N(0, \Phi)` answers item j with yes with probability
+
+.. math:: P_j(\theta) = F(a_j^\top \theta + d_j),                                        \quad (1)
+
+F logistic or normal: what one ability lacks, another makes up for (a compensatory model). In the
+*exploratory* form all items load on all abilities, :math:`\Phi = 1`, and slopes are known up to a
+rotation: m items are given triangular slopes (the echelon form), afterwards any rotation of factor
+analysis may be applied. In the *confirmatory* form a table says which item loads where, and
+abilities correlate.
+
+References
+----------
+Bock, R. D., Gibbons, R., & Muraki, E. (1988). Full-information item factor analysis. Applied
+Psychological Measurement, 12(3), 261-280. https://doi.org/10.1177/014662168801200305
+
+Cai, L. (2010). High-dimensional exploratory item factor analysis by a Metropolis-Hastings
+Robbins-Monro algorithm. Psychometrika, 75(1), 33-57. https://doi.org/10.1007/s11336-009-9136-x
+
+Reckase, M. D. (2009). Multidimensional item response theory. Springer.
+https://doi.org/10.1007/978-0-387-89976-3
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_count
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.responses import Responses, as_responses
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import Oriented, Respondents, orient, patterns_of, spread
+from psychollm.irt.families import Link
+from psychollm.irt.multidimensional.climb import NODES, POINTS, Summit, climb
+from psychollm.irt.multidimensional.errors import Errors, errors_of
+from psychollm.irt.multidimensional.form import (
+    Shape,
+    check_size,
+    correlation_exponent,
+    priors_of,
+    shape_of,
+)
+from psychollm.irt.multidimensional.problem import Place, make_problem, pairs
+from psychollm.irt.multidimensional.result import MultidimensionalIRT
+from psychollm.irt.multidimensional.scale import standardised
+from psychollm.irt.multidimensional.start import confirmatory_start, exploratory_start
+from psychollm.irt.priors import Priors
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+IntegrationMethod = Literal["auto", "quadrature", "quasi_random"]
+
+
+def fit_multidimensional(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    dimensions: int | pd.DataFrame | ArrayLike,
+    *,
+    link: Link = "logit",
+    respondents: Respondents = "models",
+    correlated: bool = True,
+    priors: Priors | Literal["auto"] | None = "auto",
+    integration: IntegrationMethod = "auto",
+    n_points: int = POINTS,
+) -> MultidimensionalIRT:
+    """Fit a 2PL with several abilities by marginal maximum likelihood.
+
+    Parameters
+    ----------
+    responses : Responses or table of shape (models, questions)
+        Binary answers; missing ones are left out, which is right where they are missing at random
+        given the answers seen.
+    dimensions : int, or bool table of shape (items, m)
+        A number of abilities is the exploratory form; a table says which item loads on which
+        ability (the columns of a DataFrame name the abilities) and is the confirmatory form.
+    link : {"logit", "probit"}
+        Logistic or normal-ogive curves.
+    respondents : {"models", "questions"}
+        Whose abilities are integrated out; the others are the items.
+    correlated : bool
+        Whether the abilities of the confirmatory form correlate; not in a bifactor model.
+    priors : Priors, "auto" or None
+        "auto" puts weak priors on slopes and intercepts below 500 respondents, N(0, 1.25) and
+        N(0, 2.5) with several abilities, and the determinant of their correlations; None
+        maximises the likelihood alone. The result says what was used.
+    integration : {"auto", "quadrature", "quasi_random"}
+        Adaptive quadrature up to three abilities, quasi-random importance sampling beyond.
+    n_points : int
+        Quasi-random points for each pattern of answers.
+
+    Raises
+    ------
+    CodeError
+        If answers are not 0 and 1.
+    ShapeError
+        If items or respondents are too few for so many abilities, or the table of loadings does
+        not fit.
+    OptionError
+        If an option does not exist, or a prior would depend on the rotation.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the climb did not end at a top, or integrals are not exact enough.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> ability = rng.normal(size=(1000, 2))
+    >>> chance = 1 / (1 + np.exp(-1.5 * np.repeat(ability, 4, axis=1)))
+    >>> fit = fit_multidimensional(rng.random((1000, 8)) < chance, np.repeat(np.eye(2), 4, axis=0))
+    >>> fit.slopes.shape, fit.convergence.converged, abs(fit.factor_correlation[0, 1]) < 0.2
+    ((8, 2), True, np.True_)
+    """
+    check_choice("link", link, Link)
+    check_choice("integration", integration, IntegrationMethod)
+    table = as_responses(responses)
+    check_binary(table)
+    answers = orient(table, respondents)
+    shape = shape_of(dimensions, answers.items, correlated=correlated)
+    reasons = answers.reasons()
+    keep = np.array([not reason for reason in reasons])
+    check_size(shape, keep, answers)
+    patterns = patterns_of(answers.codes if keep.all() else answers.codes[:, keep], 2)
+    n = len(answers.respondents)
+    used = priors_of(priors, shape, link, n)
+    eta = correlation_exponent(priors, shape, n)
+    free = np.column_stack([shape.loads[keep], np.ones(keep.sum(), dtype=np.bool_)])
+    m = shape.loads.shape[1]
+    arrays = (*used.steps(m, 1), eta)
+    problem = make_problem(
+        patterns, free, link, exploratory=shape.exploratory, correlated=correlated, priors=arrays
+    )
+    if shape.exploratory:
+        start = exploratory_start(patterns, m, link)
+    else:
+        start = confirmatory_start(patterns, free[:, :m], link, correlated=correlated)
+    points = _points(integration, m, n_points)
+    summit = climb(problem, start, points=points)
+    summit.convergence.warn("the fit on several abilities")
+    return _result(summit, shape, answers, (keep, reasons), patterns.of_respondent, used)
+
+
+def _points(integration: IntegrationMethod, dimensions: int, n_points: int) -> int | None:
+    """Return the number of quasi-random points; None for quadrature."""
+    if integration == "quadrature" and dimensions not in NODES:
+        msg = (
+            f"integration='quadrature' is for up to {max(NODES)} abilities, not {dimensions}: use "
+            "'quasi_random'"
+        )
+        raise OptionError(msg)
+    if integration == "quadrature" or (integration == "auto" and dimensions in NODES):
+        return None
+    count = check_count("n_points", n_points, low=16)
+    return count + count % 2
+
+
+def _flips(place: Place, loads: BoolArray) -> FloatArray:
+    """Return signs (m,) that make slopes positive on the whole."""
+    total = np.where(loads, place.slopes, 0.0).sum(axis=0)
+    return np.where(total < 0.0, -1.0, 1.0)
+
+
+def _flipped(place: Place, errors: Errors, signs: FloatArray) -> tuple[Place, Errors]:
+    """Return place and errors with some abilities pointing the other way."""
+    turns = np.append(signs, 1.0)
+    place = Place(place.table * turns, place.correlation * np.outer(signs, signs))
+    if not errors.covariance.size:
+        return place, errors
+    every = np.tile(turns, len(place.table))
+    k, i = pairs(signs.size)
+    rest = (signs[k] * signs[i])[: errors.covariance.shape[0] - every.size]
+    every = np.append(every, rest)
+    return place, replace(errors, covariance=errors.covariance * np.outer(every, every))
+
+
+def _result(
+    summit: Summit,
+    shape: Shape,
+    answers: Oriented,
+    read: tuple[BoolArray, tuple[Reason, ...]],
+    of_respondent: IntArray,
+    priors: Priors,
+) -> MultidimensionalIRT:
+    """Put the estimates among all items, abilities turned so that slopes are positive."""
+    keep, reasons = read
+    problem, point = summit.problem, summit.point
+    link, m = problem.link, problem.dimensions
+    errors = errors_of(point.place, summit.matrix, link)
+    signs = _flips(point.place, problem.free[:, :m])
+    place, errors = _flipped(point.place, errors, signs)
+    told = iter(np.where(point.running, Reason.UNBOUNDED, Reason.NONE).tolist())
+    shown = np.where(point.running[:, None], np.nan, 1.0)
+    loadings, thresholds = standardised(place.table, place.correlation, link)
+    size, value, n = problem.n_parameters, point.log_likelihood, len(answers.respondents)
+    labels = [label for label, kept in zip(answers.items, keep, strict=True) if kept]
+    pivots = () if problem.pivots is None else tuple(labels[j] for j in problem.pivots)
+    return MultidimensionalIRT(
+        slopes=spread(place.slopes * shown, keep),
+        intercepts=spread(place.table[:, -1] * shown[:, 0], keep),
+        factor_correlation=place.correlation,
+        se_slopes=spread(errors.table[:, :-1] * shown, keep),
+        se_intercepts=spread(errors.table[:, -1] * shown[:, 0], keep),
+        se_factor_correlation=errors.correlation,
+        loadings=spread(loadings * shown, keep),
+        se_loadings=spread(errors.loadings * shown, keep),
+        thresholds=spread(thresholds * shown[:, 0], keep),
+        form="exploratory" if shape.exploratory else "confirmatory",
+        rotation="echelon" if pivots else "none",
+        link=link,
+        respondents=answers.reading,
+        pivots=pivots,
+        log_likelihood=value,
+        aic=2.0 * size - 2.0 * value,
+        bic=float(np.log(n)) * size - 2.0 * value,
+        gradient=point.steepness,
+        n_parameters=size,
+        n_respondents=n,
+        n_patterns=problem.frequency.size,
+        n_nodes=summit.rule[2],
+        integration="quasi_random" if summit.rule[3] else "quadrature",
+        integration_error=summit.integration_error,
+        priors=priors,
+        correlation_prior=problem.eta,
+        parameters=spread(place.table, keep),
+        reasons=tuple(reason or next(told) for reason in reasons),
+        labels=answers.items,
+        respondent_labels=answers.respondents,
+        dimensions=shape.names,
+        convergence=summit.convergence,
+        _covariance=errors.covariance,
+        _echelon=place.table.copy(),
+    )

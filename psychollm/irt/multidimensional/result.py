@@ -1,0 +1,226 @@
+"""What a fit on several abilities says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.labels import Labels, listed
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import Respondents
+from psychollm.irt.families import Link
+from psychollm.irt.priors import Priors
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Form: TypeAlias = Literal["exploratory", "confirmatory"]
+Integration: TypeAlias = Literal["quadrature", "quasi_random"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class MultidimensionalIRT(Result):
+    r"""Items fitted on several abilities by marginal maximum likelihood.
+
+    P(yes) = F(slopes . abilities + intercept), abilities normal with mean 0, standard deviation 1
+    and `factor_correlation`.
+
+    Attributes
+    ----------
+    slopes, se_slopes : ndarray of shape (items, m)
+        Estimates and standard errors; 0 and NaN where an item does not load, NaN where it could
+        not be fitted (see `reasons`).
+    intercepts, se_intercepts : ndarray of shape (items,)
+    factor_correlation, se_factor_correlation : ndarray of shape (m, m)
+        Correlations of the abilities; standard errors NaN where they are not estimated.
+    loadings, se_loadings : ndarray of shape (items, m)
+        Of the same items as variables of a factor analysis, a / sqrt(D^2 + a' Phi a), with D = 1.7
+        under the logit link and 1 under the probit link.
+    thresholds : ndarray of shape (items,)
+        -d / sqrt(D^2 + a' Phi a).
+    form : {"exploratory", "confirmatory"}
+        Whether all items load on all abilities.
+    rotation : str
+        "echelon" as fitted: the items `pivots` load on the first, the first two, ... abilities
+        only; the name of the criterion once rotated; "none" for a confirmatory fit.
+    pivots : tuple
+        Labels of m items, or empty.
+    log_likelihood, aic, bic : float
+        Marginal log-likelihood without priors.
+    gradient : float
+        Largest derivative of the objective at the solution.
+    n_parameters, n_respondents, n_patterns, n_nodes : int
+        Size of the problem; nodes for each pattern.
+    integration : {"quadrature", "quasi_random"}
+        How abilities were integrated out.
+    integration_error : float
+        What another rule would change a parameter by at most, in standard errors.
+    priors : Priors
+        Of slopes and intercepts.
+    correlation_prior : float
+        Exponent of the determinant of the correlations of abilities; 0 for none.
+    parameters : ndarray of shape (items, m + 1)
+        Slopes and intercepts, those at a bound included.
+    reasons : tuple of Reason
+        Why an item has no estimate.
+    labels, respondent_labels, dimensions : tuple
+        Names of items, respondents and abilities.
+    convergence : Convergence
+        How the climb ended; `objective` includes the priors.
+    """
+
+    slopes: FloatArray  # (J, m)
+    intercepts: FloatArray  # (J,)
+    factor_correlation: FloatArray  # (m, m)
+    se_slopes: FloatArray  # (J, m)
+    se_intercepts: FloatArray  # (J,)
+    se_factor_correlation: FloatArray  # (m, m)
+    loadings: FloatArray  # (J, m)
+    se_loadings: FloatArray  # (J, m)
+    thresholds: FloatArray  # (J,)
+    form: Form
+    rotation: str
+    link: Link
+    respondents: Respondents
+    pivots: Labels  # m or none
+    log_likelihood: float
+    aic: float
+    bic: float
+    gradient: float
+    n_parameters: int
+    n_respondents: int
+    n_patterns: int
+    n_nodes: int
+    integration: Integration
+    integration_error: float
+    priors: Priors
+    correlation_prior: float
+    parameters: FloatArray  # (J, m + 1)
+    reasons: tuple[Reason, ...]  # J
+    labels: Labels  # J
+    respondent_labels: Labels  # N
+    dimensions: tuple[str, ...]  # m
+    convergence: Convergence
+    _covariance: FloatArray  # (P, P) of the echelon or confirmatory parameters, or (0, 0)
+    _echelon: FloatArray  # (J', m + 1) fitted items before rotation
+
+    @property
+    def fitted(self) -> BoolArray:
+        """Which items have estimates (items,)."""
+        return np.asarray(np.isfinite(self.parameters).all(axis=1), dtype=np.bool_)
+
+    @property
+    def communalities(self) -> FloatArray:
+        """Share of an item's latent variance that the abilities explain (items,)."""
+        explained = np.einsum(
+            "jk,kl,jl->j", self.loadings, self.factor_correlation, self.loadings
+        )
+        return np.asarray(explained, dtype=np.float64)
+
+    @property
+    def discrimination(self) -> FloatArray:
+        """Slope along an item's own direction, sqrt(a' Phi a) (items,)."""
+        squares = np.einsum("jk,kl,jl->j", self.slopes, self.factor_correlation, self.slopes)
+        return np.asarray(np.sqrt(squares), dtype=np.float64)
+
+    @property
+    def difficulty(self) -> FloatArray:
+        """Distance along that direction at which P = 1/2, -intercept / discrimination (items,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = -self.intercepts / self.discrimination
+        return np.where(self.discrimination > 0.0, found, np.nan)
+
+    def rotated(self, by: Callable[[FloatArray], Any]) -> MultidimensionalIRT:
+        """Return an exploratory fit on other axes, standard errors included.
+
+        Parameters
+        ----------
+        by : callable
+            Turns loadings (items, m) into an object with a `transformation` T, loadings on the new
+            axes being the old ones times inv(T).T: `psychollm.factor.rotate`, or
+            ``functools.partial(rotate, method="geomin")``.
+
+        Raises
+        ------
+        OptionError
+            If the fit is confirmatory or has one ability.
+
+        Examples
+        --------
+        >>> from psychollm.factor.rotate import rotate
+        >>> from psychollm.irt.multidimensional.fit import fit_multidimensional
+        >>> rng = np.random.default_rng(0)
+        >>> z = np.repeat(rng.normal(size=(900, 2)), 4, axis=1) * 1.5
+        >>> fit = fit_multidimensional(rng.random(z.shape) < 1 / (1 + np.exp(-z)), 2)
+        >>> turned = fit.rotated(rotate)
+        >>> turned.rotation, turned.log_likelihood == fit.log_likelihood
+        ('oblimin', True)
+        """
+        from psychollm.irt.multidimensional.rotation import rotated
+
+        return rotated(self, by)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per item."""
+        import pandas as pd
+
+        columns: dict[str, object] = {"item": list(self.labels)}
+        for k, name in enumerate(self.dimensions):
+            columns[f"slope_{name}"] = self.slopes[:, k]
+            columns[f"se_slope_{name}"] = self.se_slopes[:, k]
+        columns["intercept"], columns["se_intercept"] = self.intercepts, self.se_intercepts
+        for k, name in enumerate(self.dimensions):
+            columns[f"loading_{name}"] = self.loadings[:, k]
+            columns[f"se_loading_{name}"] = self.se_loadings[:, k]
+        columns["communality"] = self.communalities
+        columns["reason"] = [str(reason) for reason in self.reasons]
+        return pd.DataFrame(columns)
+
+    def summary(self) -> str:
+        """Return what was fitted and how it went, in sentences."""
+        kind = "questions" if self.respondents == "models" else "models"
+        m = len(self.dimensions)
+        rule = "adaptive quadrature" if self.integration == "quadrature" else "quasi-random points"
+        prior = f"{self.priors}"
+        if self.correlation_prior:
+            prior += f", correlations ~ |Phi|^{self.correlation_prior:g}"
+        lines = [
+            f"2PL with {self.link} link on {m} abilit{'y' if m == 1 else 'ies'} ({self.form}, "
+            f"rotation {self.rotation}): {self.n_respondents} {self.respondents} as respondents, "
+            f"{len(self.labels)} {kind} as items.",
+            f"Log-likelihood {self.log_likelihood:.2f}, {self.n_parameters} parameters, "
+            f"AIC {self.aic:.1f}, BIC {self.bic:.1f}.",
+            f"Priors: {prior}.",
+            f"{self.n_nodes} nodes for each of {self.n_patterns} patterns ({rule}), error of "
+            f"integration at most {self.integration_error:.1g} standard errors; "
+            f"{self.convergence.reason} after {self.convergence.iterations} steps (gradient "
+            f"{self.gradient:.1e}).",
+        ]
+        if m > 1:
+            k, i = np.tril_indices(m, -1)
+            texts = [
+                f"{self.dimensions[a]} with {self.dimensions[b]} "
+                f"{self.factor_correlation[a, b]:.2f}"
+                for a, b in zip(k, i, strict=True)
+            ]
+            lines.append(f"Correlations of abilities: {', '.join(texts)}.")
+        running = [
+            label
+            for label, reason in zip(self.labels, self.reasons, strict=True)
+            if reason == Reason.UNBOUNDED
+        ]
+        if running:
+            lines.append(f"Slopes without a finite maximum (Heywood cases): {listed(running)}.")
+        left = int((~self.fitted).sum())
+        if left:
+            lines.append(f"{left} of {len(self.labels)} {kind} without estimates: see `reasons`.")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"MultidimensionalIRT: {self.summary()}"

@@ -1,0 +1,126 @@
+r"""Slopes and intercepts as loadings and thresholds, and back.
+
+An item with slopes a and intercept d on abilities with correlations :math:`\Phi` is a variable of
+factor analysis, cut at a threshold, with
+
+.. math:: \lambda = \frac{a}{\sqrt{D^2 + a^\top \Phi a}}, \qquad
+          \tau = \frac{-d}{\sqrt{D^2 + a^\top \Phi a}}, \qquad
+          a = \frac{D\,\lambda}{\sqrt{1 - \lambda^\top \Phi \lambda}}, \qquad
+          d = \frac{-D\,\tau}{\sqrt{1 - \lambda^\top \Phi \lambda}},                     \quad (1)
+
+D = 1 under the probit link, where this is exact, and 1.7 under the logit link, whose curve a normal
+ogive then follows to 0.01.
+
+References
+----------
+Takane, Y., & de Leeuw, J. (1987). On the relationship between item response theory and factor
+analysis of discretized variables. Psychometrika, 52(3), 393-408.
+https://doi.org/10.1007/BF02294363
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm.irt.families import Link
+from psychollm.irt.priors import PROBIT_SCALE
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+
+def constant_of(link: Link) -> float:
+    """Return D of (1).
+
+    Examples
+    --------
+    >>> constant_of("logit")
+    1.7
+    """
+    return PROBIT_SCALE if link == "logit" else 1.0
+
+
+def standardised(
+    table: FloatArray, correlation: FloatArray, link: Link
+) -> tuple[FloatArray, FloatArray]:
+    """Return loadings (J, m) and thresholds (J,) of slopes and intercepts (J, m + 1): (1).
+
+    Examples
+    --------
+    >>> standardised(np.array([[0.75, 0.5]]), np.eye(1), "probit")
+    (array([[0.6]]), array([-0.4]))
+    """
+    slopes = table[:, :-1]
+    explained = np.einsum("jk,kl,jl->j", slopes, correlation, slopes)
+    size = np.sqrt(constant_of(link) ** 2 + explained)
+    return slopes / size[:, None], -table[:, -1] / size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ItemSlopes(Result):
+    """Items of a factor solution on the scale of item response theory."""
+
+    slopes: FloatArray  # (J, m)
+    intercepts: FloatArray  # (J,)
+    link: Link
+
+
+def item_slopes(
+    loadings: ArrayLike,
+    thresholds: ArrayLike,
+    *,
+    factor_correlation: ArrayLike | None = None,
+    link: Link = "probit",
+) -> ItemSlopes:
+    """Turn loadings and thresholds of a factor analysis into slopes and intercepts.
+
+    Parameters
+    ----------
+    loadings : array of shape (items,) or (items, m)
+        Pattern on standardised factors.
+    thresholds : array of shape (items,)
+        Where the latent responses are cut.
+    factor_correlation : array of shape (m, m), optional
+        By default uncorrelated.
+    link : {"logit", "probit"}
+        Whose scale is wanted.
+
+    Raises
+    ------
+    ShapeError
+        If the shapes do not fit.
+    OptionError
+        If the factors explain all of an item's variance or more, or the link does not exist.
+
+    Examples
+    --------
+    >>> found = item_slopes([0.6], [-0.4])
+    >>> found.slopes, found.intercepts
+    (array([[0.75]]), array([0.5]))
+    """
+    check_choice("link", link, Link)
+    L = np.array(loadings, dtype=np.float64)
+    L = L[:, None] if L.ndim == 1 else L
+    tau = np.array(thresholds, dtype=np.float64)
+    m = L.shape[-1]
+    phi = np.eye(m) if factor_correlation is None else np.array(factor_correlation, dtype=float)
+    if L.ndim != 2 or tau.shape != L.shape[:1] or phi.shape != (m, m):
+        msg = (
+            f"loadings {L.shape}, thresholds {tau.shape} and factor_correlation {phi.shape} must "
+            "have the shapes (items, m), (items,) and (m, m)"
+        )
+        raise ShapeError(msg)
+    rest = 1.0 - np.einsum("jk,kl,jl->j", L, phi, L)
+    over = np.flatnonzero(~(rest > 0.0))
+    if over.size:
+        msg = f"loadings[{over[0]}]: the factors explain {1 - rest[over[0]]:.3g} of its variance "
+        raise OptionError(msg + "of 1, and its slope would be infinite: leave the item out")
+    scale = constant_of(link) / np.sqrt(rest)
+    return ItemSlopes(slopes=L * scale[:, None], intercepts=-tau * scale, link=link)
