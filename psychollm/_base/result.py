@@ -79,7 +79,7 @@ class Result:
         columns : sequence of str, optional
             Columns of `to_frame` to keep, in this order; intervals come with their estimates.
         digits : int
-            Decimals; small numbers have more, counts none, p-values three.
+            Decimals; columns of tiny numbers have more, counts none, p-values three.
 
         Raises
         ------

@@ -5,8 +5,8 @@ Four rules make a table from a frame:
 * a pair of columns ``x_lower``, ``x_upper`` goes behind ``x`` as ``0.83 [0.79, 0.87]``, and stands
   alone, ``[0.79, 0.87]``, where there is no ``x``;
 * a column of p-values has three decimals without the leading zero, and ``< .001``;
-* other numbers have `digits` decimals, or as many as show `digits` figures of the largest of the
-  column where that is below a tenth; whole numbers beyond one are counts, and stay whole;
+* other numbers have `digits` decimals, or as many as show `digits` figures of the largest of a
+  column that would be all zeros; whole numbers beyond one are counts, and stay whole;
 * what is undefined is an en dash; reasons stand in their own column, which goes where it is empty.
 """
 
@@ -201,9 +201,9 @@ def digits_of(values: Sequence[Any], digits: int) -> int:
     largest = max(known, default=0.0)
     if all(isinstance(value, int) for value in values) or (largest > 1.0 and _whole(known)):
         return 0
-    if largest < _NOTHING or largest >= 0.1:
+    if largest < _NOTHING or largest >= 0.1**digits:
         return digits
-    return min(max(digits, digits - 1 - floor(log10(largest))), _MOST_DECIMALS)
+    return min(digits - 1 - floor(log10(largest)), _MOST_DECIMALS)
 
 
 def _whole(values: Sequence[float]) -> bool:

@@ -14,6 +14,7 @@ _LATEX = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     MISSING: "--",
+    "∞": r"$\infty$",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
 
