@@ -1,0 +1,1 @@
+"""Item response models of several groups of respondents, and items that differ between them."""

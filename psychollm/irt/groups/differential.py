@@ -1,0 +1,329 @@
+r"""`differential_items`: items that groups answer differently at equal ability, by models.
+
+Abilities of the groups are put on one scale by anchors, items held to be the same in all groups.
+An item is tested by two fits that differ in whether its parameters are equal (Thissen, Steinberg
+& Wainer, 1993): twice the difference of the log-likelihoods is chi-square with as many degrees of
+freedom as parameters are let go. Wald's statistic (Lord, 1980) needs the larger fit alone: with C
+the contrasts of the item's parameters d between groups and V the covariance matrix of all
+parameters, abilities included,
+
+.. math:: (C d)^\top (C V C^\top)^{-1} C d .                                             \quad (1)
+
+How different the curves are is said in the score: with the item's own curves in group g and in the
+reference, the difference of expected scores over the abilities of group g, in shares of the
+highest score, signed and root mean squared.
+
+With all others as anchors, an item that differs makes the others seem to; purification frees what
+was found before testing again, until nothing changes (Kopf, Zeileis & Strobl, 2015). With anchors
+given, all other items are free while one is tested.
+
+References
+----------
+Thissen, D., Steinberg, L., & Wainer, H. (1993). Detection of differential item functioning using
+the parameters of item response models. In P. W. Holland & H. Wainer (Eds.), Differential item
+functioning (pp. 67-113). Erlbaum.
+
+Lord, F. M. (1980). Applications of item response theory to practical testing problems. Erlbaum.
+
+Kopf, J., Zeileis, A., & Strobl, C. (2015). Anchor selection strategies for DIF analysis: Review,
+assessment, and new approaches. Educational and Psychological Measurement, 75(1), 22-56.
+https://doi.org/10.1177/0013164414529792
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.checks import check_choice, check_fraction
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.multiplicity import Adjustment, adjust_p_values
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.labels import Labels, listed
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import Respondents, spread
+from psychollm.irt.families import Link, Model
+from psychollm.irt.groups.item_tests import (
+    Fitted,
+    ItemTest,
+    Tested,
+    fitted,
+    tests_of_items,
+)
+from psychollm.irt.groups.reading import GroupAnswers, check_linked, read_groups
+from psychollm.irt.priors import Priors
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from psychollm.data.responses import Responses
+
+AnchorRule = Literal["all_others", "purified"]
+Anchors: TypeAlias = AnchorRule | Sequence[Hashable]
+
+FEWEST = 5  # answers of each kind in each group
+ROUNDS = 10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class DifferentialItems(Result):
+    """Which items differ between groups, and by how much.
+
+    Attributes
+    ----------
+    statistic, df, p_value, adjusted : ndarray of shape (items,)
+        Chi-square that an item is the same in all groups, NaN where it was not tested; p-values
+        alone and adjusted over items.
+    flagged : bool ndarray of shape (items,)
+        Adjusted p-value at most `level`.
+    anchors : bool ndarray of shape (items,)
+        Items held equal throughout, or at the end of purification.
+    shift, distance : ndarray of shape (G, items)
+        Mean and root mean squared difference of the expected score from the reference group's, in
+        shares of the highest score, over the abilities of group g.
+    ability_mean, ability_sd : ndarray of shape (G,)
+        Abilities of the groups where every tested item that is not flagged is equal; the first
+        group is the reference.
+    groups : tuple
+        Names of the groups.
+    method, adjustment : str
+        Which test, and how p-values were adjusted.
+    rounds : int
+        Rounds of purification.
+    level : float
+        Chance of a false alarm, of what `adjustment` controls.
+    reasons : tuple of Reason
+        Why an item was not tested.
+    labels : tuple
+        Names of the items.
+    """
+
+    statistic: FloatArray  # (J,)
+    df: FloatArray  # (J,)
+    p_value: FloatArray  # (J,)
+    adjusted: FloatArray  # (J,)
+    flagged: BoolArray  # (J,)
+    anchors: BoolArray  # (J,)
+    shift: FloatArray  # (G, J)
+    distance: FloatArray  # (G, J)
+    ability_mean: FloatArray  # (G,)
+    ability_sd: FloatArray  # (G,)
+    groups: tuple[Hashable, ...]  # G
+    method: ItemTest
+    adjustment: Adjustment
+    rounds: int
+    level: float
+    reasons: tuple[Reason, ...]  # J
+    labels: Labels  # J
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per item, shifts and distances of each group but the reference."""
+        import pandas as pd
+
+        names = ("statistic", "df", "p_value", "adjusted", "flagged", "anchors")
+        columns: dict[str, object] = {"item": list(self.labels)}
+        columns |= {name: getattr(self, name) for name in names}
+        for g, group in enumerate(self.groups[1:], 1):
+            columns |= {f"shift_{group}": self.shift[g], f"distance_{group}": self.distance[g]}
+        columns["reason"] = [str(reason) for reason in self.reasons]
+        return pd.DataFrame(columns)
+
+    def summary(self) -> str:
+        """Return which items differ, in sentences."""
+        named = np.flatnonzero(self.flagged)
+        tested = int(np.isfinite(self.p_value).sum())
+        test = "likelihood ratio" if self.method == "lr" else "Wald"
+        lines = [
+            f"{named.size} of {tested} items tested differ between groups {listed(self.groups)} "
+            f"at equal ability ({test} tests, {self.adjustment}, level {self.level:g})."
+        ]
+        for j in named[np.argsort(self.p_value[named])][:10]:
+            far = int(np.nanargmax(np.abs(self.distance[:, j])))
+            lines.append(
+                f"{self.labels[j]!r}: chi-square({self.df[j]:g}) = {self.statistic[j]:.1f}; "
+                f"scores shifted by {self.shift[far, j]:+.3f} in {self.groups[far]!r}."
+            )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"DifferentialItems: {self.summary()}"
+
+
+def differential_items(
+    responses: Responses | pd.DataFrame | ArrayLike,
+    groups: Sequence[Any],
+    *,
+    method: ItemTest = "lr",
+    anchors: Anchors = "purified",
+    model: Model = "2pl",
+    link: Link = "logit",
+    respondents: Respondents = "models",
+    priors: Priors | None = None,
+    adjust: Adjustment = "holm",
+    level: float = 0.05,
+) -> DifferentialItems:
+    """Test whether items are the same in groups of respondents, given their abilities.
+
+    Parameters
+    ----------
+    responses : Responses or table of shape (models, questions)
+        Answers as in `fit_irt`; an item need not have been answered in all groups.
+    groups : sequence of labels, one per respondent
+        Two or more groups; the first that occurs is the reference.
+    method : {"lr", "wald"}
+        Likelihood ratio of two fits, or Wald's test in one. They agree in large samples; the
+        likelihood ratio keeps its level better in small ones.
+    anchors : {"purified", "all_others"} or sequence of labels
+        Items that put the groups on one scale: all others, all others that were not flagged, or
+        those given, which are not tested.
+    model, link, respondents
+        As in `fit_irt`; in the Rasch and 1PL models items differ in difficulty alone.
+    priors : Priors or None
+        Added to the likelihood; tests are then of what is maximised, and conservative.
+    adjust : {"holm", "bonferroni", "bh", "by"}
+        How p-values are adjusted for the number of items.
+    level : float
+        Chance of a false alarm.
+
+    Returns
+    -------
+    DifferentialItems
+        Tests, sizes of differences, abilities of groups.
+
+    Raises
+    ------
+    LabelError, ShapeError, CodeError, OptionError
+        If groups, anchors or options do not fit the table, or fewer than two items can be tested
+        with others to anchor them.
+
+    See Also
+    --------
+    differential_functioning : by logistic regression on the score, without a model.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> group = np.repeat([0, 1], 500)
+    >>> z = rng.normal(size=(1000, 1)) + np.linspace(-1, 1, 8) + np.eye(8)[2] * group[:, None]
+    >>> answers = rng.random(z.shape) < 1 / (1 + np.exp(-1.3 * z))
+    >>> differential_items(answers, group).flagged.nonzero()[0]
+    array([2])
+    """
+    check_choice("method", method, ItemTest)
+    check_choice("adjust", adjust, Adjustment)
+    check_fraction("level", level)
+    answers = read_groups(
+        responses, groups, model=model, link=link, respondents=respondents, priors=priors
+    )
+    reasons = _reasons(answers)
+    able = np.array([not reason for reason in reasons])
+    if isinstance(anchors, str) and anchors not in answers.items:
+        check_choice("anchors", anchors, AnchorRule)
+        given = None
+    else:
+        given = answers.chosen(anchors, "anchors")
+        able &= ~given
+    free = np.zeros(able.size, dtype=np.bool_) if given is None else able.copy()
+    _check_enough(answers, able, free)
+    seen: list[bytes] = []
+    base = fitted(answers, free)
+    while True:
+        seen.append(free.tobytes())
+        found = tests_of_items(answers, base, free, able, method)
+        adjusted = adjust_p_values(found.tests[2], method=adjust)
+        flagged = np.asarray(adjusted <= level, dtype=np.bool_)
+        again = anchors == "purified" and len(seen) < ROUNDS and _linked(answers, flagged)
+        if not again or flagged.tobytes() in seen:
+            break
+        free = flagged
+        base = fitted(answers, free, base)
+    ends = flagged if _linked(answers, flagged) else free
+    if not np.array_equal(ends, free):
+        base = fitted(answers, ends, base)
+    base.top.convergence.warn(f"the {model} fit of {len(answers.names)} groups")
+    return DifferentialItems(
+        **_spread(answers, found, (adjusted, flagged, ~free if given is None else given)),
+        **_abilities(base, rasch=model == "rasch"),
+        groups=answers.names,
+        method=method,
+        adjustment=adjust,
+        rounds=len(seen),
+        level=level,
+        reasons=_told(answers, reasons, able & ~np.isfinite(found.tests[0])),
+        labels=answers.pooled.labels,
+    )
+
+
+def _reasons(answers: GroupAnswers) -> tuple[Reason, ...]:
+    """Return why items that have estimates cannot be tested."""
+    short = (answers.counts < FEWEST).any(axis=2) & answers.answered
+    few, alone = short.sum(axis=0) > 0, answers.answered.sum(axis=0) < 2
+    return tuple(
+        Reason.UNANSWERED if single else Reason.TOO_FEW if rare else Reason.NONE
+        for single, rare in zip(alone.tolist(), few.tolist(), strict=True)
+    )
+
+
+def _check_enough(answers: GroupAnswers, able: BoolArray, free: BoolArray) -> None:
+    """Refuse tests without anchors, or without items to test."""
+    if not able.any() or able.size < 3:
+        msg = (
+            f"responses: {int(able.sum())} of {able.size} items can be tested: each needs "
+            f"{FEWEST} answers of every kind in every group, and two others as anchors"
+        )
+        raise ShapeError(msg)
+    if free.all():
+        msg = "anchors is empty: name items that are the same in all groups"
+        raise OptionError(msg)
+    check_linked(answers, free, "share no anchor")
+
+
+def _linked(answers: GroupAnswers, free: BoolArray) -> bool:
+    """Return whether enough items are left to link all groups."""
+    try:
+        check_linked(answers, free, "")
+    except ShapeError:
+        return False
+    return bool((~free).sum() >= 2)
+
+
+def _abilities(base: Fitted, *, rasch: bool) -> dict[str, Any]:
+    """Return means and deviations of abilities, in units of the slope if Rasch."""
+    _, means, sds = base.problem.unpack(base.top.at.x)
+    slope = float(base.top.at.x[0]) if rasch else 1.0
+    return {"ability_mean": slope * means, "ability_sd": slope * sds}
+
+
+def _spread(
+    answers: GroupAnswers, found: Tested, kinds: tuple[FloatArray, BoolArray, BoolArray]
+) -> dict[str, Any]:
+    """Return what was found of each item, among all items."""
+    kept, (adjusted, flagged, anchors) = answers.kept, kinds
+    names = ("statistic", "df", "p_value")
+    out: dict[str, Any] = {
+        name: spread(values, kept) for name, values in zip(names, found.tests, strict=True)
+    }
+    out["adjusted"] = spread(adjusted, kept)
+    for name, chosen in (("flagged", flagged), ("anchors", anchors)):
+        out[name] = np.zeros(kept.size, dtype=np.bool_)
+        out[name][kept] = chosen
+    for name, values in zip(("shift", "distance"), found.differences, strict=True):
+        out[name] = spread(values.T, kept).T
+    return out
+
+
+def _told(
+    answers: GroupAnswers, reasons: tuple[Reason, ...], failed: BoolArray
+) -> tuple[Reason, ...]:
+    """Return why items have no test, among all items."""
+    own = iter(
+        Reason.NOT_CONVERGED if lost else reason
+        for reason, lost in zip(reasons, failed.tolist(), strict=True)
+    )
+    pooled = zip(answers.kept.tolist(), answers.pooled.reasons, strict=True)
+    return tuple(next(own) if kept else reason for kept, reason in pooled)

@@ -1,0 +1,223 @@
+r"""The likelihood of item parameters and of the abilities' means and spreads in several groups.
+
+Group g has abilities :math:`\mu_g + \sigma_g z`, z standard normal; the first has mean 0 and
+standard deviation 1. An item with parameters b in the common scale has in the scale of z the
+parameters
+
+.. math:: \beta = b\,M(\mu_g, \sigma_g), \quad M = M_0 + \mu_g M_\mu + \sigma_g M_\sigma, \quad (1)
+
+linear because curves depend on slope times ability plus intercept. So the log-likelihood is the
+sum of those of `irt.likelihood`, one for each group, at (1); its gradient and its observed
+information follow from theirs by the chain rule, with :math:`\log \sigma_g` as the parameter.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.irt.curvature import parts
+from psychollm.irt.likelihood import Expectation, Grid, Problem, expectation, grid_for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Places:
+    """Where the parameters of items (G, J, p) and of abilities stand among the free ones.
+
+    Means of the second to the last group come after the items, logarithms of their standard
+    deviations after those.
+    """
+
+    items: IntArray  # (G, J, p)
+    n_items: int
+    tied: bool
+
+    @property
+    def size(self) -> int:
+        """Number of free parameters."""
+        return self.n_items + 2 * (len(self.items) - 1)
+
+    def of_group(self, group: int) -> IntArray:
+        """Return the places of a group's parameters: items, mean, log standard deviation.
+
+        The first group's mean and deviation stand beyond the last place.
+        """
+        others = len(self.items) - 1
+        own = [self.size, self.size]
+        if group:
+            own = [self.n_items + group - 1, self.n_items + others + group - 1]
+        return np.concatenate([self.items[group].ravel(), own])
+
+    def with_free(self, x: FloatArray, larger: "Places") -> FloatArray:
+        """Return parameters x of these places, copied into places with more of them."""
+        out = np.empty(larger.size)
+        out[larger.items] = x[self.items]
+        out[larger.n_items :] = x[self.n_items :]
+        return out
+
+
+def places_of(free: BoolArray, answered: BoolArray, p: int, *, tied: bool) -> Places:
+    """Return places for items of which those in `free` (J,) differ between groups.
+
+    Parameters
+    ----------
+    free : bool ndarray (J,)
+        Items with parameters of their own in each group.
+    answered : bool ndarray (G, J)
+        In which groups an item was answered; where not, it has those of the first that did.
+    p : int
+        Parameters of an item.
+    tied : bool
+        Whether the first of them is the same for all items and groups.
+
+    Examples
+    --------
+    >>> places_of(np.array([False, True]), np.ones((2, 2), bool), 1, tied=False).items[:, :, 0]
+    array([[0, 1],
+           [0, 2]])
+    """
+    groups, size = answered.shape
+    items = np.zeros((groups, size, p), dtype=np.int64)
+    count = first = int(tied)
+    for j in range(size):
+        holders = np.flatnonzero(answered[:, j]) if free[j] else np.arange(1)
+        for g in holders:
+            items[g, j, first:] = np.arange(count, count + p - first)
+            count += p - first
+        others = np.setdiff1d(np.arange(groups), holders)
+        items[others, j] = items[holders[0], j]
+    return Places(items=items, n_items=count, tied=tied)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Groups:
+    """What is maximised: problems without priors, one for each group, and priors of items."""
+
+    problems: tuple[Problem, ...]  # G
+    places: Places
+    prior_means: FloatArray  # (p,)
+    prior_precisions: FloatArray  # (p,)
+
+    def unpack(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return items (G, J, p), means (G,) and standard deviations (G,)."""
+        others = len(self.problems) - 1
+        rest = x[self.places.n_items :]
+        means = np.concatenate([[0.0], rest[:others]])
+        return x[self.places.items], means, np.exp(np.concatenate([[0.0], rest[others:]]))
+
+    def scaled(self, x: FloatArray) -> list[FloatArray]:
+        """Return the parameters (1) of each group, (J, p)."""
+        rows = zip(self.problems, *self.unpack(x), strict=True)
+        return [problem.family.rescaled(b, float(m), float(s)) for problem, b, m, s in rows]
+
+    def grids(self, x: FloatArray) -> list[Grid]:
+        """Return nodes fit for the narrowest posterior of each group."""
+        rows = zip(self.problems, self.scaled(x), strict=True)
+        return [grid_for(problem.family, beta) for problem, beta in rows]
+
+    def prior(self, x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+        """Return the log prior, its gradient (q,) and its precisions (q,)."""
+        mean, precision = np.zeros(x.size), np.zeros(x.size)
+        mean[self.places.items] = self.prior_means
+        precision[self.places.items] = self.prior_precisions
+        gap = x - mean
+        return -0.5 * float(precision @ gap**2), -precision * gap, precision
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One group's likelihood with its derivatives by items, mean and log deviation."""
+
+    state: Expectation
+    gradient: FloatArray  # (J p + 2,)
+    beta: FloatArray  # (J, p)
+    slope: FloatArray  # (J, p) gradient by beta
+    blocks: FloatArray  # (J, p, p) complete information
+
+
+@dataclass(frozen=True, slots=True)
+class Height:
+    """Objective and gradient at one point."""
+
+    x: FloatArray  # (q,)
+    objective: float
+    log_likelihood: float
+    gradient: FloatArray  # (q,)
+    pieces: tuple[Piece, ...]  # G
+
+    @property
+    def steepness(self) -> float:
+        """Largest derivative."""
+        return float(np.abs(self.gradient).max())
+
+
+def height(model: Groups, x: FloatArray, grids: list[Grid]) -> Height:
+    """Return objective and gradient."""
+    items, means, sds = model.unpack(x)
+    prior, total, _ = model.prior(x)
+    total = np.append(total, 0.0)
+    pieces = []
+    for g, (problem, grid) in enumerate(zip(model.problems, grids, strict=True)):
+        piece = _piece(problem, items[g], float(means[g]), float(sds[g]), grid)
+        np.add.at(total, model.places.of_group(g), piece.gradient)
+        pieces.append(piece)
+    value = sum(piece.state.log_likelihood for piece in pieces)
+    return Height(x, value + prior, value, total[:-1], tuple(pieces))
+
+
+def _bases(problem: Problem, p: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the three matrices of (1), (p, p) each."""
+    eye, rescaled = np.eye(p), problem.family.rescaled
+    base = rescaled(eye, 0.0, 0.0)
+    return base, rescaled(eye, 1.0, 0.0) - base, rescaled(eye, 0.0, 1.0) - base
+
+
+def _piece(problem: Problem, items: FloatArray, mean: float, sd: float, grid: Grid) -> Piece:
+    base, by_mean, by_sd = _bases(problem, items.shape[1])
+    turn = base + mean * by_mean + sd * by_sd
+    beta = items @ turn
+    state = expectation(problem, beta, grid)
+    slope, blocks, _ = problem.family.moments(beta, grid.nodes, state.counts)
+    own = [np.sum(slope * (items @ by_mean)), sd * np.sum(slope * (items @ by_sd))]
+    gradient = np.concatenate([(slope @ turn.T).ravel(), own])
+    return Piece(state, gradient, beta, slope, blocks)
+
+
+def information(model: Groups, at: Height, grids: list[Grid]) -> FloatArray:
+    """Return the observed information (q, q), priors included."""
+    items, means, sds = model.unpack(at.x)
+    q = at.x.size
+    total = np.zeros((q + 1, q + 1))
+    for g, piece in enumerate(at.pieces):
+        own = _second(
+            model.problems[g], piece, items[g], (float(means[g]), float(sds[g])), grids[g]
+        )
+        place = model.places.of_group(g)
+        np.add.at(total, (place[:, None], place), -own)
+    return np.asarray(total[:q, :q] + np.diag(model.prior(at.x)[2]))
+
+
+def _second(
+    problem: Problem, piece: Piece, items: FloatArray, ability: tuple[float, float], grid: Grid
+) -> FloatArray:
+    """Return second derivatives of one group's log-likelihood (J p + 2, J p + 2)."""
+    (mean, sd), (size, p) = ability, items.shape
+    pieces = parts(problem, piece.beta, grid, piece.state.counts, piece.blocks)
+    hidden = pieces.missing if pieces.dense else pieces.missing @ pieces.missing.T
+    inner = hidden.reshape(size, p, size, p).copy()
+    inner[range(size), :, range(size)] -= piece.blocks
+    base, by_mean, by_sd = _bases(problem, p)
+    turn = base + mean * by_mean + sd * by_sd
+    out = np.empty((size * p + 2, size * p + 2))
+    turned = np.einsum("ak,ikjl,bl->iajb", turn, inner, turn, optimize=True)
+    out[:-2, :-2] = turned.reshape(size * p, size * p)
+    flat = inner.reshape(size * p, size * p)
+    moves = np.stack([(items @ by_mean).ravel(), sd * (items @ by_sd).ravel()], axis=1)
+    bends = (by_mean, sd * by_sd)
+    for k, bend in enumerate(bends):
+        along = (flat @ moves[:, k]).reshape(size, p)
+        out[:-2, -2 + k] = (along @ turn.T + piece.slope @ bend.T).ravel()
+    out[-2:, :-2] = out[:-2, -2:].T
+    out[-2:, -2:] = moves.T @ flat @ moves
+    out[-1, -1] += float(np.sum(piece.slope * (items @ bends[1])))
+    return out

@@ -1,0 +1,180 @@
+"""Answers of several groups of respondents, made ready for the fit."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.grouping import group_members
+from psychollm.data.labels import listed
+from psychollm.data.responses import as_responses
+from psychollm.irt.answers import Respondents, orient, patterns_of
+from psychollm.irt.families import Dichotomous, Link, Model
+from psychollm.irt.fit import fit_irt
+from psychollm.irt.groups.population import Groups, Places, places_of
+from psychollm.irt.likelihood import Problem, expectation, grid_for
+from psychollm.irt.polytomous import family_of
+from psychollm.irt.priors import Priors
+from psychollm.irt.result import IRTFit
+
+if TYPE_CHECKING:
+    pass
+
+
+FEWEST = 2  # respondents in a group
+LEAST_SPREAD = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupAnswers:
+    """Answers split by group, with the fit of all respondents as one population."""
+
+    pooled: IRTFit
+    problems: tuple[Problem, ...]  # G, of the items with estimates
+    kept: BoolArray  # (J,) items with estimates
+    counts: IntArray  # (G, items kept, C) answers
+    prior_means: FloatArray  # (p,)
+    prior_precisions: FloatArray  # (p,)
+    names: tuple[Hashable, ...]  # G
+    sizes: IntArray  # (G,)
+
+    @property
+    def answered(self) -> BoolArray:
+        """In which groups an item was answered (G, items kept)."""
+        return np.asarray(self.counts.sum(axis=2) > 0, dtype=np.bool_)
+
+    @property
+    def items(self) -> list[Hashable]:
+        """Names of the items kept."""
+        return [self.pooled.labels[j] for j in np.flatnonzero(self.kept)]
+
+    def chosen(self, labels: Sequence[Hashable], argument: str) -> BoolArray:
+        """Return which of the items kept are named.
+
+        Raises
+        ------
+        LabelError
+            If a name is not that of an item, or of one without an estimate.
+        """
+        if isinstance(labels, str) and labels not in self.items:
+            labels = tuple(labels)
+        wanted = [labels] if isinstance(labels, str) else list(labels)
+        strange = [label for label in wanted if label not in self.items]
+        if strange:
+            msg = f"{argument} names {listed(strange)}: not among the items that can be fitted, "
+            raise LabelError(msg + listed(self.items))
+        return np.array([label in wanted for label in self.items])
+
+    def model(self, free: BoolArray) -> Groups:
+        """Return what is maximised where items in `free` differ between groups."""
+        family = self.problems[0].family
+        places = places_of(free, self.answered, len(family.names), tied=family.tied)
+        return Groups(
+            problems=self.problems,
+            places=places,
+            prior_means=self.prior_means,
+            prior_precisions=self.prior_precisions,
+        )
+
+    def start(self, places: Places) -> FloatArray:
+        """Return first parameters: pooled items, abilities as they come out under them."""
+        family = self.problems[0].family
+        items = self.pooled.parameters[self.kept]
+        found = np.array([_ability(problem, items) for problem in self.problems])
+        mean, sd = found[:, 0], np.maximum(found[:, 1], LEAST_SPREAD)
+        x = np.empty(places.size)
+        x[places.items] = family.rescaled(items, float(mean[0]), float(sd[0]))
+        others = len(sd) - 1
+        x[places.n_items :][:others] = (mean[1:] - mean[0]) / sd[0]
+        x[places.n_items + others :] = np.log(sd[1:] / sd[0])
+        return x
+
+
+def _ability(problem: Problem, items: FloatArray) -> tuple[float, float]:
+    """Return mean and standard deviation of a group's abilities under pooled parameters."""
+    grid = grid_for(problem.family, items)
+    mass = expectation(problem, items, grid).mass
+    mass = mass / mass.sum()
+    mean = float(mass @ grid.nodes)
+    return mean, float(np.sqrt(mass @ (grid.nodes - mean) ** 2))
+
+
+def read_groups(
+    responses: Any,
+    groups: Sequence[Any],
+    *,
+    model: Model,
+    link: Link,
+    respondents: Respondents,
+    priors: Priors | Literal["auto"] | None,
+) -> GroupAnswers:
+    """Split a table by groups of respondents, and fit it as one population.
+
+    Raises
+    ------
+    LabelError, ShapeError
+        If there is not one label per respondent, or a group shares no item with the others.
+    """
+    table = as_responses(responses)
+    answers = orient(table, respondents)
+    n = len(answers.respondents)
+    names, member = group_members(groups, n, unit=respondents, fewest=FEWEST)
+    pooled = fit_irt(table, model=model, link=link, respondents=respondents, priors=priors)
+    kept = pooled.fitted
+    codes = answers.codes[:, kept]
+    family = family_of(model, link, pooled.n_categories)
+    p = len(family.names)
+    nothing = np.zeros(p)
+    problems = tuple(
+        Problem(family, patterns_of(codes[member == g], pooled.n_categories), nothing, nothing)
+        for g in range(len(names))
+    )
+    counts = np.stack(
+        [
+            [(codes[member == g] == c).sum(axis=0) for c in range(pooled.n_categories)]
+            for g in range(len(names))
+        ]
+    ).transpose(0, 2, 1)
+    if isinstance(family, Dichotomous):
+        means, precisions = pooled.priors.arrays(p)
+    else:
+        means, precisions = pooled.priors.steps(family.n_slopes, family.n_categories - 1)
+    found = GroupAnswers(
+        pooled=pooled,
+        problems=problems,
+        kept=kept,
+        counts=counts,
+        prior_means=means,
+        prior_precisions=precisions,
+        names=names,
+        sizes=np.bincount(member),
+    )
+    check_linked(found, np.zeros(codes.shape[1], dtype=np.bool_), "share no item")
+    return found
+
+
+def check_linked(answers: GroupAnswers, free: BoolArray, what: str) -> None:
+    """Refuse groups that no common item links to the first one.
+
+    Raises
+    ------
+    ShapeError
+        If there are such groups.
+    """
+    links = answers.answered & ~free
+    reached = np.zeros(len(links), dtype=np.bool_)
+    reached[0] = True
+    for _ in links:
+        reached |= (links & links[reached].any(axis=0)).any(axis=1)
+    apart = [answers.names[g] for g in np.flatnonzero(~reached)]
+    if apart:
+        msg = (
+            f"groups {listed(apart)} {what} with {answers.names[0]!r}: nothing puts their "
+            "abilities on one scale"
+        )
+        raise ShapeError(msg)

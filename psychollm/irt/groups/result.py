@@ -1,0 +1,155 @@
+"""Items and abilities of several groups of respondents on one scale."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.result import Result
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.labels import Labels, listed
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import Respondents
+from psychollm.irt.families import Link, Model
+from psychollm.irt.priors import Priors
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class GroupIRTFit(Result):
+    """One item response model in G groups, abilities standard normal in the first.
+
+    Attributes
+    ----------
+    model, link, respondents : str
+        What was fitted, and which rows of the table were the respondents.
+    groups, n_respondents : tuple and ndarray of shape (G,)
+        Names of the groups, the reference first, and their respondents.
+    ability_mean, se_ability_mean, ability_sd, se_ability_sd : ndarray of shape (G,)
+        Means and standard deviations of abilities: 0 and 1 in the first group without error; in
+        the Rasch model, whose slopes are 1, its standard deviation is free too.
+    slope, intercept, difficulty, guessing, upper : ndarray of shape (G, items)
+        Estimates, the same in all groups for items that are not in `free`; NaN where an item
+        could not be fitted.
+    se_slope, se_intercept, se_difficulty, se_guessing, se_upper : ndarray of shape (G, items)
+        Standard errors from the observed information.
+    steps, se_steps : ndarray of shape (G, items, answers - 1)
+        As in `IRTFit`.
+    rmsd, md : ndarray of shape (G, items)
+        Root mean squared and mean difference of the answers that a group gave from what the
+        curves foretell, over its abilities, in shares of the highest score.
+    free : tuple
+        Items with parameters of their own in every group.
+    log_likelihood, aic, bic : float
+        Marginal log-likelihood without priors.
+    n_parameters : int
+        Free parameters.
+    gradient : float
+        Largest derivative of the objective at the solution.
+    priors : Priors
+        What was added to the likelihood; prints as text.
+    reasons : tuple of Reason
+        Why an item has no estimate.
+    labels : tuple
+        Names of the items.
+    convergence : Convergence
+        How the climb ended.
+    """
+
+    model: Model
+    link: Link
+    respondents: Respondents
+    groups: tuple[Hashable, ...]  # G
+    n_respondents: IntArray  # (G,)
+    ability_mean: FloatArray  # (G,)
+    se_ability_mean: FloatArray  # (G,)
+    ability_sd: FloatArray  # (G,)
+    se_ability_sd: FloatArray  # (G,)
+    slope: FloatArray  # (G, J)
+    intercept: FloatArray  # (G, J)
+    difficulty: FloatArray  # (G, J)
+    guessing: FloatArray  # (G, J)
+    upper: FloatArray  # (G, J)
+    se_slope: FloatArray  # (G, J)
+    se_intercept: FloatArray  # (G, J)
+    se_difficulty: FloatArray  # (G, J)
+    se_guessing: FloatArray  # (G, J)
+    se_upper: FloatArray  # (G, J)
+    steps: FloatArray  # (G, J, C - 1)
+    se_steps: FloatArray  # (G, J, C - 1)
+    rmsd: FloatArray  # (G, J)
+    md: FloatArray  # (G, J)
+    free: Labels
+    log_likelihood: float
+    aic: float
+    bic: float
+    n_parameters: int
+    gradient: float
+    priors: Priors
+    reasons: tuple[Reason, ...]  # J
+    labels: Labels  # J
+    convergence: Convergence
+
+    @property
+    def fitted(self) -> BoolArray:
+        """Which items have estimates (items,)."""
+        return np.asarray(np.isfinite(self.slope).all(axis=0), dtype=np.bool_)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per group and item."""
+        import pandas as pd
+
+        size, groups = len(self.labels), len(self.groups)
+        names = ["slope", "intercept", "difficulty"]
+        names += ["guessing"] if self.model in ("3pl", "4pl") else []
+        names += ["upper"] if self.model == "4pl" else []
+        columns: dict[str, object] = {
+            "group": np.repeat(np.array(self.groups, dtype=object), size),
+            "item": list(self.labels) * groups,
+        }
+        for name in names:
+            columns[name] = getattr(self, name).ravel()
+            columns[f"se_{name}"] = getattr(self, f"se_{name}").ravel()
+        for c in range(self.steps.shape[2] if self.steps.shape[2] > 1 else 0):
+            columns[f"step_{c + 1}"] = self.steps[:, :, c].ravel()
+            columns[f"se_step_{c + 1}"] = self.se_steps[:, :, c].ravel()
+        columns |= {"rmsd": self.rmsd.ravel(), "md": self.md.ravel()}
+        columns["free"] = [label in set(self.free) for label in self.labels] * groups
+        columns["reason"] = [str(reason) for reason in self.reasons] * groups
+        return pd.DataFrame(columns)
+
+    def summary(self) -> str:
+        """Return what was fitted and how abilities of the groups compare."""
+        lines = [
+            f"{self.model.upper()} with {self.link} link: {len(self.labels)} items, groups of "
+            f"{self.respondents} {listed(self.groups)}.",
+            f"Log-likelihood {self.log_likelihood:.2f}, {self.n_parameters} parameters, "
+            f"AIC {self.aic:.1f}, BIC {self.bic:.1f}; priors: {self.priors}.",
+        ]
+        for g, group in enumerate(self.groups):
+            mean = f"mean {self.ability_mean[g]:+.2f}"
+            spread = f"standard deviation {self.ability_sd[g]:.2f}"
+            if g:
+                mean += f" ({self.se_ability_mean[g]:.2f})"
+            if np.isfinite(self.se_ability_sd[g]):
+                spread += f" ({self.se_ability_sd[g]:.2f})"
+            lines.append(
+                f"{group!r}, {self.n_respondents[g]} {self.respondents}: {mean}, {spread}."
+            )
+        if self.free:
+            lines.append(f"With parameters of their own in every group: {listed(self.free)}.")
+        worst = np.unravel_index(np.nanargmax(self.rmsd), self.rmsd.shape)
+        lines.append(
+            f"Largest RMSD {self.rmsd[worst]:.3f}: {self.labels[worst[1]]!r} in "
+            f"{self.groups[worst[0]]!r}."
+        )
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"GroupIRTFit: {self.summary()}"

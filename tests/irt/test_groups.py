@@ -1,0 +1,276 @@
+"""Models of several groups and items that differ: twins, derivatives, detection, bad input."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm.irt.answers import patterns_of
+from psychollm.irt.differential import differential_functioning
+from psychollm.irt.groups.differential import differential_items
+from psychollm.irt.groups.fit import fit_irt_groups
+from psychollm.irt.groups.population import Groups, height, information, places_of
+from psychollm.irt.likelihood import Problem
+from psychollm.irt.polytomous import family_of
+from psychollm.irt.priors import Priors
+from tests.oracles import irt_groups_slow as slow
+
+ITEMS = list("abcdefgh")
+
+
+def simulated(n=400, seed=0, dif=0.0, answers=2, groups="xy"):
+    """Draw answers of n respondents a group; item d is harder by `dif` in all but the first."""
+    rng = np.random.default_rng(seed)
+    group = np.repeat(list(groups), n)
+    place = np.repeat(np.arange(len(groups)), n)
+    ability = rng.normal(size=group.size) * (1 + 0.2 * place) + 0.4 * place
+    z = np.linspace(0.9, 1.6, 8) * (ability[:, None] - np.linspace(-1.2, 1.2, 8))
+    z[:, 3] -= 1.2 * dif * (place > 0)
+    latent = z + rng.logistic(size=z.shape)
+    codes = np.digitize(latent, np.arange(answers - 1) * 1.2)
+    return pd.DataFrame(codes, columns=ITEMS), group
+
+
+@pytest.mark.parametrize(
+    ("model", "answers"),
+    [("2pl", 2), ("rasch", 2), ("3pl", 2), ("graded", 3), ("gpcm", 3), ("nominal", 3)],
+)
+def test_derivatives(model, answers):
+    data, group = simulated(60, answers=answers)
+    codes = data.to_numpy()[:, :4].astype(np.int64)
+    family = family_of(model, "logit", answers)
+    p = len(family.names)
+    zero = np.zeros(p)
+    problem = Groups(
+        problems=tuple(
+            Problem(family, patterns_of(codes[group == g], answers), zero, zero) for g in "xy"
+        ),
+        places=places_of(
+            np.array([False, True, False, False]), np.ones((2, 4), bool), p, tied=family.tied
+        ),
+        prior_means=np.full(p, 0.2),
+        prior_precisions=np.full(p, 0.5),
+    )
+    x = np.zeros(problem.places.size)
+    x[problem.places.items] = family.start(np.full((4, answers), 1 / answers), np.ones(4))
+    x += np.random.default_rng(1).uniform(-0.1, 0.1, x.size)
+    grids = problem.grids(x)
+    at = height(problem, x, grids)
+    steps = [1e-5 * row for row in np.eye(x.size)]
+    ends = [(height(problem, x + h, grids), height(problem, x - h, grids)) for h in steps]
+    slopes = [(up.objective - down.objective) / 2e-5 for up, down in ends]
+    bends = np.array([(down.gradient - up.gradient) / 2e-5 for up, down in ends])
+    np.testing.assert_allclose(at.gradient, slopes, atol=1e-6)
+    np.testing.assert_allclose(information(problem, at, grids), bends, atol=1e-6)
+
+
+@pytest.mark.parametrize(("model", "answers"), [("2pl", 2), ("graded", 3)])
+def test_twin(model, answers):
+    data, group = simulated(150, 1, answers=answers)
+    gaps = np.random.default_rng(2).random(data.shape) < 0.1
+    data = data.astype(float).mask(gaps)
+    fit = fit_irt_groups(data, group, model=model, free=["d"], priors=None)
+    assert fit.convergence.converged
+    items = np.concatenate([fit.slope[:, :, None], fit.steps], axis=2)
+    tables = [data[group == g].fillna(-1).to_numpy() for g in "xy"]
+
+    def value(items, means, sds):
+        return slow.log_likelihood(tables, items, means, sds, model)
+
+    best = value(items, fit.ability_mean, fit.ability_sd)
+    assert fit.log_likelihood == pytest.approx(best, abs=1e-7)
+    for move in (0.02, -0.02):
+        common = items.copy()
+        common[:, 0, 0] += move
+        own = items.copy()
+        own[1, 3, 1] += move
+        assert value(common, fit.ability_mean, fit.ability_sd) < best
+        assert value(own, fit.ability_mean, fit.ability_sd) < best
+        assert value(items, fit.ability_mean + np.array([0, move]), fit.ability_sd) < best
+        assert value(items, fit.ability_mean, fit.ability_sd + np.array([0, move])) < best
+    for g in range(2):
+        found = slow.rmsd(tables[g], items[g], fit.ability_mean[g], fit.ability_sd[g], model)
+        np.testing.assert_allclose([fit.rmsd[g], fit.md[g]], found, atol=1e-8)
+
+
+def test_the_other_group_as_reference():
+    data, group = simulated(300, 3)
+    fit = fit_irt_groups(data, group, priors=None)
+    other = fit_irt_groups(data[::-1], group[::-1], priors=None)
+    assert other.groups == ("y", "x")
+    assert other.log_likelihood == pytest.approx(fit.log_likelihood, abs=1e-8)
+    sd = fit.ability_sd[1]
+    assert other.ability_sd[1] == pytest.approx(1 / sd, rel=1e-6)
+    assert other.ability_mean[1] == pytest.approx(-fit.ability_mean[1] / sd, rel=1e-5)
+    np.testing.assert_allclose(other.slope[0], sd * fit.slope[0], rtol=1e-5)
+
+
+def test_errors_of_estimates():
+    """Standard errors match the spread of 60 data sets (false alarms below 1 in 1,000)."""
+    found, errors = [], []
+    for seed in range(60):
+        data, group = simulated(150, 100 + seed)
+        fit = fit_irt_groups(data, group, priors=None)
+        found.append([fit.ability_mean[1], np.log(fit.ability_sd[1]), fit.difficulty[0, 4]])
+        sd_error = fit.se_ability_sd[1] / fit.ability_sd[1]
+        errors.append([fit.se_ability_mean[1], sd_error, fit.se_difficulty[0, 4]])
+    ratio = np.std(found, axis=0) / np.mean(errors, axis=0)
+    assert ((ratio > 0.72) & (ratio < 1.32)).all()
+
+
+def test_rasch_scale():
+    data, group = simulated(400, 4)
+    fit = fit_irt_groups(data, group, model="rasch")
+    one = fit_irt_groups(data, group, model="1pl")
+    assert one.log_likelihood == pytest.approx(fit.log_likelihood, abs=1e-7)
+    slope = one.slope[0, 0]
+    np.testing.assert_allclose(fit.ability_mean, slope * one.ability_mean, atol=1e-7)
+    np.testing.assert_allclose(fit.ability_sd, slope * one.ability_sd, atol=1e-7)
+    assert np.isfinite(fit.se_ability_sd).all()
+    assert fit.se_ability_sd[0] == pytest.approx(one.se_slope[0, 0], rel=1e-6)
+
+
+def test_the_likelihood_ratio_is_that_of_two_fits():
+    data, group = simulated(300, 5, dif=0.3)
+    tests = differential_items(data, group, anchors="all_others")
+    equal = fit_irt_groups(data, group, priors=None)
+    freed = fit_irt_groups(data, group, priors=None, free=["d"])
+    ratio = 2 * (freed.log_likelihood - equal.log_likelihood)
+    assert tests.statistic[3] == pytest.approx(ratio, abs=1e-6)
+    assert tests.df[3] == freed.n_parameters - equal.n_parameters == 2
+    given = differential_items(data, group, anchors=list("abc"))
+    all_free = fit_irt_groups(data, group, priors=None, free=list("defgh"))
+    tied = fit_irt_groups(data, group, priors=None, free=list("efgh"))
+    ratio = 2 * (all_free.log_likelihood - tied.log_likelihood)
+    assert given.statistic[3] == pytest.approx(ratio, abs=1e-6)
+    assert np.isnan(given.p_value[:3]).all()
+    assert given.anchors.tolist() == [True] * 3 + [False] * 5
+
+
+def test_wald_in_the_rasch_model():
+    data, group = simulated(300, 6, dif=0.3)
+    tests = differential_items(data, group, model="1pl", method="wald", anchors="all_others")
+    fit = fit_irt_groups(data, group, model="1pl", priors=None, free=["d"])
+    gap = fit.intercept[1, 3] - fit.intercept[0, 3]
+    assert tests.df[3] == 1
+    # the covariance of the two is positive: they share the scale
+    assert tests.statistic[3] > gap**2 / (fit.se_intercept[:, 3] ** 2).sum()
+    ratio = differential_items(data, group, model="1pl", anchors="all_others")
+    np.testing.assert_allclose(tests.statistic, ratio.statistic, rtol=0.1, atol=0.3)
+
+
+@pytest.mark.parametrize("method", ["lr", "wald"])
+@pytest.mark.parametrize(("model", "answers"), [("2pl", 2), ("graded", 3), ("gpcm", 3)])
+def test_detection(method, model, answers):
+    data, group = simulated(250, 7, dif=1.0, answers=answers)
+    found = differential_items(data, group, method=method, model=model)
+    assert found.flagged.tolist() == [label == "d" for label in ITEMS]
+    assert found.rounds == 2
+    assert found.anchors.tolist() == [label != "d" for label in ITEMS]
+    assert -found.shift[1, 3] == pytest.approx(found.distance[1, 3], rel=0.2)
+    assert found.shift[1, 3] < -0.05
+    assert np.all(found.shift[0] == 0)
+    assert found.ability_mean[1] == pytest.approx(0.4, abs=0.3)
+    assert "1 of 8 items tested differ" in repr(found)
+    assert list(found.to_frame()["item"]) == ITEMS
+    fit = fit_irt_groups(data, group, model=model)
+    assert np.nanargmax(fit.rmsd.max(axis=0)) == 3
+    assert fit.md[0, 3] > 0 > fit.md[1, 3]
+    if answers == 2:
+        score = differential_functioning(data, group)
+        assert score.flagged[3]
+
+
+def test_three_groups_and_unequal_items():
+    data, group = simulated(300, 8, dif=0.8, groups="xyz")
+    data = data.astype(float)
+    data.loc[group == "z", "a"] = np.nan
+    data.loc[group != "z", "b"] = np.nan
+    found = differential_items(data, group)
+    assert found.df[[0, 3, 4]].tolist() == [2, 4, 4]
+    assert np.isnan(found.p_value[1])
+    assert found.reasons[1].name == "UNANSWERED"
+    assert found.flagged[3]
+    fit = fit_irt_groups(data, group, free=["a", "d"])
+    assert fit.slope[0, 0] != fit.slope[1, 0]
+    assert fit.slope[0, 0] == fit.slope[2, 0]
+    assert np.isnan(fit.rmsd[2, 0])
+    assert len(fit.to_frame()) == 24
+    assert "With parameters of their own in every group: 'a', 'd'" in repr(fit)
+
+
+def test_a_constant_item_is_not_tested():
+    data, group = simulated(200, 9)
+    data.loc[group == "y", "c"] = 1
+    data["h"] = 1
+    found = differential_items(data, group)
+    assert found.reasons[2].name == "TOO_FEW"
+    assert found.reasons[7].name == "CONSTANT_ITEM"
+    assert np.isnan(found.p_value[[2, 7]]).all()
+    assert np.isfinite(found.p_value[[0, 1, 3, 4, 5, 6]]).all()
+    with pytest.raises(CodeError, match="'c' does not show all answers in group 'y'"):
+        fit_irt_groups(data, group, free=["c"])
+
+
+def test_questions_as_respondents_and_priors():
+    data, group = simulated(100, 10, dif=1.0)
+    one = fit_irt_groups(data, group)
+    turned = fit_irt_groups(data.T, group, respondents="questions")
+    assert turned.log_likelihood == pytest.approx(one.log_likelihood, abs=1e-9)
+    assert "slope ~" in str(one.priors)
+    held = differential_items(data, group, priors=Priors(slope=(1.0, 0.3), intercept=(0.0, 1.0)))
+    loose = differential_items(data, group)
+    assert held.statistic[3] < loose.statistic[3]
+
+
+def test_adjustments():
+    data, group = simulated(200, 11, dif=0.5)
+    found = {
+        name: differential_items(data, group, adjust=name, anchors="all_others").adjusted
+        for name in ("holm", "bh")
+    }
+    assert (found["bh"] <= found["holm"] + 1e-12).all()
+
+
+@pytest.mark.parametrize(
+    ("groups", "options", "error", "message"),
+    [
+        (["x"] * 40, {}, LabelError, "one label only"),
+        (["x"] * 39, {}, LabelError, "holds 39 labels, but there are 40 models"),
+        (["x"] * 39 + ["y"], {}, ShapeError, "'y' have fewer than 2 models"),
+        (None, {"free": ["q"]}, LabelError, "free names 'q'"),
+        (None, {"free": ITEMS}, ShapeError, "one at least must be common"),
+        (None, {"model": "5pl"}, OptionError, "model='5pl'"),
+    ],
+)
+def test_bad_fit(groups, options, error, message):
+    data, own = simulated(20, 12)
+    with pytest.raises(error, match=message):
+        fit_irt_groups(data, own if groups is None else groups, **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"method": "score"}, OptionError, "method='score'"),
+        ({"anchors": "best"}, OptionError, "anchors='best'"),
+        ({"anchors": ["q"]}, LabelError, "anchors names 'q'"),
+        ({"anchors": []}, OptionError, "anchors is empty"),
+        ({"anchors": ITEMS}, ShapeError, "0 of 8 items can be tested"),
+        ({"level": 2}, OptionError, "level=2"),
+        ({"adjust": "none"}, OptionError, "adjust='none'"),
+    ],
+)
+def test_bad_tests(options, error, message):
+    data, group = simulated(60, 13)
+    with pytest.raises(error, match=message):
+        differential_items(data, group, **options)
+
+
+def test_groups_without_common_items():
+    data, group = simulated(60, 14)
+    data = data.astype(float)
+    data.loc[group == "x", ITEMS[:4]] = np.nan
+    data.loc[group == "y", ITEMS[4:]] = np.nan
+    with pytest.raises(ShapeError, match="'y' share no item with 'x'"):
+        fit_irt_groups(data, group)
