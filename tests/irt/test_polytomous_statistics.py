@@ -16,6 +16,7 @@ from psychollm.irt.fit_statistics.sum_scores import merged_answers
 from psychollm.irt.information import information
 from psychollm.irt.linking import link_scales
 from psychollm.irt.screen import item_screen
+from psychollm.irt.short_form import short_form
 from psychollm.irt.thresholds import thresholds
 from tests.irt.test_polytomous import MODELS, graded_answers
 from tests.oracles import irt_slow, polytomous_slow
@@ -293,6 +294,17 @@ def test_miskeyed_item_of_several_answers():
     np.testing.assert_allclose(screen.yes_rate, table.mean(axis=0) / 2)
     correlation = np.corrcoef(table[:, 0], table[:, 1:].sum(axis=1))[0, 1]
     np.testing.assert_allclose(screen.rest_correlation[0], correlation)
+
+
+@pytest.mark.parametrize("method", ["information", "error"])
+def test_short_form_of_several_answers(method):
+    table = graded_answers(60, np.linspace(0.3, 2.0, 20), [1.0, -1.0], 6)
+    found = short_form(table, 8, method=method, n_folds=3, rng=1)
+    np.testing.assert_allclose(found.full, table.mean(axis=1) / 2)
+    assert found.rank_correlation > 0.8
+    assert found.rmse < np.std(found.full) / 2
+    whole = short_form(table, 20, method=method, n_folds=3, rng=1)
+    assert whole.rmse < (0.06 if method == "information" else 1e-12)  # expectations shrink
 
 
 def test_too_many_margins():
