@@ -1,7 +1,12 @@
 """What all tests share: where data lie, no network, reproducible examples, no windows."""
 
+import doctest
 import os
+import re
 import socket
+import tomllib
+from collections.abc import Generator
+from importlib.util import find_spec
 from pathlib import Path
 
 import hypothesis
@@ -42,6 +47,34 @@ def _connect_to_this_machine(self: socket.socket, address: object) -> None:
         msg = f"a test tried to reach {address!r}: tests may only talk to this machine"
         raise RuntimeError(msg)
     _connect(self, address)  # type: ignore[arg-type]
+
+
+class ExamplesOfExtras:
+    """Skips the example of a docstring that needs an extra which is not installed."""
+
+    def __init__(self) -> None:
+        extras = tomllib.loads((ROOT / "tests/packaging/extras.toml").read_text(encoding="utf-8"))
+        optional = {name for extra in extras.values() for name in extra["modules"]}
+        self.absent = {name for name in optional if find_spec(name) is None}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Generator[None, None, None]:
+        try:
+            yield
+        except Exception as error:
+            first = getattr(error, "failures", [error])[0]
+            if isinstance(first, doctest.UnexpectedException):
+                cause = first.exc_info[1]
+                # pandas names what it lacks in words alone.
+                named = {getattr(cause, "name", None), *re.findall(r"'(\w+)'", str(cause))}
+                if isinstance(cause, ImportError) and named & self.absent:
+                    pytest.skip(str(cause).splitlines()[0])
+            raise
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register what concerns examples, which stand outside this folder."""
+    config.pluginmanager.register(ExamplesOfExtras())
 
 
 def pytest_sessionstart() -> None:
