@@ -16,7 +16,7 @@ DESCRIPTION = """\
 Print the versions that results depend on, which extras are installed and what the others need, and
 how fast correlations are computed here. The first run on a machine compiles, for up to a minute.
 """
-NOT_FOR_USERS = frozenset({"all", "test", "docs", "lint", "bench", "dev", "peers"})
+NOT_FOR_USERS = frozenset({"all", "test", "test-core", "docs", "lint", "bench", "dev", "peers"})
 _REQUIREMENT = re.compile(
     r"([A-Za-z0-9._-]+)(\[[^\]]*\])?[^;]*(?:;.*extra == ['\"]([\w-]+)['\"])?"
 )
