@@ -2,7 +2,8 @@ r"""`confirmatory_factors`: a model of which variable measures what, fitted to c
 
 Loadings are free where the model says so and zero elsewhere, factors have variance one, and
 thresholds of ordered answers are those of the data. With residuals e of the correlations below the
-diagonal, :math:`\rho_{ij} = \lambda_i^\top \Phi \lambda_j`, the estimates minimise
+diagonal, :math:`\rho_{ij} = \lambda_i^\top \Phi \lambda_j` (plus a covariance of residuals where
+a pair is allowed one), the estimates minimise
 
 .. math:: F = \tfrac12\, e^\top W e                                                      \quad (1)
 
@@ -29,6 +30,7 @@ https://doi.org/10.1007/BF02294623
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -65,6 +67,7 @@ def confirmatory_factors(
     test: RobustTest = "scaled_shifted",
     errors: ErrorKind = "robust",
     correlated: bool = True,
+    residual_pairs: Sequence[tuple[Hashable, Hashable]] = (),
     n: float | None = None,
     covariance: Any = None,
 ) -> ConfirmatoryFactors:
@@ -86,6 +89,8 @@ def confirmatory_factors(
         Standard errors from (2), or as if W were right.
     correlated : bool
         Whether the factors may correlate.
+    residual_pairs : sequence of pairs of labels
+        Variables that may share more than the factors: their residuals covary.
     n : float, optional
         Observations; by default those of the correlation.
     covariance : array_like (p, p), optional
@@ -128,7 +133,7 @@ def confirmatory_factors(
     check_choice("errors", errors, ErrorKind)
     R, labels = correlation_matrix(correlation)
     size = observations(correlation, n)
-    plan = _plan(model, labels, correlated=correlated)
+    plan = _joined(_plan(model, labels, correlated=correlated), residual_pairs)
     used = plan.used()
     gamma = _gamma(correlation, covariance, size, len(R))[np.ix_(used, used)]
     r = R[np.tril_indices(len(R), -1)][used]
@@ -155,6 +160,9 @@ def confirmatory_factors(
         loading_errors=loading_errors,
         factor_correlation=phi,
         factor_correlation_errors=phi_errors,
+        residual_pairs=plan.names_of_joined(),
+        residual_covariances=plan.apart(x),
+        residual_covariance_errors=np.sqrt(plan.apart(np.diagonal(covariances))),
         communalities=np.sum((loadings @ phi) * loadings, axis=1),
         covariance=covariances,
         fit=fits[0],
@@ -198,7 +206,24 @@ def _plan(model: Mapping[str, Sequence[Hashable]], labels: Labels, *, correlated
         correlated=correlated,
         labels=tuple(labels[i] for i in rows),
         factors=tuple(model),
+        joined=np.empty(0, dtype=np.int64),
     )
+
+
+def _joined(plan: Model, pairs: Sequence[tuple[Hashable, Hashable]]) -> Model:
+    """Return the model with covariances of residuals."""
+    place = {label: i for i, label in enumerate(plan.labels)}
+    chosen = []
+    for pair in pairs:
+        if len(pair) != 2 or pair[0] == pair[1] or any(label not in place for label in pair):
+            msg = f"residual_pairs: {pair!r} must be two different variables of the model"
+            raise LabelError(msg)
+        low, high = sorted(place[label] for label in pair)
+        chosen.append(high * (high - 1) // 2 + low)
+    if len(set(chosen)) < len(chosen):
+        msg = "residual_pairs holds a pair twice: name each once"
+        raise LabelError(msg)
+    return replace(plan, joined=np.array(chosen, dtype=np.int64))
 
 
 def _gamma(correlation: Any, covariance: Any, n: float, k: int) -> FloatArray:

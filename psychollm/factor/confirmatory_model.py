@@ -17,14 +17,13 @@ class Model:
     """Free loadings over k variables and m factors, and whether factors correlate.
 
     Parameters stand in the order: loadings row by row, then factor correlations below the
-    diagonal, row by row.
+    diagonal, row by row, then covariances of residuals.
 
     Examples
     --------
-    >>> free = np.ones((3, 1), dtype=bool)
-    >>> one = Model(
-    ...     free=free, rows=np.arange(3), size=3, correlated=True, labels=(0, 1, 2), factors=("F",)
-    ... )
+    >>> free, rows, none = np.ones((3, 1), dtype=bool), np.arange(3), np.empty(0, dtype=np.int64)
+    >>> names = {"labels": (0, 1, 2), "factors": ("F",)}
+    >>> one = Model(free=free, rows=rows, size=3, correlated=True, joined=none, **names)
     >>> one.implied(np.array([0.8, 0.5, 0.5]))
     array([0.4 , 0.4 , 0.25])
     """
@@ -35,6 +34,7 @@ class Model:
     correlated: bool
     labels: tuple[Hashable, ...]  # k
     factors: tuple[str, ...]  # m
+    joined: IntArray  # (r,) pairs whose residuals covary, as places below the diagonal
 
     def used(self) -> IntArray:
         """Return the places of the model's pairs among those of the whole matrix."""
@@ -52,13 +52,19 @@ class Model:
         loadings[self.free] = x[:count]
         if self.correlated:
             i, j = np.tril_indices(m, -1)
-            phi[i, j] = phi[j, i] = x[count:]
+            phi[i, j] = phi[j, i] = x[count : count + i.size]
         return loadings, phi
+
+    def apart(self, x: FloatArray) -> FloatArray:
+        """Return the covariances of residuals (r,)."""
+        return np.asarray(x[x.size - self.joined.size :])
 
     def implied(self, x: FloatArray) -> FloatArray:
         """Return the correlations below the diagonal (p,)."""
         loadings, phi = self.unpack(x)
-        return np.asarray((loadings @ phi @ loadings.T)[np.tril_indices(len(loadings), -1)])
+        found = (loadings @ phi @ loadings.T)[np.tril_indices(len(loadings), -1)]
+        found[self.joined] += self.apart(x)
+        return np.asarray(found)
 
     def derivatives(self, x: FloatArray) -> FloatArray:
         """Return derivatives of the implied correlations (p, q)."""
@@ -74,6 +80,7 @@ class Model:
             for f, g in zip(*np.tril_indices(len(phi), -1), strict=True):
                 both = loadings[first, f] * loadings[second, g]
                 columns.append(both + loadings[first, g] * loadings[second, f])
+        columns += [(np.arange(first.size) == place).astype(float) for place in self.joined]
         return np.stack(columns, axis=1)
 
     def objective(self, r: FloatArray, W: FloatArray) -> Evaluate:
@@ -93,6 +100,7 @@ class Model:
         parts = [(loadings * signs)[self.free]]
         if self.correlated:
             parts.append((phi * np.outer(signs, signs))[np.tril_indices(len(phi), -1)])
+        parts.append(self.apart(x))
         return np.concatenate(parts)
 
     def errors(self, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -100,6 +108,11 @@ class Model:
         loadings, phi = self.unpack(np.sqrt(np.maximum(np.diagonal(covariance), 0.0)))
         np.fill_diagonal(phi, 0.0)
         return loadings, phi
+
+    def names_of_joined(self) -> tuple[tuple[Hashable, Hashable], ...]:
+        """Return the variables of the pairs whose residuals covary."""
+        i, j = np.tril_indices(len(self.labels), -1)
+        return tuple((self.labels[j[place]], self.labels[i[place]]) for place in self.joined)
 
 
 def starting_point(plan: Model, matrix: FloatArray) -> FloatArray:
@@ -115,4 +128,4 @@ def starting_point(plan: Model, matrix: FloatArray) -> FloatArray:
     shared = np.maximum(np.sqrt(plan.free.sum(axis=1, keepdims=True)), 1.0)
     start = np.clip(loadings / shared, -0.9, 0.9)[plan.free]
     pairs = m * (m - 1) // 2 if plan.correlated else 0
-    return np.concatenate([start, np.full(pairs, 0.3)])
+    return np.concatenate([start, np.full(pairs, 0.3), np.zeros(plan.joined.size)])

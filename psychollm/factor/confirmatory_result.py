@@ -71,10 +71,15 @@ class ConfirmatoryFactors(Result):
         Standardised loadings with their standard errors; zero where the model says zero.
     factor_correlation, factor_correlation_errors : ndarray of shape (m, m)
         Correlations of factors with their standard errors.
+    residual_pairs : tuple of pairs
+        Variables whose residuals may covary.
+    residual_covariances, residual_covariance_errors : ndarray of shape (r,)
+        What those pairs share beyond the factors, as part of their correlation.
     communalities : ndarray of shape (k,)
         Variance that the factors explain; above one in an inadmissible solution.
     covariance : ndarray of shape (q, q)
-        Of the free parameters: loadings row by row, then factor correlations.
+        Of the free parameters: loadings row by row, then factor correlations, then covariances of
+        residuals.
     fit, standard_fit : FactorFit
         With the statistic corrected as asked, and uncorrected. Their SRMR is over the pairs.
     scaling : float
@@ -95,6 +100,9 @@ class ConfirmatoryFactors(Result):
     loading_errors: FloatArray  # (k, m)
     factor_correlation: FloatArray  # (m, m)
     factor_correlation_errors: FloatArray  # (m, m)
+    residual_pairs: tuple[tuple[Hashable, Hashable], ...]  # r
+    residual_covariances: FloatArray  # (r,)
+    residual_covariance_errors: FloatArray  # (r,)
     communalities: FloatArray  # (k,)
     covariance: FloatArray  # (q, q)
     fit: FactorFit
@@ -195,6 +203,10 @@ class ConfirmatoryFactors(Result):
         for f, g in np.argwhere(np.tril(self.factor_correlation_errors) > 0.0):
             names = {"kind": "correlation", "first": self.factors[f], "second": self.factors[g]}
             value, error = self.factor_correlation[f, g], self.factor_correlation_errors[f, g]
+            rows.append(names | _numbers(value, error))
+        for r, (first, second) in enumerate(self.residual_pairs):
+            names = {"kind": "residual", "first": first, "second": second}
+            value, error = self.residual_covariances[r], self.residual_covariance_errors[r]
             rows.append(names | _numbers(value, error))
         return pd.DataFrame(rows)
 

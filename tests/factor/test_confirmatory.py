@@ -15,6 +15,7 @@ from tests.oracles import factor_analysis_slow as slow
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "golden" / "psychometrics"
 ESTIMATORS = {"WLSMV": "dwls", "DWLS": "dwls", "ULSMV": "uls", "WLS": "wls"}
+CHANGES = json.loads((GOLDEN / "lavaan_modification.json").read_text())["models"]
 SHIPPED = json.loads((GOLDEN / "lavaan_cfa.json").read_text())["rows"]
 ROWS = list(SHIPPED)
 if (SHARED / "lavaan_cfa.json").is_file():
@@ -104,6 +105,63 @@ def test_golden_fit(row):
         np.testing.assert_allclose(fit.rmsea_interval, [low, high], atol=1e-5)
         assert fit.close_fit_p_value == pytest.approx(expected["rmsea.pvalue"], abs=1e-5)
         assert fit.srmr == pytest.approx(row["fit"]["crmr_nomean"], abs=1e-6)
+
+
+BIN12 = [f"B{i:02d}" for i in range(1, 13)]
+HALVES = {"F": BIN12[:6], "G": BIN12[6:]}
+
+
+@pytest.mark.parametrize(("name", "model"), [("one", {"F": BIN12}), ("two", HALVES)])
+def test_golden_modification_indices(name, model):
+    correlation = polychoric(pd.read_csv(GOLDEN / "synth_bin12.csv").T)
+    found = confirmatory_factors(correlation, model)
+    frame = found.modification_indices().to_frame()
+    seen = 0
+    for row in CHANGES[name]["mi"]:
+        pair = (row["rhs"], row["lhs"])
+        ends = [frozenset(ends) for ends in zip(frame["first"], frame["second"], strict=True)]
+        mine = frame[np.array([end == frozenset(pair) for end in ends])]
+        # lavaan counts n, not n - 1, here
+        assert mine["index"].item() == pytest.approx(row["mi"], rel=3e-3, abs=1e-6)
+        assert mine["change"].item() == pytest.approx(row["epc"], rel=3e-3, abs=1e-6)
+        seen += 1
+    assert seen == len(frame)
+    np.testing.assert_allclose(found.residuals, CHANGES[name]["residual"], atol=1e-6)
+    z = np.array(CHANGES[name]["z"], dtype=float)
+    z *= np.sqrt(499 / 500)  # lavaan counts n here
+    np.testing.assert_allclose(
+        found.standardised_residuals, z, atol=5e-4
+    )  # its optimiser stops early
+
+
+def test_golden_correlated_residuals():
+    correlation = polychoric(pd.read_csv(GOLDEN / "synth_bin12.csv").T)
+    pairs = [("B01", "B02"), ("B08", "B03")]
+    found = confirmatory_factors(correlation, HALVES, residual_pairs=pairs)
+    assert found.residual_pairs == (("B01", "B02"), ("B03", "B08"))
+    row = CHANGES["correlated"]
+    loadings = [entry for entry in row["est"] if entry["op"] == "=~"]
+    mine = found.loadings.sum(axis=1)
+    np.testing.assert_allclose(mine, [entry["est"] for entry in loadings], atol=1e-5)
+    apart = [entry for entry in row["est"] if entry["op"] == "~~" and entry["lhs"] != entry["rhs"]]
+    apart = [entry for entry in apart if entry["lhs"] not in ("F", "G")]
+    np.testing.assert_allclose(
+        found.residual_covariances, [entry["est"] for entry in apart], atol=1e-5
+    )
+    np.testing.assert_allclose(
+        found.residual_covariance_errors, [entry["se"] for entry in apart], rtol=1e-4
+    )
+    assert found.standard_fit.chi_square == pytest.approx(row["fit"]["chisq"], rel=1e-5)
+    assert found.fit.chi_square == pytest.approx(row["fit"]["chisq.scaled"], rel=1e-5)
+    assert found.fit.df == row["fit"]["df"]
+    frame = found.to_frame()
+    assert frame["kind"].tolist().count("residual") == 2
+    free = found.modification_indices()
+    named = set(zip(free.first, free.second, strict=True))
+    assert not {("B02", "B01"), ("B08", "B03")} & named
+    for bad in [("B01", "B01")], [("B01", "Q")], [("B01", "B02"), ("B02", "B01")]:
+        with pytest.raises(LabelError, match="residual_pairs"):
+            confirmatory_factors(correlation, HALVES, residual_pairs=bad)
 
 
 def two_factors(n=1500, seed=0, cross=0.0):
