@@ -4,7 +4,8 @@ Data sets that the model made itself are fitted and tested at 5 %. What exceeds 
 its standard error is a false alarm too many; what falls short costs power. The bootstrap has 39
 replicates a data set, so that its level is 5 % exactly if it is right.
 
-Run as ``python -m benchmarks.irt_fit_rates [data sets]``; it prints the table of the guide.
+Run as ``python -m benchmarks.irt_fit_rates [data sets]``; it prints the two tables of the guide.
+The second, tests of the conditional Rasch model, has five times as many data sets.
 """
 
 import sys
@@ -13,6 +14,8 @@ import warnings
 import numpy as np
 
 from psychollm._base.errors import ConvergenceWarning
+from psychollm.irt.conditional.andersen import andersen_test
+from psychollm.irt.conditional.martin_loef import martin_loef_test
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.fit_statistics.item_fit import item_fit
 from psychollm.irt.fit_statistics.local_dependence import local_dependence
@@ -104,5 +107,31 @@ def main(data_sets):
             sys.stdout.flush()
 
 
+def conditional(data_sets):
+    """Print the table of tests of the Rasch model."""
+    print("| respondents x items | Andersen's LR | Wald | any item (Holm) | Martin-Loef |")
+    print("|---|---|---|---|---|")
+    for n, items in ((30, 40), (100, 10), (300, 6)):
+        alarms = []
+        for seed in range(data_sets):
+            rng = np.random.default_rng([seed, n])
+            z = rng.normal(size=(n, 1)) - np.linspace(-1.0, 1.0, items)
+            answers = (z + rng.logistic(size=z.shape) > 0.0).astype(int)
+            split, halves = andersen_test(answers), martin_loef_test(answers, range(items // 2))
+            wald = split.wald_p_value[np.isfinite(split.wald_p_value)]
+            alarms.append(
+                [
+                    split.p_value <= LEVEL,
+                    np.mean(wald <= LEVEL),
+                    np.nanmin(split.adjusted) <= LEVEL,
+                    halves.p_value <= LEVEL,
+                ]
+            )
+        rates = " | ".join(f"{rate:.3f}" for rate in np.mean(alarms, axis=0))
+        print(f"| {n} x {items} | {rates} |")
+
+
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 200)
+    number = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    main(number)
+    conditional(5 * number)

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from psychollm.data.responses import Responses
+
+MOST_ITEMS = 3000  # a dozen tables of all pairs: 900 MB
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -87,7 +90,7 @@ def local_dependence(
     Raises
     ------
     ShapeError
-        If the items are not those of the fit.
+        If the items are not those of the fit, or more than 3,000.
 
     Examples
     --------
@@ -97,6 +100,12 @@ def local_dependence(
     (5, 5)
     """
     keep = fit.fitted
+    if keep.sum() > MOST_ITEMS:
+        msg = (
+            f"fit has {int(keep.sum())} items, whose pairs fill more memory than is good: pass at "
+            f"most {MOST_ITEMS}, for example by responses.select(questions=...)"
+        )
+        raise ShapeError(msg)
     table = answer_residuals(fit, responses)
     x2, signed = _pair_tables(fit, codes_for(fit, responses))
     np.fill_diagonal(x2, np.nan)

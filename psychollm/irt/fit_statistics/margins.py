@@ -120,8 +120,9 @@ def margin_covariance(layout: Layout, curves: FloatArray, weights: FloatArray) -
     mean = given @ weights
     total = (given * weights) @ given.T - np.outer(mean, mean)
     spread = _spreads(layout, curves)
+    places = layout.places
     for item in range(layout.items):
-        _add_shared(layout, item, total, (spread[item] * weights, pair))
+        _add_shared(layout, (item, places[item]), total, (spread[item] * weights, pair))
     g, f = layout.pair.shape[0], layout.single.shape[0]
     own = spread[:, f:, f:]
     block = np.einsum("pbcq,q,pdeq->pbdce", own[i], weights, own[j], optimize=True)
@@ -139,16 +140,19 @@ def _spreads(layout: Layout, curves: FloatArray) -> FloatArray:
 
 
 def _add_shared(
-    layout: Layout, item: int, total: FloatArray, parts: tuple[FloatArray, FloatArray]
+    layout: Layout,
+    one: tuple[int, IntArray],
+    total: FloatArray,
+    parts: tuple[FloatArray, FloatArray],
 ) -> None:
-    """Add (1) for all margins that hold `item`."""
+    """Add (1) for all margins that hold one item, given where its pairs stand (J, G, G)."""
+    item, places = one
     spread, pair = parts  # (F + G, F + G, Q) times weights; (J, G, Q)
     f, g = layout.single.shape[0], layout.pair.shape[0]
     others = np.delete(np.arange(layout.items), item)
     rest = pair[others].reshape(-1, spread.shape[2])
-    one = np.ones((1, spread.shape[2]))
-    own = [(np.array([item * f + a]), one) for a in range(f)]
-    places = layout.places[item]
+    alone = np.ones((1, spread.shape[2]))
+    own = [(np.array([item * f + a]), alone) for a in range(f)]
     own += [(places[others, b].ravel(), rest) for b in range(g)]
     for a, (rows, left) in enumerate(own):
         for b, (columns, right) in enumerate(own):
