@@ -126,6 +126,22 @@ class Result:
         table = reporting_table(frame_of(self), digits=digits, columns=columns, level=level)
         return table.latex(caption=caption, label=label)
 
+    def to_xarray(self) -> Any:
+        """Return the arrays with named dimensions and labels, as an xarray Dataset.
+
+        For results whose arrays have more dimensions than a table; the page on results lists them.
+
+        Raises
+        ------
+        InputError
+            If the result is a table or less.
+        MissingPackageError
+            If xarray is not installed.
+        """
+        from psychollm._base.labelled import dataset_of
+
+        return dataset_of(self)
+
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the result to a file that `load` reads, the same to the last bit.
 

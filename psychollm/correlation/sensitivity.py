@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, FloatArray
+from psychollm._base.types import AnyArray, Coords, Dims, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +44,14 @@ class Sensitivity(Result):
     shares: FloatArray  # (r, k)
     labels: tuple[Hashable, ...]
     chosen: str
+
+    _DIMS: ClassVar[Dims] = {
+        "matrices": ("rule", "model", "other"),
+        "spread": ("model", "other"),
+        "empty": ("model", "other"),
+        "shares": ("rule", "component"),
+    }
+    _COORDS: ClassVar[Coords] = {"rule": "rules", "model": "labels", "other": "labels"}
 
     @classmethod
     def compare(

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, FloatArray, IntArray
+from psychollm._base.types import AnyArray, Coords, Dims, FloatArray, IntArray
 from psychollm.data.labels import Labels, as_labels
 from psychollm.kernels.semantic import number_by_appearance
 
@@ -33,6 +33,14 @@ class SampledAnswers(Result):
     n_tokens: FloatArray  # (models, questions, samples) lengths, NaN where unknown
     models: Labels
     questions: Labels
+
+    _DIMS: ClassVar[Dims] = {
+        "codes": ("model", "question", "sample"),
+        "right": ("model", "question", "sample"),
+        "loglik": ("model", "question", "sample"),
+        "n_tokens": ("model", "question", "sample"),
+    }
+    _COORDS: ClassVar[Coords] = {"model": "models", "question": "questions"}
 
     @property
     def n_samples(self) -> IntArray:

@@ -7,6 +7,7 @@ import numpy as np
 
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import LabelError, OptionError
+from psychollm._base.labelled import dataset
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.estimates.difference import Difference, paired_contrast
@@ -135,3 +136,21 @@ class Estimate(Result):
                 "flag": [str(flag) for flag in self.flags],
             }
         )
+
+    def to_xarray(self) -> Any:
+        """Return value, standard error, interval, n and draws over models, as a Dataset.
+
+        Raises
+        ------
+        MissingPackageError
+            If xarray is not installed.
+        """
+        over = (self.axis,)
+        variables = {
+            "value": (over, self.value),
+            "se": (over, self.se),
+            "interval": ((self.axis, "bound"), self.interval),
+            "n": (over, self.n),
+            "draws": (("resample", self.axis), self._draws),
+        }
+        return dataset(variables, {self.axis: self.labels}, of=self)

@@ -30,14 +30,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray
+from psychollm._base.types import Coords, Dims, FloatArray
 from psychollm.data.matrix_input import square_of
 from psychollm.factor.congruence import tucker
 from psychollm.factor.criteria import CRITERIA, Criterion
@@ -87,6 +87,14 @@ class LoadingErrors(Result):
     congruence: FloatArray  # (n, m)
     labels: tuple[Hashable, ...]  # k
     factors: tuple[str, ...]  # m
+
+    _DIMS: ClassVar[Dims] = {
+        "se": ("variable", "factor"),
+        "interval": ("variable", "factor", "bound"),
+        "factor_correlation_se": ("factor", "other"),
+        "factor_correlation_interval": ("factor", "other", "bound"),
+    }
+    _COORDS: ClassVar[Coords] = {"variable": "labels", "factor": "factors", "other": "factors"}
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per variable and factor."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from psychollm._base.checks import check_choice
+from psychollm._base.labelled import dataset
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 
@@ -171,6 +172,24 @@ class Null(Result):
                 "p_value_se": np.ravel(self.p_value_se),
             }
         )
+
+    def to_xarray(self) -> Any:
+        """Return the replicates beside the observed values and p-values, as a Dataset.
+
+        Dimensions are "replicate", and "entry" of the statistic; "entry_1", "entry_2", ... where
+        it is an array of more dimensions.
+
+        Raises
+        ------
+        MissingPackageError
+            If xarray is not installed.
+        """
+        axes = np.ndim(self.observed)
+        entries = ("entry",) if axes == 1 else tuple(f"entry_{k + 1}" for k in range(axes))
+        names = ("observed", "p_value", "p_value_se")
+        variables = {name: (entries, np.asarray(getattr(self, name))) for name in names}
+        variables["draws"] = (("replicate", *entries), self.draws)
+        return dataset(variables, {}, of=self)
 
     def __repr__(self) -> str:
         lines = [f"Null ({self.scheme}) of {self.statistic}: {self.n} replicates"]

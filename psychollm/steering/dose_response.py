@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from psychollm._base.errors import InputError, LabelError
+from psychollm._base.labelled import dataset
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray
+from psychollm._base.types import BoolArray, Coords, Dims, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,6 +47,15 @@ class DoseResponse(Result):
     engine: str = ""  # how it was computed
     max_error: float = float("nan")  # against whole passes, where it was checked
     min_mass: float = 0.5
+
+    _DIMS: ClassVar[Dims] = {
+        "log_yes": ("strength", "question"),
+        "log_no": ("strength", "question"),
+        "doses": ("strength",),
+        "base_yes": ("question",),
+        "base_no": ("question",),
+    }
+    _COORDS: ClassVar[Coords] = {"strength": "strengths", "question": "labels"}
 
     def __post_init__(self) -> None:
         for name in ("strengths", "doses", "log_yes", "log_no", "base_yes", "base_no"):
@@ -175,6 +185,18 @@ class LayerScan(Result):
             raise InputError(msg)
         return self.responses[self.layers.index(layer)]
 
+    def to_xarray(self) -> Any:
+        """Return what `DoseResponse.to_xarray` does, with a dimension "layer" in front.
+
+        Raises
+        ------
+        InputError
+            If layers were swept over other strengths or questions.
+        MissingPackageError
+            If xarray is not installed.
+        """
+        return _stacked(self, "layer", self.layers, self.responses)
+
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per layer, over the strengths that have not collapsed.
 
@@ -217,6 +239,18 @@ class DirectionScan(Result):
         pairs = zip(self.names, self.responses, strict=True)
         return {other: found for other, found in pairs if found is not chosen}
 
+    def to_xarray(self) -> Any:
+        """Return what `DoseResponse.to_xarray` does, with a dimension "direction" in front.
+
+        Raises
+        ------
+        InputError
+            If directions were swept over other strengths or questions.
+        MissingPackageError
+            If xarray is not installed.
+        """
+        return _stacked(self, "direction", self.names, self.responses)
+
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per direction; columns as in `LayerScan.to_frame`."""
         import pandas as pd
@@ -224,6 +258,26 @@ class DirectionScan(Result):
         frame = pd.DataFrame([_summary(one) for one in self.responses])
         frame.insert(0, "direction", list(self.names))
         return frame
+
+
+def _stacked(
+    scan: Result, dim: str, labels: Sequence[Any], responses: Sequence[DoseResponse]
+) -> Any:
+    """Return several sweeps as one dataset."""
+    if not responses:
+        msg = f"this {type(scan).__name__} is empty"
+        raise InputError(msg)
+    first = responses[0]
+    for one in responses[1:]:
+        if not np.array_equal(one.strengths, first.strengths) or one.labels != first.labels:
+            msg = f"the sweeps of this {type(scan).__name__} have other strengths or questions"
+            raise InputError(msg)
+    variables = {
+        name: ((dim, *dims), np.array([getattr(one, name) for one in responses]))
+        for name, dims in DoseResponse._DIMS.items()
+    }
+    coords = {dim: labels, "strength": first.strengths, "question": first.labels}
+    return dataset(variables, coords, of=scan)
 
 
 def _summary(response: DoseResponse) -> dict[str, Any]:

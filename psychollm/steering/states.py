@@ -13,13 +13,13 @@ Where the mass is small, the model would say something else, and the margin mean
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, BoolArray, FloatArray
+from psychollm._base.types import AnyArray, BoolArray, Coords, Dims, FloatArray
 from psychollm.steering.answer_words import AnswerTokens
 
 if TYPE_CHECKING:
@@ -108,6 +108,9 @@ class HiddenStates(Result):
     token: int = -1  # counted from the end of the prompt
     answers: AnswerLogits | None = None  # the model's own; None for states from elsewhere
     model: str = ""
+
+    _DIMS: ClassVar[Dims] = {"states": ("prompt", "layer", "hidden")}
+    _COORDS: ClassVar[Coords] = {"layer": "layers"}
 
     @property
     def hidden_norms(self) -> FloatArray:

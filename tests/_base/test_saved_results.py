@@ -14,15 +14,9 @@ import pytest
 from psychollm._base.errors import InputError
 from psychollm._base.result import Result
 from psychollm._base.saving.files import load
-from tests._base.every_result import BASES, every_class, every_result
+from tests._base.every_result import BASES, every_class
 
 Made = dict[str, list[Result]]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    with pytest.MonkeyPatch.context() as patch:
-        return every_result(tmp_path_factory.mktemp("examples"), patch)
 
 
 def differences(a: Any, b: Any, at: str) -> list[str]:

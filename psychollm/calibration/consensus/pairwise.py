@@ -16,14 +16,14 @@ hold no disagreement; they are counted and left out.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray
+from psychollm._base.types import Coords, Dims, FloatArray
 from psychollm.calibration.consensus.signals import SharedExpectation, shared_expectation
 from psychollm.calibration.paired import PairedAnswers, paired_answers
 from psychollm.estimates.proportions import (
@@ -70,6 +70,17 @@ class PairwiseCalibration(Result):
     n_questions_unanimous: int  # questions left out because all agree
     level: float
     labels: tuple[Any, ...]  # (models,)
+
+    _DIMS: ClassVar[Dims] = {
+        "difference": ("says_yes", "says_no"),
+        "se": ("says_yes", "says_no"),
+        "interval": ("says_yes", "says_no", "bound"),
+        "n": ("says_yes", "says_no"),
+        "base_rate": ("says_yes", "says_no"),
+        "expected": ("says_yes", "says_no"),
+        "excess": ("says_yes", "says_no"),
+    }
+    _COORDS: ClassVar[Coords] = {"says_yes": "labels", "says_no": "labels"}
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per ordered pair of models."""

@@ -25,14 +25,14 @@ van Rijsbergen, C. J. (1979). Information retrieval (2nd ed.). Butterworths.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from psychollm._base.checks import check_count, check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm._base.types import Coords, Dims, FloatArray, IntArray, RandomState
 from psychollm.calibration.paired import PairedAnswers, paired_answers
 from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.reasons import Reason, first_reason
@@ -71,6 +71,16 @@ class FBeta(Result):
     n_bootstrap: int
     level: float
     labels: tuple[Any, ...]  # (models,)
+
+    _DIMS: ClassVar[Dims] = {
+        "value": ("model", "beta"),
+        "interval": ("model", "beta", "bound"),
+        "all_yes": ("model", "beta"),
+        "rate_matched": ("model", "beta"),
+        "beats_all_yes": ("model", "beta"),
+        "win_probability": ("model", "beta"),
+    }
+    _COORDS: ClassVar[Coords] = {"model": "labels", "beta": "betas"}
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per model and beta."""

@@ -6,13 +6,13 @@ the curve is straight: tied answers are told apart at random. The area below it 
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, RandomState
+from psychollm._base.types import Coords, Dims, FloatArray, RandomState
 from psychollm.calibration.discrimination.rank_statistics import RANKING
 from psychollm.calibration.discrimination.ranking import scored_answers
 from psychollm.calibration.influence import wilson_from_draws
@@ -52,6 +52,12 @@ class Type2ROC(Result):
     n_bootstrap: int
     level: float
     labels: tuple[Any, ...]  # (models,)
+
+    _DIMS: ClassVar[Dims] = {
+        "hits": ("model", "false_alarm_rate"),
+        "interval": ("model", "false_alarm_rate", "bound"),
+    }
+    _COORDS: ClassVar[Coords] = {"model": "labels", "false_alarm_rate": "false_alarms"}
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per model and false-alarm rate."""

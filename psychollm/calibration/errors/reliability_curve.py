@@ -12,12 +12,12 @@ in as many answers as :math:`2 \sqrt{\pi}\, \sigma\, n\, k_\sigma(t)`.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray
+from psychollm._base.types import Coords, Dims, FloatArray
 from psychollm.estimates.bootstrap_interval import percentile_interval
 
 if TYPE_CHECKING:
@@ -42,6 +42,13 @@ class ReliabilityCurve(Result):
     density: FloatArray  # (models, points) of stated confidence
     level: float
     labels: tuple[Any, ...]  # (models,)
+
+    _DIMS: ClassVar[Dims] = {
+        "accuracy": ("model", "confidence"),
+        "interval": ("model", "confidence", "bound"),
+        "density": ("model", "confidence"),
+    }
+    _COORDS: ClassVar[Coords] = {"model": "labels", "confidence": "confidence"}
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per model and point."""

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.errors import OptionError
+from psychollm._base.labelled import dataset
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, RandomState
+from psychollm._base.types import AnyArray, FloatArray, RandomState
 from psychollm._base.views import view
 from psychollm.calibration.metric import estimate_all
 from psychollm.calibration.panels.panel_curves import PanelCurves, panel_curves
@@ -157,6 +158,31 @@ class CalibrationPanel(Result):
         tables = {key: estimate.to_frame() for key, estimate in self.estimates.items()}
         table = pd.concat(tables, names=["metric"]).reset_index(level=0)
         return table.reset_index(drop=True)
+
+    def to_xarray(self) -> Any:
+        """Return values, standard errors, intervals and draws over metrics and models.
+
+        Draws are NaN for metrics without: their intervals are not from resampling.
+
+        Raises
+        ------
+        MissingPackageError
+            If xarray is not installed.
+        """
+        held = list(self.estimates.values())
+        size = max((0 if one.draws is None else len(one.draws) for one in held), default=0)
+        draws = np.full((len(held), size, len(self.models)), np.nan)
+        for place, one in zip(draws, held, strict=True):
+            if one.draws is not None:
+                place[: len(one.draws)] = one.draws
+        both = ("metric", "model")
+        variables: dict[str, tuple[tuple[str, ...], AnyArray | None]] = {
+            name: (both, np.array([getattr(one, name) for one in held]))
+            for name in ("value", "se", "n")
+        }
+        variables["interval"] = ((*both, "bound"), np.array([one.interval for one in held]))
+        variables["draws"] = (("metric", "resample", "model"), draws if size else None)
+        return dataset(variables, {"metric": list(self.estimates), "model": self.models}, of=self)
 
     def table(self, *, digits: int = 3) -> "pd.DataFrame":
         """Return models in rows, metrics in columns, each cell "value [lower, upper]".

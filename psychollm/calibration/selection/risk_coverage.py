@@ -5,13 +5,13 @@ defined at every coverage; at the coverages that a threshold can reach it is the
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, RandomState
+from psychollm._base.types import Coords, Dims, FloatArray, RandomState
 from psychollm.calibration.discrimination.ranking import scored_answers
 from psychollm.calibration.influence import wilson_from_draws
 from psychollm.calibration.metric import draw
@@ -51,6 +51,14 @@ class RiskCoverage(Result):
     n_bootstrap: int
     level: float
     labels: tuple[Any, ...]  # (models,)
+
+    _DIMS: ClassVar[Dims] = {
+        "risk": ("model", "coverage"),
+        "interval": ("model", "coverage", "bound"),
+        "best": ("model", "coverage"),
+        "error_rate": ("model",),
+    }
+    _COORDS: ClassVar[Coords] = {"model": "labels", "coverage": "coverages"}
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per model and coverage."""

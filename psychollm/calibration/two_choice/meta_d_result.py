@@ -1,13 +1,13 @@
 """Meta-d' of every model as estimates with standard errors, intervals and flags."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray
+from psychollm._base.types import Coords, Dims, FloatArray
 from psychollm.calibration.two_choice.meta_d_fit import OUTPUTS, TYPE_1, Fits
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
@@ -55,6 +55,16 @@ class MetaD(Result):
     padding: float  # added to each count
     convergence: tuple[Convergence, ...]  # (models,)
     labels: Labels  # (models,)
+
+    _DIMS: ClassVar[Dims] = {
+        "counts": ("model", "stimulus", "response", "rating"),
+        "criteria": ("model", "response", "criterion_of_rating"),
+        "hit_rates": ("model", "response", "criterion_of_rating"),
+        "false_alarm_rates": ("model", "response", "criterion_of_rating"),
+        "fitted_hit_rates": ("model", "response", "criterion_of_rating"),
+        "fitted_false_alarm_rates": ("model", "response", "criterion_of_rating"),
+    }
+    _COORDS: ClassVar[Coords] = {"model": "labels"}
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per model: estimates with bounds, and what qualifies the ratio."""

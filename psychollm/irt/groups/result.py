@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.types import BoolArray, Coords, Dims, FloatArray, IntArray
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents
@@ -95,6 +95,26 @@ class GroupIRTFit(Result):
     reasons: tuple[Reason, ...]  # J
     labels: Labels  # J
     convergence: Convergence
+
+    _DIMS: ClassVar[Dims] = {
+        "slope": ("group", "item"),
+        "intercept": ("group", "item"),
+        "difficulty": ("group", "item"),
+        "guessing": ("group", "item"),
+        "upper": ("group", "item"),
+        "se_slope": ("group", "item"),
+        "se_intercept": ("group", "item"),
+        "se_difficulty": ("group", "item"),
+        "se_guessing": ("group", "item"),
+        "se_upper": ("group", "item"),
+        "rmsd": ("group", "item"),
+        "md": ("group", "item"),
+        "steps": ("group", "item", "step"),
+        "se_steps": ("group", "item", "step"),
+        "ability_mean": ("group",),
+        "ability_sd": ("group",),
+    }
+    _COORDS: ClassVar[Coords] = {"group": "groups", "item": "labels"}
 
     @property
     def fitted(self) -> BoolArray:

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
+from psychollm._base.types import AnyArray, BoolArray, Coords, Dims, FloatArray, IntArray
 from psychollm.calibration.stated import two_dimensional
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, as_labels, reorder
@@ -32,6 +32,9 @@ class RepeatedScores(Result):
     models: Labels
     questions: Labels
     runs: Labels
+
+    _DIMS: ClassVar[Dims] = {"values": ("model", "question", "run")}
+    _COORDS: ClassVar[Coords] = {"model": "models", "question": "questions", "run": "runs"}
 
     @property
     def present(self) -> BoolArray:

@@ -2,13 +2,13 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, IntArray
+from psychollm._base.types import Coords, Dims, FloatArray, IntArray
 from psychollm.data.labels import Labels, as_labels, positions, reorder
 from psychollm.data.table import Table, as_table
 from psychollm.reliability.raters.categories import Encoded, encode_categories
@@ -37,6 +37,9 @@ class Ratings(Result):
     models: Labels
     questions: Labels
     runs: Labels
+
+    _DIMS: ClassVar[Dims] = {"codes": ("model", "question", "run")}
+    _COORDS: ClassVar[Coords] = {"model": "models", "question": "questions", "run": "runs"}
 
     @classmethod
     def from_table(cls, table: Any, *, categories: Iterable[Hashable] | None = None) -> "Ratings":

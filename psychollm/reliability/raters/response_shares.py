@@ -14,13 +14,13 @@ Technometrics, 7, 247-254. https://doi.org/10.1080/00401706.1965.10490252
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from psychollm._base.checks import check_fraction
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, IntArray
+from psychollm._base.types import Coords, Dims, FloatArray, IntArray
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels, positions
 from psychollm.estimates.reasons import Reason
@@ -52,6 +52,15 @@ class ResponseShares(Result):
     level: float
     categories: Labels
     labels: Labels  # (models,)
+
+    _DIMS: ClassVar[Dims] = {
+        "value": ("model", "category"),
+        "interval": ("model", "category", "bound"),
+        "count": ("model", "category"),
+        "effective_n": ("model", "category"),
+        "n": ("model",),
+    }
+    _COORDS: ClassVar[Coords] = {"model": "labels", "category": "categories"}
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per model and category."""

@@ -7,12 +7,12 @@ and the number of answers, where they do not at all.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, RandomState
+from psychollm._base.types import Coords, Dims, FloatArray, RandomState
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
@@ -51,6 +51,14 @@ class Retest(Result):
     intervals: FloatArray  # (models, runs, 2) Wilson
     runs: Labels
     labels: Labels  # (models,)
+
+    _DIMS: ClassVar[Dims] = {
+        "totals": ("model", "run"),
+        "n": ("model", "run"),
+        "rates": ("model", "run"),
+        "intervals": ("model", "run", "bound"),
+    }
+    _COORDS: ClassVar[Coords] = {"model": "labels", "run": "runs"}
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per model and run."""

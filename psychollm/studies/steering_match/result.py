@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from psychollm._base.labelled import dataset
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.result import Result
+from psychollm._base.types import AnyArray
 from psychollm._base.views import view
 from psychollm.data.responses import Responses
 from psychollm.estimates.estimate import Estimate
@@ -116,6 +118,35 @@ class SteeringMatch(Result):
     def p_values(self) -> dict[str, float]:
         """P-values of the headline numbers, questions exchanged."""
         return dict(zip(HEADLINES, map(float, self.null.p_value), strict=True))
+
+    def to_xarray(self) -> Any:
+        """Return steered answers (strengths, questions) beside those of the targets.
+
+        ``answers`` (targets, questions) is NaN where there is none; ``hits``, ``said``, ``truth``
+        and ``scored`` (way, target, question) count, for each way in which a strength was chosen,
+        how often as the target, how often yes, how often the target yes, and how often both.
+
+        Raises
+        ------
+        MissingPackageError
+            If xarray is not installed.
+        """
+        counted = ("way", "target", "question")
+        variables: dict[str, tuple[tuple[str, ...], AnyArray | None]] = {
+            "yes": (("strength", "question"), self.steered.yes),
+            "log_odds": (("strength", "question"), self.steered.log_odds),
+            "answers": (("target", "question"), self.targets.values),
+        }
+        for name in ("hits", "said", "truth", "scored"):
+            held = [getattr(one, name) for one in self._answers.values()]
+            variables[name] = (counted, np.array(held))
+        coords = {
+            "strength": self.steered.strengths,
+            "question": self.targets.questions,
+            "target": self.targets.models,
+            "way": list(self._answers),
+        }
+        return dataset(variables, coords, of=self)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per target: strength, agreement, kappa, baselines, p-value, flags."""
