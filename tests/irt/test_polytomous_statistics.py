@@ -213,6 +213,38 @@ def test_two_answers_need_one_statistic(simulated):
         model_fit(fit, table, statistic="m3")
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_order_of_items_does_not_matter(model, answers):
+    order = np.array([2, 0, 3, 1])
+    one = fit_irt(answers, model=model, priors=None)
+    two = fit_irt(answers[:, order], model=model, priors=None)
+    fits = [model_fit(f, x, statistic="m2") for f, x in ((one, answers), (two, answers[:, order]))]
+    np.testing.assert_allclose(fits[1].m2, fits[0].m2, rtol=1e-6)
+    items = [item_fit(f, x) for f, x in ((one, answers), (two, answers[:, order]))]
+    np.testing.assert_allclose(items[1].s_x2, items[0].s_x2[order], rtol=1e-5)
+    np.testing.assert_allclose(items[1].outfit, items[0].outfit[order], rtol=1e-5)
+    pairs = local_dependence(two, answers[:, order])
+    expected = local_dependence(one, answers).x2[np.ix_(order, order)]
+    np.testing.assert_allclose(pairs.x2, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("model", ["graded", "gpcm"])
+def test_reversed_codes_change_no_statistic(model, answers):
+    one = fit_irt(answers, model=model, priors=None)
+    two = fit_irt(2 - answers, model=model, priors=None)
+    np.testing.assert_allclose(
+        model_fit(two, 2 - answers).m2, model_fit(one, answers).m2, rtol=1e-6
+    )
+    items = item_fit(one, answers), item_fit(two, 2 - answers)
+    np.testing.assert_allclose(items[1].outfit, items[0].outfit, rtol=1e-5)
+    np.testing.assert_allclose(items[1].zh, items[0].zh, atol=1e-5)
+    found = thresholds(two).threshold, thresholds(one).threshold
+    # the ability keeps its sign where slopes stay positive: thresholds turn round
+    signs = np.sign(two.slope * one.slope)[:, None]
+    turned = np.where(signs > 0, -found[1][:, ::-1], found[1][:, ::-1])
+    np.testing.assert_allclose(found[0], turned, atol=1e-5)
+
+
 def test_a_second_ability_is_found():
     one = graded_answers(800, np.full(4, 1.5), [1.0, -1.0], 1)
     two = graded_answers(800, np.full(4, 1.5), [1.0, -1.0], 2)
