@@ -18,10 +18,6 @@ the compiler turns into vector instructions: a quarter of the time of calls of t
 within two units of the last place.
 """
 
-from collections.abc import Callable
-from typing import Any
-
-import numba
 import numpy as np
 
 from psychollm.kernels._jit import njit
@@ -271,20 +267,23 @@ def draw_abilities(a, d, mu, grid, places, uniform, ability):
                     ability[s, rows[k]] = nodes[q] + (share - 0.5) * step + mu[s, g]
 
 
-def closed_gradient(
-    data: tuple[Any, ...], nodes: Any, log_weights: Any, link: int
-) -> Callable[..., Any]:
-    """Return a compiled function of a, d and mu alone: value and three gradients.
+@njit
+def logit_gradient(a, d, mu, *shared):
+    """Return the log-likelihood under the logit link and its three gradients.
 
-    It returns arrays, and is for compiled code that calls it, not for Python.
+    `shared` are the six arrays of the data, nodes and log weights. It returns arrays, and is for
+    compiled code that calls it, not for Python.
     """
-    yes_start, yes_items, gap_start, gap_items, frequency, group_start = data
+    by_a, by_d, by_mu = np.empty_like(a), np.empty_like(d), np.empty_like(mu)
+    grid = (shared[:6], shared[6], shared[7], LOGIT)
+    value = marginal_gradient(a, d, mu, grid, by_a, by_d, by_mu)
+    return np.asarray(value), by_a, by_d, by_mu
 
-    @numba.njit(nogil=True, error_model="numpy")
-    def value_and_gradient(a, d, mu):
-        by_a, by_d, by_mu = np.empty_like(a), np.empty_like(d), np.empty_like(mu)
-        filled = (yes_start, yes_items, gap_start, gap_items, frequency, group_start)
-        value = marginal_gradient(a, d, mu, (filled, nodes, log_weights, link), by_a, by_d, by_mu)
-        return np.asarray(value), by_a, by_d, by_mu
 
-    return value_and_gradient
+@njit
+def probit_gradient(a, d, mu, *shared):
+    """Return the same under the probit link."""
+    by_a, by_d, by_mu = np.empty_like(a), np.empty_like(d), np.empty_like(mu)
+    grid = (shared[:6], shared[6], shared[7], PROBIT)
+    value = marginal_gradient(a, d, mu, grid, by_a, by_d, by_mu)
+    return np.asarray(value), by_a, by_d, by_mu

@@ -39,7 +39,8 @@ from psychollm.data.labels import Labels
 from psychollm.data.responses import Responses, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, orient
-from psychollm.irt.bayes.laplace import find_mode, laplace
+from psychollm.irt.bayes.centring import centring
+from psychollm.irt.bayes.laplace import Mode, find_mode, laplace
 from psychollm.irt.bayes.nuts import sample_nuts
 from psychollm.irt.bayes.pareto import TRUSTED_K, leave_one_out
 from psychollm.irt.bayes.pymc_model import Form, pymc_model
@@ -150,15 +151,14 @@ def bayesian_2pl(
     read = _read(responses, link, respondents, families, domains, priors)
     generator = check_generator(rng)
     if method == "laplace":
-        drawn = laplace(read.target, draws, generator)
+        drawn = laplace(read.target, read.mode, draws, generator)
         x, h = drawn.x[None], drawn.h[None]
         trust = (drawn.effective_size, drawn.pareto_k, 0, draws)
     else:
         per_chain, seed = -(-draws // chains), int(generator.integers(2**31))
         cores = min(n_workers(n_jobs), chains)
-        model = pymc_model(read.target, read.coordinates(), "marginal")
         size = {"draws": per_chain, "tune": tune, "chains": chains, "cores": cores, "seed": seed}
-        chained = sample_nuts(model, read.target, size, progress=progress)
+        chained = sample_nuts(read.target, read.mode, read.coordinates(), size, progress=progress)
         x, h = chained.x, chained.h
         trust = (np.nan, np.nan, chained.divergences, chains * (per_chain + tune))
     ability = _abilities(read.target, x, generator)
@@ -199,7 +199,8 @@ def build_model(
     """
     check_choice("form", form, Form)
     read = _read(responses, link, respondents, families, domains, priors)
-    return pymc_model(read.target, read.coordinates(), form)
+    centred = centring(read.target, read.mode)
+    return pymc_model(read.target, centred, read.coordinates(), form)
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +208,7 @@ class Read:
     """Answers read: the posterior, which items take part, and all names."""
 
     target: Target
+    mode: Mode
     keep: BoolArray  # (J,)
     reasons: tuple[Reason, ...]
     items: Labels
@@ -253,8 +255,10 @@ def _read(
     kept = [all_domains.labels[k] for k in all_domains.of[keep]]
     of_items = grouping("domains", None if domains is None else kept, int(keep.sum()))
     collected = answers_of(answers.codes[:, keep], groups)
+    target, mode = _target(collected, groups, of_items, used, link)
     return Read(
-        target=_target(collected, groups, of_items, used, link),
+        target=target,
+        mode=mode,
         keep=keep,
         reasons=reasons,
         items=answers.items,
@@ -271,23 +275,25 @@ def _target(
     domains: Grouping,
     priors: HierarchicalPriors,
     link: Link,
-) -> Target:
-    """Return the posterior on nodes close enough for the narrowest ability."""
+) -> tuple[Target, Mode]:
+    """Return the posterior on nodes close enough for the narrowest ability, and its mode."""
     structure = structure_of(answers.codes.shape[1], families, domains, priors, link)
 
     def on(n: int) -> Target:
         return Target(answers, families, domains, priors, link, structure, *normal_grid(n))
 
     target = on(START_NODES)
+    mode = find_mode(target)
     for _ in range(3):
-        slope, intercept, _ = target.split(find_mode(target).x[None])
+        slope, intercept, _ = target.split(mode.x[None])
         items = np.column_stack([slope[0], intercept[0]])
         sd = MARGIN * narrowest_posterior(Dichotomous("2pl", link), items)
         wanted = int(min(np.ceil(2.0 * HALF_RANGE / (FINE * sd)) + 1, MAX_NODES))
         if wanted <= target.nodes.size:
             break
         target = on(wanted)
-    return target
+        mode = find_mode(target, mode)
+    return target, mode
 
 
 def _abilities(target: Target, x: FloatArray, rng: np.random.Generator) -> FloatArray:

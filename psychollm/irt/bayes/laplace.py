@@ -68,13 +68,14 @@ class Resampled:
     h: FloatArray  # (S, H)
     pareto_k: float
     effective_size: float
-    mode: Mode
 
 
-def find_mode(target: Target) -> Mode:
+def find_mode(target: Target, near: Mode | None = None) -> Mode:
     """Climb to the mode of x given h and of (1), in turn until they agree."""
     structure = target.structure
     x, h = _start(target), np.log(0.6 * structure.scales)
+    if near is not None:
+        x, h = near.x, near.h
     for _ in range(ROUNDS):
         x, steepness = _climb(target, x, h)
         information = _information(target, x)
@@ -260,16 +261,15 @@ def _log_t_constant(degrees: float, size: int) -> float:
     return float(gammas - 0.5 * size * np.log(degrees * np.pi))
 
 
-def laplace(target: Target, n: int, rng: np.random.Generator) -> Resampled:
+def laplace(target: Target, mode: Mode, n: int, rng: np.random.Generator) -> Resampled:
     """Return `n` draws resampled by Pareto-smoothed importance ratios."""
-    mode = find_mode(target)
     about = Moments(mode.h, _scales_proposal(target, mode))
     for _ in range(PILOTS if mode.h.size else 0):
         x, h, weights, _ = _weighted(target, mode, about, max(n // 4, FEWEST_PILOT), rng)
         about = _matched(h, weights, about)
     x, h, weights, k = _weighted(target, mode, about, n, rng)
     chosen = _systematic(weights, rng)
-    return Resampled(x[chosen], h[chosen], k, float(1.0 / (weights**2).sum()), mode)
+    return Resampled(x[chosen], h[chosen], k, float(1.0 / (weights**2).sum()))
 
 
 def _weighted(

@@ -11,10 +11,16 @@ import numpy as np
 
 from psychollm._base.optional import require
 from psychollm._base.types import FloatArray
+from psychollm.data.labels import Labels
+from psychollm.irt.bayes.centring import centring
+from psychollm.irt.bayes.laplace import Mode
+from psychollm.irt.bayes.pymc_model import named, pymc_model, shared_values
 from psychollm.irt.bayes.target import Target, contrasts
 
 PURPOSE = 'bayesian_2pl(method="nuts")'
 TARGET_ACCEPT = 0.9
+KEPT = 4  # compiled models, the oldest given up first
+_compiled: dict[tuple[Any, ...], Any] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +32,13 @@ class Chains:
     divergences: int
 
 
-def sample_nuts(model: Any, target: Target, size: dict[str, int], *, progress: bool) -> Chains:
+def sample_nuts(
+    target: Target, mode: Mode, labels: dict[str, Labels], size: dict[str, int], *, progress: bool
+) -> Chains:
     """Sample the model; `size` holds draws, tune, chains, cores and seed."""
     sampler = _nutpie if find_spec("nutpie") is not None else _pymc
     with _quiet():
-        trace = sampler(model, size, progress=progress)
+        trace = sampler(target, centring(target, mode), labels, size, progress=progress)
     return Chains(
         x=_entries(trace["posterior"], target),
         h=_scales(trace["posterior"], target),
@@ -38,12 +46,32 @@ def sample_nuts(model: Any, target: Target, size: dict[str, int], *, progress: b
     )
 
 
-def _nutpie(model: Any, size: dict[str, int], *, progress: bool) -> Any:
+def compiled_model(
+    target: Target, centred: dict[str, FloatArray], labels: dict[str, Labels]
+) -> Any:
+    """Return the model compiled by nutpie: once for all tables of one shape of model."""
+    nutpie = require("nutpie", extra="bayes", purpose=PURPOSE)
+    key: tuple[Any, ...] = (target.n_items, target.families.n, target.domains.of.tobytes())
+    key += (target.link, str(target.priors))
+    if key not in _compiled:
+        while len(_compiled) >= KEPT:
+            del _compiled[next(iter(_compiled))]
+        _compiled[key] = nutpie.compile_pymc_model(pymc_model(target, centred, labels, "marginal"))
+    return _compiled[key].with_data(**shared_values(target), **named(centred))
+
+
+def _nutpie(
+    target: Target,
+    centred: dict[str, FloatArray],
+    labels: dict[str, Labels],
+    size: dict[str, int],
+    *,
+    progress: bool,
+) -> Any:
     """Sample with a mass matrix of low rank plus diagonal: items of one test are correlated."""
     nutpie = require("nutpie", extra="bayes", purpose=PURPOSE)
-    compiled = nutpie.compile_pymc_model(model)
     return nutpie.sample(
-        compiled,
+        compiled_model(target, centred, labels),
         **size,
         progress_bar=progress,
         low_rank_modified_mass_matrix=True,
@@ -51,7 +79,14 @@ def _nutpie(model: Any, size: dict[str, int], *, progress: bool) -> Any:
     )
 
 
-def _pymc(model: Any, size: dict[str, int], *, progress: bool) -> Any:
+def _pymc(
+    target: Target,
+    centred: dict[str, FloatArray],
+    labels: dict[str, Labels],
+    size: dict[str, int],
+    *,
+    progress: bool,
+) -> Any:
     pm = require("pymc", extra="bayes", purpose=PURPOSE)
     return pm.sample(
         draws=size["draws"],
@@ -62,7 +97,7 @@ def _pymc(model: Any, size: dict[str, int], *, progress: bool) -> Any:
         target_accept=TARGET_ACCEPT,
         progressbar=progress,
         compute_convergence_checks=False,
-        model=model,
+        model=pymc_model(target, centred, labels, "marginal"),
     )
 
 

@@ -2,29 +2,49 @@ r"""The same posterior as a PyMC model, for sampling by Hamiltonian Monte Carlo 
 
 The marginal form is one operator: log-likelihood and gradient by slopes, intercepts and families'
 means come out of one pass of a kernel, so that the sampler never differentiates through the
-quadrature. The explicit form has every ability as a variable. Both are not centred: groups enter
-as standard normal variables times their standard deviations.
+quadrature. The explicit form has every ability as a variable. Families and domains are not
+centred: they enter as standard normal variables times their standard deviations. Items of domains
+are centred as far as the data know them (`psychollm.irt.bayes.centring`).
 """
 
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.optional import require
-from psychollm.irt.bayes.target import Grid, Target, contrasts
-from psychollm.kernels.irt_marginal import marginal_gradient
+from psychollm._base.types import AnyArray, FloatArray
+from psychollm.data.labels import Labels
+from psychollm.irt.bayes.target import Target, contrasts
+from psychollm.irt.families import Link
+from psychollm.kernels.irt_marginal import logit_gradient, probit_gradient
 
 Form: TypeAlias = Literal["marginal", "explicit"]
+COMPILED = {"logit": logit_gradient, "probit": probit_gradient}
+SHARED = (
+    "yes_start",
+    "yes_items",
+    "gap_start",
+    "gap_items",
+    "frequency",
+    "family_start",
+    "nodes",
+    "log_weights",
+)
 PURPOSE = "the PyMC model of bayesian_2pl"
 
 
-def pymc_model(target: Target, labels: dict[str, tuple[Any, ...]], form: Form) -> Any:
+def pymc_model(
+    target: Target, centring: dict[str, FloatArray], labels: dict[str, Labels], form: Form
+) -> Any:
     """Build the model; `labels` holds those of item, respondent, family and domain."""
     pm = require("pymc", extra="bayes", purpose=PURPOSE)
     tensor = require("pytensor.tensor", extra="bayes", purpose=PURPOSE)
+    pytensor = require("pytensor", extra="bayes", purpose=PURPOSE)
+    shared = {name: pytensor.shared(value, name=name) for name, value in named(centring).items()}
     coords = {name: list(given) for name, given in labels.items()}
     with pm.Model(coords=coords) as model:
-        first, intercept = _items(pm, tensor, target)
+        first, intercept = _items(pm, tensor, target, shared)
         slope = tensor.exp(first) if target.priors.positive else first
         slope = pm.Deterministic("slope", slope, dims="item")
         intercept = pm.Deterministic("intercept", intercept, dims="item")
@@ -37,7 +57,12 @@ def pymc_model(target: Target, labels: dict[str, tuple[Any, ...]], form: Form) -
     return model
 
 
-def _items(pm: Any, tensor: Any, target: Target) -> list[Any]:
+def named(centring: dict[str, FloatArray]) -> dict[str, FloatArray]:
+    """Return the shared variables that say how far each group is centred."""
+    return {f"centring_{name}": value for name, value in centring.items()}
+
+
+def _items(pm: Any, tensor: Any, target: Target, shared: dict[str, Any]) -> list[Any]:
     """Return (log) slopes and intercepts under their priors, with domains or without."""
     found = []
     names = ("log_slope" if target.priors.positive else "slope_raw", "intercept_raw")
@@ -51,9 +76,12 @@ def _items(pm: Any, tensor: Any, target: Target) -> list[Any]:
         within = pm.HalfNormal(f"sd_{kind}_within", sd)
         unit = pm.Normal(f"domain_{kind}_unit", 0.0, 1.0, dims="domain")
         domain = pm.Deterministic(f"domain_{kind}", grand + between * unit, dims="domain")
-        own = pm.Normal(f"{kind}_unit", 0.0, 1.0, dims="item")
         of = tensor.as_tensor_variable(target.domains.of)
-        found.append(pm.Deterministic(name, domain[of] + within * own, dims="item"))
+        # (1) of psychollm.irt.bayes.centring
+        c, centre = shared[f"centring_{kind}"], domain[of]
+        own = pm.Normal(f"{kind}_unit", c * centre, within**c, dims="item")
+        value = centre + within ** (1.0 - c) * (own - c * centre)
+        found.append(pm.Deterministic(name, value, dims="item"))
     return found
 
 
@@ -85,44 +113,65 @@ def _explicit(pm: Any, tensor: Any, target: Target, parts: tuple[Any, Any, Any])
 
 
 def marginal_operator(target: Target) -> Any:
-    """Return the operator (slopes, intercepts, means) -> (log-likelihood, its three gradients)."""
+    """Return a function of slopes, intercepts and means: log-likelihood, its three gradients.
+
+    Answers and nodes enter as shared variables named by `shared_values`, so that what is compiled
+    for one table serves all others of the same shape of model.
+    """
+    pytensor = require("pytensor", extra="bayes", purpose=PURPOSE)
+    operator = _operator_class()(target.link)
+    shared = [pytensor.shared(value, name=name) for name, value in shared_values(target).items()]
+    return lambda slope, intercept, mean: operator(slope, intercept, mean, *shared)
+
+
+def shared_values(target: Target) -> dict[str, AnyArray]:
+    """Return what the operator reads besides parameters, by name."""
+    data, nodes, log_weights, _ = target.grid
+    return dict(zip(SHARED, (*data, nodes, log_weights), strict=True))
+
+
+@cache
+def _operator_class() -> Any:
+    """Return the class of the operator, made once, registered with PyTensor's Numba backend."""
     graph = require("pytensor.graph", extra="bayes", purpose=PURPOSE)
+    gradient = require("pytensor.gradient", extra="bayes", purpose=PURPOSE)
     tensor = require("pytensor.tensor", extra="bayes", purpose=PURPOSE)
-    grid = target.grid
+    dispatch = require("pytensor.link.numba.dispatch.basic", extra="bayes", purpose=PURPOSE)
 
     class Marginal(graph.Op):  # type: ignore[misc, name-defined]
         """Marginal log-likelihood of the answers with its gradient."""
 
-        __props__ = ()
+        __props__ = ("link",)
+
+        def __init__(self, link: Link) -> None:
+            self.link = link
 
         def make_node(self, *inputs: Any) -> Any:
-            given = [tensor.as_tensor_variable(value).astype("float64") for value in inputs]
+            given = [tensor.as_tensor_variable(value) for value in inputs]
+            given[:3] = [value.astype("float64") for value in given[:3]]
             outputs = [tensor.dscalar(), *(tensor.dvector() for _ in range(3))]
             return graph.Apply(self, given, outputs)
 
         def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
             del node
-            slope, intercept, mean = (np.ascontiguousarray(value) for value in inputs)
-            filled = [np.empty_like(value) for value in (slope, intercept, mean)]
-            value = marginal_gradient(slope, intercept, mean, grid, *filled)
-            for storage, found in zip(output_storage, (np.asarray(value), *filled), strict=True):
-                storage[0] = found
+            found = COMPILED[self.link](*(np.ascontiguousarray(value) for value in inputs))
+            for storage, value in zip(output_storage, found, strict=True):
+                storage[0] = value
+
+        def connection_pattern(self, node: Any) -> list[list[bool]]:
+            return [[place < 3] * 4 for place in range(len(node.inputs))]
 
         def pullback(self, inputs: Any, outputs: Any, cotangents: Any) -> Any:
-            return [cotangents[0] * slope for slope in outputs[1:]]
+            used = [isinstance(part.type, gradient.DisconnectedType) for part in cotangents[1:]]
+            if not all(used):
+                msg = "the gradient of the marginal likelihood cannot be differentiated again"
+                raise NotImplementedError(msg)
+            rest = [gradient.DisconnectedType()() for _ in inputs[3:]]
+            return [*(cotangents[0] * slope for slope in outputs[1:]), *rest]
 
         def grad(self, inputs: Any, output_gradients: Any) -> Any:
-            return [output_gradients[0] * slope for slope in self(*inputs)[1:]]
+            return self.pullback(inputs, self(*inputs), output_gradients)
 
-    _register(Marginal, grid)
-    return Marginal()
-
-
-def _register(operator: Any, grid: Grid) -> None:
-    """Tell PyTensor's Numba backend, which nutpie uses, how to run the operator."""
-    dispatch = require("pytensor.link.numba.dispatch.basic", extra="bayes", purpose=PURPOSE)
-    from psychollm.kernels.irt_marginal import closed_gradient
-
-    function = closed_gradient(*grid)
-    # PyTensor passes the node and further keywords of its own, of which none is needed.
-    dispatch.numba_funcify.register(operator, lambda *_, **__: function)
+    # PyTensor passes the operator, the node and further keywords of its own.
+    dispatch.numba_funcify.register(Marginal, lambda op, *_, **__: COMPILED[op.link])
+    return Marginal
