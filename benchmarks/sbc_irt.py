@@ -1,108 +1,171 @@
 """Simulation-based calibration of `bayesian_2pl`: are its posteriors those of the model?
 
-Items, families, domains and abilities are drawn from the prior, answers from them, and the share
-of posterior draws below each true value is noted. Over many data sets these shares are uniform if
-the posterior is right (Talts et al., 2018, arXiv:1804.06788); ten bins are compared by chi-square,
-and p values adjusted over quantities (Holm). Data sets with an item that does not vary are drawn
-again, which depends on the data alone and leaves the shares uniform.
+Items, families, domains and abilities are drawn from the prior, answers from them, and the rank of
+each true value among 99 draws of its posterior is noted. Over many data sets the ranks are uniform
+if the posterior is right (Talts et al., 2018, arXiv:1804.06788). Data sets with an item that does
+not vary are drawn again, which depends on the data alone and leaves the ranks uniform.
 
-Run as ``python -m benchmarks.sbc_irt [data sets] [method]``.
+    python -m benchmarks.sbc_irt run METHOD DATA_SETS [grouped|plain]
+    python -m benchmarks.sbc_irt show   # docs/irt_calibration_tables.md and a picture
+
+Ranks are appended to ``sbc_irt.csv``, one line a data set; a run goes on where it was left.
 """
 
+import csv
 import sys
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
-from scipy.stats import chisquare
 
+from benchmarks.sbc_tables import show
 from psychollm._base.errors import ConvergenceWarning
-from psychollm._base.multiplicity import adjust_p_values
 from psychollm.irt.bayes.bayesian import bayesian_2pl
-from psychollm.irt.bayes.target import HierarchicalPriors, contrasts, grouping, structure_of
+from psychollm.irt.bayes.result import BayesianIRT
+from psychollm.irt.bayes.target import (
+    HierarchicalPriors,
+    contrasts,
+    grouping,
+    structure_of,
+)
 
-RESPONDENTS, ITEMS = 150, 8
-FAMILIES = np.arange(RESPONDENTS) % 3
-DOMAINS = np.arange(ITEMS) % 2
-BINS = 10
+ITEMS, ABILITIES = 8, 4
+RESPONDENTS, FEWER = 150, 60  # fewer for the sampler with groups, which takes longest
+DRAWS, THINNED = 1_000, 99
+CSV = Path(__file__).with_suffix(".csv")
+SCALES = [
+    f"sd_{kind}_{where}" for kind in ("slope", "intercept") for where in ("within", "between")
+]
+QUANTITIES = [
+    *(f"slope {j}" for j in range(ITEMS)),
+    *(f"intercept {j}" for j in range(ITEMS)),
+    *(f"ability {i}" for i in range(ABILITIES)),
+    *(f"family {k}" for k in range(3)),
+    *(f"domain slope {k}" for k in range(2)),
+    *(f"domain intercept {k}" for k in range(2)),
+    *(f"sd_{kind}_{where}" for kind in ("slope", "intercept") for where in ("within", "between")),
+    "sd_families",
+]
+COLUMNS = [
+    "method",
+    "respondents",
+    "groups",
+    "set",
+    "pareto_k",
+    "r_hat",
+    "divergences",
+    "seconds",
+    *QUANTITIES,
+]
+Job = tuple[str, bool, int]
 
 
-def simulate(rng: np.random.Generator, *, grouped: bool) -> tuple[np.ndarray, dict[str, float]]:
+def simulate(
+    rng: np.random.Generator, groups: dict[str, np.ndarray], respondents: int
+) -> tuple[np.ndarray, dict[str, float]]:
     """Return answers and the true values of what is checked."""
-    families = grouping("families", FAMILIES if grouped else None, RESPONDENTS)
-    domains = grouping("domains", DOMAINS if grouped else None, ITEMS)
+    families = grouping("families", groups.get("families"), respondents)
+    domains = grouping("domains", groups.get("domains"), ITEMS)
     structure = structure_of(ITEMS, families, domains, HierarchicalPriors(), "logit")
     while True:
         x, h = (part[0] for part in structure.draw(1, rng))
         slope, intercept = np.exp(x[:ITEMS]), x[ITEMS : 2 * ITEMS]
         mean = contrasts(families.n) @ x[2 * ITEMS : 2 * ITEMS + families.n - 1]
-        ability = rng.normal(size=RESPONDENTS) + mean[families.of]
+        ability = rng.normal(size=respondents) + mean[families.of]
         z = np.outer(ability, slope) + intercept
         answers = (rng.random(z.shape) < 1.0 / (1.0 + np.exp(-z))).astype(int)
         if (answers.min(axis=0) < answers.max(axis=0)).all():
             break
     truth = {f"slope {j}": slope[j] for j in range(ITEMS)}
     truth |= {f"intercept {j}": intercept[j] for j in range(ITEMS)}
-    truth |= {f"ability {i}": ability[i] for i in range(3)}
-    if grouped:
+    truth |= {f"ability {i}": ability[i] for i in range(ABILITIES)}
+    if groups:
         truth |= {f"family {k}": mean[k] for k in range(families.n)}
         first = 2 * ITEMS + families.n - 1
+        truth |= {f"domain slope {k}": x[first + 1 + k] for k in range(2)}
         truth |= {f"domain intercept {k}": x[first + 4 + k] for k in range(2)}
         truth |= {name: np.exp(h[k]) for k, name in enumerate(structure.names)}
     return answers, truth
 
 
-def shares(
-    answers: np.ndarray, truth: dict[str, float], method: str, seed: int, *, grouped: bool
-) -> tuple[dict[str, float], float]:
-    """Return the share of draws below each true value, and Pareto k."""
-    groups = {"families": FAMILIES, "domains": DOMAINS} if grouped else {}
+def draws_of(found: BayesianIRT) -> dict[str, np.ndarray]:
+    """Return the draws of every quantity by name."""
+    fields = {
+        "slope": found.slope,
+        "intercept": found.intercept,
+        "ability": found.ability,
+        "family": found.family,
+        "domain slope": found.domain_slope,
+        "domain intercept": found.domain_intercept,
+    }
+    drawn = {}
+    for name, estimate in fields.items():
+        drawn |= {f"{name} {k}": estimate.draws[:, k] for k in range(len(estimate.labels))}
+    return drawn | {name: found.scale.draws[:, k] for k, name in enumerate(found.scale.labels)}
+
+
+def one(job: Job) -> dict[str, object]:
+    """Return the line of one data set."""
+    method, grouped, number = job
+    respondents = FEWER if grouped and method == "nuts" else RESPONDENTS
+    groups = {}
+    if grouped:
+        groups = {"families": np.arange(respondents) % 3, "domains": np.arange(ITEMS) % 2}
+    answers, truth = simulate(np.random.default_rng([2026, grouped, number]), groups, respondents)
+    began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = bayesian_2pl(answers, method=method, draws=1_000, chains=2, rng=seed, **groups)
-    drawn = {}
-    fields = [("slope", found.slope), ("intercept", found.intercept), ("ability", found.ability)]
-    fields += [("family", found.family), ("domain intercept", found.domain_intercept)]
-    for name, estimate in fields:
-        drawn |= {f"{name} {k}": estimate.draws[:, k] for k in range(len(estimate.labels))}
-    drawn |= {name: found.scale.draws[:, k] for k, name in enumerate(found.scale.labels)}
-    return {
-        name: float((drawn[name] < value).mean()) for name, value in truth.items()
-    }, found.pareto_k
+        found = bayesian_2pl(
+            answers, method=method, draws=DRAWS, chains=2, tune=500, rng=number, n_jobs=1, **groups
+        )
+    spent = time.process_time() - began
+    drawn = draws_of(found)
+    step = DRAWS // THINNED
+    line = {
+        "method": method,
+        "respondents": respondents,
+        "groups": int(grouped),
+        "set": number,
+        "pareto_k": f"{found.pareto_k:.3f}",
+        "r_hat": f"{np.max(found.r_hat):.4f}",
+        "divergences": found.divergences,
+        "seconds": f"{spent:.3f}",
+    }
+    for name, value in truth.items():
+        line[name] = int((drawn[name][::step][:THINNED] < value).sum())
+    return line
 
 
-def calibration(n: int, method: str, *, grouped: bool) -> None:
-    """Print a table for n data sets."""
-    rng = np.random.default_rng(2026)
-    table, k = [], []
-    began = time.process_time()
-    for seed in range(n):
-        answers, truth = simulate(rng, grouped=grouped)
-        row, shape = shares(answers, truth, method, seed, grouped=grouped)
-        table.append(row)
-        k.append(shape)
-    spent = (time.process_time() - began) / n
-    names = list(table[0])
-    counts = np.array(
-        [np.histogram([row[name] for row in table], bins=BINS, range=(0, 1))[0] for name in names]
-    )
-    p = chisquare(counts, axis=1).pvalue
-    adjusted = adjust_p_values(p)
-    said = "three families, two domains" if grouped else "no groups"
-    print(f"\n{method}, {said}: {n} data sets of {RESPONDENTS} x {ITEMS}, {spent:.2f} s each,")
-    print(f"Pareto k above 0.7 in {np.mean(np.array(k) > 0.7):.1%}\n")
-    print("| quantity | bins of rank shares | p | adjusted |\n|---|---|---|---|")
-    for name, row, one, many in zip(names, counts, p, adjusted, strict=True):
-        print(f"| {name} | {' '.join(map(str, row))} | {one:.3f} | {many:.3f} |")
-    print(f"\nsmallest adjusted p {adjusted.min():.3f} of {len(names)} quantities", flush=True)
+def run(method: str, n: int, models: tuple[bool, ...]) -> None:
+    """Append what is missing of the first `n` data sets."""
+    done = set()
+    if CSV.exists():
+        with CSV.open(newline="") as file:
+            done = {(r["method"], r["groups"], r["set"]) for r in csv.DictReader(file)}
+    jobs = [
+        (method, grouped, number)
+        for grouped in models
+        for number in range(n)
+        if (method, str(int(grouped)), str(number)) not in done
+    ]
+    fresh = not CSV.exists()
+    with CSV.open("a", newline="") as file:
+        writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+        if fresh:
+            writer.writeheader()
+        for job in jobs:
+            writer.writerow(one(job))
+            file.flush()
 
 
 def main() -> None:
-    """Print both tables."""
-    n = int(sys.argv[1]) if len(sys.argv) > 1 else 400
-    method = sys.argv[2] if len(sys.argv) > 2 else "laplace"
-    for grouped in (False, True):
-        calibration(n, method, grouped=grouped)
+    """Run, or show what was run."""
+    if sys.argv[1:2] == ["run"]:
+        models = {"plain": (False,), "grouped": (True,)}.get("".join(sys.argv[4:5]), (False, True))
+        run(sys.argv[2], int(sys.argv[3]), models)
+    else:
+        show(CSV, THINNED)
 
 
 if __name__ == "__main__":
