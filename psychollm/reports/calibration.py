@@ -30,7 +30,7 @@ def write_calibration_report(
     source: str = "",
     curves: "PanelCurves | None" = None,
 ) -> Path:
-    """Write a panel as one HTML page that needs no network, no script and no other file.
+    """Write a panel as one HTML page that needs no network and no other file.
 
     Parameters
     ----------
@@ -99,6 +99,7 @@ def calibration_page(evidence: Evidence, *, source: str = "") -> Page:
         call=code(panel, source),
         versions=named_versions(versions()),
         references=listed(REFERENCES),
+        models=tuple(map(str, panel.models)),
     )
 
 

@@ -10,6 +10,7 @@ from psychollm.estimates.comparisons import Comparisons
 from psychollm.plots.calibration_panel import rank_order
 from psychollm.plots.comparisons import plot_comparisons
 from psychollm.reports.figure import Figure, draw_figure
+from psychollm.reports.marks import cells, places
 from psychollm.reports.numbers import count
 from psychollm.reports.page import Section, sentence_list
 from psychollm.reports.table import Table, interval_column, p_column, text_column
@@ -79,6 +80,7 @@ def _matrix(evidence: "Evidence", key: str) -> Figure:
         "where the two differ after adjustment for all pairs.",
         title=f"Differences in {_heading(evidence, key)} between all pairs of models",
         key=f"compare-{key.replace('_', '-')}",
+        marks=lambda drawn: cells(drawn.axes[0], "difference", places(evidence.labels), digits=3),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +21,9 @@ from psychollm.plots.risk_coverage import (
     risk_coverage_grid_size,
 )
 from psychollm.plots.type2_roc import plot_type2_roc
+from psychollm.reports import calibration_marks as marks
 from psychollm.reports.figure import Figure, draw_figure, draw_on_figure
+from psychollm.reports.marks import places
 from psychollm.reports.numbers import count, number
 from psychollm.reports.page import Section
 from psychollm.reports.table import (
@@ -73,7 +75,6 @@ YES_NO = (
     "type2_d_prime",
     "type2_criterion",
 )
-_THREE_DIGITS = {"brier", "ece", "corp_mcb", "corp_dsc", "corp_unc", "aurc", "e_aurc", "augrc"}
 _COVERAGES = (0.5, 0.8, 1.0)
 _MOST_PANELS = 24
 
@@ -92,6 +93,7 @@ def overview(evidence: "Evidence") -> Section:
         'mark is a value <a href="#flags">with a reservation</a>.',
         title="Main metrics of all models with intervals",
         key="overview-forest",
+        marks=lambda drawn: marks.overview(evidence, drawn.axes, keys),
     )
     return Section(
         title="What do the numbers say?",
@@ -109,7 +111,7 @@ def _metrics(evidence: "Evidence", keys: Sequence[str], caption: str) -> Table:
         estimate_column(
             words_of(key, panel[key].name).heading,
             panel[key],
-            digits=3 if key in _THREE_DIGITS else 2,
+            digits=3 if key in marks.THREE_DIGITS else 2,
         )
         for key in keys
     ]
@@ -135,7 +137,7 @@ def reliability(evidence: "Evidence") -> Section:
 
 def _diagrams(evidence: "Evidence") -> Figure:
     curves, k = evidence.curves, len(evidence.labels)
-    words = {
+    words: dict[str, Any] = {
         "caption": "Share correct over stated confidence. On the diagonal a model is calibrated; "
         "below it claims more than comes true. The line is the recalibrated curve; the grey band "
         "is where it would run, by chance, if the model were calibrated; rings are shares as "
@@ -143,6 +145,7 @@ def _diagrams(evidence: "Evidence") -> Figure:
         "stated.",
         "title": "Reliability diagrams of all models",
         "key": "reliability",
+        "marks": lambda drawn: marks.diagrams(evidence, drawn.axes),
     }
     if k == 1:
         return draw_figure(
@@ -225,6 +228,7 @@ def ranking(evidence: "Evidence") -> Section:
                 "a correct answer has more confidence than a wrong one.",
                 title="Type-2 ROC curves of all models",
                 key="roc",
+                marks=lambda drawn: marks.roc(roc, drawn.axes[0], places(evidence.labels)),
             ),
         )
     held = evidence.held(*RANKING)
@@ -266,6 +270,7 @@ def selection(evidence: "Evidence") -> Section:
             "stays level gains nothing by leaving questions out.",
             title="Risk-coverage curves of all models",
             key="risk-coverage",
+            marks=lambda drawn: marks.risk(curve, drawn.axes, places(evidence.labels)),
         )
     ]
     if 3 < k <= _MOST_PANELS:
@@ -277,6 +282,9 @@ def selection(evidence: "Evidence") -> Section:
                 "all errors last, as no confidence can better.",
                 title="Risk-coverage curve of each model with its baselines",
                 key="risk-coverage-grid",
+                marks=lambda drawn: marks.risk(
+                    curve, drawn.axes, places(evidence.labels), grid=True
+                ),
             )
         )
     return Section(

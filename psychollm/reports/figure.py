@@ -8,6 +8,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.optional import require
+from psychollm.reports.marks import Marks, overlay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,6 +27,7 @@ class Figure:
     caption: str
     number: int = 0
     width: float = 0.0  # inches
+    answers: bool = False  # whether marks lie over it
 
 
 def draw_figure(
@@ -35,6 +37,7 @@ def draw_figure(
     caption: str,
     title: str,
     key: str,
+    marks: Marks | None = None,
 ) -> Figure:
     """Draw on new axes and return the figure as inline SVG.
 
@@ -50,6 +53,8 @@ def draw_figure(
         What the figure shows, for those who cannot see it.
     key : str
         Prefix of all names inside the SVG; unique on the page.
+    marks : callable, optional
+        Takes the drawn figure and returns its marks: what it answers where one points at it.
 
     Examples
     --------
@@ -60,7 +65,12 @@ def draw_figure(
     ('<svg', False)
     """
     return draw_on_figure(
-        lambda figure: draw(figure.subplots()), size=size, caption=caption, title=title, key=key
+        lambda figure: draw(figure.subplots()),
+        size=size,
+        caption=caption,
+        title=title,
+        key=key,
+        marks=marks,
     )
 
 
@@ -71,6 +81,7 @@ def draw_on_figure(
     caption: str,
     title: str,
     key: str,
+    marks: Marks | None = None,
 ) -> Figure:
     """Draw on a new figure, which may hold many axes, and return it as inline SVG.
 
@@ -78,7 +89,7 @@ def draw_on_figure(
     ----------
     draw : callable
         Takes the empty figure and draws on it.
-    size, caption, title, key
+    size, caption, title, key, marks
         As in `draw_figure`.
 
     Examples
@@ -98,8 +109,11 @@ def draw_on_figure(
         draw(figure)
         written = StringIO()
         figure.savefig(written, format="svg", dpi=_RASTER_DPI, metadata={"Date": None})
+        laid = "" if marks is None else overlay(figure, marks(figure))
     svg = inline_svg(written.getvalue(), title=title, key=key)
-    return Figure(svg=svg, caption=caption, width=size[0])
+    if laid:
+        svg = f"{svg.removesuffix('</svg>')}{laid}\n</svg>"
+    return Figure(svg=svg, caption=caption, width=size[0], answers=bool(laid))
 
 
 def inline_svg(text: str, *, title: str, key: str) -> str:

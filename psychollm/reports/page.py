@@ -53,16 +53,20 @@ class Page:
     versions: tuple[tuple[str, str], ...] = ()
     references: tuple[str, ...] = ()
     simulated: str = ""
+    models: tuple[str, ...] = ()  # whose marks the page can light, in the order of their places
     version: str = field(default=__version__)
 
 
 def render(page: Page) -> str:
-    """Return a page as HTML: one file without scripts, fonts or pictures from elsewhere.
+    """Return a page as HTML: one file, with nothing from elsewhere.
+
+    Its script adds what a reader can do without: the marks of one model in all figures lit
+    together, moved between by arrow keys, and tables that can be sorted.
 
     Examples
     --------
     >>> text = render(Page(title="T", subtitle="", verdict="One factor & no more."))
-    >>> "One factor &amp; no more." in text, "<script" in text
+    >>> "One factor &amp; no more." in text, "src=" in text
     (True, False)
     """
     jinja2: Any = require("jinja2", extra="plot", purpose="a report")
@@ -73,9 +77,12 @@ def render(page: Page) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    style = files(_TEMPLATES).joinpath("templates", "page.css").read_text(encoding="utf-8")
+    folder = files(_TEMPLATES).joinpath("templates")
+    style, script = (
+        folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
+    )
     template = environment.get_template("page.html.jinja")
-    return str(template.render(page=_numbered(page), style=style))
+    return str(template.render(page=_numbered(page), style=style, script=script))
 
 
 def write_text(path: str | PathLike[str], text: Callable[[], str]) -> Path:

@@ -26,7 +26,7 @@ SIMULATED = "These are not real models: the data were simulated, and their truth
 def write_report(
     result: "SharedConfidence", path: str | PathLike[str], *, source: str = ""
 ) -> Path:
-    """Write a study as one HTML page that needs no network, no script and no other file.
+    """Write a study as one HTML page that needs no network and no other file.
 
     Parameters
     ----------
@@ -102,6 +102,7 @@ def study_page(study: "SharedConfidence", *, source: str = "") -> Page:
         versions=named_versions(study.versions),
         references=reference_list(),
         simulated=SIMULATED if study.simulated else "",
+        models=tuple(map(str, study.labels)),
     )
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from psychollm.plots.shared_confidence import FIGURES
 from psychollm.reports.figure import Figure, draw_figure
+from psychollm.reports.study_marks import marks_of
 
 if TYPE_CHECKING:
     from psychollm.studies.shared_confidence.study import SharedConfidence
@@ -34,4 +35,5 @@ def figure(study: "SharedConfidence", name: str, caption: str) -> Figure:
         caption=caption,
         title=TITLES[name],
         key=name.replace("_", "-"),
+        marks=lambda drawn: marks_of(study, name, drawn.axes[0]),
     )

@@ -7,6 +7,7 @@ pytest.importorskip("matplotlib")
 
 import psychollm as psy
 from psychollm.data.simulate_study import simulate_study
+from psychollm.reports import report_text
 from psychollm.studies.shared_confidence.study import SharedConfidence
 
 
@@ -16,6 +17,11 @@ def study() -> SharedConfidence:
     return psy.shared_confidence(
         made.confidence, made.correctness, n_null=39, n_bootstrap=39, rng=1
     )
+
+
+@pytest.fixture(scope="session")
+def study_page(study: SharedConfidence) -> str:
+    return report_text(study)
 
 
 @pytest.fixture(scope="session")

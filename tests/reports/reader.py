@@ -1,6 +1,7 @@
 """A page taken apart: tags, attributes and words, and what every page must keep to."""
 
 import re
+from html import unescape
 from html.parser import HTMLParser
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
@@ -43,9 +44,13 @@ def read(text: str) -> Reader:
 
 
 def assert_self_contained(text: str) -> None:
-    """Nothing is loaded from elsewhere, nothing runs."""
+    """Nothing is loaded from elsewhere, and what runs is the page's own."""
+    script = script_of(text)
+    for word in ("fetch", "XMLHttp", "WebSocket", "import", "eval", "http", "innerHTML", "src"):
+        assert word not in script
     for tag, attributes in read(text).tags:
-        assert tag not in {"script", "iframe", "link", "object", "embed", "base"}
+        assert tag not in {"iframe", "link", "object", "embed", "base"}
+        assert tag != "script" or not attributes
         assert not any(name.startswith("on") for name in attributes)
         for name in ("src", "srcset", "href", "data", "action", "poster"):
             target = attributes.get(name)
@@ -53,6 +58,28 @@ def assert_self_contained(text: str) -> None:
             assert target is None or target.startswith(inside)
     style = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     assert all("@import" not in rules and "url(" not in rules for rules in style)
+
+
+def script_of(text: str) -> str:
+    """Return the one script of a page."""
+    (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    return str(script)
+
+
+def without_figures(text: str) -> str:
+    """Return a page without its figures and its script."""
+    return re.sub(r"<(svg|script)\b.*?</\1>", "", text, flags=re.DOTALL)
+
+
+def marks_of(text: str, key: str) -> list[tuple[str, str, str]]:
+    """Return shape, places of models and words of the marks of one figure."""
+    (group,) = re.findall(
+        rf'aria-labelledby="{key}-title".*?(?:<g class="marks">(.*?)</g>)?\s*</svg>',
+        text,
+        re.DOTALL,
+    )
+    found = re.findall(r'<(\w+)(?: data-m="([\d ]+)")?[^>]*><title>(.*?)</title>', group)
+    return [(shape, whose, unescape(words)) for shape, whose, words in found]
 
 
 def assert_names_unique_and_found(text: str) -> None:

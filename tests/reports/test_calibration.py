@@ -18,7 +18,12 @@ from psychollm.reports.calibration_evidence import gather
 from psychollm.reports.calibration_methods import REFERENCES
 from psychollm.reports.numbers import estimate, number
 from psychollm.reports.page import render
-from tests.reports.reader import assert_names_unique_and_found, assert_self_contained, read
+from tests.reports.reader import (
+    assert_names_unique_and_found,
+    assert_self_contained,
+    read,
+    without_figures,
+)
 
 
 def page_of(panel: CalibrationPanel, *, source: str = "") -> str:
@@ -113,8 +118,7 @@ def test_what_is_undefined_is_said_and_never_a_number(
     awkward_page: str, awkward: CalibrationPanel
 ) -> None:
     text = read(awkward_page).text
-    without_figures = re.sub(r"<svg.*?</svg>", "", awkward_page, flags=re.DOTALL)
-    assert "nan" not in without_figures.lower()
+    assert "nan" not in without_figures(awkward_page).lower()
     for key in awkward:
         for flag in awkward[key].flags:
             assert str(flag) in text

@@ -10,14 +10,19 @@ from psychollm.reports import report_text, write_report
 from psychollm.reports.methods import REFERENCES
 from psychollm.reports.numbers import estimate, number, p_value
 from psychollm.studies.shared_confidence.study import SharedConfidence
-from tests.reports.reader import assert_names_unique_and_found, assert_self_contained, read
+from tests.reports.reader import (
+    assert_names_unique_and_found,
+    assert_self_contained,
+    read,
+    without_figures,
+)
 
 MOST_BYTES = 2_000_000
 
 
 @pytest.fixture(scope="module")
-def page(study: SharedConfidence) -> str:
-    return report_text(study)
+def page(study_page: str) -> str:
+    return study_page
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +100,7 @@ def test_labels_are_escaped(awkward_page: str) -> None:
 def test_what_is_undefined_has_a_footnote(awkward_page: str) -> None:
     words = read(awkward_page).text
     assert "always says yes" in words
-    assert "nan" not in re.sub(r"<svg.*?</svg>", "", awkward_page, flags=re.DOTALL).lower()
+    assert "nan" not in without_figures(awkward_page).lower()
     assert "never wrong" in words
 
 

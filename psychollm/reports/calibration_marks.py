@@ -1,0 +1,73 @@
+"""What each figure of the report of a panel answers where one points at it."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm.calibration.panels.metric_words import words_of
+from psychollm.plots.risk_coverage import answered
+from psychollm.reports.marks import Mark, line, places, point, row_names
+from psychollm.reports.numbers import count, estimate, number, percent
+from psychollm.reports.study_marks import forest
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from psychollm.calibration.discrimination.type2_roc import Type2ROC
+    from psychollm.calibration.selection.risk_coverage import RiskCoverage
+    from psychollm.reports.calibration_evidence import Evidence
+
+THREE_DIGITS = {"brier", "ece", "corp_mcb", "corp_dsc", "corp_unc", "aurc", "e_aurc", "augrc"}
+_COVERAGES = (0.2, 0.5, 1.0)
+_MOST_RINGS = 40  # of a diagram; where there are more, only the curve is drawn
+
+
+def overview(evidence: "Evidence", axes: "Sequence[Axes]", keys: Sequence[str]) -> Iterator[Mark]:
+    """Yield a mark for every model and metric.
+
+    Only the first of the axes names the rows, which are the same in all.
+    """
+    panel, names = evidence.panel, row_names(axes[0])
+    for ax, key in zip(axes, keys, strict=True):
+        heading = words_of(key, panel[key].name).heading
+        series, digits = [(heading, panel[key])], 3 if key in THREE_DIGITS else 2
+        yield from forest(ax, series, places(evidence.labels), names=names, digits=digits)
+
+
+def diagrams(evidence: "Evidence", axes: "Sequence[Axes]") -> Iterator[Mark]:
+    """Yield a mark for every stated confidence of every reliability diagram."""
+    found, where = evidence.curves.reliability, places(evidence.labels)
+    for ax, curve in zip(axes, found.curves, strict=False):
+        name = str(curve.label)
+        for x, seen, line_at, n in zip(
+            curve.confidence, curve.observed, curve.recalibrated, curve.n, strict=True
+        ):
+            text = (
+                f"{name}: states {number(x)}; {percent(seen, 1)} of {count(n)} correct, "
+                f"recalibrated {number(line_at)}"
+            )
+            rings = curve.confidence.size <= _MOST_RINGS
+            yield point(ax, x, seen if rings else line_at, text, where[name])
+
+
+def roc(found: "Type2ROC", ax: "Axes", where: dict[str, int]) -> Iterator[Mark]:
+    """Yield a mark for every curve."""
+    for place, label in enumerate(found.labels):
+        alarms = np.concatenate([[0.0], found.criterion_false_alarms[place]])
+        hits = np.concatenate([[0.0], found.criterion_hits[place]])
+        area = estimate(float(found.auroc.value[place]), found.auroc.interval[place])
+        yield line(ax, alarms, hits, f"{label}: AUROC {area}", where[str(label)])
+
+
+def risk(
+    found: "RiskCoverage", axes: "Sequence[Axes]", where: dict[str, int], *, grid: bool = False
+) -> Iterator[Mark]:
+    """Yield a mark for every curve: all in one axes, or one in each."""
+    at = [int(np.abs(found.coverages - share).argmin()) for share in _COVERAGES]
+    for place, (label, values) in enumerate(zip(found.labels, answered(found), strict=True)):
+        risks = ", ".join(f"{number(values[i])} at {percent(found.coverages[i])}" for i in at)
+        area = estimate(float(found.aurc.value[place]), found.aurc.interval[place], 3)
+        text = f"{label}: risk {risks} answered; AURC {area}"
+        ax = axes[place] if grid else axes[0]
+        yield line(ax, found.coverages, values, text, where[str(label)])

@@ -1,0 +1,164 @@
+"""Marks lie where the values were drawn, and say the numbers of the study."""
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
+from psychollm.plots.matrix import plot_matrix
+from psychollm.reports.calibration import calibration_page
+from psychollm.reports.calibration_evidence import gather
+from psychollm.reports.figure import draw_figure
+from psychollm.reports.marks import MOST_MARKS, cells, overlay, places, point
+from psychollm.reports.numbers import estimate, number, percent
+from psychollm.reports.page import render
+from psychollm.studies.shared_confidence.study import SharedConfidence
+from tests.reports.reader import marks_of, read, script_of
+
+SCRIPT = Path(__file__).resolve().parents[2] / "psychollm" / "reports" / "templates" / "page.js"
+
+
+@pytest.fixture(scope="module")
+def page(study_page: str) -> str:
+    return study_page
+
+
+@pytest.fixture(scope="module")
+def panel() -> CalibrationPanel:
+    rng = np.random.default_rng(5)
+    said = np.round(rng.beta(4, 2, (4, 120)), 1)
+    right = (rng.uniform(size=said.shape) < said).astype(float)
+    said[3] = np.nan
+    frames = [pd.DataFrame(one, index=["a", "b", "<c>", "silent"]) for one in (said, right)]
+    return calibration_panel(*frames, metrics=["auroc", "brier"], rng=0, n_bootstrap=40)
+
+
+@pytest.fixture(scope="module")
+def calibration(panel: CalibrationPanel) -> str:
+    return render(calibration_page(gather(panel, panel.curves(n_draws=30))))
+
+
+def test_every_figure_answers(page: str, calibration: str) -> None:
+    for text, n in ((page, 12), (calibration, 7)):
+        assert text.count('<div class="canvas answers"') == text.count('<g class="marks">') == n
+
+
+def test_the_page_names_the_models_of_its_marks(page: str, study: SharedConfidence) -> None:
+    (main,) = re.findall(r'<main data-models="(.*?)">', page)
+    assert json.loads(unescape(main)) == [str(label) for label in study.labels]
+
+
+def test_loadings_and_thresholds(page: str, study: SharedConfidence) -> None:
+    found = marks_of(page, "factor-structure")
+    assert len(found) == 2 * len(study.labels)
+    plain = study.dimensionality.spectrum
+    for place, label in enumerate(study.labels):
+        words = (
+            f"{label}: threshold {number(float(plain.correlation.thresholds[place]))}, "
+            f"first component {number(float(plain.first_loadings[place]))}"
+        )
+        assert ("circle", str(place), words) in found
+
+
+def test_rates(page: str, study: SharedConfidence) -> None:
+    found = [words for _, _, words in marks_of(page, "between-models")]
+    assert found == [
+        f"{label}: accuracy {percent(x, 1)}, yes {percent(y, 1)}"
+        for label, x, y in zip(
+            study.labels, study.between.accuracy, study.between.confidence, strict=True
+        )
+    ]
+
+
+def test_cells_of_a_matrix(page: str, study: SharedConfidence) -> None:
+    found = marks_of(page, "residuals")
+    k = len(study.labels)
+    assert len(found) == k * (k - 1)
+    z = study.dimensionality.residuals.standardised
+    words = f"{study.labels[0]} and {study.labels[1]}: residual in standard errors"
+    assert ("rect", "0 1", f"{words} {number(float(z[0, 1]), 1)}") in found
+
+
+def test_rows_of_a_forest(page: str, study: SharedConfidence) -> None:
+    found = marks_of(page, "private-signal")
+    values = study.private_signal.correlation
+    for place, label in enumerate(study.labels):
+        told = estimate(float(values.value[place]), values.interval[place])
+        assert ("rect", str(place), f"{label}: correlation {told}") in found
+
+
+def test_reliability_and_what_is_undefined(calibration: str, panel: CalibrationPanel) -> None:
+    found = marks_of(calibration, "reliability")
+    curve = panel.curves(n_draws=30).reliability.curve("b")
+    assert sum(whose == "1" for _, whose, _ in found) == curve.confidence.size
+    assert all("nan" not in words for _, _, words in found)
+    overview = marks_of(calibration, "overview-forest")
+    assert any(words.startswith("silent: ") and "no " in words for _, _, words in overview)
+    told = estimate(float(panel["auroc"].value[0]), panel["auroc"].interval[0])
+    assert any(words == f"a: AUROC {told}" for _, _, words in overview)
+
+
+def test_words_are_escaped(calibration: str) -> None:
+    assert "<c>" not in calibration
+    assert any(words.startswith("<c>: ") for _, _, words in marks_of(calibration, "roc"))
+
+
+def test_marks_lie_where_the_values_were_drawn() -> None:
+    """The pixel of a mark is that of the point, in a figure whose layout is constrained."""
+    figure = draw_figure(
+        lambda ax: ax.plot([1.0, 2.0], [3.0, 5.0], "o", gid="dots"),
+        size=(4, 3),
+        caption="",
+        title="t",
+        key="k",
+        marks=lambda drawn: [point(drawn.axes[0], 1.0, 3.0, "here")],
+    )
+    at = re.search(r'cx="([\d.]+)" cy="([\d.]+)"', figure.svg)
+    dots = figure.svg[figure.svg.index('id="k-dots"') :]
+    drawn = re.search(r'<use [^>]*x="([\d.]+)" y="([\d.]+)"', dots)
+    assert at is not None
+    assert drawn is not None
+    np.testing.assert_allclose([*map(float, at.groups())], [*map(float, drawn.groups())], atol=0.3)
+
+
+def test_more_than_a_page_can_hold_is_left_out() -> None:
+    drawn = Figure()
+    ax = drawn.subplots()
+    many = [point(ax, 0.5, 0.5, "x") for _ in range(MOST_MARKS + 1)]
+    assert overlay(drawn, many) == ""
+    assert overlay(drawn, many[:2]).count("<circle") == 2
+    assert overlay(drawn, [point(ax, np.nan, 0.5, "x")]) == ""
+    labels = [str(i) for i in range(50)]
+    ax = plot_matrix(np.ones((50, 50)), labels, name="r", limits=(0, 1), ax=ax)
+    assert cells(ax, "r", places(labels)) == []
+
+
+def test_the_script_is_that_of_the_package_and_small(page: str) -> None:
+    source = SCRIPT.read_text(encoding="utf-8")
+    assert script_of(page).strip() == source.strip()
+    assert len(source.splitlines()) < 160
+    assert "http" not in source
+
+
+def test_the_script_is_valid() -> None:
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("node is not installed")
+    found = subprocess.run([node, "--check", SCRIPT], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+
+
+def test_without_the_script_nothing_is_lost(page: str) -> None:
+    still = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
+    reader = read(still)
+    assert not any("hidden" in attributes for _, attributes in reader.tags)
+    assert "tabindex" in still  # tables that scroll
+    assert '<div class="tip"' not in still
