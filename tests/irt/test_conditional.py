@@ -218,6 +218,11 @@ def test_andersen_by_the_twin(simulated):
     assert test.df == 6
     assert test.groups == (0, 1, 2)
     assert test.group_sizes.tolist() == [27, 27, 26]
+    without = andersen_test(answers, split=np.where(group == 2, np.nan, group))
+    assert without.groups == (0.0, 1.0)
+    assert without.group_sizes.tolist() == [27, 27]
+    named = andersen_test(answers, split=[None if g == 2 else "ab"[g] for g in group])
+    np.testing.assert_allclose(named.statistic, without.statistic)
     two = andersen_test(answers, split=group > 0)
     d, s = two.difficulty, two.se
     z = (d[0] - d[1]) / np.hypot(s[0], s[1])

@@ -190,3 +190,5 @@ def test_bad_input(fit, table):
         bootstrap_fit(fit, table, n=0)
     with pytest.raises(ShapeError, match="same items"):
         bootstrap_fit(fit, table[:, :4])
+    with pytest.raises(ShapeError, match="answers that were fitted"):
+        bootstrap_fit(fit, table[:50])

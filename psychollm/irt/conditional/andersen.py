@@ -130,8 +130,9 @@ def andersen_test(
         Binary answers; missing ones are left out.
     split : {"median", "mean"} or sequence
         Respondents whose share of yes is at most the median (mean) against those above it (below
-        against the others where nobody is above), or the group of each respondent. Respondents
-        who say yes to all or to none tell nothing and are not counted.
+        against the others where nobody is above), or the group of each respondent, None or NaN
+        for those in none. Respondents who say yes to all or to none tell nothing and are not
+        counted.
     respondents : {"models", "questions"}
         Which side the respondents are.
 
@@ -199,11 +200,14 @@ def _groups(codes: IntArray, split: object) -> tuple[tuple[Any, ...], IntArray]:
             "one group for each, 'median' or 'mean'"
         )
         raise OptionError(msg)
-    names, member = np.unique(labels, return_inverse=True)
+    none = np.array([label is None or label != label for label in labels.tolist()])
+    names, found = np.unique(labels[~none], return_inverse=True)
     if names.size < 2:
-        msg = f"split: all respondents are in group {names[0]!r}, but a comparison needs two"
+        msg = f"split: all respondents are in one group, {names.tolist()}: a comparison needs two"
         raise ShapeError(msg)
-    return tuple(names.tolist()), member.ravel()
+    member = np.full(codes.shape[0], -1)
+    member[~none] = found.ravel()
+    return tuple(names.tolist()), member
 
 
 def _by_score(codes: IntArray, split: str) -> tuple[tuple[Any, ...], IntArray]:

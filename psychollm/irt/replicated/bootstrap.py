@@ -81,7 +81,7 @@ def bootstrap_fit(
     OptionError
         If there is no such statistic.
     ShapeError
-        If the items are not those of the fit.
+        If the items or respondents are not those of the fit.
 
     Examples
     --------
@@ -99,6 +99,12 @@ def bootstrap_fit(
     chosen = statistic_of(statistic, alternative)
     table = as_responses(responses)
     answers = orient(table, fit.respondents)
+    if answers.respondents != fit.respondent_labels:
+        msg = (
+            f"responses have {len(answers.respondents)} respondents that are not the "
+            f"{fit.n_respondents} of the fit: pass the answers that were fitted"
+        )
+        raise ShapeError(msg)
     sampler = Sampler(fit, answers, chosen.drawn if abilities == "auto" else abilities)
     observed = chosen.values(fit, table)
 
