@@ -9,7 +9,8 @@ differential functioning. The score is the share of yes on the items that do not
 function differently (purification), the item at hand included: items are dropped from the score
 and tested again until the list no longer changes. p values are those of the likelihood ratio,
 adjusted over items; `effect` is the change of Nagelkerke's R squared, of which less than 0.035 is
-negligible and more than 0.07 large (Jodoin & Gierl, 2001).
+negligible and more than 0.07 large (Jodoin & Gierl, 2001). `differential_items` tests the same by
+item response models, of more than two groups and answers too.
 
 References
 ----------
@@ -29,9 +30,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.checks import check_fraction
+from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import LabelError, ShapeError
-from psychollm._base.multiplicity import adjust_p_values
+from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
@@ -61,7 +62,7 @@ class DifferentialFunctioning(Result):
     ----------
     statistic, p_value, adjusted : ndarray of shape (items,)
         Likelihood ratio of both kinds together (2 degrees of freedom), NaN where it cannot be
-        tested; p values alone and over all items (Holm).
+        tested; p values alone and adjusted over all items.
     uniform, nonuniform : ndarray of shape (items,)
         p values of a shift of the curve, and of a change of its slope, 1 degree of freedom each.
     log_odds : ndarray of shape (items,)
@@ -77,7 +78,7 @@ class DifferentialFunctioning(Result):
     rounds : int
         Rounds of purification.
     level : float
-        Chance of any false alarm.
+        Chance of a false alarm, of what the adjustment controls.
     reasons : tuple of Reason
         Why an item cannot be tested.
     labels : tuple
@@ -124,6 +125,7 @@ def differential_functioning(
     *,
     respondents: Respondents = "models",
     purify: bool = True,
+    adjust: Adjustment = "holm",
     level: float = 0.05,
 ) -> DifferentialFunctioning:
     """Find items that two groups answer differently at equal score.
@@ -138,8 +140,10 @@ def differential_functioning(
         Whose groups these are.
     purify : bool
         Whether flagged items leave the matching score.
+    adjust : {"holm", "bonferroni", "bh", "by"}
+        How p values are adjusted for the number of items.
     level : float
-        Chance of any false alarm.
+        Chance of a false alarm.
 
     Raises
     ------
@@ -147,6 +151,10 @@ def differential_functioning(
         If there are not exactly two groups, or not one label per respondent.
     ShapeError
         If there are fewer than three items.
+
+    See Also
+    --------
+    differential_items : by likelihood ratio or Wald tests of item response models.
 
     Examples
     --------
@@ -158,6 +166,7 @@ def differential_functioning(
     array([2])
     """
     check_fraction("level", level)
+    check_choice("adjust", adjust, Adjustment)
     table = as_responses(responses)
     check_binary(table)
     answers = orient(table, respondents)
@@ -173,12 +182,12 @@ def differential_functioning(
         seen.add(anchor.tobytes())
         rounds += 1
         values = _test_items(answers.codes, second, anchor, untestable)
-        clean = ~(adjust_p_values(values[1]) <= level)
+        clean = ~(adjust_p_values(values[1], method=adjust) <= level)
         usable = np.array([not reason for reason in answers.reasons()])
         if not purify or (clean & usable).sum() < 2:
             break
         anchor = clean & usable
-    adjusted = adjust_p_values(values[1])
+    adjusted = adjust_p_values(values[1], method=adjust)
     return DifferentialFunctioning(
         statistic=values[0],
         p_value=values[1],

@@ -4,7 +4,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm._base.errors import (
+    CodeError,
+    ConvergenceWarning,
+    LabelError,
+    OptionError,
+    ShapeError,
+)
 from psychollm.irt.answers import patterns_of
 from psychollm.irt.differential import differential_functioning
 from psychollm.irt.groups.differential import differential_items
@@ -230,6 +236,28 @@ def test_adjustments():
         for name in ("holm", "bh")
     }
     assert (found["bh"] <= found["holm"] + 1e-12).all()
+
+
+def test_adjustments_of_regressions():
+    data, group = simulated(200, 11, dif=0.5)
+    holm, bh = (differential_functioning(data, group, adjust=name) for name in ("holm", "bh"))
+    assert bh.flagged.sum() >= holm.flagged.sum()
+    with pytest.raises(OptionError, match="adjust='none'"):
+        differential_functioning(data, group, adjust="none")
+
+
+def test_too_few_respondents_for_the_likelihood_alone():
+    data, group = simulated(13, 15)
+    data.loc[group == "y"] = 1 - data.loc[group == "x"].to_numpy()[::-1]
+    data.loc[:, "a"] = data["b"] = data["c"]  # one ability answers all three alike
+    with pytest.warns(ConvergenceWarning, match="no maximum: use priors"):
+        found = differential_items(data, group)
+    assert np.isnan(found.p_value).all()
+    tested = [reason.name for reason in found.reasons]
+    assert set(tested) <= {"NOT_CONVERGED", "TOO_FEW"}
+    assert "0 of 0 items tested" in repr(found)
+    held = differential_items(data, group, priors=Priors(slope=(1.0, 0.75), intercept=(0.0, 2.5)))
+    assert np.isfinite(held.p_value).any()
 
 
 @pytest.mark.parametrize(

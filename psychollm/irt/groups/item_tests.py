@@ -49,6 +49,8 @@ def tests_of_items(
 
     tests = np.full((3, free.size), np.nan)
     differences = np.full((2, len(answers.names), free.size), np.nan)
+    if not base.top.convergence.converged:
+        return Tested(tests, differences)
     for j in np.flatnonzero(able).tolist():
         larger = base
         if not free[j] or method == "lr":

@@ -2,7 +2,8 @@
 
 One matrix serves several steps: it is computed anew only where the gradient has not fallen
 tenfold. Where the information is not positive definite, or a step would lower the objective, the
-matrix gets a growing diagonal.
+matrix gets a growing diagonal. The climb is given up where a parameter of an item leaves all
+bounds: the likelihood then has no top.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from psychollm.irt.likelihood import Grid
 
 TOLERANCE = 1e-8  # of the gradient
 ROUNDING = 1e-12  # of the gradient, per respondent
-MAX_STEPS = 100
+MAX_STEPS = 60
 LONGEST = 1.0  # largest change of a parameter in one step
 SLACK = 1e-13
 MOST_DAMPING = 1e8
@@ -41,12 +42,16 @@ def maximise(model: Groups, x: FloatArray) -> Top:
         at, steps = _climbed(model, at, grids, tolerance)
         taken += steps
         finer = model.grids(at.x)
-        if all(old.spacing <= 1.02 * new.spacing for old, new in zip(grids, finer, strict=True)):
+        if model.unbounded(at.x) or all(
+            old.spacing <= 1.02 * new.spacing for old, new in zip(grids, finer, strict=True)
+        ):
             break
         grids = finer
         at = height(model, at.x, grids)
     done = at.steepness <= 100.0 * tolerance
     reason = "converged" if done else f"the gradient is still {at.steepness:.1e}"
+    if model.unbounded(at.x):
+        done, reason = False, "the likelihood has no maximum: use priors, or more respondents"
     ending = Convergence(converged=done, iterations=taken, reason=reason, objective=at.objective)
     return Top(at, grids, ending)
 
@@ -55,7 +60,7 @@ def _climbed(model: Groups, at: Height, grids: list[Grid], tolerance: float) -> 
     """Return the highest point reached on these grids, and the steps taken."""
     damping, matrix = 0.0, None
     for taken in range(MAX_STEPS):
-        if at.steepness <= tolerance:
+        if at.steepness <= tolerance or model.unbounded(at.x):
             return at, taken
         fresh = matrix is None
         if matrix is None:

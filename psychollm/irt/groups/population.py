@@ -115,6 +115,11 @@ class Groups:
         rows = zip(self.problems, self.scaled(x), strict=True)
         return [grid_for(problem.family, beta) for problem, beta in rows]
 
+    def unbounded(self, x: FloatArray) -> bool:
+        """Return whether a parameter of an item is beyond what a family takes for finite."""
+        bounds = self.problems[0].family.bounds
+        return bool((np.abs(x[self.places.items]) >= bounds).any())
+
     def prior(self, x: FloatArray) -> tuple[float, FloatArray, FloatArray]:
         """Return the log prior, its gradient (q,) and its precisions (q,)."""
         mean, precision = np.zeros(x.size), np.zeros(x.size)
