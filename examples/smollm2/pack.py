@@ -2,7 +2,7 @@
 
 Every reply goes in whole, beside what it was read as, the mass that the first token gave to words
 of yes and of no, and why the reply ended. Nothing is left out: what could not be read has no
-value and the name of what went wrong.
+value and the name of what went wrong. The replies are stored by columns, one to a line.
 """
 
 import csv
@@ -50,8 +50,7 @@ def main():
     kept.sort(key=lambda row: order[row[0]])
     text = StringIO()
     lines = csv.writer(text, lineterminator="\n")
-    lines.writerow(COLUMNS)
-    lines.writerows(kept)
+    lines.writerows(zip(COLUMNS, *kept, strict=True))
     packed = lzma.compress(text.getvalue().encode(), preset=9 | lzma.PRESET_EXTREME)
     (FILES / "smollm2_replies.csv.xz").write_bytes(packed)
     shutil.copy(HERE / "questions.csv", FILES / "smollm2_questions.csv")
