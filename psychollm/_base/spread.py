@@ -115,13 +115,18 @@ def spread(
             return
         call = _Direct(function) if who.shared else _Parcels(function, who.backend)
         if waiting is None:
-            ahead = "2*n_jobs" if who.shared else "all"
+            ahead = "2*n_jobs" if _client(who.backend) is None else "all"
             yield from _taken(_parallel(who, ahead)(call(piece) for piece in pieces))
             return
         # joblib draws a piece whenever another is done, whether or not its result was taken.
         rest = iter(pieces)
         while wave := list(islice(rest, waiting * who.count)):
             yield from _taken(_parallel(who, "all")(call(piece) for piece in wave))
+
+
+def _client(backend: Any) -> Any:
+    """Return the client of Dask, or None on other backends."""
+    return getattr(backend, "client", None)
 
 
 def _taken(results: Any) -> Generator[Any]:
@@ -167,7 +172,7 @@ class _Parcels:
     __slots__ = ("_client", "_payload", "_token")
 
     def __init__(self, function: Callable[[Any], Any], backend: Any) -> None:
-        self._client: Any = getattr(backend, "client", None)  # of Dask
+        self._client = _client(backend)
         self._token = uuid4().hex
         data = _pickled(function)
         # joblib maps large arrays into memory.
