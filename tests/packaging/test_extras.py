@@ -54,7 +54,7 @@ def test_what_skips_without_an_extra_runs_with_it(extra: str) -> None:
     }
     known = [*EXTRAS[extra]["tests"], *EXTRAS[extra].get("with_others", [])]
     forgotten = []
-    for path in sorted((ROOT / "tests").rglob("*.py")):
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
         asked = re.findall(r"importorskip\(\s*\"([\w]+)", path.read_text(encoding="utf-8"))
         name = path.relative_to(ROOT).as_posix()
         tested = any(name == one or name.startswith(f"{one}/") for one in known)
