@@ -326,10 +326,13 @@ def replaced(found, path, value):
 
 JSON_LOGS = sorted(
     path
-    for folder in ("deepeval", "hal", "helm", "opencompass/20260101_000000/results", "promptfoo")
+    for folder in (
+        "deepeval", "hal", "helm", "inspect/version_1", "opencompass/20260101_000000/results",
+        "promptfoo",
+    )
     for path in (SAMPLES / folder).rglob("*.json")
     if path.name not in {"run_spec.json", "scenario_state.json"}
-)
+)  # fmt: skip
 LINES = sorted(SAMPLES.rglob("*.jsonl"))
 ANYTHING = st.sampled_from(
     [None, 0, -1.5, True, "", "x", 10**400, [], [1], {}, {"a": 1}, [[]], [None]]

@@ -248,3 +248,21 @@ def test_a_log_with_anything_in_it_is_read_or_refused(tmp_path_factory, data):
     for name in (None, "inspect"):
         with contextlib.suppress(PsychollmError):
             read_logs(path, format=name, repeats="first", threshold=0.5, no_answer="wrong")
+
+
+def test_version_1_has_one_scorer_named_in_the_results(write):
+    old = log({"id": 1, "epoch": 1, "input": "q", "target": "x", "score": {"value": "C"}})
+    assert set(read_logs(write("a.json", old)).frame["scorer"]) == {"score"}
+    old["results"] = {"scorer": {"name": "match"}}
+    found = read_logs(write("b.json", old))
+    assert set(found.frame["scorer"]) == {"match"}
+    assert found.responses.values.tolist() == [[1]]
+
+
+def test_a_score_that_was_edited_is_what_it_became(write):
+    row = sample("q", "C")
+    row["scores"] = {
+        name: one | {"history": [{"value": "I"}, {"value": "C"}]}
+        for name, one in row["scores"].items()
+    }
+    assert read_logs(write("a.json", log(row))).responses.values.tolist() == [[1]]

@@ -332,6 +332,13 @@ def test_promptfoo_jsonl_beside_json_is_one_run(write, tmp_path):
     assert values(other) == [[1, 1]]
 
 
+def test_promptfoo_jsonl_cut_off(write):
+    path = write("s.jsonl", [result(n, promptIdx=0, testIdx=0) for n in "ab"], lines=True)
+    path.write_text(path.read_text()[:-20])
+    with pytest.raises(InputError, match="line 2 is not complete JSON"):
+        read_logs(path)
+
+
 def test_promptfoo_stacks_of_errors_are_cut(write):
     row = result("a", success=False, failureReason=2, error="down\n    at call (a.js:1)")
     found = read_logs(write("r.json", promptfoo(row, result("b"))))
