@@ -82,7 +82,7 @@ class DifferentialItems(Result):
     flagged : bool ndarray of shape (items,)
         Adjusted p-value at most `level`.
     anchors : bool ndarray of shape (items,)
-        Items held equal throughout, or at the end of purification.
+        Items held equal while others are tested, at the end of purification.
     shift, distance : ndarray of shape (G, items)
         Mean and root mean squared difference of the expected score from the reference group's, in
         shares of the highest score, over the abilities of group g.
@@ -180,7 +180,7 @@ def differential_items(
         likelihood ratio keeps its level better in small ones.
     anchors : {"purified", "all_others"} or sequence of labels
         Items that put the groups on one scale: all others, all others that were not flagged, or
-        those given, which are not tested.
+        those given, which are not tested. Items that cannot be tested are held equal too.
     model, link, respondents
         As in `fit_irt`; in the Rasch and 1PL models items differ in difficulty alone.
     priors : Priors or None
@@ -247,7 +247,7 @@ def differential_items(
         base = fitted(answers, ends, base)
     base.top.convergence.warn(f"the {model} fit of {len(answers.names)} groups")
     return DifferentialItems(
-        **_spread(answers, found, (adjusted, flagged, ~free if given is None else given)),
+        **_spread(answers, found, (adjusted, flagged, ~free)),
         **_abilities(base, rasch=model == "rasch"),
         groups=answers.names,
         method=method,
