@@ -8,7 +8,8 @@ For yes-or-no items without asymptotes it is the difficulty, for the graded mode
 :math:`-d_c / a`; for partial credit it is found by bisection and, unlike the intersections of
 neighbouring curves, always in order. Items with a lower asymptote above one half, or an upper one
 below, never pass through even odds, and neither does a slope of zero; the answers of a nominal
-model have no order. These have none.
+model have no order. These have none. Standard errors follow from those of the parameters x by
+:math:`\partial\theta / \partial x = -(\partial P / \partial x) / (\partial P / \partial\theta)`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import spread
 from psychollm.irt.families import Family
 from psychollm.irt.result import IRTFit
+from psychollm.irt.scoring import answer_curves
 from psychollm.kernels.response_models import asymptotes
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ class Thresholds(Result):
     ----------
     threshold : ndarray of shape (items, answers - 1)
         One for each step, on the scale of the fit; NaN where there is none.
+    se : ndarray of shape (items, answers - 1)
+        Standard errors.
     reasons : tuple of Reason
         Why an item has none.
     labels : tuple
@@ -49,6 +53,7 @@ class Thresholds(Result):
     """
 
     threshold: FloatArray  # (J, C - 1)
+    se: FloatArray  # (J, C - 1)
     reasons: tuple[Reason, ...]  # J
     labels: Labels  # J
 
@@ -62,6 +67,7 @@ class Thresholds(Result):
                 "item": [label for label in self.labels for _ in range(steps)],
                 "step": np.tile(np.arange(1, steps + 1), items),
                 "threshold": self.threshold.ravel(),
+                "se": self.se.ravel(),
             }
         )
 
@@ -85,16 +91,40 @@ def thresholds(fit: IRTFit) -> Thresholds:
     keep, steps = fit.fitted, fit.n_categories - 1
     found = np.full((int(keep.sum()), steps), np.nan)
     if fit.model != "nominal":
-        found = _even_odds(fit.family, fit.parameters[keep]) * fit.ability_sd
+        found = _even_odds(fit.family, fit.parameters[keep])
+    se = _standard_errors(fit, found)
+    found = found * fit.ability_sd
     none = spread(np.isnan(found).all(axis=1).astype(np.float64), keep) == 1.0
     return Thresholds(
         threshold=spread(found, keep),
+        se=spread(se, keep),
         reasons=tuple(
             Reason.NO_EVEN_ODDS if missing else reason
             for reason, missing in zip(fit.reasons, none, strict=True)
         ),
         labels=fit.labels,
     )
+
+
+def _standard_errors(fit: IRTFit, at: FloatArray) -> FloatArray:
+    """Return standard errors of thresholds, given in standard deviations of abilities."""
+    parameters, covariance = fit.parameters[fit.fitted], fit.covariance[fit.fitted]
+    se = np.full(at.shape, np.nan)
+    code = np.arange(fit.n_categories)
+    for j in np.flatnonzero(np.isfinite(at).all(axis=1)):
+        item = parameters[j : j + 1]
+        curves = answer_curves(fit.family, item, at[j])
+        scores = fit.family.scores(item, at[j])[0]  # (C, p, steps)
+        for step in range(at.shape[1]):
+            above = code > step
+            slope = curves.first[0, above, step].sum()
+            by_item = (curves.p[0, :, None] * scores)[above, :, step].sum(axis=0)
+            direction = -by_item / slope * fit.ability_sd
+            if fit.model == "rasch":  # whose slope is the standard deviation itself
+                direction[0] += at[j, step]
+            variance = direction @ covariance[j] @ direction
+            se[j, step] = np.sqrt(variance) if variance > 0.0 else np.nan
+    return se
 
 
 def _even_odds(family: Family, parameters: FloatArray) -> FloatArray:

@@ -9,6 +9,7 @@ from psychollm._base.types import FloatArray
 from psychollm.irt.ability import Abilities
 from psychollm.irt.bayes.result import BayesianIRT
 from psychollm.irt.result import IRTFit
+from psychollm.irt.thresholds import thresholds
 from psychollm.plots.canvas import TEXT_SIZE, name_axes, note, open_axes
 from psychollm.plots.labels import shortened, spread
 from psychollm.plots.palette import BLUE, DEEP_ORANGE, INK, MUTED, QUIET, RULE
@@ -30,9 +31,10 @@ def plot_wright_map(
 ) -> "Axes":
     """Draw respondents on the left and items on the right of one axis of ability.
 
-    An item stands where a respondent has even odds on it. Up to forty respondents or items are
-    named, each with its standard error as a bar; more are drawn as a histogram. Items that only
-    respondents beyond the axis could answer are arrows at its end.
+    An item stands where a respondent has even odds on it, an item with several ordered answers at
+    each of its steps: where answers of at least 1, of at least 2, ... have even odds. Up to forty
+    respondents or items are named, each with its standard error as a bar; more are drawn as a
+    histogram. Items that only respondents beyond the axis could answer are arrows at its end.
 
     Parameters
     ----------
@@ -111,6 +113,12 @@ def _items(fit: IRTFit | BayesianIRT) -> Side:
     """Return difficulties, standard errors and names."""
     if isinstance(fit, BayesianIRT):
         return fit.difficulty.value, fit.difficulty.se, fit.labels
+    if fit.n_categories > 2 and fit.model != "nominal":
+        steps = thresholds(fit)
+        names = tuple(
+            f"{label} >= {step}" for label in fit.labels for step in range(1, fit.n_categories)
+        )
+        return steps.threshold.ravel(), steps.se.ravel(), names
     return fit.difficulty, fit.se_difficulty, fit.labels
 
 

@@ -1,5 +1,7 @@
 """Abilities, information, fit statistics and linking of items with several answers."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -291,7 +293,18 @@ def test_thresholds_have_even_odds(model, fits):
             p = irt_slow.polytomous_probabilities(item, at, model)
             np.testing.assert_allclose(sum(p[c:]), 0.5, atol=1e-9)
     assert (np.diff(found.threshold, axis=1) > 0).all()
-    assert found.to_frame().shape == (8, 3)
+    assert found.to_frame().shape == (8, 4)
+    for j in range(4):  # the delta method by differences
+
+        def second(flat, j=j):
+            moved = fit.parameters.copy()
+            moved[j] = flat
+            again = dataclasses.replace(fit, parameters=moved)
+            return thresholds(again).threshold[j, 1]
+
+        direction = irt_slow.numeric_gradient(second, fit.parameters[j])
+        expected = np.sqrt(direction @ fit.covariance[j] @ direction)
+        np.testing.assert_allclose(found.se[j, 1], expected, rtol=1e-4)
 
 
 @pytest.mark.parametrize("link", ["logit", "probit"])
@@ -302,6 +315,9 @@ def test_thresholds_of_two_answers(model, link, simulated):
     fit = fit_irt(table, model=model, link=link)
     found = thresholds(fit)
     assert found.reasons[4] is Reason.CONSTANT_ITEM
+    if model in ("rasch", "2pl"):
+        np.testing.assert_allclose(found.threshold[:, 0], fit.difficulty, atol=1e-12)
+        np.testing.assert_allclose(found.se[:, 0], fit.se_difficulty, rtol=1e-8)
     for item, at in zip(fit.parameters[:4], found.threshold[:4, 0] / fit.ability_sd, strict=True):
         np.testing.assert_allclose(irt_slow.probability(item, at, link), 0.5, atol=1e-9)
     guessed = fit.parameters.copy()

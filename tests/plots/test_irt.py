@@ -62,6 +62,15 @@ def test_map_names_few_and_counts_many(fit, answers, ax):
     assert not few.patches
 
 
+def test_map_of_several_answers_shows_steps(ax):
+    rng = np.random.default_rng(1)
+    z = rng.normal(size=(30, 1)) * 1.5 + rng.logistic(size=(30, 4))
+    table = (z[:, :, None] > [-1.0, 1.0]).sum(axis=2)
+    fit = fit_irt(table, model="graded")
+    plot_wright_map(fit, ability(fit, table), ax=ax)
+    assert {"0 >= 1", "0 >= 2", "3 >= 2"} <= texts(ax)
+
+
 def test_map_of_a_bayesian_fit_and_forest(answers, ax):
     found = bayesian_2pl(answers, draws=200, rng=0)
     plot_wright_map(found, ax=ax)
