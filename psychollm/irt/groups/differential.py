@@ -230,14 +230,14 @@ def differential_items(
         able &= ~given
     free = np.zeros(able.size, dtype=np.bool_) if given is None else able.copy()
     _check_enough(answers, able, free)
-    seen: list[bytes] = []
+    purify, seen = given is None and anchors == "purified", list[bytes]()
     base = fitted(answers, free)
     while True:
         seen.append(free.tobytes())
         found = tests_of_items(answers, base, free, able, method)
         adjusted = adjust_p_values(found.tests[2], method=adjust)
         flagged = np.asarray(adjusted <= level, dtype=np.bool_)
-        again = anchors == "purified" and len(seen) < ROUNDS and _linked(answers, flagged)
+        again = purify and len(seen) < ROUNDS and _linked(answers, flagged)
         if not again or flagged.tobytes() in seen:
             break
         free = flagged
