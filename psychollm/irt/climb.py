@@ -7,7 +7,7 @@ along a common shift, of which the data say next to nothing per item. SQUAREM (V
 2008) extrapolates pairs of steps. Every step that would lower the objective is shortened.
 
 Newton steps use the observed information; it is computed anew only where the gradient has not
-fallen tenfold, since near the top one matrix serves several steps.
+fallen thirtyfold, since near the top one matrix serves several steps.
 
 References
 ----------
@@ -20,6 +20,7 @@ https://doi.org/10.1111/j.1467-9469.2007.00585.x
 """
 
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 import numpy as np
 
@@ -34,8 +35,14 @@ ROUNDING = 1e-14  # of the gradient, per respondent
 CLOSE = 0.02  # largest change of an EM step at which Newton takes over
 LONGEST = 1.5  # largest change of a parameter in one step
 MAX_NEWTON = 60
+STALE = 0.03  # of the gradient must be left at most for a matrix to serve the next step
+FLAT = 1e-6  # steepness from which on rounding may be all that is left
+EM_TRIES = 4  # of shorter EM steps: near the top, priors make expanded ones fail at any length
 SLACK = 1e-13  # relative loss of the objective that is rounding
 ROUNDED = 1e-11  # the same where the gradient says that the step was good
+
+
+Matrix: TypeAlias = DenseCurvature | LowRankCurvature
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,10 +124,12 @@ def _tied_step(gradient: FloatArray, information: FloatArray) -> FloatArray:
     return step
 
 
-def improved(problem: Problem, point: Point, target: FloatArray, grid: Grid) -> Point | None:
+def improved(
+    problem: Problem, point: Point, target: FloatArray, grid: Grid, *, tries: int = 12
+) -> Point | None:
     """Move towards `target`, less far where that would lower the objective; None if it must."""
     size = abs(point.state.objective)
-    for halving in range(12):
+    for halving in range(tries):
         reached = at(problem, point.parameters + 0.5**halving * (target - point.parameters), grid)
         loss = point.state.objective - reached.state.objective
         flatter = reached.steepness <= 0.1 * point.steepness
@@ -135,14 +144,14 @@ def accelerated_em(
     """Run SQUAREM cycles until an EM step changes no parameter by more than `close`."""
     path = [point.state.objective]
     for _ in range(cycles):
-        first = improved(problem, point, em_step(problem, point, grid), grid)
+        first = improved(problem, point, em_step(problem, point, grid), grid, tries=EM_TRIES)
         if first is None:
             break
         path.append(first.state.objective)
         step = first.parameters - point.parameters
         if np.abs(step).max() <= close:
             return first, path
-        second = improved(problem, first, em_step(problem, first, grid), grid)
+        second = improved(problem, first, em_step(problem, first, grid), grid, tries=EM_TRIES)
         if second is None:
             return first, path
         path.append(second.state.objective)
@@ -167,18 +176,16 @@ def _extrapolated(
     return leap if leap.state.objective > second.state.objective else second
 
 
-def curvature(
-    problem: Problem, point: Point, grid: Grid
-) -> DenseCurvature | LowRankCurvature | None:
+def curvature(problem: Problem, point: Point, grid: Grid, *, rough: bool = False) -> Matrix | None:
     """Return the observed information, factored; None if it is not positive definite."""
-    pieces = parts(problem, point.parameters, grid, point.state.counts, point.observed)
+    pieces = parts(
+        problem, point.parameters, grid, point.state.counts, point.observed, rough=rough
+    )
     build = dense_curvature if pieces.dense else low_rank_curvature
     return build(pieces, point.frozen, tied=problem.family.tied)
 
 
-def _newton_target(
-    problem: Problem, point: Point, matrix: DenseCurvature | LowRankCurvature
-) -> FloatArray:
+def _newton_target(problem: Problem, point: Point, matrix: Matrix) -> FloatArray:
     """Return where a Newton step leads, no parameter further than the longest step."""
     gradient = np.where(point.frozen, 0.0, point.gradient)
     if problem.family.tied:
@@ -190,29 +197,36 @@ def _newton_target(
 
 
 def newton(
-    problem: Problem, point: Point, grid: Grid, *, tolerance: float
-) -> tuple[Point, int, bool]:
-    """Climb to where the gradient is at most `tolerance`; return also steps and success."""
-    matrix = None
+    problem: Problem,
+    point: Point,
+    grid: Grid,
+    *,
+    tolerance: float,
+    matrix: Matrix | None = None,
+) -> tuple[Point, int, bool, Matrix | None]:
+    """Climb to where the gradient is at most `tolerance`; return also steps, success, matrix.
+
+    A matrix of a point nearby saves the first one.
+    """
     for taken in range(MAX_NEWTON):
         if point.steepness <= tolerance:
-            return point, taken, True
+            return point, taken, True, matrix
         if matrix is None:
-            matrix = curvature(problem, point, grid)
+            matrix = curvature(problem, point, grid, rough=True)
         reached = None
         if matrix is not None:
             target = _newton_target(problem, point, matrix)
             reached = improved(problem, point, target, grid)
         if reached is None:
             if point.steepness <= 100.0 * tolerance:
-                return point, taken, True
+                return point, taken, True, matrix
             reached, _ = accelerated_em(problem, point, grid, cycles=5, close=1e-6)
-        if not reached.steepness <= 0.1 * point.steepness:
+        if not reached.steepness <= STALE * point.steepness:
             matrix = None
-            if reached.steepness >= 0.5 * point.steepness <= 50.0 * tolerance:
-                return point, taken, True
+            if reached.steepness >= 0.5 * point.steepness <= 50.0 * min(tolerance, FLAT):
+                return point, taken, True, matrix
         point = reached
-    return point, MAX_NEWTON, False
+    return point, MAX_NEWTON, False, matrix
 
 
 def climb(problem: Problem, start: FloatArray, *, cycles: int = 40) -> Summit:
@@ -222,12 +236,18 @@ def climb(problem: Problem, start: FloatArray, *, cycles: int = 40) -> Summit:
     point = at(problem, start, grid)
     point, path = accelerated_em(problem, point, grid, cycles=cycles)
     grid = grid_for(problem.family, point.parameters, COARSE)
-    point, taken, _ = newton(problem, at(problem, point.parameters, grid), grid, tolerance=0.1)
+    point, taken, _, matrix = newton(
+        problem, at(problem, point.parameters, grid), grid, tolerance=0.1
+    )
     steps, done = len(path) + taken, False
     for _ in range(4):
         grid = grid_for(problem.family, point.parameters)
-        point, taken, done = newton(
-            problem, at(problem, point.parameters, grid), grid, tolerance=tolerance
+        point, taken, done, matrix = newton(
+            problem,
+            at(problem, point.parameters, grid),
+            grid,
+            tolerance=tolerance,
+            matrix=matrix,
         )
         steps += taken
         if grid.spacing <= 1.02 * grid_for(problem.family, point.parameters).spacing:

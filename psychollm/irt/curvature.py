@@ -27,7 +27,6 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.irt.answers import Patterns
 from psychollm.irt.likelihood import Grid, Problem, posteriors
 from psychollm.kernels.quadrature import weighted_polynomials
 from psychollm.kernels.response_models import linear, logistic
@@ -37,6 +36,9 @@ MAX_DEGREE = 30
 Projection: TypeAlias = Callable[[FloatArray], FloatArray]
 Terms: TypeAlias = tuple[FloatArray, Iterator[FloatArray]]
 NEGLIGIBLE = 1e-13  # share of a degree in the sum of squares below which the series ends
+ROUGH = 1e-7  # the same for a Newton step, which errors of the matrix hardly lengthen
+WIDE, GROUP = 200, 8  # nodes from which patterns are taken by groups of near abilities
+OUTSIDE = 1e-30  # mass of a node that no sum sees
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +61,15 @@ def parts(
     grid: Grid,
     counts: FloatArray,
     blocks: FloatArray,
+    *,
+    rough: bool = False,
 ) -> Parts:
-    """Return the pieces of (1) at `parameters`, given the blocks of its first term."""
+    """Return the pieces of (1) at `parameters`, given the blocks of its first term.
+
+    Roughly is enough for a step of a climb.
+    """
     if parameters.size > DENSE:
-        missing, scores = _factors(problem, parameters, grid)
+        missing, scores = _factors(problem, parameters, grid, ROUGH if rough else NEGLIGIBLE)
         return Parts(blocks, missing, scores, dense=False)
     if problem.family.exponential and problem.patterns.complete:
         missing, scores = _logistic_products(problem, parameters, grid, counts)
@@ -102,10 +109,10 @@ def _logistic_products(
     return total.reshape(products.shape) - products, products
 
 
-def _projected(patterns: Patterns, block: slice, table: FloatArray) -> Projection:
+def _projected(codes: IntArray, table: FloatArray) -> Projection:
     """Return what turns node weights (u, Q) into sums of weight times score, (u, J p).
 
-    `table` holds the derivatives of log-probabilities (J, C, p, Q).
+    `codes` are the answers (u, J), `table` the derivatives of log-probabilities (J, C, p, Q).
     """
     items, answers, size, n_nodes = table.shape
 
@@ -114,18 +121,15 @@ def _projected(patterns: Patterns, block: slice, table: FloatArray) -> Projectio
         for answer in range(answers):
             flat = table[:, answer].reshape(items * size, n_nodes)
             part = (weighted @ flat.T).reshape(total.shape)
-            part *= (patterns.codes[block] == answer)[:, :, None]
+            part *= (codes == answer)[:, :, None]
             total += part
         return total.reshape(weighted.shape[0], -1)
 
     return project
 
 
-def _logistic_projected(
-    patterns: Patterns, block: slice, curve: FloatArray, nodes: FloatArray
-) -> Projection:
+def _logistic_projected(codes: IntArray, curve: FloatArray, nodes: FloatArray) -> Projection:
     """Return the same for logistic items, whose scores are (y - P) times (ability, 1)."""
-    codes = patterns.codes[block]
     yes, answered = (codes == 1).astype(np.float64), (codes >= 0).astype(np.float64)
 
     def project(weighted: FloatArray) -> FloatArray:
@@ -137,24 +141,48 @@ def _logistic_projected(
     return project
 
 
-def _projections(problem: Problem, parameters: FloatArray, grid: Grid) -> Iterator[Terms]:
-    """Yield, per block of patterns, mean scores and the terms of (2), times root frequency."""
+def _projections(
+    problem: Problem, parameters: FloatArray, grid: Grid, negligible: float
+) -> Iterator[Terms]:
+    """Yield, per group of patterns, mean scores and the terms of (2), times root frequency."""
     patterns, logistic_items = problem.patterns, problem.family.exponential
     if logistic_items:
         table = logistic(linear(parameters, grid.nodes))[0]
     else:
         table = problem.family.scores(parameters, grid.nodes)
     for block, posterior, _ in posteriors(problem, parameters, grid):
-        if logistic_items:
-            project = _logistic_projected(patterns, block, table, grid.nodes)
-        else:
-            project = _projected(patterns, block, table)
-        root = np.sqrt(patterns.frequency[block])[:, None]
-        yield project(posterior) * root, _series(project, posterior, grid.nodes, root)
+        rows = np.arange(patterns.frequency.size)[block]
+        for group, window in _windows(posterior, grid.nodes):
+            given, nodes = posterior[group, window], grid.nodes[window]
+            if logistic_items:
+                project = _logistic_projected(patterns.codes[rows[group]], table[:, window], nodes)
+            else:
+                project = _projected(patterns.codes[rows[group]], table[..., window])
+            root = np.sqrt(patterns.frequency[rows[group]])[:, None]
+            yield project(given) * root, _series(project, given, nodes, root, negligible)
+
+
+def _windows(posterior: FloatArray, nodes: FloatArray) -> Iterator[tuple[IntArray, slice]]:
+    """Yield groups of rows (places) of near abilities, and the nodes where they have any mass.
+
+    With thousands of items a posterior sits on a few of a thousand nodes.
+    """
+    if nodes.size <= WIDE:
+        yield np.arange(posterior.shape[0]), slice(0, nodes.size)
+        return
+    order = np.argsort(posterior @ nodes, kind="stable")
+    for low in range(0, order.size, GROUP):
+        group = order[low : low + GROUP]
+        seen = np.flatnonzero((posterior[group] > OUTSIDE).any(axis=0))
+        yield group, slice(int(seen[0]), int(seen[-1]) + 1)
 
 
 def _series(
-    project: Projection, posterior: FloatArray, nodes: FloatArray, root: FloatArray
+    project: Projection,
+    posterior: FloatArray,
+    nodes: FloatArray,
+    root: FloatArray,
+    negligible: float,
 ) -> Iterator[FloatArray]:
     """Yield projections on polynomials of rising degree until nothing is left."""
     total = 0.0
@@ -163,7 +191,7 @@ def _series(
         yield term
         size = float(np.einsum("up,up->", term, term))
         total += size
-        if size <= NEGLIGIBLE * total:
+        if size <= negligible * total:
             return
 
 
@@ -173,7 +201,7 @@ def _polynomial_products(
     """Return sum f Cov(s) and sum f s s^T for any family."""
     size = parameters.size
     missing, products = np.zeros((size, size)), np.zeros((size, size))
-    for mean, terms in _projections(problem, parameters, grid):
+    for mean, terms in _projections(problem, parameters, grid, NEGLIGIBLE):
         products += mean.T @ mean
         for term in terms:
             missing += term.T @ term
@@ -181,11 +209,11 @@ def _polynomial_products(
 
 
 def _factors(
-    problem: Problem, parameters: FloatArray, grid: Grid
+    problem: Problem, parameters: FloatArray, grid: Grid, negligible: float
 ) -> tuple[FloatArray, FloatArray]:
     """Return V (Jp, r) and mean scores (Jp, U), both times root frequency."""
     columns, means = [], []
-    for mean, terms in _projections(problem, parameters, grid):
+    for mean, terms in _projections(problem, parameters, grid, negligible):
         means.append(mean)
         columns += list(terms)
     return np.vstack(columns).T, np.vstack(means).T
