@@ -46,17 +46,21 @@ Information = DenseInformation | LowRankInformation
 NODES = {1: (15, 31, 61, 101), 2: (7, 11, 15, 21, 31, 45), 3: (5, 7, 9, 11, 15, 21)}
 START_NODES = {1: 9, 2: 5, 3: 4}
 START_POINTS, POINTS = 64, 512
+LEAST_NODES = 262_144  # quasi-random ones, of all patterns: errors average out over patterns
 MATRIX_NODES = {1: 15, 2: 7, 3: 5}
 PRECISION = {1: 1e-8, 2: 2e-6, 3: 5e-5}  # change by a finer rule that makes it the last
 SMALL_STEP = 1e-9  # of a parameter, at the top of one rule
+SMALL_QUASI = 1e-6  # the same under a quasi-random rule
+STALLED = 1e-6, 1e-3  # step at which rounding or a rule's own error may end the climb
 FIRST_STEP = 1e-3  # the same at the coarsest rule
 CLOSE = 0.03  # largest change of an EM step at which Newton takes over
 LONGEST = 1.0  # largest change of a parameter in one step
 MAX_NEWTON = 60
+MAX_SINGULAR = 8  # matrices that were not positive definite before the climb is given up
 SLACK = 1e-13  # relative loss of the objective that is rounding
-INEXACT = 1e-7  # the same where the gradient says that the step was good
+INEXACT = 1e-7, 1e-4  # the same where the gradient fell, for product and quasi-random rules
 SHIFTS = 4  # other stretches of the quasi-random sequence
-LARGEST_ERROR = 0.05  # of integration, in standard errors, that goes without a word
+LARGEST_ERROR = 0.2  # of integration, in standard errors, that goes without a word
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +117,12 @@ def improved(
     problem: Problem, point: Point, step: FloatArray, rule: Rule, *, halvings: int = 12
 ) -> Point | None:
     """Go along a step, less far where that would lower the objective; None if it must."""
-    size = abs(point.objective)
     for halving in range(halvings):
         place = point.place.moved(step, 0.5**halving)
         if not admissible(place.correlation):
             continue
         reached = at(problem, place, rule, point.modes)
-        loss = point.objective - reached.objective
-        flatter = reached.steepness <= 0.2 * point.steepness
-        if loss <= SLACK * size or (flatter and loss <= INEXACT * size):
+        if point.objective - reached.objective <= SLACK * abs(point.objective):
             return reached
     return None
 
@@ -188,22 +189,25 @@ def newton(
     """Climb until a Newton step is `small`; return also the matrix, steps and success.
 
     The first rule is for the gradient, the second for the matrix, which is computed anew only
-    where the gradient has not fallen tenfold.
+    where a step has not become three times shorter.
     """
     rule, coarse = rules
+    singular = 0
     for taken in range(MAX_NEWTON):
         fresh = matrix is None
         if matrix is None:
             matrix = information(problem, point, coarse)
+            singular += matrix is None
+        if singular > MAX_SINGULAR:
+            return point, None, taken, False
         reached = None
         if matrix is not None:
             step = matrix.solve(point.gradient)
-            longest = float(np.abs(step).max(initial=0.0))
+            longest = _longest(step)
             if longest <= small:
                 return point, matrix, taken, True
-            step *= min(1.0, LONGEST / longest)
-            reached = improved(problem, point, step, rule)
-            if reached is None and longest <= 100.0 * small:
+            reached = _newton_step(problem, point, rule, matrix, step)
+            if reached is None and fresh and longest <= STALLED[rule[3] > 0]:
                 return point, matrix, taken, True
         if reached is None:
             if not fresh:
@@ -212,10 +216,40 @@ def newton(
             reached, _ = accelerated_em(problem, point, rule, cycles=5, close=1e-6)
             if reached.objective <= point.objective:
                 return point, matrix, taken, False
-        if not reached.steepness <= 0.1 * point.steepness:
+        if matrix is None or _longest(matrix.solve(reached.gradient)) > longest / 3.0:
             matrix = None
         point = reached
     return point, matrix, MAX_NEWTON, False
+
+
+def _longest(step: FloatArray) -> float:
+    """Return the largest change of a parameter."""
+    return float(np.abs(step).max(initial=0.0))
+
+
+def _newton_step(
+    problem: Problem, point: Point, rule: Rule, matrix: Information, step: FloatArray
+) -> Point | None:
+    """Go along a Newton step, less far where that leads down; None if it must.
+
+    Nodes move with the parameters, so that near the top the objective may fall by an error of
+    integration while the gradient vanishes: then the next step must be half as long.
+    """
+    longest, size = _longest(step), abs(point.objective)
+    step = step * min(1.0, LONGEST / longest)
+    for halving in range(12 if longest > STALLED[1] else 3):
+        place = point.place.moved(step, 0.5**halving)
+        if not admissible(place.correlation):
+            continue
+        reached = at(problem, place, rule, point.modes)
+        loss = point.objective - reached.objective
+        if loss <= SLACK * size:
+            return reached
+        if loss <= INEXACT[rule[3] > 0] * size:
+            following = _longest(matrix.solve(reached.gradient))
+            if following <= 0.5 * longest:
+                return reached
+    return None
 
 
 def climb(problem: Problem, start: Place, *, points: int | None, cycles: int = 60) -> Summit:
@@ -225,8 +259,9 @@ def climb(problem: Problem, start: Place, *, points: int | None, cycles: int = 6
         coarse, middle = product_rule(START_NODES[m], m), product_rule(NODES[m][0], m)
         inner = product_rule(MATRIX_NODES[m], m)
     else:
-        coarse = inner = quasi_random_rule(START_POINTS, m, rows)
-        middle = quasi_random_rule(max(points // 4, START_POINTS), m, rows)
+        points = max(points, 2 * (LEAST_NODES // (2 * rows)))
+        coarse = inner = quasi_random_rule(max(2 * (points // 16), START_POINTS), m, rows)
+        middle = quasi_random_rule(max(2 * (points // 8), START_POINTS), m, rows)
     point = at(problem, start, coarse, np.zeros((rows, m)))
     point, path = accelerated_em(problem, point, coarse, cycles=cycles)
     problem, place = with_pivots(problem, point.place)
@@ -257,7 +292,7 @@ def _refined(summit: Summit) -> Summit:
         rule = product_rule(nodes, m)
         point = at(problem, point.place, rule, point.modes)
         moved = np.full(1, np.inf) if matrix is None else matrix.solve(point.gradient)
-        longest = float(np.abs(moved).max(initial=0.0))
+        longest = _longest(moved)
         error = np.inf if matrix is None else _in_errors(moved, matrix)
         last = longest <= PRECISION[m]
         small = SMALL_STEP if last or nodes == NODES[m][-1] else min(0.05 * longest, FIRST_STEP)
@@ -265,7 +300,7 @@ def _refined(summit: Summit) -> Summit:
             problem, point, (rule, coarse), matrix, small=max(small, SMALL_STEP)
         )
         steps += taken
-        if done and last:
+        if (done and last) or (matrix is None and not done):
             break
     return replace(
         summit,
@@ -283,7 +318,7 @@ def _polished(summit: Summit, rule: Rule, coarse: Rule) -> Summit:
     m, rows = problem.dimensions, problem.frequency.size
     point = at(problem, point.place, rule, point.modes)
     point, matrix, taken, done = newton(
-        problem, point, (rule, coarse), summit.matrix, small=1e-7
+        problem, point, (rule, coarse), summit.matrix, small=SMALL_QUASI
     )
     steps, error = summit.convergence.iterations + taken, np.nan
     if matrix is not None:

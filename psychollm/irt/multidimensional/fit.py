@@ -93,7 +93,7 @@ def fit_multidimensional(
     integration : {"auto", "quadrature", "quasi_random"}
         Adaptive quadrature up to three abilities, quasi-random importance sampling beyond.
     n_points : int
-        Quasi-random points for each pattern of answers.
+        Quasi-random points for each pattern of answers, at least; more where patterns are few.
 
     Raises
     ------

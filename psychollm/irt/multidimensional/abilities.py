@@ -1,0 +1,220 @@
+"""Several abilities of each respondent, and what a test says about them.
+
+Abilities are posterior means (EAP) with posterior covariances, by the quadrature of the fit. The
+information of an item at abilities theta is the matrix w a a', w = P'^2 / (P (1 - P)): all of it
+along the item's own slopes, none across.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.errors import ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.data.coerce import check_binary
+from psychollm.data.labels import Labels
+from psychollm.data.responses import as_responses
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import orient, patterns_of
+from psychollm.irt.multidimensional.climb import LEAST_NODES, POINTS
+from psychollm.irt.multidimensional.problem import Place, at, make_problem
+from psychollm.irt.multidimensional.result import MultidimensionalIRT
+from psychollm.kernels.adaptive_rules import Rule, product_rule, quasi_random_rule
+from psychollm.kernels.response_models import distribution
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+    from psychollm.data.responses import Responses
+
+NODES = {1: 61, 2: 21, 3: 15}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class MultidimensionalAbilities(Result):
+    """Posterior means of several abilities.
+
+    Attributes
+    ----------
+    ability, se : ndarray of shape (respondents, m)
+        Posterior means and standard deviations; for respondents without answers those of the
+        population are not shown, but NaN with a reason.
+    covariance : ndarray of shape (respondents, m, m)
+        Posterior covariances.
+    reliability : ndarray of shape (m,)
+        Share of the variance of an ability that the means carry: var / (var + mean se^2).
+    reasons : tuple of Reason
+        Why a respondent has no estimate.
+    labels, dimensions : tuple
+        Names of respondents and abilities.
+    """
+
+    ability: FloatArray  # (N, m)
+    se: FloatArray  # (N, m)
+    covariance: FloatArray  # (N, m, m)
+    reliability: FloatArray  # (m,)
+    reasons: tuple[Reason, ...]  # N
+    labels: Labels  # N
+    dimensions: tuple[str, ...]  # m
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per respondent."""
+        import pandas as pd
+
+        columns: dict[str, object] = {"respondent": list(self.labels)}
+        for k, name in enumerate(self.dimensions):
+            columns[name], columns[f"se_{name}"] = self.ability[:, k], self.se[:, k]
+        columns["reason"] = [str(reason) for reason in self.reasons]
+        return pd.DataFrame(columns)
+
+
+def abilities(
+    fit: MultidimensionalIRT, responses: Responses | pd.DataFrame | ArrayLike
+) -> MultidimensionalAbilities:
+    """Estimate abilities from answers to items already fitted.
+
+    Parameters
+    ----------
+    fit : MultidimensionalIRT
+        Items; those without estimates are left out.
+    responses : Responses or table
+        Answers to the same items, oriented like the table that was fitted; respondents may be
+        others.
+
+    Raises
+    ------
+    ShapeError
+        If the items are not those of the fit.
+
+    Examples
+    --------
+    >>> from psychollm.irt.multidimensional.fit import fit_multidimensional
+    >>> answers = np.random.default_rng(3).random((600, 6)) < [0.2, 0.4, 0.5, 0.6, 0.8, 0.5]
+    >>> fit = fit_multidimensional(answers, np.repeat(np.eye(2), 3, axis=0), correlated=False)
+    >>> abilities(fit, answers).covariance.shape
+    (600, 2, 2)
+    """
+    codes, labels = _codes(fit, responses)
+    patterns = patterns_of(codes, 2)
+    m, items = len(fit.dimensions), codes.shape[1]
+    nothing = (np.zeros(m + 1), np.zeros(m + 1), 0.0)
+    problem = make_problem(
+        patterns,
+        np.ones((items, m + 1), dtype=np.bool_),
+        fit.link,
+        exploratory=False,
+        correlated=False,
+        priors=nothing,
+    )
+    rows = patterns.frequency.size
+    place = Place(fit.parameters[fit.fitted].copy(), fit.factor_correlation.copy())
+    point = at(problem, place, rule_for(m, rows), np.zeros((rows, m)))
+    everyone = patterns.of_respondent
+    silent = (patterns.codes < 0).all(axis=1)
+    mean = np.where(silent[:, None], np.nan, point.mean)[everyone]
+    covariance = np.where(silent[:, None, None], np.nan, point.covariance)[everyone]
+    se = np.sqrt(np.einsum("nkk->nk", covariance))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        answered = ~silent[everyone]
+        variance = mean[answered].var(axis=0)
+        reliability = variance / (variance + (se[answered] ** 2).mean(axis=0))
+    return MultidimensionalAbilities(
+        ability=mean,
+        se=se,
+        covariance=covariance,
+        reliability=reliability,
+        reasons=tuple(Reason.UNSCORED if gone else Reason.NONE for gone in silent[everyone]),
+        labels=labels,
+        dimensions=fit.dimensions,
+    )
+
+
+def rule_for(dimensions: int, patterns: int) -> Rule:
+    """Return the rule that abilities are integrated with.
+
+    Examples
+    --------
+    >>> rule_for(2, 100)[2], rule_for(5, 1000)[2]
+    (393, 512)
+    """
+    if dimensions in NODES:
+        return product_rule(NODES[dimensions], dimensions)
+    points = max(POINTS, 2 * (LEAST_NODES // (2 * patterns)))
+    return quasi_random_rule(points, dimensions, patterns)
+
+
+def _codes(fit: MultidimensionalIRT, responses: object) -> tuple[IntArray, Labels]:
+    """Return codes of fitted items and names of respondents, read as the fit read its own."""
+    table = as_responses(responses)
+    check_binary(table)
+    answers = orient(table, fit.respondents)
+    if answers.items != fit.labels:
+        msg = (
+            f"responses have {len(answers.items)} items ({answers.items[:3]}...), the fit has "
+            f"{len(fit.labels)} ({fit.labels[:3]}...): pass the same items in the same order"
+        )
+        raise ShapeError(msg)
+    return np.ascontiguousarray(answers.codes[:, fit.fitted]), answers.respondents
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MultidimensionalInformation(Result):
+    """What items say about several abilities, at given places."""
+
+    at: FloatArray  # (n, m) abilities
+    items: FloatArray  # (n, J) information along an item's own slopes; NaN where not fitted
+    matrix: FloatArray  # (n, m, m) of the whole test
+    labels: Labels  # J
+    dimensions: tuple[str, ...]  # m
+
+    @property
+    def se(self) -> FloatArray:
+        """Standard errors of abilities, prior left out (n, m); NaN where there is none."""
+        found = np.full(self.at.shape, np.nan)
+        for row, matrix in zip(found, self.matrix, strict=True):
+            if np.linalg.matrix_rank(matrix) == len(matrix):
+                row[:] = np.sqrt(np.diagonal(np.linalg.inv(matrix)))
+        return found
+
+
+def multidimensional_information(
+    fit: MultidimensionalIRT, at: ArrayLike
+) -> MultidimensionalInformation:
+    """Return item and test information at abilities `at` (n, m).
+
+    Raises
+    ------
+    ShapeError
+        If `at` does not hold one column per ability.
+
+    Examples
+    --------
+    >>> from psychollm.irt.multidimensional.fit import fit_multidimensional
+    >>> answers = np.random.default_rng(3).random((600, 6)) < [0.2, 0.4, 0.5, 0.6, 0.8, 0.5]
+    >>> fit = fit_multidimensional(answers, np.repeat(np.eye(2), 3, axis=0), correlated=False)
+    >>> multidimensional_information(fit, [[0.0, 0.0]]).matrix.shape
+    (1, 2, 2)
+    """
+    places = np.array(at, dtype=np.float64)
+    m = len(fit.dimensions)
+    if places.ndim != 2 or places.shape[1] != m:
+        msg = f"at must have one column for each of {m} abilities, got shape {places.shape}"
+        raise ShapeError(msg)
+    table = fit.parameters[fit.fitted]
+    lower, upper, density, _ = distribution(places @ table[:, :-1].T + table[:, -1], fit.link)
+    weight = density**2 / np.maximum(lower * upper, 1e-300)
+    slopes = table[:, :-1]
+    items = np.full((len(places), len(fit.labels)), np.nan)
+    items[:, fit.fitted] = weight * (slopes**2).sum(axis=1)
+    return MultidimensionalInformation(
+        at=places,
+        items=items,
+        matrix=np.einsum("nj,jk,jl->nkl", weight, slopes, slopes),
+        labels=fit.labels,
+        dimensions=fit.dimensions,
+    )

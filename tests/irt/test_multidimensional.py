@@ -1,0 +1,401 @@
+"""Several abilities: exact optima, twins, properties, standard errors."""
+
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.special import expit, ndtr
+
+from psychollm.factor.rotate import rotate
+from psychollm.irt.answers import patterns_of
+from psychollm.irt.fit import fit_irt
+from psychollm.irt.multidimensional import (
+    abilities,
+    fit_multidimensional,
+    item_slopes,
+    multidimensional_information,
+)
+from psychollm.irt.multidimensional import curvature as curvature_file
+from psychollm.irt.multidimensional.climb import climb, em_step
+from psychollm.irt.multidimensional.curvature import information
+from psychollm.irt.multidimensional.problem import Place, at, make_problem
+from psychollm.irt.multidimensional.scale import standardised
+from psychollm.irt.multidimensional.start import exploratory_start
+from psychollm.irt.priors import Priors
+from psychollm.kernels.adaptive_rules import product_rule, quasi_random_rule
+from tests.oracles import irt_multidimensional_slow as slow
+
+SIX = np.arange(6) % 2 == np.arange(2)[:, None]
+SIX = SIX.T  # items 0, 2, 4 on the first ability, the others on the second
+
+
+def simulate(n, loads, *, slope=1.3, rho=0.4, seed=0, link="logit", gaps=0.0):
+    rng = np.random.default_rng(seed)
+    items, m = loads.shape
+    slopes = loads * slope * rng.lognormal(0, 0.25, items)[:, None]
+    intercepts = 0.8 * rng.normal(size=items)
+    phi = np.full((m, m), rho)
+    np.fill_diagonal(phi, 1.0)
+    z = rng.normal(size=(n, m)) @ np.linalg.cholesky(phi).T @ slopes.T + intercepts
+    curve = expit(z) if link == "logit" else ndtr(z)
+    answers = (rng.random(z.shape) < curve).astype(float)
+    answers[rng.random(z.shape) < gaps] = np.nan
+    return answers, slopes, intercepts, phi
+
+
+def problem_of(answers, loads, *, exploratory=False, link="logit", eta=0.0, sd=None):
+    codes = np.where(np.isnan(answers), -1, answers).astype(np.int64)
+    items, m = loads.shape
+    free = np.column_stack([loads | exploratory, np.ones(items, dtype=bool)])
+    precisions = np.zeros(m + 1) if sd is None else np.full(m + 1, sd**-2.0)
+    return make_problem(
+        patterns_of(codes, 2),
+        free,
+        link,
+        exploratory=exploratory,
+        correlated=True,
+        priors=(np.zeros(m + 1), precisions, eta),
+    )
+
+
+def evaluated(problem, place, nodes=31):
+    m = problem.dimensions
+    return at(problem, place, product_rule(nodes, m), np.zeros((problem.frequency.size, m)))
+
+
+def test_exact_optimum():
+    answers, *_ = simulate(300, SIX, slope=1.1)
+    fit = fit_multidimensional(answers, SIX, priors=None)
+    ours = np.concatenate([fit.slopes[SIX], fit.intercepts, [fit.factor_correlation[0, 1]]])
+    exact, value = slow.maximum(answers, SIX, ours + 1e-3, slow.nodes_of(2))
+    np.testing.assert_allclose(ours, exact, atol=1e-6)
+    np.testing.assert_allclose(fit.log_likelihood, value, atol=1e-7)
+    assert fit.convergence.converged
+    assert fit.gradient < 1e-6
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+@pytest.mark.parametrize("gaps", [0.0, 0.3])
+@pytest.mark.parametrize("m", [2, 3])
+def test_twin(link, gaps, m):
+    loads = np.arange(7)[:, None] % m == np.arange(m)
+    answers, slopes, intercepts, phi = simulate(
+        12, loads, slope={2: 1.3, 3: 0.6}[m], seed=m, link=link, gaps=gaps
+    )
+    codes = np.where(np.isnan(answers), -1, answers).astype(np.int64)
+    problem = problem_of(answers, loads, link=link)
+    point = evaluated(problem, Place(np.column_stack([slopes, intercepts]), phi), 41 - 10 * (m - 2))
+    where = patterns_of(codes, 2).of_respondent
+    rule = slow.nodes_of(m, {2: 61, 3: 31}[m])
+    exact = slow.log_likelihoods(answers, slopes, intercepts, phi, rule, link)
+    np.testing.assert_allclose(point.patterns[where], exact, atol=1e-6)
+    for u in range(3):
+        mean, covariance = slow.posterior_moments(
+            answers[u], slopes, intercepts, phi, rule, link
+        )
+        np.testing.assert_allclose(point.mean[where[u]], mean, atol=1e-5)
+        np.testing.assert_allclose(point.covariance[where[u]], covariance, atol=1e-5)
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+@pytest.mark.parametrize("n", [120, 600])
+def test_one_dimension_is_fit_irt(link, n):
+    answers, *_ = simulate(n, np.ones((8, 1), dtype=bool), gaps=0.1)
+    one = fit_irt(answers, link=link)
+    fit = fit_multidimensional(answers, 1, link=link)
+    np.testing.assert_allclose(fit.slopes[:, 0], one.slope, atol=1e-7)
+    np.testing.assert_allclose(fit.intercepts, one.intercept, atol=1e-7)
+    np.testing.assert_allclose(fit.se_slopes[:, 0], one.se_slope, rtol=1e-5)
+    np.testing.assert_allclose(fit.se_intercepts, one.se_intercept, rtol=1e-5)
+    np.testing.assert_allclose(fit.log_likelihood, one.log_likelihood, atol=1e-6)
+    assert fit.n_parameters == one.n_parameters
+    assert fit.aic == pytest.approx(one.aic, abs=1e-6)
+    assert fit.priors == one.priors
+    table = np.ones((8, 1))
+    np.testing.assert_allclose(
+        fit_multidimensional(answers, table, link=link).slopes, fit.slopes, atol=1e-7
+    )
+
+
+@pytest.mark.parametrize("link", ["logit", "probit"])
+@pytest.mark.parametrize("exploratory", [True, False])
+def test_gradient_and_information(link, exploratory):
+    answers, slopes, intercepts, phi = simulate(150, SIX, link=link, gaps=0.1)
+    problem = problem_of(answers, SIX, exploratory=exploratory, link=link, eta=1.0, sd=0.7)
+    if exploratory:
+        phi = np.eye(2)
+        slopes = slopes + 0.2
+    place = Place(np.column_stack([slopes, intercepts]), phi)
+    point = evaluated(problem, place)
+    free = np.ones(point.gradient.size, dtype=bool)
+    free[: problem.free.size] = problem.free.ravel()
+    matrix = np.full((free.size, free.size), np.nan)
+    for p in np.flatnonzero(free):
+        step = np.zeros(free.size)
+        step[p] = 1e-4
+        up = evaluated(problem, place.moved(step, 1.0))
+        down = evaluated(problem, place.moved(step, -1.0))
+        slope = (up.objective - down.objective) / 2e-4
+        np.testing.assert_allclose(point.gradient[p], slope, atol=2e-4)
+        matrix[p] = (down.gradient - up.gradient) / 2e-4
+    matrix = matrix[np.ix_(free, free)]
+    if exploratory:  # singular along the rotation: compare the matrix, not its inverse
+        matrix += np.eye(len(matrix))
+        problem_ridge = problem_of(answers, SIX, exploratory=True, link=link, eta=1.0, sd=0.7)
+        point.complete[:] += np.eye(3)
+        found = information(problem_ridge, point, product_rule(21, 2))
+    else:
+        found = information(problem, point, product_rule(21, 2))
+    inverse = found.inverse()[np.ix_(free, free)]
+    np.testing.assert_allclose(inverse @ matrix, np.eye(len(matrix)), atol=2e-4)
+
+
+@pytest.mark.parametrize("exploratory", [True, False])
+def test_em_never_lowers_the_likelihood(exploratory):
+    answers, *_ = simulate(300, SIX)
+    problem = problem_of(answers, SIX, exploratory=exploratory)
+    rng = np.random.default_rng(0)
+    slopes = np.where(problem.free[:, :2], rng.uniform(0.5, 2, (6, 2)), 0.0)
+    point = evaluated(problem, Place(np.column_stack([slopes, np.zeros(6)]), np.eye(2)), 21)
+    for _ in range(15):
+        after = evaluated(problem, em_step(problem, point, expand=False), 21)
+        assert after.objective >= point.objective - 1e-9
+        point = after
+    start = exploratory_start(patterns_of(answers.astype(np.int64), 2), 2, "logit")
+    path = climb(problem, start, points=None).em_objectives
+    assert (np.diff(path) >= -1e-9 * abs(path[0])).all()
+
+
+def test_rotation_leaves_the_likelihood():
+    answers, slopes, intercepts, _ = simulate(200, SIX)
+    problem = problem_of(answers, SIX, exploratory=True)
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(2, 2)))[0]
+    plain = evaluated(problem, Place(np.column_stack([slopes, intercepts]), np.eye(2)), 41)
+    turned = evaluated(
+        problem, Place(np.column_stack([slopes @ turn, intercepts]), np.eye(2)), 41
+    )
+    np.testing.assert_allclose(turned.log_likelihood, plain.log_likelihood, atol=1e-7)
+
+
+@pytest.fixture(scope="module")
+def explored():
+    answers, *_ = simulate(800, np.arange(10)[:, None] % 2 == np.arange(2))
+    return answers, fit_multidimensional(answers, 2)
+
+
+@pytest.mark.parametrize("by", [rotate, partial(rotate, method="varimax")])
+def test_rotated_fit(explored, by):
+    answers, fit = explored
+    turned = fit.rotated(by)
+    shared = fit.loadings @ fit.loadings.T
+    again = turned.loadings @ turned.factor_correlation @ turned.loadings.T
+    np.testing.assert_allclose(again, shared, atol=1e-10)
+    np.testing.assert_allclose(turned.communalities, fit.communalities, atol=1e-10)
+    np.testing.assert_allclose(turned.discrimination, fit.discrimination, atol=1e-10)
+    np.testing.assert_allclose(turned.difficulty, fit.difficulty, atol=1e-10)
+    oblique = turned.rotation == "oblimin"
+    assert np.isfinite(turned.se_slopes).all()
+    assert (turned.se_factor_correlation[0, 1] > 0.01) == oblique
+    place = Place(turned.parameters.copy(), turned.factor_correlation.copy())
+    problem = problem_of(answers, np.ones((10, 2), dtype=bool))
+    value = evaluated(problem, place).log_likelihood
+    np.testing.assert_allclose(value, fit.log_likelihood, atol=1e-5)
+    mine, theirs = abilities(turned, answers), abilities(fit, answers)
+    spread = np.einsum("nk,kl,nl->n", mine.ability, np.linalg.inv(turned.factor_correlation), mine.ability)
+    np.testing.assert_allclose(spread, (theirs.ability**2).sum(axis=1), atol=1e-4)
+
+
+def test_errors_of_rotated_slopes_do_not_depend_on_the_pivots(explored):
+    answers, fit = explored
+    problem = problem_of(answers, np.ones((10, 2), dtype=bool), exploratory=True)
+    assert fit.pivots
+    assert np.count_nonzero(fit.slopes == 0.0) == 1
+    names = [label for label in fit.labels if label not in fit.pivots]
+    kept = [fit.labels.index(label) for label in names]
+    other = fit_multidimensional(answers[:, kept], 2)
+    assert set(other.pivots) <= set(range(len(kept)))
+    # Other items, hence other pivots; the errors of what both share are alike, not equal.
+    both = fit.rotated(rotate).se_slopes[kept], other.rotated(rotate).se_slopes
+    assert np.nanmax(np.abs(np.log(both[0] / both[1]))) < 1.0
+    assert problem.n_parameters == fit.n_parameters
+
+
+def test_exploratory_rotated_finds_the_truth(explored):
+    answers, fit = explored
+    turned = fit.rotated(rotate)
+    loads = np.arange(10)[:, None] % 2 == np.arange(2)
+    confirmed = fit_multidimensional(answers, loads)
+    order = [0, 1] if abs(turned.slopes[0, 0]) > abs(turned.slopes[0, 1]) else [1, 0]
+    gap = (turned.slopes[:, order] - confirmed.slopes)[loads]
+    assert np.abs(gap).max() < 0.35
+    gap = turned.factor_correlation[0, 1] - confirmed.factor_correlation[0, 1]
+    assert abs(gap) < 0.15
+    assert fit.log_likelihood > confirmed.log_likelihood
+
+
+def test_flipping_an_item_flips_its_slopes():
+    answers, *_ = simulate(400, SIX)
+    flipped = answers.copy()
+    flipped[:, 2] = 1 - flipped[:, 2]
+    one, other = (fit_multidimensional(a, SIX, priors=None) for a in (answers, flipped))
+    signs = np.array([1, 1, -1, 1, 1, 1])
+    np.testing.assert_allclose(other.slopes, one.slopes * signs[:, None], atol=1e-6)
+    np.testing.assert_allclose(other.intercepts, one.intercepts * signs, atol=1e-6)
+    np.testing.assert_allclose(other.factor_correlation, one.factor_correlation, atol=1e-6)
+
+
+def test_both_readings_and_order():
+    answers, *_ = simulate(300, SIX, gaps=0.1)
+    one = fit_multidimensional(answers, SIX)
+    other = fit_multidimensional(answers.T, SIX, respondents="questions")
+    np.testing.assert_allclose(other.slopes, one.slopes, atol=1e-9)
+    order = np.random.default_rng(0).permutation(300)
+    again = fit_multidimensional(answers[order], SIX)
+    np.testing.assert_allclose(again.slopes, one.slopes, atol=1e-7)
+
+
+def test_quasi_random_agrees_with_quadrature():
+    answers, *_ = simulate(400, SIX)
+    exact = fit_multidimensional(answers, SIX)
+    drawn = fit_multidimensional(answers, SIX, integration="quasi_random", n_points=256)
+    assert drawn.integration == "quasi_random"
+    gap = (drawn.slopes - exact.slopes)[SIX] / exact.se_slopes[SIX]
+    assert np.abs(gap).max() < 3 * drawn.integration_error < 0.6
+    assert abs(drawn.log_likelihood - exact.log_likelihood) < 0.5
+    np.testing.assert_allclose(drawn.se_slopes[SIX], exact.se_slopes[SIX], rtol=0.05)
+
+
+def test_rules():
+    points, log_weights, used, step = quasi_random_rule(256, 3, 50, shift=2)
+    assert (used, step, points.shape) == (256, 256, (256 * 50, 3))
+    density = np.exp(log_weights - 0.5 * (points**2).sum(axis=1))
+    moments = (points**2 * density[:, None]).sum(axis=0) / 50
+    np.testing.assert_allclose(moments, 1.0, atol=0.01)
+    np.testing.assert_allclose(points[::2], -points[1::2])
+    points, log_weights, _, _ = product_rule(7, 3)
+    density = np.exp(log_weights - 0.5 * (points**2).sum(axis=1))
+    np.testing.assert_allclose((points**4).T @ density, 3.0, atol=1e-9)
+
+
+def test_information_without_the_matrix(monkeypatch):
+    loads = np.arange(40)[:, None] % 2 == np.arange(2)
+    answers, *_ = simulate(10, loads)
+    problem = problem_of(answers, loads, eta=1.0, sd=1.0)
+    table = np.column_stack([loads * 1.0, np.zeros(40)])
+    point = evaluated(problem, Place(table, np.array([[1.0, 0.3], [0.3, 1.0]])))
+    rule = product_rule(3, 2)
+    dense = information(problem, point, rule)
+    monkeypatch.setattr(curvature_file, "DENSE", 10)
+    few = information(problem, point, rule)
+    step = np.append(problem.free.ravel(), True) * np.random.default_rng(0).normal(size=121)
+    np.testing.assert_allclose(few.solve(step), dense.solve(step), atol=1e-10)
+    blocks, end = few.blocks()
+    full = dense.inverse()
+    np.testing.assert_allclose(blocks[3], full[9:12, 9:12], atol=1e-12)
+    np.testing.assert_allclose(end, full[-1:, -1:], atol=1e-12)
+    fit = fit_multidimensional(answers, 2).rotated(rotate)
+    assert fit.convergence.converged
+    assert np.isfinite(fit.slopes).all()
+
+
+def test_bifactor():
+    loads = np.column_stack([np.ones(9), np.arange(9) < 4]).astype(bool)
+    rng = np.random.default_rng(3)
+    slopes = np.where(loads, 1.2, 0.0)
+    z = rng.normal(size=(1500, 2)) @ slopes.T
+    fit = fit_multidimensional(rng.random(z.shape) < expit(z), loads, correlated=False)
+    assert fit.convergence.converged
+    np.testing.assert_allclose(fit.factor_correlation, np.eye(2))
+    assert (np.abs(fit.slopes - slopes)[loads] < 5 * fit.se_slopes[loads]).all()
+
+
+def test_recovery():
+    loads = np.arange(12)[:, None] % 2 == np.arange(2)
+    answers, slopes, intercepts, phi = simulate(3000, loads, seed=5)
+    fit = fit_multidimensional(answers, loads)
+    # 12 slopes, 12 intercepts, 1 correlation: all within 4 standard errors but once in 600 runs.
+    assert (np.abs(fit.slopes - slopes)[loads] < 4 * fit.se_slopes[loads]).all()
+    assert (np.abs(fit.intercepts - intercepts) < 4 * fit.se_intercepts).all()
+    assert abs(fit.factor_correlation[0, 1] - phi[0, 1]) < 4 * fit.se_factor_correlation[0, 1]
+    loadings, thresholds = standardised(np.column_stack([slopes, intercepts]), phi, "logit")
+    assert (np.abs(fit.loadings - loadings)[loads] < 4 * fit.se_loadings[loads]).all()
+    np.testing.assert_allclose(fit.thresholds, thresholds, atol=0.1)
+
+
+def test_abilities():
+    loads = np.arange(10)[:, None] % 2 == np.arange(2)
+    answers, *_ = simulate(500, loads, gaps=0.1)
+    answers[0], answers[1], answers[2] = np.nan, 1.0, 0.0
+    fit = fit_multidimensional(answers, loads)
+    found = abilities(fit, answers)
+    assert np.isnan(found.ability[0]).all()
+    assert found.reasons[0]
+    assert (found.ability[1] > 0.5).all()
+    assert (found.ability[2] < -0.5).all()
+    mean, covariance = slow.posterior_moments(
+        answers[7], fit.slopes, fit.intercepts, fit.factor_correlation, slow.nodes_of(2, 61)
+    )
+    np.testing.assert_allclose(found.ability[7], mean, atol=1e-6)
+    np.testing.assert_allclose(found.covariance[7], covariance, atol=1e-6)
+    assert ((found.reliability > 0.3) & (found.reliability < 0.9)).all()
+    assert list(found.to_frame().columns)[1:3] == ["ability_1", "se_ability_1"]
+
+
+def test_information_of_items():
+    answers, *_ = simulate(400, SIX)
+    fit = fit_multidimensional(answers, SIX)
+    found = multidimensional_information(fit, np.zeros((1, 2)))
+    p = expit(fit.intercepts)
+    weight = p * (1 - p)
+    np.testing.assert_allclose(found.items[0], weight * fit.slopes.sum(axis=1) ** 2)
+    np.testing.assert_allclose(
+        found.matrix[0], (fit.slopes * weight[:, None]).T @ fit.slopes, atol=1e-12
+    )
+    np.testing.assert_allclose(found.se[0], 1 / np.sqrt(np.diagonal(found.matrix[0])))
+
+
+def golden_rows(folder):
+    return json.loads((folder / "irt_fa.json").read_text())["rows"]
+
+
+def check_conversion(row):
+    found = item_slopes(row["loadings"], row["tau"])
+    np.testing.assert_allclose(found.slopes[:, 0], row["discrimination"], rtol=1e-12)
+    np.testing.assert_allclose(-found.intercepts, row["difficulty"], rtol=1e-12)
+    table = np.column_stack([row["discrimination"], -np.array(row["difficulty"])])
+    loadings, thresholds = standardised(table, np.eye(1), "probit")
+    np.testing.assert_allclose(loadings[:, 0], row["loadings"], rtol=1e-12)
+    np.testing.assert_allclose(thresholds, row["tau"], rtol=1e-12)
+
+
+def test_golden_conversion(golden):
+    for row in golden_rows(golden / "psychometrics"):
+        check_conversion(row)
+
+
+def test_golden_conversion_of_shared_data(shared):
+    for row in golden_rows(shared / "golden" / "psychometrics"):
+        check_conversion(row)
+
+
+def test_conversion_with_correlated_factors():
+    L, phi = np.array([[0.6, 0.2], [0.0, 0.7]]), np.array([[1.0, 0.3], [0.3, 1.0]])
+    for link in ("logit", "probit"):
+        found = item_slopes(L, [0.5, -0.2], factor_correlation=phi, link=link)
+        table = np.column_stack([found.slopes, found.intercepts])
+        loadings, thresholds = standardised(table, phi, link)
+        np.testing.assert_allclose(loadings, L, atol=1e-14)
+        np.testing.assert_allclose(thresholds, [0.5, -0.2], atol=1e-14)
+
+
+def test_priors_of_a_fit_to_few_models():
+    answers, *_ = simulate(25, np.arange(14)[:, None] % 2 == np.arange(2), seed=2)
+    fit = fit_multidimensional(answers, 2)
+    assert fit.priors == Priors(slope=(0.0, 1.25), intercept=(0.0, 2.5))
+    assert fit.convergence.converged
+    assert np.isfinite(fit.slopes).all()
+    confirmed = fit_multidimensional(answers, np.arange(14)[:, None] % 2 == np.arange(2))
+    assert confirmed.correlation_prior == 1.0
+    assert abs(confirmed.factor_correlation[0, 1]) < 1.0
+    assert "|Phi|^1" in confirmed.summary()
