@@ -132,3 +132,18 @@ def test_configured_workers_without_and_with_a_backend(backend):
         assert np.array_equal(products(), serial(products))
     with nullcontext():
         assert np.array_equal(products(), serial(products))
+
+
+def cell(seed, n_jobs=None):
+    """One cell of a grid of simulations: a table, and a null of its own."""
+    table = np.random.default_rng(seed).random((8, 100)) < 0.5
+    return permutation_null(table.astype(int), n=30, rng=seed, n_jobs=n_jobs).p_value
+
+
+@pytest.mark.parametrize("inner", [1, None])
+def test_grids_of_simulations(cluster, inner):
+    """Work within work: each cell by itself, or with its replicates on the cluster as well."""
+    expected = [cell(seed, n_jobs=1) for seed in range(4)]
+    with joblib.parallel_config(backend="dask"):
+        found = joblib.Parallel()(joblib.delayed(cell)(seed, inner) for seed in range(4))
+    assert np.array_equal(found, expected)
