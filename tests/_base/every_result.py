@@ -1,5 +1,6 @@
 """One of each result: what the examples in the docstrings make, and a few made here."""
 
+import ast
 import contextlib
 import dataclasses
 import doctest
@@ -232,6 +233,10 @@ def every_result(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, lis
                 _collect(value, made, seen)
         for make in MAKERS:
             _collect(make(), made, seen)
+        for name in sorted(set(every_class()) - set(made) - set(BASES)):
+            for maker in _returning(name):
+                if name not in made:
+                    _collect(tuple(_run(maker, folder).values()), made, seen)
     return {
         name: list({id(one): one for one in (all_[0], all_[-1])}.values())
         for name, all_ in made.items()
@@ -263,7 +268,10 @@ def _run(name: str, folder: Path) -> dict[str, Any]:
     held = getattr(module, home.rpartition(".")[2])
     held = getattr(held, method) if method else held
     names = {**vars(module), "getfixture": lambda _: folder}
-    (example,) = doctest.DocTestFinder(recurse=False).find(held, name, module, globs=names)
+    examples = doctest.DocTestFinder(recurse=False).find(held, name, module, globs=names)
+    if not examples:
+        return {}
+    example = examples[0]
     before = dict(example.globs)
     runner = doctest.DocTestRunner(
         optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS, verbose=False
@@ -282,3 +290,18 @@ def _defined() -> tuple[str, ...]:
         names = re.findall(r"^(?:class|def) (\w+)", path.read_text("utf-8"), re.MULTILINE)
         found += [f"{module}.{name}" for name in names]
     return tuple(found)
+
+
+def _returning(name: str) -> list[str]:
+    """Return a class, and functions that say they return it: makers of what `EXAMPLES` lacks."""
+    found = [one for one in _defined() if one.endswith(f".{name}")]
+    for path in sorted(PACKAGE.rglob("*.py")):
+        source = path.read_text("utf-8")
+        if name not in source:
+            continue
+        module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+        for node in ast.parse(source).body:
+            said = getattr(node, "returns", None)
+            if said is not None and ast.unparse(said).strip("'") == name:
+                found.append(f"{module}.{node.name}")
+    return found
