@@ -93,7 +93,7 @@ def thresholds(fit: IRTFit) -> Thresholds:
     if fit.model != "nominal":
         found = _even_odds(fit.family, fit.parameters[keep])
     se = _standard_errors(fit, found)
-    found = found * fit.ability_sd
+    found = np.asarray(found * fit.ability_sd)
     none = spread(np.isnan(found).all(axis=1).astype(np.float64), keep) == 1.0
     return Thresholds(
         threshold=spread(found, keep),

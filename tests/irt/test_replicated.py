@@ -192,3 +192,19 @@ def test_bad_input(fit, table):
         bootstrap_fit(fit, table[:, :4])
     with pytest.raises(ShapeError, match="answers that were fitted"):
         bootstrap_fit(fit, table[:50])
+
+
+def test_replicates_in_which_nothing_varies():
+    tiny = [[1, 0], [0, 1], [1, 1]]
+    null = bootstrap_fit(fit_irt(tiny), tiny, statistic="infit", n=40, rng=2)
+    assert (null.n_used < 40).all()
+    assert null.n_used.min() > 0
+    assert np.isnan(null.draws).any()
+    assert ((null.p_value > 0) & (null.p_value <= 1)).all()
+
+
+def test_summary_without_a_value():
+    tiny = [[1, 0], [0, 1], [1, 1]]
+    null = bootstrap_fit(fit_irt(tiny), tiny, statistic="m2", n=4, rng=2)
+    assert np.isnan(null.p_value[0])
+    assert "has no value" in null.summary()

@@ -225,8 +225,10 @@ def _baseline(complete: IntArray, layout: Layout, margins: FloatArray) -> tuple[
 
 
 def _srmsr(complete: IntArray, curves: FloatArray, weights: FloatArray) -> float:
-    """Return the root mean square of residual correlations of codes."""
+    """Return the root mean square of residual correlations of codes; NaN of a single item."""
     items, answers, _ = curves.shape
+    if items < 2:
+        return float("nan")
     code = np.arange(answers, dtype=np.float64)
     mean = np.einsum("c,jcq->jq", code, curves)
     square = np.einsum("c,jcq,q->j", code**2, curves, weights)
@@ -261,6 +263,7 @@ def _indices(
         reason = Reason.UNIDENTIFIED
     if reason:
         value, zero = float("nan"), float("nan")
+    ratio = zero / max(free, 1)
     scale = max(df, 1) * (n - 1)
     bounds = [_noncentrality(value, df, 0.5 + side * LEVEL / 2.0) for side in (1.0, -1.0)]
     excess = float(np.maximum(value - df, 0.0))
@@ -274,7 +277,7 @@ def _indices(
         rmsea_interval=np.sqrt(np.array(bounds) / scale),
         srmsr=srmsr,
         cfi=1.0 - excess / excess_zero if excess_zero != 0.0 else 1.0,
-        tli=float((zero / free - value / max(df, 1)) / (zero / free - 1.0)),
+        tli=(ratio - value / max(df, 1)) / (ratio - 1.0) if ratio != 1.0 else float("nan"),
         n_complete=n,
         reason=reason,
     )

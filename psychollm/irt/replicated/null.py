@@ -39,7 +39,7 @@ class FitNull(Result):
     observed : ndarray of shape (values,)
         The statistic of the data; NaN where it has none.
     draws : ndarray of shape (n, values)
-        The statistic of each replicate; NaN where an item did not vary.
+        The statistic of each replicate; NaN where an item did not vary or show all answers.
     p_value, p_value_se : ndarray of shape (values,)
         Share of replicates (the data among them) that are at least as extreme, and its Monte
         Carlo standard error.
