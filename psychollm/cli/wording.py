@@ -28,6 +28,10 @@ _OPTIONS = (
     (".select(models=..., questions=...)", "--leave-out MODEL"),
     ("say repeats='first' or repeats='majority'", "pass --repeats first or --repeats majority"),
     ("choose one with instrument=...", "choose one with --instrument"),
+    (
+        "; read it with pandas and pass the frame to Responses.from_frame or Responses.from_long",
+        ": write the table as one of these",
+    ),
     ("; labels belong in the index (DataFrame.set_index)", ""),
 )
 

@@ -1,0 +1,99 @@
+"""What the script does, in a real browser: words at the pointer, one model lit, tables sorted."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from psychollm.reports.figure import draw_figure
+from psychollm.reports.marks import point
+from psychollm.reports.page import Page, Section, render
+from psychollm.reports.table import Table, number_column, text_column
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+# What a reader does, and what is there to be seen after each step, as lines of the title.
+DRIVER = """
+<script>
+const seen = [];
+const mark = (n) => document.querySelectorAll(".marks > *")[n];
+const lit = () => [...document.querySelectorAll(".lit")].length;
+const canvas = document.querySelector(".answers");
+const tip = document.querySelector(".tip");
+const press = (key) => canvas.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+const move = (n) =>
+  mark(n).dispatchEvent(
+    new PointerEvent("pointermove", { bubbles: true, clientX: 50, clientY: 50 })
+  );
+move(1); seen.push(`hover ${tip.textContent} lit ${lit()}`);
+canvas.dispatchEvent(new PointerEvent("pointerleave"));
+seen.push(`left ${tip.textContent} ${lit()}`);
+mark(0).dispatchEvent(new MouseEvent("click", { bubbles: true }));
+const menu = document.querySelector(".light select");
+seen.push(`click ${menu.value} lit ${lit()}`);
+press("Escape"); seen.push(`escape ${menu.value} ${lit()}`);
+press("ArrowRight"); press("ArrowRight"); seen.push(`keys ${tip.textContent}`);
+press("ArrowLeft"); press("Enter"); seen.push(`enter ${menu.value}`);
+const column = () =>
+  [...document.querySelectorAll("tbody tr")].map((row) => row.cells[1].firstChild.textContent);
+const head = document.querySelectorAll("thead th")[1];
+for (let i = 0; i < 3; i++) {
+  head.querySelector("button").click();
+  seen.push(`sort ${head.getAttribute("aria-sort")} ${column().join(" ")}`);
+}
+seen.push(`tab ${canvas.tabIndex} ${canvas.getAttribute("aria-label")}`);
+document.title = seen.join("; ");
+</script>
+"""
+
+
+@pytest.fixture(scope="module")
+def title(tmp_path_factory: pytest.TempPathFactory) -> str:
+    if BROWSER is None:
+        pytest.skip("Chromium is not installed")
+    figure = draw_figure(
+        lambda ax: ax.plot([0, 1], [0, 1], "o"),
+        size=(3, 2),
+        caption="",
+        title="Two dots",
+        key="dots",
+        marks=lambda drawn: [
+            point(drawn.axes[0], 0, 0, "a <b>: 0.0", 0),
+            point(drawn.axes[0], 1, 1, "c: 1.0", 1),
+        ],
+    )
+    columns = [
+        text_column("m", ["a <b>", "c", "d"]),
+        number_column("x", [2.0, -10.0, float("nan")]),
+    ]
+    table = Table.of(columns, caption="t")
+    section = Section(title="s", key="s", figures=(figure,), tables=(table,))
+    page = render(
+        Page(title="", subtitle="", verdict="", sections=(section,), models=("a <b>", "c", "d"))
+    )
+    path: Path = tmp_path_factory.mktemp("browser") / "page.html"
+    path.write_text(page.replace("</body>", f"{DRIVER}</body>"), encoding="utf-8")
+    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom", path.as_uri()]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    (text,) = re.findall(r"<title>(.*?)</title>", found.stdout, re.DOTALL)[:1]
+    return str(text)
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        "hover c: 1.0 lit 2",  # the dot and the row of the table
+        "left  0",
+        "click 0 lit 2",
+        "escape  0",
+        "keys c: 1.0",
+        "enter 0",
+        "sort ascending −10.00 2.00 –",
+        "sort descending 2.00 −10.00 –",
+        "sort null 2.00 −10.00 –",
+        "tab 0 Two dots. 2 values: move with the arrow keys.",
+    ],
+)
+def test_what_a_reader_does(title: str, step: str) -> None:
+    assert step in title.split("; ")
