@@ -4,7 +4,8 @@
 
 The file is written first (text labels, in random order within blocks of questions, Zstandard);
 then each step runs in a process of its own, so that its peak of memory is its own: the scan reads
-the same columns in the same batches and drops them. ``--answered 0.1`` makes a sparse panel.
+the same columns in the same batches and drops them; ``count2`` has two workers.
+``--answered 0.1`` makes a sparse panel.
 """
 
 import argparse
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -65,11 +67,11 @@ def scan(path: Path) -> dict[str, object]:
     return {"rows": rows}
 
 
-def count(path: Path) -> dict[str, object]:
+def count(path: Path, n_jobs: int | None = None) -> dict[str, object]:
     """Count all pairs of models."""
     from psychollm.data.pair_counts_file import read_pair_counts
 
-    counts = read_pair_counts(path)
+    counts = read_pair_counts(path, n_jobs=n_jobs)
     return {
         "models": len(counts.labels),
         "pairs": len(counts.labels) * (len(counts.labels) - 1) // 2,
@@ -85,7 +87,7 @@ def table(path: Path) -> dict[str, object]:
     return {"models": found.n_models, "questions": found.n_questions}
 
 
-STEPS = {"scan": scan, "count": count, "table": table}
+STEPS = {"scan": scan, "count": count, "count2": partial(count, n_jobs=2), "table": table}
 
 
 def measured(step: str, path: Path) -> None:
@@ -94,7 +96,7 @@ def measured(step: str, path: Path) -> None:
 
     from psychollm.data.pair_counts_file import read_pair_counts
 
-    if step == "count":  # compile first: that is paid once per machine
+    if step.startswith("count"):  # compile first: that is paid once per machine
         small = path.with_suffix(".small.parquet")
         with pq.ParquetFile(path) as file:
             pq.write_table(file.read_row_group(0).slice(0, 500), small)
