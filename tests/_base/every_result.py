@@ -9,6 +9,7 @@ import io
 import pkgutil
 import re
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -276,7 +277,8 @@ def _run(name: str, folder: Path) -> dict[str, Any]:
     runner = doctest.DocTestRunner(
         optionflags=doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS, verbose=False
     )
-    with contextlib.redirect_stdout(io.StringIO()):
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what an example may warn of is tried elsewhere
         runner.run(example, out=lambda _: None, clear_globs=False)
     return {key: one for key, one in example.globs.items() if before.get(key) is not one}
 
