@@ -10,7 +10,8 @@ correlations R, scores are :math:`Z W` of standardised variables Z, with
           C = Y (Y^\top Y)^{-1/2},\; Y = R^{-1/2} \Lambda \Phi^{1/2} .                    \quad (2)
 
 Regression scores come nearest to the factors; Bartlett's are unbiased for a given unit; ten
-Berge's correlate as the factors do. The determinacy of a factor is the correlation of its
+Berge's correlate as the factors do. Of yes-or-no answers, posterior means (EAP) use what the answers
+say rather than their standardised values. The determinacy of a factor is the correlation of its
 regression score with it, :math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lambda\Phi)_{jj}}`: below about .9
 units with the same answers may differ much.
 
@@ -38,17 +39,18 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.checks import check_choice
-from psychollm._base.errors import InputError, LabelError, ShapeError
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.encode import numbers
 from psychollm.data.labels import listed
 from psychollm.data.table import as_table
+from psychollm.factor.posterior_scores import posterior_scores, thresholds_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ScoreMethod: TypeAlias = Literal["regression", "bartlett", "ten_berge"]
+ScoreMethod: TypeAlias = Literal["regression", "bartlett", "ten_berge", "eap"]
 
 SMALLEST = 1e-8
 
@@ -61,14 +63,20 @@ class FactorScores(Result):
     ----------
     scores : ndarray of shape (units, m)
         NaN for units that answered nothing, or too little for the method.
+    sd : ndarray of shape (units, m)
+        Root mean squared distance of the score from the factor: the posterior standard deviation
+        of regression scores and posterior means.
     weights : ndarray of shape (k, m)
-        Of the standardised variables, for units without missing values.
+        Of the standardised variables, for units without missing values; NaN for posterior means,
+        which have none.
     determinacy : ndarray of shape (m,)
         Correlation of the regression scores with the factors they estimate.
     validity : ndarray of shape (m,)
-        Correlation of these scores with the factors they estimate.
+        Correlation of these scores with the factors they estimate; of posterior means the root of
+        var / (var + mean sd^2).
     score_correlation : ndarray of shape (m, m)
-        Correlations among the scores that the solution implies; compare with those of the factors.
+        Correlations among the scores that the solution implies (of posterior means, those
+        observed); compare with those of the factors.
     method : str
         How they were computed.
     units, factors : tuple
@@ -76,6 +84,7 @@ class FactorScores(Result):
     """
 
     scores: FloatArray  # (units, m)
+    sd: FloatArray  # (units, m)
     weights: FloatArray  # (k, m)
     determinacy: FloatArray  # (m,)
     validity: FloatArray  # (m,)
@@ -99,7 +108,9 @@ class FactorScores(Result):
         )
 
 
-def factor_scores(solution: Any, data: Any, *, method: ScoreMethod = "regression") -> FactorScores:
+def factor_scores(
+    solution: Any, data: Any, *, method: ScoreMethod = "regression", thresholds: Any = None
+) -> FactorScores:
     """Score units on the factors of a solution.
 
     Parameters
@@ -110,8 +121,11 @@ def factor_scores(solution: Any, data: Any, *, method: ScoreMethod = "regression
         One row per variable of the solution, in its order or with its labels; rows are
         standardised. Missing values (NaN) are left out: regression and Bartlett scores then use
         the variables that are there, ten Berge's are undefined.
-    method : {"regression", "bartlett", "ten_berge"}
-        As in the module.
+    method : {"regression", "bartlett", "ten_berge", "eap"}
+        As in the module; "eap" is for answers coded 0 and 1.
+    thresholds : array_like (k,), optional
+        Where latent responses are cut, for ``method="eap"``; by default what the shares of yes in
+        `data` imply.
 
     Returns
     -------
@@ -124,11 +138,14 @@ def factor_scores(solution: Any, data: Any, *, method: ScoreMethod = "regression
         If the rows are not those of the solution.
     InputError
         If a row does not vary, or with ``method="bartlett"`` a uniqueness is zero.
+    CodeError
+        If ``method="eap"`` meets answers that are not 0 and 1.
+    OptionError
+        If the method does not exist, or thresholds are given to another than "eap".
 
     Notes
     -----
-    Of yes/no answers, `question_scores` gives posterior means on one factor: they use what the
-    answers say, not their standardised values.
+    `question_scores` gives posterior means on one factor with and without each model's own answer.
 
     Examples
     --------
@@ -141,7 +158,13 @@ def factor_scores(solution: Any, data: Any, *, method: ScoreMethod = "regression
     (array([0.96]), np.float64(0.95))
     """
     check_choice("method", method, ScoreMethod)
-    Z, units = _standardised(data, solution.labels)
+    values, units = _ordered(data, solution.labels)
+    if method == "eap":
+        return _posterior_means(solution, values, units, thresholds)
+    if thresholds is not None:
+        msg = f"thresholds are for method='eap', not {method!r}: leave them out"
+        raise OptionError(msg)
+    Z = _standardised(values, solution.labels)
     L, phi = np.array(solution.loadings), np.array(solution.factor_correlation)
     R = np.array(solution._matrix)
     if method == "bartlett" and float(np.min(solution.uniquenesses)) < SMALLEST:
@@ -150,20 +173,67 @@ def factor_scores(solution: Any, data: Any, *, method: ScoreMethod = "regression
         raise InputError(msg)
     weights = score_weights(L, phi, R, method)
     scores = Z.T @ weights
+    sd = np.tile(_distance(weights, L, phi, R), (len(scores), 1))
     gaps = np.isnan(Z)
     if gaps.any():
-        _score_incomplete(scores, Z, gaps, (L, phi, R), method)
-    best = score_weights(L, phi, R, "regression")
-    structure = L @ phi
+        _score_incomplete((scores, sd), Z, gaps, (L, phi, R), method)
     spread = np.sqrt(np.diagonal(weights.T @ R @ weights))
     with np.errstate(divide="ignore", invalid="ignore"):
         return FactorScores(
             scores=scores,
+            sd=sd,
             weights=weights,
-            determinacy=np.sqrt(np.clip(np.sum(best * structure, axis=0), 0.0, 1.0)),
-            validity=np.sum(weights * structure, axis=0) / spread,
+            determinacy=_determinacy(L, phi, R),
+            validity=np.sum(weights * (L @ phi), axis=0) / spread,
             score_correlation=weights.T @ R @ weights / np.outer(spread, spread),
             method=method,
+            units=units,
+            factors=solution.factors,
+        )
+
+
+def _determinacy(L: FloatArray, phi: FloatArray, R: FloatArray) -> FloatArray:
+    """Return correlations (m,) of regression scores with the factors."""
+    best = score_weights(L, phi, R, "regression")
+    return np.asarray(np.sqrt(np.clip(np.sum(best * (L @ phi), axis=0), 0.0, 1.0)))
+
+
+def _distance(weights: FloatArray, L: FloatArray, phi: FloatArray, R: FloatArray) -> FloatArray:
+    """Return the root mean squared distance (m,) of scores Z W from the factors."""
+    square = np.sum(weights * (R @ weights), axis=0) - 2.0 * np.sum(weights * (L @ phi), axis=0)
+    return np.asarray(np.sqrt(np.maximum(square + np.diagonal(phi), 0.0)))
+
+
+def _posterior_means(
+    solution: Any, values: FloatArray, units: tuple[Hashable, ...], thresholds: Any
+) -> FactorScores:
+    """Return posterior means of answers 0 and 1."""
+    if not np.isin(values[~np.isnan(values)], (0.0, 1.0)).all():
+        msg = "data: method='eap' is for answers coded 0 and 1: use 'regression' for numbers"
+        raise CodeError(msg)
+    L, phi = np.array(solution.loadings), np.array(solution.factor_correlation)
+    if thresholds is None:
+        _check_varied(values, solution.labels)
+        tau = thresholds_of(values)
+    else:
+        tau = np.array(thresholds, dtype=np.float64)
+        if tau.shape != (len(L),) or not np.isfinite(tau).all():
+            msg = f"thresholds must be {len(L)} finite numbers, got shape {tau.shape}"
+            raise ShapeError(msg)
+    mean, covariance = posterior_scores(L, phi, tau, values)
+    sd = np.sqrt(np.einsum("umm->um", covariance))
+    seen = np.isfinite(mean).all(axis=1)
+    around = np.cov(mean[seen].T, ddof=0).reshape(L.shape[1], -1)
+    variance = np.diagonal(around)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return FactorScores(
+            scores=mean,
+            sd=sd,
+            weights=np.full(L.shape, np.nan),
+            determinacy=_determinacy(L, phi, np.array(solution._matrix)),
+            validity=np.sqrt(variance / (variance + (sd[seen] ** 2).mean(axis=0))),
+            score_correlation=around / np.sqrt(np.outer(variance, variance)),
+            method="eap",
             units=units,
             factors=solution.factors,
         )
@@ -198,10 +268,8 @@ def _power(matrix: FloatArray, exponent: float) -> FloatArray:
     return np.asarray((vectors[:, kept] * values[kept] ** exponent) @ vectors[:, kept].T)
 
 
-def _standardised(
-    data: Any, labels: tuple[Hashable, ...]
-) -> tuple[FloatArray, tuple[Hashable, ...]]:
-    """Return rows with mean zero and deviation one, in the order of the solution."""
+def _ordered(data: Any, labels: tuple[Hashable, ...]) -> tuple[FloatArray, tuple[Hashable, ...]]:
+    """Return rows in the order of the solution, and the names of the units."""
     table = as_table(data, argument="data")
     values = numbers(table, argument="data")
     if len(values) != len(labels):
@@ -214,6 +282,11 @@ def _standardised(
             raise LabelError(msg)
         where = {label: i for i, label in enumerate(table.models)}
         values = values[[where[label] for label in labels]]
+    return values, table.questions
+
+
+def _check_varied(values: FloatArray, labels: tuple[Hashable, ...]) -> None:
+    """Raise if a row does not vary."""
     seen = ~np.isnan(values)
     varied = [
         bool(own.any()) and np.ptp(row[own]) > 0.0 for row, own in zip(values, seen, strict=True)
@@ -222,27 +295,34 @@ def _standardised(
         bad = [label for label, varies in zip(labels, varied, strict=True) if not varies]
         msg = f"data does not vary in rows {listed(bad)}: leave them out of the analysis"
         raise InputError(msg)
+
+
+def _standardised(values: FloatArray, labels: tuple[Hashable, ...]) -> FloatArray:
+    """Return rows with mean zero and deviation one."""
+    _check_varied(values, labels)
     centre = np.nanmean(values, axis=1, keepdims=True)
     spread = np.nanstd(values, axis=1, ddof=1, keepdims=True)
-    return (values - centre) / spread, table.questions
+    return (values - centre) / spread
 
 
 def _score_incomplete(
-    scores: FloatArray,
+    found: tuple[FloatArray, FloatArray],
     Z: FloatArray,
     gaps: Any,
     solution: tuple[FloatArray, FloatArray, FloatArray],
     method: ScoreMethod,
 ) -> None:
-    """Score units with missing values, pattern by pattern, in place."""
-    L, phi, R = solution
+    """Score units with missing values, pattern by pattern, in place: scores and distances."""
+    (scores, sd), (L, phi, R) = found, solution
     partial = np.flatnonzero(gaps.any(axis=0))
     patterns, member = np.unique(gaps[:, partial].T, axis=0, return_inverse=True)
     for p, gap in enumerate(patterns):
         units, here = partial[member.ravel() == p], np.flatnonzero(~gap)
         enough = here.size >= (L.shape[1] if method == "bartlett" else 1)
         if method == "ten_berge" or not enough:
-            scores[units] = np.nan
+            scores[units] = sd[units] = np.nan
             continue
-        weights = score_weights(L[here], phi, R[np.ix_(here, here)], method)
+        inner = R[np.ix_(here, here)]
+        weights = score_weights(L[here], phi, inner, method)
+        sd[units] = _distance(weights, L[here], phi, inner)
         scores[units] = Z[np.ix_(here, units)].T @ weights

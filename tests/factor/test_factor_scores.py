@@ -10,6 +10,8 @@ import pytest
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.factor.factor_analysis import factor_analysis
 from psychollm.factor.factor_scores import factor_scores
+from psychollm.factor.scores import question_scores
+from tests.oracles import irt_multidimensional_slow
 from tests.oracles.factor_slow import aligned
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
@@ -119,3 +121,88 @@ def test_bad_input(data, options, error, message):
     solution = factor_analysis(np.corrcoef(sample(300)[0]), 2)
     with pytest.raises(error, match=message):
         factor_scores(solution, data, **options)
+
+
+def answers_of(n=3000, seed=1, gaps=0.0):
+    data, factors = sample(n, seed)
+    yes = (data > np.linspace(-0.8, 0.8, 8)[:, None]).astype(float)
+    yes[np.random.default_rng(seed).random(yes.shape) < gaps] = np.nan
+    return yes, factors
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.2])
+def test_posterior_means_on_two_factors(gaps):
+    answers, factors = answers_of(gaps=gaps)
+    L = np.kron(np.eye(2), np.array([[0.8], [0.7], [0.6], [0.7]]))
+    phi = np.array([[1, 0.4], [0.4, 1]])
+    solution = factor_analysis(np.corrcoef(sample(50_000)[0]), 2)
+    order = [int(np.argmax(np.abs(solution.loadings[0]))), 0]
+    order[1] = 1 - order[0]
+    found = factor_scores(solution, answers, method="eap")
+    scores, sd = found.scores[:, order], found.sd[:, order]
+    slopes = L / np.sqrt(1 - np.sum((L @ phi) * L, axis=1))[:, None]
+    tau = np.linspace(-0.8, 0.8, 8)
+    intercepts = -tau / np.sqrt(1 - np.sum((L @ phi) * L, axis=1))
+    rule = irt_multidimensional_slow.nodes_of(2, 61)
+    for u in range(3):  # the solution is nearly the truth, and so are the scores
+        mean, covariance = irt_multidimensional_slow.posterior_moments(
+            answers[:, u], slopes, intercepts, phi, rule, "probit"
+        )
+        np.testing.assert_allclose(scores[u], mean, atol=0.06)
+        np.testing.assert_allclose(sd[u], np.sqrt(np.diagonal(covariance)), atol=0.03)
+    observed = np.abs(np.corrcoef(scores.T, factors)[:2, 2:]).max(axis=1)
+    np.testing.assert_allclose(observed, found.validity[order], atol=0.03)
+    assert (found.validity < found.determinacy).all()
+    assert np.isnan(found.weights).all()
+
+
+def test_posterior_means_are_exact_for_their_solution():
+    answers, _ = answers_of(200, gaps=0.3)
+    solution = factor_analysis(np.corrcoef(sample(400)[0]), 2)
+    tau = np.linspace(-0.5, 0.5, 8)
+    answers[:, 5] = np.nan
+    found = factor_scores(solution, answers, method="eap", thresholds=tau)
+    L, phi = solution.loadings, solution.factor_correlation
+    size = np.sqrt(1 - np.sum((L @ phi) * L, axis=1))
+    rule = irt_multidimensional_slow.nodes_of(2, 61)
+    for u in (0, 1, 2):
+        mean, covariance = irt_multidimensional_slow.posterior_moments(
+            answers[:, u], L / size[:, None], -tau / size, phi, rule, "probit"
+        )
+        np.testing.assert_allclose(found.scores[u], mean, atol=1e-6)
+        np.testing.assert_allclose(found.sd[u], np.sqrt(np.diagonal(covariance)), atol=1e-6)
+    assert np.isnan(found.scores[5]).all()
+
+
+def test_posterior_means_on_one_factor_are_those_of_question_scores():
+    answers, _ = answers_of(500)
+    solution = factor_analysis(np.corrcoef(sample(400)[0][:4]), 1)
+    L = np.array(solution.loadings[:, 0])
+    tau = np.array([-0.3, 0.0, 0.2, 0.1])
+    one = question_scores(answers[:4], loadings=L, thresholds=tau, leave_one_out=False)
+    found = factor_scores(solution, answers[:4], method="eap", thresholds=tau)
+    np.testing.assert_allclose(found.scores[:, 0], one.scores, atol=1e-6)
+    np.testing.assert_allclose(found.sd[:, 0], one.sd, atol=1e-6)
+
+
+def test_distance_of_scores_from_factors():
+    data, factors = sample(20_000)
+    solution = factor_analysis(np.corrcoef(data), 2)
+    for method in METHODS:
+        found = factor_scores(solution, data, method=method)
+        order = np.abs(np.corrcoef(found.scores.T, factors)[:2, 2:]).argmax(axis=1)
+        observed = np.sqrt(np.mean((found.scores - factors[order].T) ** 2, axis=0))
+        np.testing.assert_allclose(found.sd[0], observed, atol=0.02)
+
+
+def test_posterior_means_of_bad_input():
+    solution = factor_analysis(np.corrcoef(sample(300)[0]), 2)
+    answers, _ = answers_of(100)
+    with pytest.raises(CodeError, match="coded 0 and 1"):
+        factor_scores(solution, answers * 2, method="eap")
+    with pytest.raises(OptionError, match="thresholds are for method='eap'"):
+        factor_scores(solution, answers, thresholds=np.zeros(8))
+    with pytest.raises(ShapeError, match="8 finite numbers"):
+        factor_scores(solution, answers, method="eap", thresholds=np.zeros(3))
+    with pytest.raises(InputError, match="does not vary"):
+        factor_scores(solution, np.vstack([np.ones(100), answers[1:]]), method="eap")

@@ -324,8 +324,7 @@ def _polished(summit: Summit, rule: Rule, coarse: Rule) -> Summit:
     if matrix is not None:
         others = [quasi_random_rule(rule[2], m, rows, shift) for shift in range(1, SHIFTS + 1)]
         moved = [
-            matrix.solve(at(problem, point.place, other, point.modes).gradient)
-            for other in others
+            matrix.solve(at(problem, point.place, other, point.modes).gradient) for other in others
         ]
         error = _in_errors(np.sqrt(np.mean(np.square(moved), axis=0)), matrix)
     return replace(

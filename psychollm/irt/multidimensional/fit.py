@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from psychollm._base.checks import check_choice, check_count
-from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.errors import OptionError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, as_responses

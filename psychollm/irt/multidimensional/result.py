@@ -118,9 +118,7 @@ class MultidimensionalIRT(Result):
     @property
     def communalities(self) -> FloatArray:
         """Share of an item's latent variance that the abilities explain (items,)."""
-        explained = np.einsum(
-            "jk,kl,jl->j", self.loadings, self.factor_correlation, self.loadings
-        )
+        explained = np.einsum("jk,kl,jl->j", self.loadings, self.factor_correlation, self.loadings)
         return np.asarray(explained, dtype=np.float64)
 
     @property
