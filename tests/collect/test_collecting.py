@@ -108,6 +108,8 @@ def test_many_models_in_one_run_take_turns(make_plan: MakePlan) -> None:
 
 
 def test_failed_calls_are_missing_and_never_no(make_plan: MakePlan, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+
     def script(body: Body, n: int) -> Act:
         return Act(400, b"no") if "Question 1" in body["messages"][0]["content"] else said("")
 

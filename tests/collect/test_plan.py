@@ -102,7 +102,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
         assert "3 requests" in capsys.readouterr().out
         assert server.seen == []
         table = tmp_path / "replies.csv"
-        assert main(["collect", str(plan), "--export", str(table)]) == 0
+        assert main(["collect", str(plan), "--export", str(table), "--progress"]) == 0
         said_there = capsys.readouterr()
         assert "3 answered, 0 failed, 0 not asked" in said_there.out
         assert "3/3 answered" in said_there.err
