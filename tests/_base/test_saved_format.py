@@ -433,6 +433,32 @@ def test_named_tuples_and_records_come_back() -> None:
     assert Reader(array={}.get, classes=found).value(node) == (hull, ended)
 
 
+def test_no_code_of_a_record_runs(file: Path, tmp_path: Path) -> None:
+    """An instrument opens the file that it is given; one that is read from a result does not."""
+    path = tmp_path / "transcripts.jsonl"
+    path.write_text("no JSON")
+
+    def instrument(tree: dict[str, Any]) -> None:
+        tree["classes"]["Coding"] = ["psychollm.instruments.coding.instrument", "Coding"]
+        held = {"transcripts": str(path), "items": [], "_scheme": None}
+        tree["result"]["fields"]["method"] = {"object": "Coding", "fields": held}
+
+    found = load(rewritten(file, instrument))
+    assert found.method.items == ()  # type: ignore[attr-defined]
+
+
+def test_a_record_may_lack_what_has_a_default(file: Path) -> None:
+    def record(tree: dict[str, Any], fields: dict[str, Any]) -> None:
+        tree["classes"]["C"] = ["psychollm._base.convergence", "Convergence"]
+        tree["result"]["fields"]["method"] = {"object": "C", "fields": fields}
+
+    whole = {"converged": True, "iterations": 1, "reason": "done", "objective": 0.5}
+    assert load(rewritten(file, lambda tree: record(tree, whole))).method.reason == "done"  # type: ignore[attr-defined]
+    del whole["reason"]
+    with pytest.raises(InputError, match="Convergence cannot be made.*'reason'"):
+        load(rewritten(file, lambda tree: record(tree, whole)))
+
+
 def test_checksums_are_those_of_zip(file: Path) -> None:
     with zipfile.ZipFile(file) as held:
         for member in held.infolist():

@@ -23,7 +23,7 @@ Classes stand once in a table beside the tree: their name in it, module and name
 
 import struct
 from collections.abc import Callable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from math import isfinite
 from typing import Any
@@ -31,6 +31,7 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.errors import InputError
+from psychollm._base.result import Result
 from psychollm._base.saving.classes import PACKAGE, is_record
 from psychollm._base.types import AnyArray
 
@@ -51,7 +52,8 @@ def saved_fields(kind: type) -> tuple[str, ...]:
     ('converged', 'iterations', 'reason', 'objective')
     """
     if is_dataclass(kind):
-        return tuple(field.name for field in fields(kind) if field.init)
+        computed = issubclass(kind, Result)  # a result works out for itself what it is not given
+        return tuple(field.name for field in fields(kind) if field.init or not computed)
     return tuple(kind._fields)  # type: ignore[attr-defined]
 
 
@@ -226,7 +228,7 @@ class Reader:
             raise InputError(msg)
         values = {name: self.value(node) for name, node in held.items()}
         try:
-            return kind(**values)
+            return kind(**values) if issubclass(kind, Result | tuple) else _filled(kind, values)
         except TypeError as error:  # a field without a default is not in the file
             msg = f"{kind.__name__} cannot be made from the fields in the file: {error}"
             raise InputError(msg) from error
@@ -260,6 +262,26 @@ class Reader:
         if not issubclass(found, Enum):
             raise TypeError(kind)
         return found[name]
+
+
+def _filled(kind: type[Any], values: Mapping[str, Any]) -> Any:
+    """Return a dataclass with these fields.
+
+    Its own code does not run: what an instrument, say, does with a field may be to open a file.
+    """
+    made = object.__new__(kind)
+    for field in fields(kind):
+        if field.name in values:
+            value = values[field.name]
+        elif field.default is not MISSING:
+            value = field.default
+        elif field.default_factory is not MISSING:
+            value = field.default_factory()
+        else:
+            msg = f"missing field {field.name!r}"
+            raise TypeError(msg)
+        object.__setattr__(made, field.name, value)
+    return made
 
 
 _READ: dict[str, Callable[[Reader, Any], Any]] = {
