@@ -202,7 +202,12 @@ def _run(token: str, payload: Any, piece: Any) -> Any:
     """Do one piece of work in another process."""
     function = _unpickled(token, payload)
     with one_blas_thread():
-        return function(pickle.loads(piece))  # noqa: S301 - made by _pickled
+        return function(pickle.loads(_data(piece)))  # noqa: S301 - made by _pickled
+
+
+def _data(sent: Any) -> Any:
+    """Return what was sent: a cluster with one processor left is given none, joblib works here."""
+    return sent.result() if hasattr(sent, "result") else sent
 
 
 _LAST: dict[str, Any] = {}
@@ -212,7 +217,7 @@ def _unpickled(token: str, payload: Any) -> Any:
     """Return the function; a worker keeps the last one."""
     function = _LAST.get(token)
     if function is None:
-        function = pickle.loads(payload)  # noqa: S301 - made by _pickled
+        function = pickle.loads(_data(payload))  # noqa: S301 - made by _pickled
         _LAST.clear()
         _LAST[token] = function
     return function

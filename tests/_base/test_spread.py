@@ -7,7 +7,7 @@ import pytest
 from psychollm._base.blas_threads import one_blas_thread
 from psychollm._base.errors import OptionError
 from psychollm._base.replicate import replicate
-from psychollm._base.spread import _pickled, _unpickled, spread, workers
+from psychollm._base.spread import _pickled, _run, _unpickled, spread, workers
 from psychollm.kernels.bit_planes import fill_planes
 
 
@@ -68,6 +68,20 @@ def test_a_worker_keeps_the_last_function():
     first = _unpickled("one", payload)
     _unpickled("two", payload)
     assert _unpickled("one", payload) is not first
+
+
+class Promise:
+    """What Dask hands over: the workers see the data, whoever is left alone sees the promise."""
+
+    def __init__(self, data):
+        self.data = data
+
+    def result(self):
+        return self.data
+
+
+def test_when_the_workers_are_gone_joblib_works_here():
+    assert _run("here", Promise(_pickled(abs)), Promise(_pickled(-3))) == 3
 
 
 @pytest.mark.parametrize("n", [1, 9, 10, 25])
