@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from psychollm.calibration import brier
 
 import psychollm as psy
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.tables import digits_of, level_of, reporting_table
 from psychollm._base.typeset import latex_text
+from psychollm.calibration import brier
 from psychollm.calibration.consensus.logistic import Logistic
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
