@@ -4,7 +4,7 @@ Beside each other: `bayesian_2pl` by both methods, and the plain PyMC model with
 variable under PyMC's own sampler. The effective size is the smallest of all slopes and intercepts;
 CPU seconds are those of sampling, without imports and compilation. Needs the extra ``bayes``.
 
-Run as ``python -m benchmarks.bayes_irt_speed [laplace|nuts|explicit ...]``.
+Run as ``python -m benchmarks.bayes_irt_speed [explicit|nuts|laplace ...]``.
 """
 
 import sys
@@ -17,6 +17,7 @@ from psychollm.estimates.posterior import effective_size
 from psychollm.irt.bayes.bayesian import bayesian_2pl, build_model
 
 RESPONDENTS, ITEMS = 2_000, 19
+_rates: list[float] = []  # of the rows so far: the first is compared with
 
 
 def answers() -> np.ndarray:
@@ -31,7 +32,11 @@ def report(name: str, draws: np.ndarray, spent: float, size: float | None = None
     """Print one row; draws are (chains, draws, parameters)."""
     if size is None:
         size = min(effective_size(draws[:, :, k]) for k in range(draws.shape[2]))
-    print(f"| {name} | {spent:.1f} | {size:.0f} | {size / spent:.0f} |", flush=True)
+    rate = size / spent
+    _rates.append(rate)
+    print(
+        f"| {name} | {spent:.1f} | {size:,.0f} | {rate:.1f} | {rate / _rates[0]:.0f} |", flush=True
+    )
 
 
 def by_laplace(table: np.ndarray) -> None:
@@ -90,15 +95,17 @@ def by_explicit(table: np.ndarray) -> None:
 
 
 RUNS: dict[str, Callable[[np.ndarray], None]] = {
-    "laplace": by_laplace,
-    "nuts": by_nuts,
     "explicit": by_explicit,
+    "nuts": by_nuts,
+    "laplace": by_laplace,
 }
 
 
 def main() -> None:
     """Print the table."""
-    print("| form and sampler | CPU s | smallest effective size | per CPU s |\n|---|---|---|---|")
+    print(
+        "| form and sampler | CPU s | effective draws | per CPU s | times |\n|---|---|---|---|---|"
+    )
     for name in sys.argv[1:] or list(RUNS):
         RUNS[name](answers())
 

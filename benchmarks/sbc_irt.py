@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.sbc_tables import show
 from psychollm._base.errors import ConvergenceWarning
 from psychollm.irt.bayes.bayesian import bayesian_2pl
 from psychollm.irt.bayes.result import BayesianIRT
@@ -165,6 +164,8 @@ def main() -> None:
         models = {"plain": (False,), "grouped": (True,)}.get("".join(sys.argv[4:5]), (False, True))
         run(sys.argv[2], int(sys.argv[3]), models)
     else:
+        from benchmarks.sbc_tables import show
+
         show(CSV, THINNED)
 
 

@@ -5,21 +5,25 @@ from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from scipy.stats import binom, chisquare, f
 
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm.plots.canvas import dress, name_axes
-from psychollm.plots.palette import BLUE, DEEP_ORANGE, GRID, INK
+from psychollm.plots.palette import BLUE, DEEP_ORANGE, GRID, MUTED
 
 BINS = 10
 DOCS = Path(__file__).parents[1] / "docs"
 TABLE = DOCS / "irt_calibration_tables.md"
 PICTURE = DOCS / "_static" / "irt" / "sbc.png"
+SHADES = (GRID, "#d5d9e0")  # a band for each number of data sets, fewest first
 METHODS = {"laplace": BLUE, "nuts": DEEP_ORANGE}
 PANELS = [
     ("no groups", "0", ("slope", "intercept", "ability")),
-    ("three families, two domains", "1", ("slope", "intercept", "ability")),
-    ("three families, two domains", "1", ("family", "domain", "sd")),
+    ("groups", "1", ("slope", "intercept", "ability")),
+    ("groups", "1", ("family", "domain", "sd")),
 ]
 NAMES = {"family": "family mean", "domain": "domain mean", "sd": "standard deviation"}
 Runs = dict[tuple[str, str, str], list[dict[str, str]]]
@@ -97,9 +101,8 @@ def table(runs: Runs, draws: int) -> str:
     for (method, groups, respondents), lines in runs.items():
         ranks = ranks_of(lines)
         model = "groups" if groups == "1" else "no groups"
-        adjusted = dict(
-            zip(ranks, adjust_p_values(np.array([single(r, draws) for r in ranks.values()])))
-        )
+        each = adjust_p_values(np.array([single(rank, draws) for rank in ranks.values()]))
+        adjusted = dict(zip(ranks, each, strict=True))
         for kind, names in by_kind(ranks).items():
             counts, p = pooled([ranks[name] for name in names], draws)
             said = f"{len(names)} x {NAMES.get(kind, kind)}"
@@ -130,31 +133,30 @@ def health(runs: Runs) -> str:
     return "\n".join(said)
 
 
-def picture(runs: Runs, draws: int, path: Path) -> None:
+def panel(ax: Axes, runs: Runs, groups: str, kind: str, draws: int) -> None:
     """Draw how far the distribution of ranks is from uniform, a line per quantity."""
-    from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
+    chance = np.arange(1, draws + 1) / (draws + 1)
+    chosen = {key: lines for key, lines in runs.items() if key[1] == groups}
+    for n, shade in zip(sorted({len(lines) for lines in chosen.values()}), SHADES, strict=False):
+        lower, upper = band(n, draws)
+        ax.fill_between(chance, lower, upper, color=shade, lw=0, zorder=0)
+    for (method, _, _), lines in chosen.items():
+        ranks = ranks_of(lines)
+        for name in by_kind(ranks)[kind]:
+            below = np.bincount(ranks[name], minlength=draws + 1).cumsum()[:-1] / len(lines)
+            ax.plot(chance, below - chance, color=METHODS[method], lw=0.9, alpha=0.75)
 
+
+def picture(runs: Runs, draws: int, path: Path) -> None:
+    """Draw all panels."""
     figure = Figure(figsize=(8.4, 7.0), layout="constrained")
     axes = figure.subplots(3, 3, sharex=True, sharey=True)
-    chance = np.arange(1, draws + 1) / (draws + 1)
     for row, (title, groups, kinds) in zip(axes, PANELS, strict=True):
         for ax, kind in zip(row, kinds, strict=True):
             dress(ax)
-            fewest = min(len(v) for k, v in runs.items() if k[1] == groups)
-            lower, upper = band(fewest, draws)
-            ax.fill_between(chance, lower, upper, color=GRID, lw=0, zorder=0)
-            for (method, run_groups, _), lines in runs.items():
-                if run_groups != groups:
-                    continue
-                ranks = ranks_of(lines)
-                for name in by_kind(ranks)[kind]:
-                    path_of = np.bincount(ranks[name], minlength=draws + 1).cumsum()[:-1]
-                    ax.plot(
-                        chance, path_of / len(lines) - chance, color=METHODS[method], lw=0.9, alpha=0.75
-                    )
-            name_axes(ax, title=f"{NAMES.get(kind, kind)}")
-            ax.set_title(title, loc="right", fontsize=7.5, color=INK)
+            panel(ax, runs, groups, kind, draws)
+            name_axes(ax, title=NAMES.get(kind, kind))
+            ax.set_title(title, loc="right", fontsize=7.5, color=MUTED)
     for ax in axes[-1]:
         name_axes(ax, x="rank of the truth, share of draws")
     for ax in axes[:, 0]:
@@ -162,7 +164,7 @@ def picture(runs: Runs, draws: int, path: Path) -> None:
     handles = [Line2D([], [], color=c, lw=1.6, label=m) for m, c in METHODS.items()]
     figure.legend(handles=handles, loc="outside lower left", ncols=2, frameon=False, fontsize=8.5)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=110)
 
 
 def show(path: Path, draws: int) -> None:

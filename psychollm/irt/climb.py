@@ -32,6 +32,7 @@ from psychollm.irt.low_rank import LowRankCurvature, low_rank_curvature
 
 TOLERANCE = 1e-10  # of the gradient
 ROUNDING = 1e-14  # of the gradient, per respondent
+NEAR = 1e-4  # of the gradient on the coarse grid, per respondent
 CLOSE = 0.02  # largest change of an EM step at which Newton takes over
 LONGEST = 1.5  # largest change of a parameter in one step
 MAX_NEWTON = 60
@@ -236,8 +237,9 @@ def climb(problem: Problem, start: FloatArray, *, cycles: int = 40) -> Summit:
     point = at(problem, start, grid)
     point, path = accelerated_em(problem, point, grid, cycles=cycles)
     grid = grid_for(problem.family, point.parameters, COARSE)
+    near = NEAR * max(problem.patterns.n_respondents, 1_000.0)
     point, taken, _, matrix = newton(
-        problem, at(problem, point.parameters, grid), grid, tolerance=0.1
+        problem, at(problem, point.parameters, grid), grid, tolerance=near
     )
     steps, done = len(path) + taken, False
     for _ in range(4):

@@ -13,6 +13,7 @@ from psychollm._base.errors import (
 )
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.bayes.bayesian import bayesian_2pl, build_model
+from psychollm.irt.bayes.centring import centring
 from psychollm.irt.bayes.laplace import find_mode
 from psychollm.irt.bayes.pareto import leave_one_out, smooth_ratios
 from psychollm.irt.bayes.predictive import predictive_check
@@ -310,3 +311,27 @@ def test_pymc_is_named_where_it_is_missing():
         pytest.skip("PyMC is installed")
     with pytest.raises(MissingPackageError, match=r"psychollm\[bayes\]"):
         build_model(np.random.default_rng(0).integers(0, 2, (30, 3)))
+
+
+def test_more_items_than_are_drawn_jointly_are_refused_with_a_way_out():
+    codes = np.random.default_rng(0).integers(0, 2, (12, 2_100))
+    with pytest.raises(ShapeError, match="respondents='questions'"):
+        bayesian_2pl(codes)
+
+
+def test_items_of_domains_are_centred_as_far_as_data_know_them():
+    rng = np.random.default_rng(4)
+    shares = []
+    for n in (20, 2_000):
+        z = rng.normal(size=(n, 1)) + rng.normal(0.0, 2.0, 6)
+        codes = (rng.random(z.shape) < 1.0 / (1.0 + np.exp(-z))).astype(int)
+        target = target_of(codes, domains=[0, 0, 0, 1, 1, 1])
+        shares.append(centring(target, find_mode(target)))
+        assert {name: c.shape for name, c in shares[-1].items()} == {
+            "slope": (6,),
+            "intercept": (6,),
+        }
+    for name, few in shares[0].items():
+        assert ((few >= 0.0) & (few < 1.0)).all()
+        assert np.median(shares[1][name]) > np.median(few)
+    assert centring(target_of(codes), find_mode(target_of(codes))) == {}

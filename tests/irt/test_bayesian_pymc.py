@@ -72,3 +72,39 @@ def test_inference_data_has_labels_and_the_same_leave_one_out(data):
     elpd = loo.elpd if hasattr(loo, "elpd") else loo.elpd_loo
     # ArviZ sizes the Pareto tail a little differently.
     assert abs(float(elpd) - found.loo.elpd) < 0.01
+
+
+def test_a_compiled_model_serves_the_next_table(data, monkeypatch):
+    nutpie = pytest.importorskip("nutpie")
+    from psychollm.irt.bayes import nuts
+
+    monkeypatch.setattr(nuts, "_compiled", {})
+    compiled = []
+    compile_model = nutpie.compile_pymc_model
+
+    def counted(model):
+        compiled.append(model)
+        return compile_model(model)
+
+    monkeypatch.setattr(nutpie, "compile_pymc_model", counted)
+    domains = [0, 1, 0, 1, 0, 1]
+    options = {"method": "nuts", "domains": domains, "draws": 400, "chains": 1, "tune": 300}
+    one = bayesian_2pl(data[0], rng=1, **options)
+    other = bayesian_2pl(1 - data[0][:90], rng=1, **options)
+    again = bayesian_2pl(data[0], rng=1, **options)
+    assert len(compiled) == 1
+    assert np.array_equal(one.slope.draws, again.slope.draws)
+    assert np.corrcoef(one.intercept.value, other.intercept.value)[0, 1] < -0.9
+
+
+def test_the_gradient_is_not_differentiated_again(data):
+    from pytensor import gradient, tensor
+
+    from psychollm.irt.bayes.pymc_model import marginal_operator
+    from tests.irt.test_bayesian import target_of
+
+    inputs = [tensor.dvector() for _ in range(3)]
+    value = marginal_operator(target_of(data[0]))(*inputs)[0]
+    slope = gradient.grad(value, inputs[0])
+    with pytest.raises(NotImplementedError, match="differentiated again"):
+        gradient.grad(slope.sum(), inputs[0])

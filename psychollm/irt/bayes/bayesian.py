@@ -41,7 +41,7 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, orient
 from psychollm.irt.bayes.centring import centring
 from psychollm.irt.bayes.laplace import Mode, find_mode, laplace
-from psychollm.irt.bayes.nuts import sample_nuts
+from psychollm.irt.bayes.nuts import Run, sample_nuts
 from psychollm.irt.bayes.pareto import TRUSTED_K, leave_one_out
 from psychollm.irt.bayes.pymc_model import Form, pymc_model
 from psychollm.irt.bayes.result import (
@@ -73,6 +73,7 @@ START_NODES = 61
 MARGIN = 0.85  # draws may have posteriors of abilities this much narrower than the mode has
 TRUSTED_R_HAT, TRUSTED_SIZE = 1.01, 100.0
 LOO_DRAWS = 1_000
+MOST_ITEMS = 2_000
 
 
 def bayesian_2pl(
@@ -87,6 +88,7 @@ def bayesian_2pl(
     draws: int = 2_000,
     chains: int = 4,
     tune: int = 1_000,
+    target_accept: float = 0.9,
     level: float = 0.95,
     rng: RandomState = None,
     n_jobs: int | None = None,
@@ -116,6 +118,9 @@ def bayesian_2pl(
         Draws of all chains together.
     chains, tune : int
         Chains, and draws for tuning in each; with "nuts" only.
+    target_accept : float
+        Share of proposals to accept; nearer to 1, steps are shorter and divergences fewer; with
+        "nuts" only.
     level : float
         Mass of the shortest intervals.
     rng : Generator, int or None
@@ -128,7 +133,8 @@ def bayesian_2pl(
     MissingPackageError
         If ``method="nuts"`` and PyMC is not installed.
     CodeError, ShapeError, LabelError, OptionError
-        If answers are not 0 and 1, no item varies, labels do not match, an option does not exist.
+        If answers are not 0 and 1, no item or more than 2,000 vary, labels do not match, an option
+        does not exist.
 
     Warns
     -----
@@ -148,6 +154,7 @@ def bayesian_2pl(
     check_count("chains", chains)
     check_count("tune", tune)
     check_fraction("level", level)
+    check_fraction("target_accept", target_accept)
     read = _read(responses, link, respondents, families, domains, priors)
     generator = check_generator(rng)
     if method == "laplace":
@@ -158,7 +165,8 @@ def bayesian_2pl(
         per_chain, seed = -(-draws // chains), int(generator.integers(2**31))
         cores = min(n_workers(n_jobs), chains)
         size = {"draws": per_chain, "tune": tune, "chains": chains, "cores": cores, "seed": seed}
-        chained = sample_nuts(read.target, read.mode, read.coordinates(), size, progress=progress)
+        run = Run(size, target_accept, progress)
+        chained = sample_nuts(read.target, read.mode, read.coordinates(), run)
         x, h = chained.x, chained.h
         trust = (np.nan, np.nan, chained.divergences, chains * (per_chain + tune))
     ability = _abilities(read.target, x, generator)
@@ -250,6 +258,7 @@ def _read(
     if len(answers.respondents) < 2 or not keep.any():
         msg = "responses: at least two respondents and an item that varies are needed"
         raise ShapeError(msg)
+    _check_items(int(keep.sum()), respondents)
     groups = grouping("families", families, len(answers.respondents))
     all_domains = grouping("domains", domains, len(answers.items))
     kept = [all_domains.labels[k] for k in all_domains.of[keep]]
@@ -267,6 +276,17 @@ def _read(
         domains=of_items.labels if of_items.n > 1 else (),
         reading=respondents,
     )
+
+
+def _check_items(n: int, reading: Respondents) -> None:
+    """Raise if the joint posterior of the items would be too large."""
+    if n > MOST_ITEMS:
+        other = "questions" if reading == "models" else "models"
+        msg = (
+            f"responses: {n:,} items vary, and the joint posterior of more than {MOST_ITEMS:,} is "
+            f"not drawn: choose items, or read the table the other way, respondents={other!r}"
+        )
+        raise ShapeError(msg)
 
 
 def _target(
@@ -359,6 +379,7 @@ def _judged(sampled: Sampled, sizes: FloatArray, ratios: FloatArray) -> Converge
             complaints.append(f"Pareto k {sampled.pareto_k:.2f}")
     elif sampled.divergences > 0.005 * n:
         complaints.append(f"{sampled.divergences} divergences")
+        advice = "raise target_accept, draws and tune"
     if np.isfinite(ratios).any() and np.nanmax(ratios) > TRUSTED_R_HAT:
         complaints.append(f"R-hat {np.nanmax(ratios):.3f}")
     if not sizes.min() >= min(TRUSTED_SIZE, 0.1 * n):

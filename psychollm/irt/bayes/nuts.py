@@ -18,7 +18,6 @@ from psychollm.irt.bayes.pymc_model import named, pymc_model, shared_values
 from psychollm.irt.bayes.target import Target, contrasts
 
 PURPOSE = 'bayesian_2pl(method="nuts")'
-TARGET_ACCEPT = 0.9
 KEPT = 4  # compiled models, the oldest given up first
 _compiled: dict[tuple[Any, ...], Any] = {}
 
@@ -32,13 +31,20 @@ class Chains:
     divergences: int
 
 
-def sample_nuts(
-    target: Target, mode: Mode, labels: dict[str, Labels], size: dict[str, int], *, progress: bool
-) -> Chains:
-    """Sample the model; `size` holds draws, tune, chains, cores and seed."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How much is drawn (draws, tune, chains, cores, seed) and how."""
+
+    size: dict[str, int]
+    target_accept: float
+    progress: bool
+
+
+def sample_nuts(target: Target, mode: Mode, labels: dict[str, Labels], run: Run) -> Chains:
+    """Sample the model."""
     sampler = _nutpie if find_spec("nutpie") is not None else _pymc
     with _quiet():
-        trace = sampler(target, centring(target, mode), labels, size, progress=progress)
+        trace = sampler(target, centring(target, mode), labels, run)
     return Chains(
         x=_entries(trace["posterior"], target),
         h=_scales(trace["posterior"], target),
@@ -52,7 +58,7 @@ def compiled_model(
     """Return the model compiled by nutpie: once for all tables of one shape of model."""
     nutpie = require("nutpie", extra="bayes", purpose=PURPOSE)
     key: tuple[Any, ...] = (target.n_items, target.families.n, target.domains.of.tobytes())
-    key += (target.link, str(target.priors))
+    key += (target.link, repr(target.priors))
     if key not in _compiled:
         while len(_compiled) >= KEPT:
             del _compiled[next(iter(_compiled))]
@@ -61,41 +67,32 @@ def compiled_model(
 
 
 def _nutpie(
-    target: Target,
-    centred: dict[str, FloatArray],
-    labels: dict[str, Labels],
-    size: dict[str, int],
-    *,
-    progress: bool,
+    target: Target, centred: dict[str, FloatArray], labels: dict[str, Labels], run: Run
 ) -> Any:
     """Sample with a mass matrix of low rank plus diagonal: items of one test are correlated."""
     nutpie = require("nutpie", extra="bayes", purpose=PURPOSE)
     return nutpie.sample(
         compiled_model(target, centred, labels),
-        **size,
-        progress_bar=progress,
+        **run.size,
+        progress_bar=run.progress,
         low_rank_modified_mass_matrix=True,
-        target_accept=TARGET_ACCEPT,
+        target_accept=run.target_accept,
     )
 
 
 def _pymc(
-    target: Target,
-    centred: dict[str, FloatArray],
-    labels: dict[str, Labels],
-    size: dict[str, int],
-    *,
-    progress: bool,
+    target: Target, centred: dict[str, FloatArray], labels: dict[str, Labels], run: Run
 ) -> Any:
     pm = require("pymc", extra="bayes", purpose=PURPOSE)
+    size = run.size
     return pm.sample(
         draws=size["draws"],
         tune=size["tune"],
         chains=size["chains"],
         cores=size["cores"],
         random_seed=size["seed"],
-        target_accept=TARGET_ACCEPT,
-        progressbar=progress,
+        target_accept=run.target_accept,
+        progressbar=run.progress,
         compute_convergence_checks=False,
         model=pymc_model(target, centred, labels, "marginal"),
     )
