@@ -1,7 +1,7 @@
 """Two abilities: bias of estimates and coverage of 95 % intervals, a table.
 
-Run as ``python -m benchmarks.coverage_irt_multidimensional``; 200 data sets for each row, ten items,
-abilities correlated 0.4. With 200 data sets of ten items the Monte Carlo error of a coverage of
+Run as ``python -m benchmarks.coverage_irt_multidimensional``; 200 data sets for each row, ten
+items, abilities correlated 0.4. With 200 data sets of ten items the Monte Carlo error of a coverage of
 slopes is about 0.7 percentage points, of the correlation 1.5.
 """
 
@@ -69,9 +69,7 @@ def row(n: int, form: str, priors: str | None) -> list[float]:
 
 def main() -> None:
     """Print the table."""
-    print(
-        "| respondents | form | priors | mean error of slopes | slopes | intercepts | correlation |"
-    )
+    print("| respondents | form | priors | error of slopes | slopes | intercepts | correlation |")
     print("|---|---|---|---|---|---|---|")
     cases = [
         (500, "confirmatory", None),

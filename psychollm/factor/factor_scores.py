@@ -10,10 +10,10 @@ correlations R, scores are :math:`Z W` of standardised variables Z, with
           C = Y (Y^\top Y)^{-1/2},\; Y = R^{-1/2} \Lambda \Phi^{1/2} .                    \quad (2)
 
 Regression scores come nearest to the factors; Bartlett's are unbiased for a given unit; ten
-Berge's correlate as the factors do. Of yes-or-no answers, posterior means (EAP) use what the answers
-say rather than their standardised values. The determinacy of a factor is the correlation of its
-regression score with it, :math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lambda\Phi)_{jj}}`: below about .9
-units with the same answers may differ much.
+Berge's correlate as the factors do. Of yes-or-no answers, posterior means (EAP) use what the
+answers say rather than their standardised values. The determinacy of a factor is the correlation
+of its regression score with it, :math:`\sqrt{(\Phi\Lambda^\top R^{-1}\Lambda\Phi)_{jj}}`: below
+about .9 units with the same answers may differ much.
 
 References
 ----------
@@ -302,7 +302,7 @@ def _standardised(values: FloatArray, labels: tuple[Hashable, ...]) -> FloatArra
     _check_varied(values, labels)
     centre = np.nanmean(values, axis=1, keepdims=True)
     spread = np.nanstd(values, axis=1, ddof=1, keepdims=True)
-    return (values - centre) / spread
+    return np.asarray((values - centre) / spread, dtype=np.float64)
 
 
 def _score_incomplete(

@@ -1,7 +1,7 @@
 r"""Posterior means of several factors given yes-or-no answers.
 
-A variable with loadings :math:`\lambda` and threshold :math:`\tau` is answered yes where its latent
-response exceeds the threshold: given the factors f, with probability
+A variable with loadings :math:`\lambda` and threshold :math:`\tau` is answered yes where its
+latent response exceeds the threshold: given the factors f, with probability
 
 .. math:: \Phi\Big(\frac{\lambda^\top f - \tau}{\sqrt{1 - \lambda^\top \Phi \lambda}}\Big),
           \qquad f \sim N(0, \Phi) .                                                     \quad (1)

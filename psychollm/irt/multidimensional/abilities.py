@@ -14,7 +14,7 @@ import numpy as np
 
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, IntArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import as_responses
@@ -115,7 +115,7 @@ def abilities(
     place = Place(fit.parameters[fit.fitted].copy(), fit.factor_correlation.copy())
     point = at(problem, place, rule_for(m, rows), np.zeros((rows, m)))
     everyone = patterns.of_respondent
-    silent = (patterns.codes < 0).all(axis=1)
+    silent: BoolArray = np.asarray((patterns.codes < 0).all(axis=1), dtype=np.bool_)
     mean = np.where(silent[:, None], np.nan, point.mean)[everyone]
     covariance = np.where(silent[:, None, None], np.nan, point.covariance)[everyone]
     se = np.sqrt(np.einsum("nkk->nk", covariance))

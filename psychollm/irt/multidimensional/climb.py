@@ -268,7 +268,7 @@ def climb(problem: Problem, start: Place, *, points: int | None, cycles: int = 6
     point = at(problem, place, middle, point.modes)
     point, matrix, taken, done = newton(problem, point, (middle, inner), None, small=FIRST_STEP)
     steps = len(path) + taken
-    summit = Summit(problem, point, middle, matrix, _ending(done, steps, point), np.nan, ())
+    summit = Summit(problem, point, middle, matrix, _ending(steps, point, done=done), np.nan, ())
     if points is None:
         summit = _refined(summit)
     else:
@@ -276,7 +276,7 @@ def climb(problem: Problem, start: Place, *, points: int | None, cycles: int = 6
     return replace(summit, em_objectives=tuple(path))
 
 
-def _ending(done: bool, steps: int, point: Point, reason: str = "") -> Convergence:
+def _ending(steps: int, point: Point, *, done: bool, reason: str = "") -> Convergence:
     """Return how the climb ended."""
     why = "converged" if done else reason or f"the gradient is still {point.steepness:.1e}"
     return Convergence(converged=done, iterations=steps, reason=why, objective=point.objective)
@@ -307,7 +307,7 @@ def _refined(summit: Summit) -> Summit:
         point=point,
         matrix=information(problem, point, coarse),
         rule=rule,
-        convergence=_judged(done, steps, point, matrix, error),
+        convergence=_judged(steps, point, matrix, error, done=done),
         integration_error=error,
     )
 
@@ -332,7 +332,7 @@ def _polished(summit: Summit, rule: Rule, coarse: Rule) -> Summit:
         point=point,
         matrix=matrix,
         rule=rule,
-        convergence=_judged(done, steps, point, matrix, error),
+        convergence=_judged(steps, point, matrix, error, done=done),
         integration_error=error,
     )
 
@@ -349,23 +349,19 @@ def _in_errors(moved: FloatArray, matrix: Information) -> float:
 
 
 def _judged(
-    done: bool, steps: int, point: Point, matrix: Information | None, error: float
+    steps: int, point: Point, matrix: Information | None, error: float, *, done: bool
 ) -> Convergence:
     """Say how the climb ended, errors of integration included."""
     if matrix is None:
-        return _ending(
-            False,
-            steps,
-            point,
+        reason = (
             f"the gradient is still {point.steepness:.1e} and the information singular: the data "
-            "do not determine all parameters",
+            "do not determine all parameters"
         )
+        return _ending(steps, point, done=False, reason=reason)
     if done and error > LARGEST_ERROR:
-        return _ending(
-            False,
-            steps,
-            point,
+        reason = (
             f"integrals are not exact: another rule would move a parameter by {error:.2g} "
-            "standard errors",
+            "standard errors"
         )
-    return _ending(done, steps, point)
+        return _ending(steps, point, done=False, reason=reason)
+    return _ending(steps, point, done=done)

@@ -1,9 +1,9 @@
 r"""Observed information by Louis's identity, its solutions and inverse blocks.
 
-.. math:: I = D - V^\top V, \qquad D = \mathrm{blockdiag}(B_1, \dots, B_J, C),             \quad (1)
+.. math:: I = D - V^\top V, \qquad D = \mathrm{blockdiag}(B_1, \dots, B_J, C),         \quad (1)
 
 B the complete information of items and C that of the correlations of abilities, V the centred
-scores of all nodes (`kernels.irt_multidimensional`). With correlations :math:`\Phi`, their
+scores of all nodes (`kernels.irt_multidimensional_scores`). With correlations :math:`\Phi`, their
 directions :math:`E_a`, second moments S and n respondents,
 
 .. math:: C_{ab} = \mathrm{tr}(\Phi^{-1} E_a \Phi^{-1} E_b \Phi^{-1} S)
@@ -21,7 +21,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.irt.multidimensional.problem import Point, Problem, pairs
 from psychollm.kernels.adaptive_rules import Rule
-from psychollm.kernels.irt_multidimensional import score_rows
+from psychollm.kernels.irt_multidimensional_scores import score_rows
 
 DENSE = 3_000  # parameters up to which the matrix is formed in any case
 CELLS = 8_000_000  # of rows worked on at once

@@ -45,8 +45,9 @@ def shape_of(dimensions: Any, items: Labels, *, correlated: bool) -> Shape:
     if np.ndim(dimensions) == 0:
         m = check_count("dimensions", dimensions)
         names = tuple(f"ability_{k + 1}" for k in range(m))
-        return Shape(np.ones((len(items), m), dtype=np.bool_), names, True, False)
-    names = None
+        everywhere = np.ones((len(items), m), dtype=np.bool_)
+        return Shape(loads=everywhere, names=names, exploratory=True, correlated=False)
+    names = ()
     if hasattr(dimensions, "columns") and hasattr(dimensions, "index"):
         names = tuple(str(name) for name in dimensions.columns)
         if tuple(dimensions.index) != items:
@@ -67,7 +68,9 @@ def shape_of(dimensions: Any, items: Labels, *, correlated: bool) -> Shape:
         msg = "dimensions: a table must hold True where an item loads and False elsewhere"
         raise OptionError(msg)
     names = names or tuple(f"ability_{k + 1}" for k in range(values.shape[1]))
-    return Shape(values.astype(np.bool_), names, False, correlated)
+    return Shape(
+        loads=values.astype(np.bool_), names=names, exploratory=False, correlated=correlated
+    )
 
 
 def check_size(shape: Shape, keep: BoolArray, answers: Oriented) -> None:

@@ -87,7 +87,7 @@ class Problem:
     @property
     def dimensions(self) -> int:
         """Number of abilities."""
-        return self.free.shape[1] - 1
+        return int(self.free.shape[1]) - 1
 
     @property
     def n_parameters(self) -> int:
@@ -118,7 +118,7 @@ class Problem:
             self.padded(place.table[:, -1]),
             LOGIT if self.link == "logit" else PROBIT,
         )
-        sign, log_det = np.linalg.slogdet(place.correlation)
+        log_det = np.linalg.slogdet(place.correlation)[1]
         prior = (np.linalg.inv(place.correlation), float(log_det), self.correlated)
         return items, (self.yes, self.asked, self.frequency), prior
 

@@ -96,8 +96,8 @@ def _errors(
         return np.full(shape, np.nan), np.full(shape, np.nan), errors
     free = ~np.isnan(np.diagonal(fit._covariance))
     free[m :: m + 1] = False  # intercepts stay what they are
-    one_start = "n_starts" in inspect.signature(by).parameters
-    finder = partial(by, n_starts=1) if one_start else by
+    one_start = {"n_starts": 1} if "n_starts" in inspect.signature(by).parameters else {}
+    finder: Rotator = partial(by, **one_start)
     near = _nearest_rotation(turn)
 
     def outcome(values: FloatArray) -> FloatArray:

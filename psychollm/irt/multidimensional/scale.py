@@ -8,8 +8,8 @@ factor analysis, cut at a threshold, with
           a = \frac{D\,\lambda}{\sqrt{1 - \lambda^\top \Phi \lambda}}, \qquad
           d = \frac{-D\,\tau}{\sqrt{1 - \lambda^\top \Phi \lambda}},                     \quad (1)
 
-D = 1 under the probit link, where this is exact, and 1.7 under the logit link, whose curve a normal
-ogive then follows to 0.01.
+D = 1 under the probit link, where this is exact, and 1.7 under the logit link, whose curve a
+normal ogive then follows to 0.01.
 
 References
 ----------
