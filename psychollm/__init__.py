@@ -21,6 +21,7 @@ _NAMES = {
     "Responses": "psychollm.data.responses",
     "read_responses": "psychollm.data.readers",
     "read_logs": "psychollm.data.logs",
+    "load": "psychollm._base.saving.files",
     "load_example": "psychollm.data.examples",
     "simulate_factor": "psychollm.data.simulate",
     "validity_screen": "psychollm.data.screen",

@@ -13,6 +13,7 @@ from psychollm import reports as reports
 from psychollm import steering as steering
 from psychollm import studies as studies
 from psychollm._base import errors as errors
+from psychollm._base.saving.files import load as load
 from psychollm._base.version import __version__ as __version__
 from psychollm.calibration.panels.panel import calibration_panel as calibration_panel
 from psychollm.correlation.polychoric import polychoric as polychoric

@@ -103,6 +103,8 @@ def test_stub_equals_table() -> None:
 @pytest.mark.parametrize("name", sorted(psy._NAMES))
 def test_rooms_export_what_the_package_exports(name: str) -> None:
     _, room, _ = psy._NAMES[name].split(".", 2)
+    if room.startswith("_"):
+        return  # what no room owns
     assert getattr(import_module(f"psychollm.{room}"), name) is getattr(psy, name)
 
 

@@ -1,5 +1,6 @@
 """Floor 3: tetrachoric correlations of models or questions, their smoothing, their spectrum."""
 
+from psychollm.correlation.by_group import polychoric_by_group
 from psychollm.correlation.polychoric import PolychoricCorrelation, polychoric
 from psychollm.correlation.polyserial import SerialCorrelation, biserial, polyserial
 from psychollm.correlation.sensitivity import Sensitivity
@@ -19,6 +20,7 @@ __all__ = [
     "TableCorrelation",
     "biserial",
     "polychoric",
+    "polychoric_by_group",
     "polyserial",
     "smooth",
     "spectrum",

@@ -8,6 +8,11 @@ from psychollm.factor.factor_analysis import factor_analysis
 from psychollm.factor.factor_scores import FactorScores, factor_scores
 from psychollm.factor.fit import FactorFit
 from psychollm.factor.full_information import FullInformation, full_information
+from psychollm.factor.invariance.difference import FitDifference, fit_difference
+from psychollm.factor.invariance.fit import confirmatory_groups
+from psychollm.factor.invariance.ladder import MeasurementInvariance, measurement_invariance
+from psychollm.factor.invariance.result import GroupFactors
+from psychollm.factor.invariance.score_tests import EqualityTests
 from psychollm.factor.loading_errors import LoadingErrors, loading_errors, normal_covariance
 from psychollm.factor.ordered_design import resampled_correlations
 from psychollm.factor.pairwise import (
@@ -30,12 +35,16 @@ from psychollm.factor.solution import FactorSolution
 __all__ = [
     "ConfirmatoryFactors",
     "Congruence",
+    "EqualityTests",
     "Extraction",
     "FactorFit",
     "FactorScores",
     "FactorSolution",
+    "FitDifference",
     "FullInformation",
+    "GroupFactors",
     "LoadingErrors",
+    "MeasurementInvariance",
     "ModificationIndices",
     "PairResiduals",
     "PairwiseFactor",
@@ -48,12 +57,15 @@ __all__ = [
     "SamplingAdequacy",
     "SchmidLeiman",
     "confirmatory_factors",
+    "confirmatory_groups",
     "congruence",
     "extract",
     "factor_analysis",
     "factor_scores",
+    "fit_difference",
     "full_information",
     "loading_errors",
+    "measurement_invariance",
     "normal_covariance",
     "pair_residuals",
     "pairwise_factor",

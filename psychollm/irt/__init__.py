@@ -13,6 +13,9 @@ from psychollm.irt.fit_statistics.item_fit import ItemFit, item_fit
 from psychollm.irt.fit_statistics.local_dependence import LocalDependence, local_dependence
 from psychollm.irt.fit_statistics.model_fit import ModelFit, model_fit
 from psychollm.irt.fit_statistics.person_fit import PersonFit, person_fit
+from psychollm.irt.groups.differential import DifferentialItems, differential_items
+from psychollm.irt.groups.fit import fit_irt_groups
+from psychollm.irt.groups.result import GroupIRTFit
 from psychollm.irt.information import Information, information
 from psychollm.irt.linking import Linking, link_scales
 from psychollm.irt.priors import Priors
@@ -26,6 +29,8 @@ __all__ = [
     "AdaptiveTest",
     "BayesianIRT",
     "DifferentialFunctioning",
+    "DifferentialItems",
+    "GroupIRTFit",
     "HierarchicalPriors",
     "IRTFit",
     "Information",
@@ -45,7 +50,9 @@ __all__ = [
     "bayesian_2pl",
     "build_model",
     "differential_functioning",
+    "differential_items",
     "fit_irt",
+    "fit_irt_groups",
     "information",
     "item_fit",
     "item_screen",
