@@ -124,20 +124,21 @@ def run(settings: CalibrateSettings) -> int:
     """Read, compute, write, and say where it is."""
     from psychollm.cli.calibrate_inputs import read_stated
     from psychollm.cli.calibrate_outputs import write_panel
-    from psychollm.cli.notes import as_notes, busy, watched
+    from psychollm.cli.notes import as_notes, busy, computing, watched
     from psychollm.cli.outputs import prepared
 
     folder = prepared(settings.out, report=settings.report)
     with as_notes(quiet=settings.quiet):
         with busy("reading the tables", quiet=settings.quiet):
             tables = read_stated(settings)
-        panel = _panel(settings, tables)
-        curves = panel.curves(
-            n_draws=settings.null,
-            rng=settings.seed,
-            n_jobs=settings.jobs,
-            progress=watched(quiet=settings.quiet),
-        )
+        with computing(quiet=settings.quiet):
+            panel = _panel(settings, tables)
+            curves = panel.curves(
+                n_draws=settings.null,
+                rng=settings.seed,
+                n_jobs=settings.jobs,
+                progress=watched(quiet=settings.quiet),
+            )
         with busy("writing the report", quiet=settings.quiet):
             tell = write_panel(panel, curves, tables, settings, folder)
     tell()

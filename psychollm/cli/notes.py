@@ -4,7 +4,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from psychollm._base.errors import InterruptedWarning, PsychollmWarning
@@ -69,3 +69,9 @@ def busy(doing: str, *, quiet: bool, after: float = 1.0) -> Iterator[None]:
         timer.join()
         if shown.is_set():
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def computing(*, quiet: bool) -> AbstractContextManager[None]:
+    """Say that something is computed, where there are no bars to show it."""
+    doing = 'computing (bars come with pip install "psychollm[progress]")'
+    return busy(doing, quiet=quiet or watched(quiet=quiet))

@@ -28,12 +28,12 @@ _BOUNDARY = (
 
 def study_plain(settings: Settings, said: "Readings") -> int:
     """Score, compute, write, and say what was found."""
-    from psychollm.cli.notes import as_notes
+    from psychollm.cli.notes import as_notes, computing
     from psychollm.cli.outputs import as_json, prepared, records
 
     folder = prepared(settings.out, report=False)
     scores = chosen_scores(settings, said)
-    with as_notes(quiet=settings.quiet):
+    with as_notes(quiet=settings.quiet), computing(quiet=settings.quiet):
         summary, tables = STUDIES[said.instrument](settings, scores)
     found: dict[str, Any] = {"verdict": summary.splitlines()[0], "summary": summary}
     found |= {"outcomes": said.outcomes, "level": settings.level, "seed": settings.seed}

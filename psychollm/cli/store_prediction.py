@@ -19,14 +19,15 @@ confidence, correctness = tables(said.pooled_scores(){repeats})"""
 
 def study_prediction(settings: Settings, said: "Readings") -> int:
     """Make the two tables, compute, write, and say where it is."""
-    from psychollm.cli.notes import as_notes, busy
+    from psychollm.cli.notes import as_notes, busy, computing
     from psychollm.cli.outputs import Outputs
     from psychollm.cli.study import compute
 
     outputs = Outputs.prepare(settings)
     with as_notes(quiet=settings.quiet):
         tables = prediction_tables(settings, said)
-        study = compute(settings, tables)
+        with computing(quiet=settings.quiet):
+            study = compute(settings, tables)
         with busy("writing the report", quiet=settings.quiet):
             outputs.write(study, tables)
     outputs.tell(study, tables)

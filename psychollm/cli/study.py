@@ -154,14 +154,15 @@ def run(settings: Settings) -> int:
 
         return run_store(settings)
     from psychollm.cli.inputs import read_tables
-    from psychollm.cli.notes import as_notes, busy
+    from psychollm.cli.notes import as_notes, busy, computing
     from psychollm.cli.outputs import Outputs
 
     outputs = Outputs.prepare(settings)
     with as_notes(quiet=settings.quiet):
         with busy("reading the tables", quiet=settings.quiet):
             tables = read_tables(settings)
-        study = compute(settings, tables)
+        with computing(quiet=settings.quiet):
+            study = compute(settings, tables)
         with busy("writing the report", quiet=settings.quiet):
             outputs.write(study, tables)
     outputs.tell(study, tables)

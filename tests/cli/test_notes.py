@@ -33,3 +33,14 @@ def test_busy_takes_itself_away_on_an_error(capsys, monkeypatch) -> None:
     with pytest.raises(ValueError, match="no"):
         fail()
     assert capsys.readouterr().err.endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize(("bars", "said"), [(True, ""), (False, "psychollm[progress]")])
+def test_where_there_are_no_bars_words_stand_in(capsys, monkeypatch, bars, said) -> None:
+    monkeypatch.setattr(notes, "at_terminal", lambda: True)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: bars or None)
+    with notes.computing(quiet=False):
+        time.sleep(1.2)
+    err = capsys.readouterr().err
+    assert said in err
+    assert bool(err) != bars
