@@ -1,8 +1,8 @@
 """Two abilities: bias of estimates and coverage of 95 % intervals, a table.
 
 Run as ``python -m benchmarks.coverage_irt_multidimensional``; 200 data sets for each row, ten
-items, abilities correlated 0.4. With 200 data sets of ten items the Monte Carlo error of a coverage of
-slopes is about 0.7 percentage points, of the correlation 1.5.
+items, abilities correlated 0.4. With 200 data sets of ten items the Monte Carlo error of a
+coverage of slopes is about 0.7 percentage points, of the correlation 1.5.
 """
 
 import numpy as np

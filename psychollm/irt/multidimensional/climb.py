@@ -5,12 +5,12 @@ posteriors are not those assumed, the parameters are rescaled (parameter expansi
 extrapolates pairs of steps. Slopes that may be rotated are then made triangular and held so, which
 takes the rotation out of the Newton steps.
 
-Nodes sit around each pattern's own posterior, a fixed number of them: a grid common to all
-patterns whose spacing is half the narrowest posterior needs
-:math:`(27 / \text{width})^m` nodes, 700 for twenty items on one ability, half a million for thirty
-items on three, and ever more as items are added, while adaptive rules need the fewer the more
-items there are. How many are enough is not assumed but measured: at the top the next finer rule
-says how far it would move the parameters, and is adopted until that is nothing.
+Nodes sit around each pattern's own posterior, a fixed number of them. A grid common to all
+patterns must be as fine as half the narrowest posterior over the range of all abilities: with ten
+items on each, some 50 nodes to the power of m, 2,500 for two abilities and 125,000 for three, and
+ever more as items are added, while adaptive rules need the fewer the more items there are. How
+many are enough is not assumed but measured: at the top the next finer rule says how far it would
+move the parameters, and is adopted until that is next to nothing.
 
 Beyond three abilities product rules grow too fast, and each pattern is integrated over its own
 stretch of a quasi-random sequence by importance sampling. The nodes stay the same from step to
