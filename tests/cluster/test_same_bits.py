@@ -72,6 +72,15 @@ def test_dask(cluster, work):
         assert np.array_equal(work(), serial(work), equal_nan=True)
 
 
+@pytest.mark.parametrize("work", [permuted, products])
+def test_a_cluster_of_one(cluster, work, monkeypatch):
+    """Then joblib works in the client, with Dask's futures in its hands."""
+    backend = pytest.importorskip("joblib._dask").DaskDistributedBackend
+    monkeypatch.setattr(backend, "effective_n_jobs", lambda self, n_jobs: 1)
+    with joblib.parallel_config(backend="dask"):
+        assert np.array_equal(work(), serial(work), equal_nan=True)
+
+
 calls = count()
 
 
@@ -91,7 +100,7 @@ def test_workers_that_die_lose_nothing(cluster, deaths):
     statistic = partial(lethal, victims=victims)
     with joblib.parallel_config(backend="dask"):
         found = permutation_null(answers(), statistic=statistic, n=300, rng=3).draws
-    cluster.wait_for_workers(2, timeout=30)
+    cluster.wait_for_workers(2, timeout=120)
     assert victims.isdisjoint(cluster.run(os.getpid).values())
     expected = permutation_null(answers(), statistic=lethal, n=300, rng=3, n_jobs=1).draws
     assert np.array_equal(found, expected)
