@@ -56,7 +56,7 @@ def test_it_is_kept_on_disk(model: Any, direction: Direction, tmp_path: Path) ->
     found = sweep(model, tokenizer(), prompts(), direction, [0, 1], layer=1)
     again = DoseResponse.load(found.save(tmp_path / "found.psy"))
     np.testing.assert_array_equal(again.log_yes, found.log_yes)
-    assert (again.layer, again.engine, again.labels) == (1, "last_token", tuple("0123456"))
+    assert (again.layer, again.engine, again.labels) == (1, "last_token", tuple(range(7)))
 
 
 @pytest.mark.parametrize("engine", [LastToken, UpperLayers])
