@@ -94,8 +94,10 @@ def abilities(
     Examples
     --------
     >>> from psychollm.irt.multidimensional.fit import fit_multidimensional
-    >>> answers = np.random.default_rng(3).random((600, 6)) < [0.2, 0.4, 0.5, 0.6, 0.8, 0.5]
-    >>> fit = fit_multidimensional(answers, np.repeat(np.eye(2), 3, axis=0), correlated=False)
+    >>> rng = np.random.default_rng(3)
+    >>> chance = 1 / (1 + np.exp(-1.5 * np.repeat(rng.normal(size=(600, 2)), 3, axis=1)))
+    >>> answers = rng.random((600, 6)) < chance
+    >>> fit = fit_multidimensional(answers, np.repeat(np.eye(2), 3, axis=0))
     >>> abilities(fit, answers).covariance.shape
     (600, 2, 2)
     """
@@ -195,8 +197,10 @@ def multidimensional_information(
     Examples
     --------
     >>> from psychollm.irt.multidimensional.fit import fit_multidimensional
-    >>> answers = np.random.default_rng(3).random((600, 6)) < [0.2, 0.4, 0.5, 0.6, 0.8, 0.5]
-    >>> fit = fit_multidimensional(answers, np.repeat(np.eye(2), 3, axis=0), correlated=False)
+    >>> rng = np.random.default_rng(3)
+    >>> chance = 1 / (1 + np.exp(-1.5 * np.repeat(rng.normal(size=(600, 2)), 3, axis=1)))
+    >>> answers = rng.random((600, 6)) < chance
+    >>> fit = fit_multidimensional(answers, np.repeat(np.eye(2), 3, axis=0))
     >>> multidimensional_information(fit, [[0.0, 0.0]]).matrix.shape
     (1, 2, 2)
     """

@@ -15,7 +15,7 @@ def pivots_of(place: Place) -> IntArray:
     Examples
     --------
     >>> pivots_of(Place(np.array([[1.0, 1.0, 0.0], [1.0, 1.1, 0.0], [0.0, 1.0, 0.0]]), np.eye(2)))
-    array([1, 0])
+    array([1, 2])
     """
     slopes = place.slopes
     lengths = 1.0 + (slopes**2).sum(axis=1, keepdims=True)

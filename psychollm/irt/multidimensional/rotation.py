@@ -73,8 +73,8 @@ def _matched(turn: FloatArray, model: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> _matched(np.array([[0.0, 1.0], [-1.0, 0.0]]), np.eye(2)).tolist()
-    [[1.0, 0.0], [0.0, 1.0]]
+    >>> _matched(np.array([[0.0, 1.0], [-1.0, 0.5]]), np.eye(2)).round(1).tolist()
+    [[1.0, -0.0], [0.5, 1.0]]
     """
     likeness = model.T @ turn
     order, signs = np.empty(len(turn), dtype=np.int64), np.empty(len(turn))
