@@ -32,6 +32,8 @@ exclude_patterns = [
     "benchmarks_tables.md",  # included by benchmarks.md
     "findings_tables.md",  # included by findings.md
     "calibration_tables.md",  # included by calibration_findings.md
+    "irt_calibration_tables.md",  # included by irt.md
+    "irt_peers_tables.md",  # included by irt.md
     "coverage_tables.md",  # included by coverage.md
     "smollm2_tables.md",  # included by smollm2.md
     "gallery/*.ipynb",
