@@ -61,14 +61,25 @@ class Exploratory:
         self.options = {"method": method, "n": 1000}
         if method == "dwls":
             self.options["weights"] = rng.uniform(0.5, 2.0) * np.ones((variables, variables))
-        self.solution = factor_analysis(self.R, 3, n=1000)
 
     def time_factor_analysis(self, variables: int, method: str) -> None:
         factor_analysis(self.R, 3, **self.options)  # type: ignore[arg-type]
 
-    def time_loading_errors(self, variables: int, method: str) -> None:
-        if method == "minres":
-            loading_errors(self.solution)
+
+class LoadingErrors:
+    """Delta-method errors of three rotated minres factors of correlated normal variables."""
+
+    params = ([12, 30],)
+    param_names = ("variables",)
+
+    def setup(self, variables: int) -> None:
+        rng = np.random.default_rng(1)
+        loadings = np.kron(np.eye(3), np.ones((variables // 3, 1)))
+        data = 0.7 * loadings @ rng.normal(size=(3, 1000)) + rng.normal(size=(variables, 1000))
+        self.solution = factor_analysis(np.corrcoef(data), 3, n=1000)
+
+    def time_loading_errors(self, variables: int) -> None:
+        loading_errors(self.solution)
 
 
 class Confirmatory:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from psychollm.factor.rotate import rotate
-from psychollm.irt.multidimensional.abilities import abilities
+from psychollm.irt.multidimensional.abilities import multidimensional_ability
 from psychollm.irt.multidimensional.fit import fit_multidimensional
 
 
@@ -57,7 +57,7 @@ class Uses:
         self.fit.rotated(rotate)
 
     def time_abilities(self) -> None:
-        abilities(self.fit, self.answers)
+        multidimensional_ability(self.fit, self.answers)
 
 
 def main() -> None:

@@ -7,6 +7,10 @@ from psychollm.irt.bayes.pareto import LeaveOneOut
 from psychollm.irt.bayes.predictive import PredictiveCheck, predictive_check
 from psychollm.irt.bayes.result import BayesianIRT
 from psychollm.irt.bayes.target import HierarchicalPriors
+from psychollm.irt.conditional.andersen import AndersenTest, andersen_test
+from psychollm.irt.conditional.martin_loef import MartinLoefTest, martin_loef_test
+from psychollm.irt.conditional.persons import rasch_abilities
+from psychollm.irt.conditional.rasch import ConditionalRasch, conditional_rasch
 from psychollm.irt.differential import DifferentialFunctioning, differential_functioning
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.fit_statistics.item_fit import ItemFit, item_fit
@@ -18,49 +22,81 @@ from psychollm.irt.groups.fit import fit_irt_groups
 from psychollm.irt.groups.result import GroupIRTFit
 from psychollm.irt.information import Information, information
 from psychollm.irt.linking import Linking, link_scales
+from psychollm.irt.multidimensional.abilities import (
+    MultidimensionalAbilities,
+    MultidimensionalInformation,
+    multidimensional_ability,
+    multidimensional_information,
+)
+from psychollm.irt.multidimensional.fit import fit_multidimensional
+from psychollm.irt.multidimensional.result import MultidimensionalIRT
+from psychollm.irt.multidimensional.scale import ItemSlopes, item_slopes
 from psychollm.irt.priors import Priors
-from psychollm.irt.replicated.shuffle import SlopeNull, slope_null
+from psychollm.irt.replicated.bootstrap import bootstrap_fit
+from psychollm.irt.replicated.null import FitNull
+from psychollm.irt.replicated.shuffle import SlopeNull, shuffle_null, slope_null
 from psychollm.irt.result import IRTFit
 from psychollm.irt.screen import ItemScreen, item_screen
 from psychollm.irt.short_form import ShortForm, short_form
+from psychollm.irt.thresholds import Thresholds, thresholds
 
 __all__ = [
     "Abilities",
     "AdaptiveTest",
+    "AndersenTest",
     "BayesianIRT",
+    "ConditionalRasch",
     "DifferentialFunctioning",
     "DifferentialItems",
+    "FitNull",
     "GroupIRTFit",
     "HierarchicalPriors",
     "IRTFit",
     "Information",
     "ItemFit",
     "ItemScreen",
+    "ItemSlopes",
     "LeaveOneOut",
     "Linking",
     "LocalDependence",
+    "MartinLoefTest",
     "ModelFit",
+    "MultidimensionalAbilities",
+    "MultidimensionalIRT",
+    "MultidimensionalInformation",
     "PersonFit",
     "PredictiveCheck",
     "Priors",
     "ShortForm",
     "SlopeNull",
+    "Thresholds",
     "ability",
     "adaptive_test",
+    "andersen_test",
     "bayesian_2pl",
+    "bootstrap_fit",
     "build_model",
+    "conditional_rasch",
     "differential_functioning",
     "differential_items",
     "fit_irt",
     "fit_irt_groups",
+    "fit_multidimensional",
     "information",
     "item_fit",
     "item_screen",
+    "item_slopes",
     "link_scales",
     "local_dependence",
+    "martin_loef_test",
     "model_fit",
+    "multidimensional_ability",
+    "multidimensional_information",
     "person_fit",
     "predictive_check",
+    "rasch_abilities",
     "short_form",
+    "shuffle_null",
     "slope_null",
+    "thresholds",
 ]

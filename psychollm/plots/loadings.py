@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.errors import LabelError
-from psychollm._base.types import FloatArray, IntArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.factor.loading_errors import LoadingErrors
 from psychollm.factor.solution import FactorSolution
 from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes
@@ -102,7 +102,7 @@ def _series(
     y: FloatArray,
     value: FloatArray,
     interval: FloatArray | None,
-    filled: FloatArray,
+    filled: BoolArray,
     factor: int,
 ) -> None:
     """Draw one factor's loadings."""

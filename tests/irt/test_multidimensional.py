@@ -10,13 +10,13 @@ from scipy.special import expit, ndtr
 from psychollm.factor.rotate import rotate
 from psychollm.irt.answers import patterns_of
 from psychollm.irt.fit import fit_irt
+from psychollm.irt.multidimensional import curvature as curvature_file
 from psychollm.irt.multidimensional import (
-    abilities,
     fit_multidimensional,
     item_slopes,
+    multidimensional_ability,
     multidimensional_information,
 )
-from psychollm.irt.multidimensional import curvature as curvature_file
 from psychollm.irt.multidimensional.climb import climb, em_step
 from psychollm.irt.multidimensional.curvature import information
 from psychollm.irt.multidimensional.problem import Place, at, make_problem
@@ -199,7 +199,10 @@ def test_rotated_fit(explored, by):
     problem = problem_of(answers, np.ones((10, 2), dtype=bool))
     value = evaluated(problem, place).log_likelihood
     np.testing.assert_allclose(value, fit.log_likelihood, atol=1e-5)
-    mine, theirs = abilities(turned, answers), abilities(fit, answers)
+    mine, theirs = (
+        multidimensional_ability(turned, answers),
+        multidimensional_ability(fit, answers),
+    )
     spread = np.einsum(
         "nk,kl,nl->n", mine.ability, np.linalg.inv(turned.factor_correlation), mine.ability
     )
@@ -328,7 +331,7 @@ def test_abilities():
     answers, *_ = simulate(500, loads, gaps=0.1)
     answers[0], answers[1], answers[2] = np.nan, 1.0, 0.0
     fit = fit_multidimensional(answers, loads)
-    found = abilities(fit, answers)
+    found = multidimensional_ability(fit, answers)
     assert np.isnan(found.ability[0]).all()
     assert found.reasons[0]
     assert (found.ability[1] > 0.5).all()

@@ -16,9 +16,9 @@ from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
 from psychollm.factor.rotate import rotate
 from psychollm.irt.multidimensional import (
-    abilities,
     fit_multidimensional,
     item_slopes,
+    multidimensional_ability,
     multidimensional_information,
 )
 from psychollm.irt.priors import Priors
@@ -48,7 +48,7 @@ def test_constant_items_get_no_number(answers, fit):
     kept = np.arange(9) != 3
     np.testing.assert_allclose(found.slopes[kept], fit.slopes, atol=1e-9)
     assert "1 of 9 questions without estimates" in found.summary()
-    assert abilities(found, more).ability.shape == (500, 2)
+    assert multidimensional_ability(found, more).ability.shape == (500, 2)
 
 
 @pytest.mark.filterwarnings("ignore::psychollm._base.errors.ConvergenceWarning")
@@ -78,7 +78,7 @@ def test_perfect_and_empty_respondents(answers):
     more = answers.astype(float)
     more[0], more[1], more[2] = 1.0, 0.0, np.nan
     found = fit_multidimensional(more, LOADS)
-    scored = abilities(found, more)
+    scored = multidimensional_ability(found, more)
     assert np.isfinite(scored.ability[:2]).all()
     assert scored.reasons[2] == Reason.UNSCORED
     assert found.n_respondents == 500
@@ -96,7 +96,7 @@ def test_more_than_three_abilities():
     assert found.n_nodes % 2 == 0
     assert np.abs(found.slopes - 1.5 * loads)[loads].max() < 1.5
     assert "quasi-random points" in found.summary()
-    assert abilities(found, table).covariance.shape == (400, 4, 4)
+    assert multidimensional_ability(found, table).covariance.shape == (400, 4, 4)
 
 
 def test_names_and_order_come_from_the_frame(answers, fit):
@@ -147,7 +147,7 @@ def test_bad_data(answers, fit):
     with pytest.raises(CodeError):
         fit_multidimensional(answers * 2, 2)
     with pytest.raises(ShapeError, match="pass the same items"):
-        abilities(fit, answers[:, :5])
+        multidimensional_ability(fit, answers[:, :5])
     with pytest.raises(ShapeError, match="one column for each of 2"):
         multidimensional_information(fit, np.zeros((2, 3)))
     with pytest.raises(OptionError, match="only exploratory"):

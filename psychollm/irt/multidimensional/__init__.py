@@ -3,7 +3,7 @@
 from psychollm.irt.multidimensional.abilities import (
     MultidimensionalAbilities,
     MultidimensionalInformation,
-    abilities,
+    multidimensional_ability,
     multidimensional_information,
 )
 from psychollm.irt.multidimensional.fit import fit_multidimensional
@@ -15,8 +15,8 @@ __all__ = [
     "MultidimensionalAbilities",
     "MultidimensionalIRT",
     "MultidimensionalInformation",
-    "abilities",
     "fit_multidimensional",
     "item_slopes",
+    "multidimensional_ability",
     "multidimensional_information",
 ]

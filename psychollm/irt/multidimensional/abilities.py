@@ -73,7 +73,7 @@ class MultidimensionalAbilities(Result):
         return pd.DataFrame(columns)
 
 
-def abilities(
+def multidimensional_ability(
     fit: MultidimensionalIRT, responses: Responses | pd.DataFrame | ArrayLike
 ) -> MultidimensionalAbilities:
     """Estimate abilities from answers to items already fitted.
@@ -98,7 +98,7 @@ def abilities(
     >>> chance = 1 / (1 + np.exp(-1.5 * np.repeat(rng.normal(size=(600, 2)), 3, axis=1)))
     >>> answers = rng.random((600, 6)) < chance
     >>> fit = fit_multidimensional(answers, np.repeat(np.eye(2), 3, axis=0))
-    >>> abilities(fit, answers).covariance.shape
+    >>> multidimensional_ability(fit, answers).covariance.shape
     (600, 2, 2)
     """
     codes, labels = _codes(fit, responses)
