@@ -14,6 +14,11 @@ the squared distance of categories c and k is :math:`(R_c - R_k)^2` (Krippendorf
 
 .. math:: \frac{1}{m - 1} \sum_{c, k} n_c n_k (R_c - R_k)^2
           = \frac{2}{m - 1} \Big[ m \sum_c n_c R_c^2 - \big(\sum_c n_c R_c\big)^2 \Big].  \quad (2)
+
+References
+----------
+Krippendorff, K. (2019). Content analysis: An introduction to its methodology (4th ed.). SAGE.
+https://doi.org/10.4135/9781071878781
 """
 
 import numpy as np

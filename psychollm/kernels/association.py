@@ -12,6 +12,12 @@ confident, and of the wrong ones, ranked from the least confident, is
           \frac1W \sum_g W_g \frac{W_{\le g}}{n_{\le g}}.                                 \quad (2)
 
 One pass from both ends gives all of these in time linear in the number of groups.
+
+References
+----------
+Bamber, D. (1975). The area above the ordinal dominance graph and the area below the receiver
+operating characteristic graph. Journal of Mathematical Psychology, 12(4), 387-415.
+https://doi.org/10.1016/0022-2496(75)90001-2
 """
 
 import numpy as np

@@ -21,6 +21,12 @@ the expected yes to item k: the gradient, at the cost of the likelihood. The cha
 
 which gives all pairs, :math:`E[y_j y_k] = \sum_r A_k(r) w_k(r) \pi_{k-1}(j, r - 1)`, and with
 them the information.
+
+References
+----------
+Andersen, E. B. (1970). Asymptotic properties of conditional maximum-likelihood estimators. Journal
+of the Royal Statistical Society, Series B, 32(2), 283-301.
+https://doi.org/10.1111/j.2517-6161.1970.tb00842.x
 """
 
 import math

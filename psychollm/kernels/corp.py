@@ -19,6 +19,12 @@ to them takes the place of f is noise. In the logarithmic score a departure e co
 :math:`e^2 / 2 \pi (1 - \pi)` where it costs :math:`e^2` in Brier's, so that the fall in each block
 is divided by twice its mean :math:`\hat\pi (1 - \hat\pi)`. Neighbouring confidences may be put
 into cells for this.
+
+References
+----------
+Dimitriadis, T., Gneiting, T., & Jordan, A. I. (2021). Stable reliability diagrams for
+probabilistic classifiers. Proceedings of the National Academy of Sciences, 118(8), e2016191118.
+https://doi.org/10.1073/pnas.2016191118
 """
 
 import math

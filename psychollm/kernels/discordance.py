@@ -18,6 +18,12 @@ the thresholds nearly agree (c small) is integrated exactly for the first two te
 and twelve Gauss-Legendre nodes integrate the rest: absolute error below 1e-8, relative error
 below 4e-5 (99 % below 1e-6) for cells above 1e-9, all four cells at a third of the price of one
 `bvn_upper`. Negative correlations are those of the mirrored table.
+
+References
+----------
+Drezner, Z., & Wesolowsky, G. O. (1990). On the computation of the bivariate normal integral.
+Journal of Statistical Computation and Simulation, 35(1-2), 101-107.
+https://doi.org/10.1080/00949659008811236
 """
 
 import math

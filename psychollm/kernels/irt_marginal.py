@@ -16,6 +16,12 @@ and with the posterior :math:`\pi_{uq}` of the nodes,
 Exponentials are computed by a polynomial after reduction to [-ln 2 / 2, ln 2 / 2] in loops that
 the compiler turns into vector instructions: a quarter of the time of calls of the C library, and
 within two units of the last place.
+
+References
+----------
+Bock, R. D., & Aitkin, M. (1981). Marginal maximum likelihood estimation of item parameters:
+Application of an EM algorithm. Psychometrika, 46(4), 443-459.
+https://doi.org/10.1007/BF02293801
 """
 
 import numpy as np

@@ -13,6 +13,17 @@ Generalized partial credit (Muraki, 1992) and nominal (Bock, 1972), log-linear w
 
 Of log-linear curves the observed information is the expected one: the covariance of the
 derivatives of :math:`\eta`.
+
+References
+----------
+Bock, R. D. (1972). Estimating item parameters and latent ability when responses are scored in two
+or more nominal categories. Psychometrika, 37(1), 29-51. https://doi.org/10.1007/BF02291411
+
+Muraki, E. (1992). A generalized partial credit model: Application of an EM algorithm. Applied
+Psychological Measurement, 16(2), 159-176. https://doi.org/10.1177/014662169201600206
+
+Samejima, F. (1969). Estimation of latent ability using a response pattern of graded scores.
+Psychometrika, 34(S1), 1-97. https://doi.org/10.1007/BF03372160
 """
 
 import numpy as np

@@ -9,6 +9,11 @@ With scores :math:`x_{ij}` less their item's mean, totals :math:`T_i = \sum_j x_
 and the sum of all correlations between items that vary is the variance of the total
 :math:`Z_i = \sum_j x_{ij} / s_j` of standardised scores. Sums run over rows in their order, so
 that a resample gives the same to the last bit whatever is computed beside it.
+
+References
+----------
+Cronbach, L. J. (1951). Coefficient alpha and the internal structure of tests. Psychometrika,
+16(3), 297-334. https://doi.org/10.1007/BF02310555
 """
 
 import numpy as np

@@ -14,6 +14,12 @@ over m and the criteria along the edge's path, and g the gradient,
           \quad (3)
 
 (and likewise with c), which carries the uncertainty of d' and c into that of m.
+
+References
+----------
+Maniscalco, B., & Lau, H. (2012). A signal detection theoretic approach for estimating
+metacognitive sensitivity from confidence ratings. Consciousness and Cognition, 21(1), 422-430.
+https://doi.org/10.1016/j.concog.2011.09.021
 """
 
 import math

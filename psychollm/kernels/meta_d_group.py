@@ -14,6 +14,12 @@ followed along a grid of log M:
 This is what Laplace's method makes of the integral over d', c and v with Jeffreys' prior at each
 M, whose determinant cancels that of the integral; it does not depend on how the criteria are
 parametrised, whereas an integral with flat priors does, and moves the M-ratio upwards.
+
+References
+----------
+Fleming, S. M. (2017). HMeta-d: Hierarchical Bayesian estimation of metacognitive efficiency from
+confidence ratings. Neuroscience of Consciousness, 2017(1), nix007.
+https://doi.org/10.1093/nc/nix007
 """
 
 import math

@@ -18,6 +18,15 @@ the second line being without bias where every bin holds two answers (Ferro & Fr
 
 .. math:: \text{over} = \sum_k \frac{n_k}{n} \max(f_k - o_k, 0), \qquad
           \text{under} = \sum_k \frac{n_k}{n} \max(o_k - f_k, 0).                         \quad (3)
+
+References
+----------
+Ferro, C. A. T., & Fricker, T. E. (2012). A bias-corrected decomposition of the Brier score.
+Quarterly Journal of the Royal Meteorological Society, 138(668), 1954-1960.
+https://doi.org/10.1002/qj.1924
+
+Murphy, A. H. (1973). A new vector partition of the probability score. Journal of Applied
+Meteorology, 12(4), 595-600.
 """
 
 import numpy as np

@@ -8,6 +8,12 @@ variables correlate by r is the sum over pairs of thresholds
           - P(y_i > \tau_{ic})\, P(y_j > \tau_{jd})\big),                                 \quad (1)
 
 their variance the same with r = 1.
+
+References
+----------
+Green, S. B., & Yang, Y. (2009). Reliability of summed item scores using structural equation
+modeling: An alternative to coefficient alpha. Psychometrika, 74(1), 155-167.
+https://doi.org/10.1007/s11336-008-9099-3
 """
 
 import math

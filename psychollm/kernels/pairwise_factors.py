@@ -12,6 +12,12 @@ which keeps communalities below one. A factor on which a single model loads chan
 correlation, so its loading is not identified; the penalty :math:`|v_i|^2 / 2` on the
 log-likelihood, as light as one question, draws such loadings to zero and leaves the rest where
 they are. Rotations change neither; callers rotate to principal axes.
+
+References
+----------
+Katsikatsou, M., Moustaki, I., Yang-Wallentin, F., & Jöreskog, K. G. (2012). Pairwise likelihood
+estimation for factor analysis models with ordinal data. Computational Statistics & Data Analysis,
+56(12), 4243-4258. https://doi.org/10.1016/j.csda.2012.04.010
 """
 
 import math

@@ -6,6 +6,12 @@ With C correct and W wrong answers at confidence u, and n of all answers,
           \text{LS} = -\frac1n \sum_g C_g \ln u_g + W_g \ln(1 - u_g).                     \quad (1)
 
 Both are a mean of one loss for a correct answer and one for a wrong answer at each confidence.
+
+References
+----------
+Gneiting, T., & Raftery, A. E. (2007). Strictly proper scoring rules, prediction, and estimation.
+Journal of the American Statistical Association, 102(477), 359-378.
+https://doi.org/10.1198/016214506000001437
 """
 
 import numpy as np

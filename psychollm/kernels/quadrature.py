@@ -15,6 +15,11 @@ polynomials :math:`p_k` (Lanczos recursion): for any functions a and b of the ab
 .. math:: \mathrm{Cov}_u(a, b) = \sum_{k \ge 1} E_u[a\,p_k]\,E_u[b\,p_k],             \quad (2)
 
 of which few terms matter where posteriors are narrow.
+
+References
+----------
+Trefethen, L. N., & Weideman, J. A. C. (2014). The exponentially convergent trapezoidal rule. SIAM
+Review, 56(3), 385-458. https://doi.org/10.1137/130932132
 """
 
 from collections.abc import Iterator

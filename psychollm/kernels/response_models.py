@@ -13,6 +13,12 @@ F logistic or normal. Parameters of an item are (a, d), (a, d, logit g) or
           \qquad
           -\nabla^2 = \sum \Big(\frac{r}{P^2} + \frac{m}{(1 - P)^2}\Big) P' P'^T
                       - \Big(\frac{r}{P} - \frac{m}{1 - P}\Big) P''.                  \quad (2)
+
+References
+----------
+Barton, M. A., & Lord, F. M. (1981). An upper asymptote for the three-parameter logistic
+item-response model. ETS Research Report 81-20.
+https://doi.org/10.1002/j.2333-8504.1981.tb01255.x
 """
 
 import numpy as np

@@ -12,6 +12,12 @@ after j of the group is :math:`E + j w / m` over all orders of the group, so tha
 with harmonic numbers :math:`H_k = \psi(k + 1) + \gamma`: one look-up per group, however many
 answers are tied. Between whole numbers, where answers are weighted, H is continued by the digamma
 function :math:`\psi`: an answer of weight v counts as v answers.
+
+References
+----------
+Geifman, Y., Uziel, G., & El-Yaniv, R. (2019). Bias-reduced uncertainty estimation for deep neural
+classifiers. International Conference on Learning Representations.
+https://doi.org/10.48550/arXiv.1805.08206
 """
 
 import math

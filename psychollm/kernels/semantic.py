@@ -12,6 +12,11 @@ Of M samples to one question, :math:`n_k` fall into class k. With log-likelihood
 The largest share is biased upward as an estimate of the chance of the class it names. Split in two
 halves, the class is chosen in one and its share counted in the other; classes tied for the choice
 count alike.
+
+References
+----------
+Farquhar, S., Kossen, J., Kuhn, L., & Gal, Y. (2024). Detecting hallucinations in large language
+models using semantic entropy. Nature, 630, 625-630. https://doi.org/10.1038/s41586-024-07421-0
 """
 
 import math

@@ -10,6 +10,11 @@ Changing the sign of item j changes the quadratic form by
 .. math:: q \to q - 4 s_j g_j + 4 c_{jj}, \qquad g = Cs \to g - 2 s_j C_{\cdot j},       \quad (2)
 
 so that a step to the next split costs a few times k operations.
+
+References
+----------
+Guttman, L. (1945). A basis for analyzing test-retest reliability. Psychometrika, 10(4), 255-282.
+https://doi.org/10.1007/BF02288892
 """
 
 import numpy as np

@@ -10,6 +10,12 @@ wrong questions in a group, the area is
 one pass per resample. Counts are whole numbers, so the sums are exact.
 
 A signal with a cut needs only the sums of the counts over a few classes of questions.
+
+References
+----------
+Bamber, D. (1975). The area above the ordinal dominance graph and the area below the receiver
+operating characteristic graph. Journal of Mathematical Psychology, 12(4), 387-415.
+https://doi.org/10.1016/0022-2496(75)90001-2
 """
 
 import numpy as np
