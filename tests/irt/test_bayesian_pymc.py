@@ -87,14 +87,13 @@ def test_a_compiled_model_serves_the_next_table(data, monkeypatch):
         return compile_model(model)
 
     monkeypatch.setattr(nutpie, "compile_pymc_model", counted)
-    domains = [0, 1, 0, 1, 0, 1]
-    options = {"method": "nuts", "domains": domains, "draws": 400, "chains": 1, "tune": 300}
+    options = {"method": "nuts", "draws": 400, "chains": 1, "tune": 300}
     one = bayesian_2pl(data[0], rng=1, **options)
     other = bayesian_2pl(1 - data[0][:90], rng=1, **options)
     again = bayesian_2pl(data[0], rng=1, **options)
     assert len(compiled) == 1
     assert np.array_equal(one.slope.draws, again.slope.draws)
-    assert np.corrcoef(one.intercept.value, other.intercept.value)[0, 1] < -0.9
+    assert np.corrcoef(one.intercept.value, other.intercept.value)[0, 1] < -0.8
 
 
 def test_the_gradient_is_not_differentiated_again(data):

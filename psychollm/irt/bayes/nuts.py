@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -71,11 +72,14 @@ def _nutpie(
 ) -> Any:
     """Sample with a mass matrix of low rank plus diagonal: items of one test are correlated."""
     nutpie = require("nutpie", extra="bayes", purpose=PURPOSE)
+    low_rank: dict[str, Any] = {"low_rank_modified_mass_matrix": True}  # until nutpie 0.16.8
+    if "adaptation" in signature(nutpie.sample).parameters:
+        low_rank = {"adaptation": "low_rank"}
     return nutpie.sample(
         compiled_model(target, centred, labels),
         **run.size,
+        **low_rank,
         progress_bar=run.progress,
-        low_rank_modified_mass_matrix=True,
         target_accept=run.target_accept,
     )
 
