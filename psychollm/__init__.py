@@ -72,6 +72,9 @@ _SUBMODULES = {
     "studies": "psychollm.studies",
 }
 
+# Old name: where it went, and the version that drops it (docs/versions.md).
+_RENAMED: dict[str, tuple[str, str]] = {}
+
 __all__ = ["__version__", *_NAMES, *_SUBMODULES]
 
 
@@ -81,8 +84,7 @@ def __getattr__(name: str) -> Any:
     elif name in _SUBMODULES:
         value = import_module(_SUBMODULES[name])
     else:
-        msg = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(msg)
+        return import_module("psychollm._base.deprecation").renamed(__name__, name, _RENAMED)
     globals()[name] = value
     return value
 

@@ -9,7 +9,6 @@ each they agree; and workers side by side do not start threads of their own by t
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from threading import Lock
 from typing import Any
 
@@ -43,16 +42,13 @@ _LIMIT = _Limit()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Keep BLAS to one thread, where threadpoolctl is there to do it.
+    """Keep BLAS to one thread.
 
     Examples
     --------
     >>> with one_blas_thread():
     ...     pass
     """
-    if find_spec("threadpoolctl") is None:
-        yield
-        return
     _LIMIT.enter()
     try:
         yield

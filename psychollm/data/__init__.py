@@ -5,6 +5,7 @@ from psychollm.data.examples import Example, load_example
 from psychollm.data.logs import read_logs
 from psychollm.data.logs_result import LogImport
 from psychollm.data.pair_counts import PairCounts
+from psychollm.data.pair_counts_blocks import count_blocks
 from psychollm.data.pair_counts_file import read_pair_counts, stream_responses
 from psychollm.data.readers import read_clusters, read_responses, read_table
 from psychollm.data.recorded import Recorded
@@ -30,6 +31,7 @@ __all__ = [
     "StudyTruth",
     "as_responses",
     "common",
+    "count_blocks",
     "load_example",
     "read_clusters",
     "read_logs",

@@ -1,6 +1,6 @@
 r"""Curves of items with ordered or unordered answers, and their derivatives.
 
-Graded response (Samejima, 1969), parameters :math:`(a, d_1 > \dots > d_{C-1})`:
+Graded response (Samejima, 1969), parameters :math:`(a, d_1 > \ldots > d_{C-1})`:
 
 .. math:: P(y \ge c) = F(a\theta + d_c), \qquad P_c = P(y \ge c) - P(y \ge c + 1).     \quad (1)
 

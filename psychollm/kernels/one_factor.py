@@ -2,7 +2,7 @@ r"""One-factor replicates that never leave the kernels: simulate, pack, count, f
 
 A model says yes where :math:`\lambda f + \sqrt{1 - \lambda^2}\,e > \tau`, so with u uniform
 
-.. math:: \text{yes} \iff u > \Phi(c), \qquad
+.. math:: \text{yes} \Leftrightarrow u > \Phi(c), \qquad
           c = (\tau - \lambda f) / \sqrt{1 - \lambda^2}.                            \quad (1)
 
 Phi is bracketed by a table with 64 entries per unit; the exact function is called only where u

@@ -1,6 +1,6 @@
 r"""Covariances of scores that are cut from normal variables.
 
-A score counts the thresholds :math:`\tau_1 < \tau_2 < \dots` that a standard normal variable
+A score counts the thresholds :math:`\tau_1 < \tau_2 < \ldots` that a standard normal variable
 exceeds: 0 or 1 with one threshold, 0 to C with C. The covariance of two such scores whose normal
 variables correlate by r is the sum over pairs of thresholds
 

@@ -4,7 +4,7 @@ With C_g correct among n_g answers at the g-th distinct confidence, the least-sq
 not fall as confidence rises is
 
 .. math:: \hat\pi_g = \max_{j \le g} \, \min_{k \ge g} \,
-                      \frac{C_j + \dots + C_k}{n_j + \dots + n_k},                        \quad (1)
+                      \frac{C_j + \ldots + C_k}{n_j + \ldots + n_k},                      \quad (1)
 
 a step function; it is also the fit of largest likelihood, and the best one under every proper
 score (Dimitriadis, Gneiting & Jordan 2021). It is found in one pass that keeps a stack of blocks

@@ -1,7 +1,7 @@
 r"""How many answers at each stated confidence were correct, and how many wrong, per resample.
 
 Every metric of confidence against correctness is a function of this table alone: with the
-distinct confidences :math:`u_1 < u_2 < \dots` of one model, :math:`C_g` correct and :math:`W_g`
+distinct confidences :math:`u_1 < u_2 < \ldots` of one model, :math:`C_g` correct and :math:`W_g`
 wrong answers at :math:`u_g`. A resample of questions changes the counts and not the values, so
 that a thousand resamples cost a thousand sums and no sorting; and the order of questions with the
 same confidence cannot matter.

@@ -3,6 +3,7 @@
 import joblib
 import numpy as np
 import pytest
+import threadpoolctl
 
 from psychollm._base.blas_threads import one_blas_thread
 from psychollm._base.errors import OptionError
@@ -12,8 +13,9 @@ from psychollm.kernels.bit_planes import fill_planes
 
 
 def blas_threads():
-    control = pytest.importorskip("threadpoolctl")
-    return [one["num_threads"] for one in control.threadpool_info() if one["user_api"] == "blas"]
+    return [
+        one["num_threads"] for one in threadpoolctl.threadpool_info() if one["user_api"] == "blas"
+    ]
 
 
 def test_who_works():
@@ -37,8 +39,7 @@ def test_order(n_jobs):
 
 
 def test_one_thread_of_linear_algebra_until_the_last_has_left():
-    control = pytest.importorskip("threadpoolctl")
-    with control.threadpool_limits(2, user_api="blas"):
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
         before = blas_threads()
         with one_blas_thread(), one_blas_thread():
             assert set(blas_threads()) == {1}

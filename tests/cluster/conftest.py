@@ -10,7 +10,6 @@ import pytest
 def two_workers() -> Iterator[Any]:
     """Return the client of two workers with a thread each."""
     distributed = pytest.importorskip("distributed")
-    pytest.importorskip("threadpoolctl")
     local = distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=1,
