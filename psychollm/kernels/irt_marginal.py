@@ -37,6 +37,7 @@ FLOOR = -700.0
 SQRT_2PI = 2.5066282746310002
 TINY = 1e-300
 REACH = 37.0
+FARTHEST = 1e6
 LOGIT, PROBIT = 0, 1
 
 
@@ -90,6 +91,9 @@ def _tables(a, d, shift, nodes, link, odds, log_no):
         for q in range(nodes.size):
             z = a[j] * (nodes[q] + shift) + d[j]
             if link == LOGIT:
+                # o and b nearly cancel in (1): at 1e30 what is left of them would be noise, of
+                # either sign, and a sampler that strays there would stay.
+                z = min(max(z, -FARTHEST), FARTHEST)
                 odds[j, q] = z
                 log_no[j, q] = -(max(z, 0.0) + np.log1p(np.exp(-abs(z))))
             else:

@@ -16,8 +16,9 @@ cubic interpolation: a cosine at :math:`f_i` is then its interpolation from the 
 less than :math:`0.024\, (\pi k / M)^4` where :math:`f_i` is no node. Nodes are folded at one half
 (cosines are even or odd there), and the series ends where its factors are negligible.
 
-The integral of |r| is that of the broken line through the nodes; where the line crosses zero, the
-slope of |r| jumps from -d to d and the trapezoidal rule misses :math:`d / 6 M^2`, which is added.
+The integral of :math:`|r|` is that of the broken line through the nodes; where the line crosses
+zero, the slope of :math:`|r|` jumps from -d to d and the trapezoidal rule misses
+:math:`d / 6 M^2`, which is added.
 The slope is zero at 0 and 1, so that nothing is missed at the ends.
 
 The smooth calibration error is the fixed point :math:`s(\sigma) = \sigma`, unique because s does

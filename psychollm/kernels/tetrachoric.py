@@ -2,7 +2,7 @@ r"""The tetrachoric correlation of one 2 x 2 table: the root of Phi2(tau1, tau2,
 
 Given proportions, the smallest of the four cells is turned into the upper right quadrant by
 flipping signs: P(X > a, Y > b; r) = p. In the half-angle variable of `kernels.bivariate`,
-|r| = (1 - t^2)/(1 + t^2), the equation reads
+:math:`|r| = (1 - t^2)/(1 + t^2)`, the equation reads
 
 .. math:: \int_t^1 g(s; a, \pm b)\,ds = 2\pi |p - q_a q_b|,                              \quad (1)
 
@@ -12,8 +12,8 @@ the equivalent equation from the other end,
 
 .. math:: \int_0^t g(s; a, -b)\,ds = 2\pi p,                                            \quad (2)
 
-keeps the digits of 1 - |r|. The left sides are integrated once; each step then adds the integral
-over the step only. Steps are Halley's on a bracket, started from Bonett and Price's
+keeps the digits of :math:`1 - |r|`. The left sides are integrated once; each step then adds the
+integral over the step only. Steps are Halley's on a bracket, started from Bonett and Price's
 approximation; after the last step the residual of the equation is the certificate.
 
 With thresholds that are not those of the table (taken from all answers of each model) four cells

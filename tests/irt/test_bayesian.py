@@ -27,7 +27,7 @@ from psychollm.irt.bayes.target import (
 )
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.priors import Priors
-from psychollm.kernels.irt_marginal import draw_abilities
+from psychollm.kernels.irt_marginal import LOGIT, PROBIT, draw_abilities, marginal_gradient
 from psychollm.kernels.quadrature import normal_grid
 from tests.oracles.irt_marginal_slow import marginal, posterior_moments
 
@@ -335,3 +335,20 @@ def test_items_of_domains_are_centred_as_far_as_data_know_them():
         assert ((few >= 0.0) & (few < 1.0)).all()
         assert np.median(shares[1][name]) > np.median(few)
     assert centring(target_of(codes), find_mode(target_of(codes))) == {}
+
+
+@pytest.mark.parametrize("link", [LOGIT, PROBIT])
+def test_no_likelihood_exceeds_one_however_far_a_sampler_strays(link):
+    """What nearly cancels must not leave noise: slopes of 1e30 once gave +1e17."""
+    starts, yes = np.array([0, 2]), np.array([0, 1])
+    none = np.array([0, 0]), np.empty(0, dtype=np.int64)
+    data = (starts, yes, *none, np.array([5.0]), np.array([0, 1]))
+    nodes = np.linspace(-5.0, 5.0, 41)
+    log_weights = -0.5 * nodes**2
+    grid = (data, nodes, log_weights - np.log(np.exp(log_weights).sum()), link)
+    for size in (1e13, 1e30):
+        by_a, by_d, by_mu = np.empty(3), np.empty(3), np.empty(1)
+        a, d = size * np.array([1.0, 0.33, -2.1]), np.array([430.0, -646.0, 12.0])
+        value = marginal_gradient(a, d, np.zeros(1), grid, by_a, by_d, by_mu)
+        assert value <= 1e-6
+        assert np.isfinite(by_a).all()

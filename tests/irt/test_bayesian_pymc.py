@@ -88,6 +88,7 @@ def test_a_compiled_model_serves_the_next_table(data, monkeypatch):
 
     monkeypatch.setattr(nutpie, "compile_pymc_model", counted)
     options = {"method": "nuts", "draws": 400, "chains": 1, "tune": 300}
+    options["domains"] = ["x", "y"] * (data[0].shape[1] // 2)
     one = bayesian_2pl(data[0], rng=1, **options)
     other = bayesian_2pl(1 - data[0][:90], rng=1, **options)
     again = bayesian_2pl(data[0], rng=1, **options)
