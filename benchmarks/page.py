@@ -123,7 +123,7 @@ def head(found: dict[str, Any], machine: dict[str, Any], python: str) -> str:
     memory = int(machine.get("ram") or 0) / 2**30
     return (
         f"{machine.get('cpu', '')}, {machine.get('num_cpu', '?')} cores, {memory:.0f} GiB, "
-        f"{machine.get('os', '')}; Python {python}; {began:%d %B %Y}; commit "
+        f"{machine.get('os', '').partition(' ')[0]}; Python {python}; {began:%d %B %Y}; commit "
         f"{found['commit_hash'][:8]}."
     )
 

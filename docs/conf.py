@@ -30,6 +30,7 @@ source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 exclude_patterns = [
     "_build",
     "benchmarks_tables.md",  # included by benchmarks.md
+    "mmlu_pro_tables.md",  # included by mmlu_pro.md
     "findings_tables.md",  # included by findings.md
     "calibration_tables.md",  # included by calibration_findings.md
     "irt_calibration_tables.md",  # included by irt.md
@@ -97,6 +98,7 @@ _SINGLE = (
     "semantic_calibration",
     "metacognitive_skill",
     "smollm2",
+    "mmlu_pro",
     "steering",
     "steering_match",
     "difficulty",
