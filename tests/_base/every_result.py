@@ -12,6 +12,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -157,6 +158,9 @@ BASES = {
     "CodedTable": "base of Responses",
 }
 
+# Made with scikit-learn alone, which only the extra `text` brings.
+PROBES = () if find_spec("sklearn") else ("ClassShares", "ProbeTransfer", "StateProbe")
+
 
 def _foreknowledge() -> Result:
     from psychollm.calibration.sampled.p_ik import Foreknowledge
@@ -234,7 +238,7 @@ def every_result(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, lis
                 _collect(value, made, seen)
         for make in MAKERS:
             _collect(make(), made, seen)
-        for name in sorted(set(every_class()) - set(made) - set(BASES)):
+        for name in sorted(set(every_class()) - set(made) - set(BASES) - set(PROBES)):
             for maker in _returning(name):
                 if name not in made:
                     _collect(tuple(_run(maker, folder).values()), made, seen)
