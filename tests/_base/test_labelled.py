@@ -20,8 +20,6 @@ xarray = pytest.importorskip("xarray")
 # Arrays of three dimensions without a dataset: what stands for one item or pair is in the frame.
 WITHOUT = {
     "IRTFit": "covariance of the parameters of each item",
-    "MultidimensionalAbilities": "covariance of the abilities of each respondent",
-    "MultidimensionalInformation": "information matrix at each point",
     "PolychoricCorrelation": "private counts of each pair",
 }
 

@@ -8,13 +8,13 @@ along the item's own slopes, none across.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm._base.types import BoolArray, Coords, Dims, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import as_responses
@@ -61,6 +61,18 @@ class MultidimensionalAbilities(Result):
     reasons: tuple[Reason, ...]  # N
     labels: Labels  # N
     dimensions: tuple[str, ...]  # m
+
+    _DIMS: ClassVar[Dims] = {
+        "ability": ("respondent", "dimension"),
+        "se": ("respondent", "dimension"),
+        "covariance": ("respondent", "dimension", "other"),
+        "reliability": ("dimension",),
+    }
+    _COORDS: ClassVar[Coords] = {
+        "respondent": "labels",
+        "dimension": "dimensions",
+        "other": "dimensions",
+    }
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per respondent."""
@@ -173,6 +185,17 @@ class MultidimensionalInformation(Result):
     matrix: FloatArray  # (n, m, m) of the whole test
     labels: Labels  # J
     dimensions: tuple[str, ...]  # m
+
+    _DIMS: ClassVar[Dims] = {
+        "at": ("place", "dimension"),
+        "items": ("place", "item"),
+        "matrix": ("place", "dimension", "other"),
+    }
+    _COORDS: ClassVar[Coords] = {
+        "item": "labels",
+        "dimension": "dimensions",
+        "other": "dimensions",
+    }
 
     @property
     def se(self) -> FloatArray:
