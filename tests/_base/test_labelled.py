@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from psychollm._base.errors import InputError, MissingPackageError
@@ -11,6 +12,11 @@ from psychollm._base.result import Result
 from psychollm._base.saving.nodes import saved_fields
 from psychollm.calibration.decisions.f_beta import f_beta
 from psychollm.calibration.panels.panel import calibration_panel
+from psychollm.irt.multidimensional import (
+    fit_multidimensional,
+    multidimensional_ability,
+    multidimensional_information,
+)
 from psychollm.nulls.null import Null
 from psychollm.steering.dose_response import DirectionScan, DoseResponse, LayerScan
 from tests._base.every_result import every_class
@@ -155,3 +161,17 @@ def test_no_array_of_three_dimensions_is_left_without_names(made: dict[str, list
         if deep and name not in WITHOUT:
             found = result.to_xarray()
             assert all(len(set(one.dims)) == one.ndim for one in found.values()), name
+
+
+def test_covariances_of_several_abilities() -> None:
+    rng = np.random.default_rng(2)
+    loads = np.arange(8)[:, None] % 2 == np.arange(2)
+    odds = 1.0 / (1.0 + np.exp(-rng.normal(size=(400, 2)) @ loads.T))
+    answers = (rng.random((400, 8)) < odds).astype(int)
+    fit = fit_multidimensional(answers, pd.DataFrame(loads, columns=["law", "maths"]))
+    found = multidimensional_ability(fit, answers)
+    covariance = found.to_xarray()["covariance"].sel(dimension="law", other="maths")
+    np.testing.assert_array_equal(covariance, found.covariance[:, 0, 1])
+    at = multidimensional_information(fit, np.zeros((1, 2))).to_xarray()
+    assert at["matrix"].dims == ("place", "dimension", "other")
+    assert at["items"].sel(item=3).shape == (1,)

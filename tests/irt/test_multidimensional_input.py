@@ -156,16 +156,3 @@ def test_bad_data(answers, fit):
         item_slopes(np.ones((3, 2)) / 2, [0.0])
     with pytest.raises(OptionError, match="explain 1"):
         item_slopes([1.0], [0.0])
-
-
-def test_covariances_with_names_of_dimensions():
-    pytest.importorskip("xarray")
-    rng = np.random.default_rng(2)
-    answers = (rng.random((400, 8)) < expit(rng.normal(size=(400, 2)) @ LOADS.T)).astype(int)
-    fit = fit_multidimensional(answers, pd.DataFrame(LOADS, columns=["law", "maths"]))
-    found = multidimensional_ability(fit, answers)
-    covariance = found.to_xarray()["covariance"].sel(dimension="law", other="maths")
-    np.testing.assert_array_equal(covariance, found.covariance[:, 0, 1])
-    at = multidimensional_information(fit, np.zeros((1, 2))).to_xarray()
-    assert at["matrix"].dims == ("place", "dimension", "other")
-    assert at["items"].sel(item=3).shape == (1,)
