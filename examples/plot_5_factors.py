@@ -18,7 +18,6 @@ from psychollm.factor import confirmatory_factors, loading_errors
 from psychollm.plots import plot_loadings, plot_retention, plot_scree
 
 rng = np.random.default_rng(8)
-families = ["alder"] * 6 + ["birch"] * 6
 names = [f"{family}-{size}b" for family in ("alder", "birch") for size in (1, 3, 7, 13, 34, 70)]
 loadings = np.zeros((12, 2))
 loadings[:6, 0] = loadings[6:, 1] = np.linspace(0.55, 0.85, 6)
