@@ -1,8 +1,11 @@
 """Shuffled tables keep their margins and are uniform among those that do."""
 
+import json
 from collections import Counter
+from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from psychollm.kernels.pair_counts import pack_rows, unpack_rows
@@ -90,3 +93,41 @@ def test_trades_reach_all_tables_with_given_margins_equally_often():
 def test_packing_round_trip():
     yes, _ = table(3, 130)
     assert np.array_equal(unpack_rows(pack_rows(yes), 130), yes)
+
+
+def respondents(folder, case):
+    """Return the table of a golden case, respondents by questions."""
+    if case.startswith("lsat7"):
+        patterns = pd.read_csv(folder / "lsat7_patterns.csv").to_numpy()
+        return np.repeat(patterns[:, :-1], patterns[:, -1], axis=0)[::5] == 1
+    name, most = {"bin12s": ("synth_bin12", 150), "llm200": ("synth_llm200x10", None)}[
+        case.partition("_")[0]
+    ]
+    return pd.read_csv(folder / f"{name}.csv").to_numpy()[:most] == 1
+
+
+def statistics(yes):
+    """Return what the golden cases record: of phi coefficients, and of respondents' totals."""
+    phi = np.corrcoef(yes.T.astype(float))
+    pairs = phi[np.tril_indices(len(phi), -1)]
+    values = np.linalg.eigvalsh(phi)[::-1][:3]
+    return np.array([*values, yes.sum(axis=1).var(ddof=1), np.abs(pairs).mean()])
+
+
+@pytest.mark.parametrize("case", ["lsat7_curveball", "bin12s_r0", "llm200_r0", "llm200_curveball"])
+def test_null_distributions_are_those_of_vegan(golden, case):
+    """Means of 500 draws each; at four errors, a right program fails one seed in a thousand."""
+    folder = golden / "psychometrics"
+    held = json.loads((folder / "permutation_nulls.json").read_text())["rows"]
+    row = next(one for one in held if one["id"] == case)
+    yes = respondents(folder, case)
+    answered = np.ones_like(yes)
+    np.testing.assert_allclose(statistics(yes), row["observed"], rtol=1e-12)
+    draw = rows if case.endswith("r0") else partial(traded, trades=40 * len(yes))
+    found = np.array([statistics(draw(yes, answered, seed)) for seed in range(row["nsim"])])
+    sd = np.array(row["null_sd"])
+    error = np.sqrt((sd**2 + found.var(axis=0, ddof=1)) / row["nsim"])
+    gap = np.abs(found.mean(axis=0) - row["null_mean"])
+    assert (gap <= 4 * error + 1e-12).all(), gap / error
+    vary = sd > 0
+    np.testing.assert_allclose(found.std(axis=0, ddof=1)[vary], sd[vary], rtol=0.15)
