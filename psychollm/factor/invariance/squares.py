@@ -1,36 +1,34 @@
-r"""Weighted least squares of moments that are smooth functions of the parameters.
+"""Weighted least squares of moments that are smooth functions of the parameters.
 
-Steps solve :math:`(J^\top W J + \mu D)\,\delta = J^\top W e` with D the diagonal of the first
-term (Marquardt); the damping falls while steps succeed, and near the minimum, where residuals are
-small, each step gains digits at a fixed rate.
+SciPy's trust region finds the minimum to what the value of the function tells, half the digits. The
+gradient tells more: plain Gauss-Newton steps follow as long as they make it smaller.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from psychollm._base.types import FloatArray
 
-Moments = Callable[[FloatArray], FloatArray]
+Moments: TypeAlias = Callable[[FloatArray], FloatArray]
 
-GRADIENT = 1e-12
 SETTLED = 1e-9
 MAX_STEPS = 500
-MOST_DAMPING = 1e12
+POLISH = 50
 
 
 class Least(NamedTuple):
-    """Where the iteration ended."""
+    """Where a sum of squares is least, as far as steps could tell."""
 
     x: FloatArray  # (q,)
     value: float
-    gradient: float  # largest component
+    gradient: float  # its largest component
     steps: int
 
     @property
     def converged(self) -> bool:
-        """Whether the gradient vanishes."""
+        """Whether nothing is left to gain."""
         return self.gradient <= SETTLED
 
 
@@ -46,7 +44,7 @@ def least_squares(
     implied, slopes : callable
         Parameters to moments (p,), and to their derivatives (p, q).
     x : ndarray (q,)
-        Start.
+        Where to start.
 
     Examples
     --------
@@ -56,29 +54,24 @@ def least_squares(
     >>> found.x.round(6), found.converged
     (array([1.366025]), True)
     """
-    rest = observed - implied(x)
-    value, damping, steps = _half(rest, weights), 1e-3, 0
-    jacobian = slopes(x)
-    gradient = jacobian.T @ (weights * rest)
-    while steps < MAX_STEPS and np.abs(gradient).max() > GRADIENT and damping < MOST_DAMPING:
-        steps += 1
-        information = jacobian.T @ (weights[:, None] * jacobian)
-        ridge = damping * np.maximum(np.diagonal(information), 1e-10)
-        step = np.linalg.lstsq(information + np.diag(ridge), gradient, rcond=1e-13)[0]
-        trial = x + step
-        left = observed - implied(trial)
-        reached = _half(left, weights)
-        if not reached <= value * (1.0 + 1e-14):
-            damping *= 10.0
-            continue
-        slope = slopes(trial)
-        after = slope.T @ (weights * left)
-        if reached >= value * (1.0 - 1e-14) and np.abs(after).max() >= np.abs(gradient).max():
+    from scipy import optimize
+
+    roots = np.sqrt(weights)
+
+    def rest(at: FloatArray) -> FloatArray:
+        return np.asarray(roots * (implied(at) - observed))
+
+    def jacobian(at: FloatArray) -> FloatArray:
+        return np.asarray(roots[:, None] * slopes(at))
+
+    found = optimize.least_squares(rest, x, jacobian, x_scale="jac", max_nfev=MAX_STEPS)
+    x, left, J = found.x, found.fun, found.jac
+    gradient, steps = float(np.abs(found.grad).max()), int(found.nfev)
+    for _ in range(POLISH):
+        trial = x - np.linalg.lstsq(J, left, rcond=1e-13)[0]
+        after, slope = rest(trial), jacobian(trial)
+        size = float(np.abs(slope.T @ after).max())
+        if not size < gradient:
             break
-        x, rest, value, jacobian, gradient = trial, left, reached, slope, after
-        damping *= 0.1 if damping > 1e-12 else 0.0
-    return Least(x, value, float(np.abs(gradient).max()), steps)
-
-
-def _half(rest: FloatArray, weights: FloatArray) -> float:
-    return 0.5 * float(rest @ (weights * rest))
+        x, left, J, gradient, steps = trial, after, slope, size, steps + 1
+    return Least(x, 0.5 * float(left @ left), gradient, steps)
