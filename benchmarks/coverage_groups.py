@@ -20,8 +20,8 @@ import numpy as np
 
 from psychollm.correlation.by_group import polychoric_by_group
 from psychollm.factor.invariance.ladder import measurement_invariance
-from psychollm.irt.differential import differential_functioning
 from psychollm.irt.groups.differential import differential_items
+from psychollm.irt.groups.logistic import differential_functioning
 
 ITEMS = 10
 SLOPES = np.linspace(0.9, 1.6, ITEMS)

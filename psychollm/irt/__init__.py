@@ -9,9 +9,8 @@ from psychollm.irt.bayes.result import BayesianIRT
 from psychollm.irt.bayes.target import HierarchicalPriors
 from psychollm.irt.conditional.andersen import AndersenTest, andersen_test
 from psychollm.irt.conditional.martin_loef import MartinLoefTest, martin_loef_test
-from psychollm.irt.conditional.persons import rasch_abilities
+from psychollm.irt.conditional.persons import rasch_ability
 from psychollm.irt.conditional.rasch import ConditionalRasch, conditional_rasch
-from psychollm.irt.differential import DifferentialFunctioning, differential_functioning
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.fit_statistics.item_fit import ItemFit, item_fit
 from psychollm.irt.fit_statistics.local_dependence import LocalDependence, local_dependence
@@ -19,6 +18,7 @@ from psychollm.irt.fit_statistics.model_fit import ModelFit, model_fit
 from psychollm.irt.fit_statistics.person_fit import PersonFit, person_fit
 from psychollm.irt.groups.differential import DifferentialItems, differential_items
 from psychollm.irt.groups.fit import fit_irt_groups
+from psychollm.irt.groups.logistic import DifferentialFunctioning, differential_functioning
 from psychollm.irt.groups.result import GroupIRTFit
 from psychollm.irt.information import Information, information
 from psychollm.irt.linking import Linking, link_scales
@@ -94,7 +94,7 @@ __all__ = [
     "multidimensional_information",
     "person_fit",
     "predictive_check",
-    "rasch_abilities",
+    "rasch_ability",
     "short_form",
     "shuffle_null",
     "slope_null",

@@ -10,7 +10,7 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.conditional.andersen import andersen_test
 from psychollm.irt.conditional.likelihood import connected, evaluate, sufficient
 from psychollm.irt.conditional.martin_loef import martin_loef_test
-from psychollm.irt.conditional.persons import rasch_abilities
+from psychollm.irt.conditional.persons import rasch_ability
 from psychollm.irt.conditional.rasch import conditional_rasch
 from psychollm.kernels.conditional_rasch import conditional_moments
 from tests.irt.conftest import rows
@@ -36,7 +36,7 @@ def test_erm(name, erm, data_of):
     assert fit.convergence.converged
     assert fit.gradient < 1e-9
     scores = np.tril(np.ones((6, 5), dtype=int), -1)
-    found = rasch_abilities(fit, scores, method="ml")
+    found = rasch_ability(fit, scores, method="ml")
     assert scores.sum(axis=1).tolist() == row["person_raw"]
     # eRm lays a spline through the scores between and reads off scores 0 and 5; there is no mode
     np.testing.assert_allclose(found.ability[1:5], row["person_theta"][1:5], atol=1e-5)
@@ -169,9 +169,9 @@ def test_bad_input(simulated):
         conditional_rasch(np.zeros((2, 1501), dtype=int))
     fit = conditional_rasch(answers)
     with pytest.raises(ShapeError, match="same items"):
-        rasch_abilities(fit, answers[:, :3])
+        rasch_ability(fit, answers[:, :3])
     with pytest.raises(OptionError):
-        rasch_abilities(fit, answers, method="eap")
+        rasch_ability(fit, answers, method="eap")
     with pytest.raises(OptionError, match="not an option"):
         andersen_test(answers, split="sex")
     with pytest.raises(OptionError, match="50 respondents"):
@@ -192,11 +192,11 @@ def test_abilities_of_perfect_scores_and_gaps(simulated):
     answers = simulated(100, np.ones(6), np.linspace(-1, 1, 6), 3).astype(float)
     fit = conditional_rasch(answers)
     table = np.array([[1.0] * 6, [0.0] * 6, [1, 1, 0, np.nan, np.nan, np.nan], [np.nan] * 6])
-    warm = rasch_abilities(fit, table)
+    warm = rasch_ability(fit, table)
     assert np.isfinite(warm.ability[:3]).all()
     assert warm.ability[1] < warm.ability[2] < warm.ability[0]
     assert warm.reasons[3] is Reason.UNSCORED
-    mode = rasch_abilities(fit, table, method="ml")
+    mode = rasch_ability(fit, table, method="ml")
     at = mode.ability[2]
     p = 1 / (1 + np.exp(-(at - fit.difficulty[:3])))
     np.testing.assert_allclose(p.sum(), 2.0, atol=1e-8)

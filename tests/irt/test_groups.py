@@ -12,9 +12,9 @@ from psychollm._base.errors import (
     ShapeError,
 )
 from psychollm.irt.answers import patterns_of
-from psychollm.irt.differential import differential_functioning
 from psychollm.irt.groups.differential import differential_items
 from psychollm.irt.groups.fit import fit_irt_groups
+from psychollm.irt.groups.logistic import differential_functioning
 from psychollm.irt.groups.population import Groups, height, information, places_of
 from psychollm.irt.likelihood import Problem
 from psychollm.irt.polytomous import family_of

@@ -6,8 +6,8 @@ import pytest
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
-from psychollm.irt.differential import differential_functioning
 from psychollm.irt.fit import fit_irt
+from psychollm.irt.groups.logistic import differential_functioning
 from psychollm.irt.linking import link_scales
 from psychollm.irt.screen import item_screen
 from psychollm.irt.short_form import short_form

@@ -1,11 +1,11 @@
 """Weighted least squares of moments that are smooth functions of the parameters.
 
-SciPy's trust region finds the minimum to what the value of the function tells, half the digits. The
-gradient tells more: plain Gauss-Newton steps follow as long as they make it smaller.
+SciPy's trust region finds the minimum to what the value of the function tells, half the digits.
+The gradient tells more: plain Gauss-Newton steps follow as long as they make it smaller.
 """
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def least_squares(
     def jacobian(at: FloatArray) -> FloatArray:
         return np.asarray(roots[:, None] * slopes(at))
 
-    found = optimize.least_squares(rest, x, jacobian, x_scale="jac", max_nfev=MAX_STEPS)
+    found: Any = optimize.least_squares(rest, x, jacobian, x_scale="jac", max_nfev=MAX_STEPS)
     x, left, J = found.x, found.fun, found.jac
     gradient, steps = float(np.abs(found.grad).max()), int(found.nfev)
     for _ in range(POLISH):

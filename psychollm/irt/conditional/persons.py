@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Method = Literal["ml", "wle"]
 
 
-def rasch_abilities(
+def rasch_ability(
     fit: ConditionalRasch,
     responses: Responses | pd.DataFrame | ArrayLike,
     *,
@@ -58,7 +58,7 @@ def rasch_abilities(
     --------
     >>> from psychollm.irt.conditional.rasch import conditional_rasch
     >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
-    >>> rasch_abilities(conditional_rasch(answers), [[0, 0, 1, 1, 1]]).ability.round(2)
+    >>> rasch_ability(conditional_rasch(answers), [[0, 0, 1, 1, 1]]).ability.round(2)
     array([0.41])
     """
     check_choice("method", method, Method)
