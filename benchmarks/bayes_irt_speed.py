@@ -4,10 +4,10 @@ Beside each other: `bayesian_2pl` by both methods, and the plain PyMC model with
 variable under PyMC's own sampler. The effective size is the smallest of all slopes and intercepts;
 CPU seconds are those of sampling, without imports and compilation. Needs the extra ``bayes``.
 
-Run as ``python -m benchmarks.bayes_irt_speed [explicit|nuts|laplace ...]``.
+Run as ``python -m benchmarks.bayes_irt_speed [--form nuts laplace]``.
 """
 
-import sys
+import argparse
 import time
 from collections.abc import Callable
 
@@ -103,10 +103,12 @@ RUNS: dict[str, Callable[[np.ndarray], None]] = {
 
 def main() -> None:
     """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--form", nargs="+", choices=RUNS, default=list(RUNS))
     print(
         "| form and sampler | CPU s | effective draws | per CPU s | times |\n|---|---|---|---|---|"
     )
-    for name in sys.argv[1:] or list(RUNS):
+    for name in parser.parse_args().form:
         RUNS[name](answers())
 
 

@@ -4,6 +4,7 @@
 collector on one core and the server, where there is another, on the next.
 """
 
+import argparse
 import os
 import resource
 import subprocess
@@ -100,4 +101,6 @@ def main(n: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else N)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("n", type=int, nargs="?", default=N, help="requests")
+    main(parser.parse_args().n)

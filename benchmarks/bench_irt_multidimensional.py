@@ -62,7 +62,10 @@ class Uses:
 
 def main() -> None:
     """Print CPU seconds of one core for each fit."""
+    import argparse
     import time
+
+    argparse.ArgumentParser(description=main.__doc__).parse_args()
 
     for size in Fits.params[0]:
         for form in Fits.params[1]:

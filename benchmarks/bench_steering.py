@@ -7,10 +7,10 @@ Skipped where torch, transformers or the model is not installed.
 ``python -m benchmarks.bench_steering [N]`` prints the ratios for N questions.
 """
 
+import argparse
 import importlib.util
 import json
 import os
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,9 @@ class Sweep:
 
 
 if __name__ == "__main__":
-    size = int(sys.argv[1]) if len(sys.argv) > 1 else N
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("n", type=int, nargs="?", default=N, help="questions")
+    size = parser.parse_args().n
     ready = load()
     for where in Sweep.params:
         one = costs(ready, where, size)

@@ -4,6 +4,8 @@ Run as ``python -m benchmarks.coverage_irt``; 500 data sets for each row. With 5
 items the Monte Carlo error of a coverage is about 0.5 percentage points.
 """
 
+import argparse
+
 import numpy as np
 
 from psychollm.irt.fit import fit_irt
@@ -40,6 +42,7 @@ def coverage(n: int, kind: str, *, priors: str | None) -> tuple[float, float]:
 
 def main() -> None:
     """Print the table."""
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     print("| respondents | standard errors | priors | slopes | intercepts |")
     print("|---|---|---|---|---|")
     for n in (200, 500, 2_000):

@@ -5,6 +5,8 @@ items, abilities correlated 0.4. With 200 data sets of ten items the Monte Carlo
 coverage of slopes is about 0.7 percentage points, of the correlation 1.5.
 """
 
+import argparse
+
 import numpy as np
 
 from psychollm.factor.rotate import rotate
@@ -69,6 +71,7 @@ def row(n: int, form: str, priors: str | None) -> list[float]:
 
 def main() -> None:
     """Print the table."""
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     print("| respondents | form | priors | error of slopes | slopes | intercepts | correlation |")
     print("|---|---|---|---|---|---|---|")
     cases = [

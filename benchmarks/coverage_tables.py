@@ -65,7 +65,7 @@ def table(
 def write_tables(totals: Totals, path: Path) -> None:
     """Write all tables, with what made them."""
     head = (
-        f"<!-- Made by benchmarks/coverage.py: psychollm {psychollm.__version__}, NumPy "
+        f"<!-- Made by benchmarks/interval_coverage.py: psychollm {psychollm.__version__}, NumPy "
         f"{np.__version__}, SciPy {scipy.__version__}, Python {platform.python_version()}. -->\n"
     )
     path.write_text("\n".join([head, *index(), *lines(totals)]), encoding="utf-8")

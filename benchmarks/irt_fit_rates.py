@@ -8,7 +8,7 @@ Run as ``python -m benchmarks.irt_fit_rates [data sets]``; it prints the two tab
 The second, tests of the conditional Rasch model, has five times as many data sets.
 """
 
-import sys
+import argparse
 import warnings
 
 import numpy as np
@@ -104,7 +104,6 @@ def main(data_sets):
             if name == "any pair by Q3":
                 cells[0] += " (rule 0.2)"
             print(f"| {design[0]} | {design[1]} x {design[2]} | {name} | {' | '.join(cells)} |")
-            sys.stdout.flush()
 
 
 def conditional(data_sets):
@@ -132,6 +131,8 @@ def conditional(data_sets):
 
 
 if __name__ == "__main__":
-    number = int(sys.argv[1]) if len(sys.argv) > 1 else 200
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("data_sets", type=int, nargs="?", default=200)
+    number = parser.parse_args().data_sets
     main(number)
     conditional(5 * number)

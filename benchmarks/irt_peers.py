@@ -7,11 +7,11 @@ maximum. For 100 models x 5,000 questions the likelihood alone has no maximum (s
 separate the models without error): shown instead are errors against the truth.
 
 Needs ``pip install theta-irt mirt girth`` (GPL-free); a peer that is absent is left out. Run as
-``OPENBLAS_NUM_THREADS=1 python -m benchmarks.irt_peers [large]``, which writes
+``OPENBLAS_NUM_THREADS=1 python -m benchmarks.irt_peers [--large]``, which writes
 docs/irt_peers_tables.md.
 """
 
-import sys
+import argparse
 import time
 import warnings
 from collections.abc import Callable
@@ -152,6 +152,9 @@ def large() -> list[str]:
 
 def main() -> None:
     """Write the tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--large", action="store_true", help="100 models x 5,000 questions too")
+    options = parser.parse_args()
     found = [name for name in ("theta-irt", "mirt", "girth") if find_spec(name.split("-")[0])]
     lines = [
         "Versions: " + ", ".join(f"{name} {version(name)}" for name in found) + ".",
@@ -161,7 +164,7 @@ def main() -> None:
         "|---|---|---|---|---|",
         *(row for size in SMALL for row in small(size)),
     ]
-    if sys.argv[1:] == ["large"]:
+    if options.large:
         lines += [
             "",
             "100 models x 5,000 questions:",

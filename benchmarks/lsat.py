@@ -5,6 +5,7 @@ theory since has fitted them. Run as ``python -m benchmarks.lsat``; it prints th
 guide.
 """
 
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,7 @@ def row(name):
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0]).parse_args()
     rows = {name: row(name) for name in ("lsat6", "lsat7")}
     print("| | LSAT6 | LSAT7 |")
     print("|---|---|---|")

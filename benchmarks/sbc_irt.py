@@ -11,8 +11,8 @@ not vary are drawn again, which depends on the data alone and leaves the ranks u
 Ranks are appended to ``sbc_irt.csv``, one line a data set; a run goes on where it was left.
 """
 
+import argparse
 import csv
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -158,11 +158,21 @@ def run(method: str, n: int, models: tuple[bool, ...]) -> None:
             file.flush()
 
 
+MODELS = {"plain": (False,), "grouped": (True,), "both": (False, True)}
+
+
 def main() -> None:
     """Run, or show what was run."""
-    if sys.argv[1:2] == ["run"]:
-        models = {"plain": (False,), "grouped": (True,)}.get("".join(sys.argv[4:5]), (False, True))
-        run(sys.argv[2], int(sys.argv[3]), models)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    tasks = parser.add_subparsers(dest="task", required=True)
+    ran = tasks.add_parser("run", help="append ranks of simulated data sets")
+    ran.add_argument("method", choices=("laplace", "nuts"))
+    ran.add_argument("data_sets", type=int)
+    ran.add_argument("structure", nargs="?", choices=MODELS, default="both")
+    tasks.add_parser("show", help="write the tables and the picture")
+    options = parser.parse_args()
+    if options.task == "run":
+        run(options.method, options.data_sets, MODELS[options.structure])
     else:
         from benchmarks.sbc_tables import show
 

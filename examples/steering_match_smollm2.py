@@ -6,7 +6,7 @@ temperatures), and targets simulated from the unsteered order of the questions, 
 factor with it (correlation 0.9) and have loadings of 0.74, thresholds for yes-rates of .08 to .92.
 """
 
-import sys
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +66,6 @@ def main(out: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("out", type=Path, metavar="OUT")
+    main(parser.parse_args().out)

@@ -10,6 +10,7 @@ from 180 questions. It is swept over the other 300. Which layer is steered is de
 alone: the steadiest and widest change of the yes-rate. No target has a part in that.
 """
 
+import argparse
 import importlib.util
 import json
 import os
@@ -123,6 +124,8 @@ def main(out: Path, folder: Path | None) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    main(Path(sys.argv[1]), Path(sys.argv[2]) if len(sys.argv) > 2 else None)
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("out", type=Path, metavar="OUT")
+    parser.add_argument("folder", type=Path, nargs="?", help="where the model lies")
+    options = parser.parse_args()
+    main(options.out, options.folder)

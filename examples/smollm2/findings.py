@@ -4,6 +4,7 @@ Makes ``docs/smollm2_tables.md`` (respondents, domains, the verdict of the study
 ``load_example("smollm2")`` alone.
 """
 
+import argparse
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +53,7 @@ def domains(example):
 
 def main():
     """Write the tables."""
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     example = psy.load_example("smollm2")
     study = psy.shared_confidence(example.confidence, example.correctness, rng=1)
     header = ("respondent", "system prompt", "temperature", "says yes", "is right",

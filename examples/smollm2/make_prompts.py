@@ -5,6 +5,7 @@ six below are the same for every respondent: five that the model gets right, and
 can. They move the threshold of all respondents together, and not the differences between them.
 """
 
+import argparse
 import json
 from pathlib import Path
 
@@ -35,6 +36,7 @@ def lines() -> list[str]:
 
 def main() -> None:
     """Write ``prompts.jsonl`` beside this file."""
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     made = lines()
     (HERE / "prompts.jsonl").write_text("\n".join(made) + "\n", encoding="utf-8")
     print(f"{len(made)} prompts")

@@ -4,6 +4,7 @@ Eight domains of sixty questions, from tables of common knowledge and from a see
 the project's own; the facts are those of any school book.
 """
 
+import argparse
 import csv
 import random
 from pathlib import Path
@@ -181,6 +182,7 @@ def questions(seed=1):
 
 def main():
     """Write ``questions.csv`` beside this file."""
+    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
     rows = list(questions())
     numbered = {}
     path = Path(__file__).with_name("questions.csv")

@@ -5,10 +5,10 @@ of yes and of no, and why the reply ended. Nothing is left out: what could not b
 value and the name of what went wrong. The replies are stored by columns, one to a line.
 """
 
+import argparse
 import csv
 import lzma
 import shutil
-import sys
 import tomllib
 from io import StringIO
 from pathlib import Path
@@ -43,8 +43,9 @@ def rows(store):
 
 def main():
     """Write the replies, the questions and the respondents."""
-    path = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "smollm2.sqlite"
-    with Store(path, create=False) as store:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("store", type=Path, nargs="?", default=HERE / "smollm2.sqlite")
+    with Store(parser.parse_args().store, create=False) as store:
         kept = list(rows(store))
     order = {model["name"]: k for k, model in enumerate(respondents())}
     kept.sort(key=lambda row: order[row[0]])

@@ -4,9 +4,9 @@ Every case simulates data sets from a known law, computes the intervals that the
 give, and counts how many hold the true value. Batches are appended to the CSV as they are done; a
 later call goes on where this one stopped.
 
-    python -m benchmarks.coverage --datasets 1000 --jobs 2
-    python -m benchmarks.coverage --only "semantic entropy" --datasets 200
-    python -m benchmarks.coverage --table docs/coverage_tables.md
+    python -m benchmarks.interval_coverage --datasets 1000 --jobs 2
+    python -m benchmarks.interval_coverage --only "semantic entropy" --datasets 200
+    python -m benchmarks.interval_coverage --table docs/coverage_tables.md
 
 A data set on which a metric is undefined (a resample of 50 questions without an error, say) has no
 interval; it is counted apart, and coverage is the share among those that have one.
