@@ -1,7 +1,7 @@
 """One exchange with a server: the body that goes out, what came back, and what became of it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,13 @@ from psychollm.collect.faults import (
 )
 from psychollm.collect.records import Attempt, Job
 from psychollm.collect.roster import Endpoint, Model
+from psychollm.collect.secrets import Blotter, filled, filled_address, named_in
 from psychollm.collect.store import Store
-from psychollm.collect.wire.protocol import Reply, UnreadableReplyError
+from psychollm.collect.wire.protocol import Reply, UnreadableReplyError, fault_of
+
+KEPT = 2**16  # bytes of what came back that is no answer
+# What reading may raise where a reply is of another form than any that is known.
+_UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RecursionError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,21 +68,26 @@ class Asker:
         self._wire = endpoint.wire_format
         self._models = models
         self._store = store
-        self._secret = endpoint.secret()
+        self._where = where = f"endpoint {endpoint.name!r}: "
         self._line = self._wire.open(
-            endpoint.url,
-            secret=self._secret,
-            headers=endpoint.headers,
+            filled_address(endpoint.url, where),
+            secret=endpoint.secret(),
+            headers=filled(endpoint.headers, where),
             timeout=endpoint.timeout,
         )
+        self._blot = Blotter(variables_of(endpoint, models.values()))
         self._dropped = {name: store.dropped(name) for name in models}
 
     async def ask(self, job: Job) -> Asked:
         """Send one request, and return what became of it."""
         parameters = self._parameters(job)
-        sent = json.dumps(self._wire.body(job.model_id, job.messages, parameters))
-        exchange = await self._line.post(sent.encode())
-        raw = self._without_secret(exchange.raw)
+        body = self._wire.body(job.model_id, job.messages, parameters)
+        sent = leaves = json.dumps(body)
+        if named_in(parameters):
+            whole = filled(parameters, self._where)
+            leaves = json.dumps(self._wire.body(job.model_id, job.messages, whole))
+        exchange = await self._line.post(leaves.encode())
+        raw = None if exchange.raw is None else self._blot(exchange.raw)
         kind, detail, reply = self._judge(exchange, raw)
         if kind is Kind.BAD_REQUEST and self._drop_refused(job, raw or b"", parameters):
             kind = Kind.REFUSED_PARAMETER
@@ -88,7 +98,7 @@ class Asker:
             sent=sent,
             kind=kind.value,
             status=exchange.status,
-            raw=raw,
+            raw=raw if raw is None or kind is Kind.OK else raw[:KEPT],
             detail=detail,
             retry_after=retry_after(exchange.headers, exchange.started + exchange.seconds),
             **self._read(job, reply, kind),
@@ -109,26 +119,20 @@ class Asker:
                 self._store.drop(job.model, name, None, why)
                 dropped[name] = None
             sent_as = dropped.get(name, name)
-            if sent_as is not None:
+            if sent_as is not None and (sent_as == name or sent_as not in job.parameters):
                 kept[sent_as] = value
         return kept
 
     def _drop_refused(self, job: Job, raw: bytes, sent: Mapping[str, Any]) -> bool:
         """Take out a parameter that a server refuses; return whether to ask again without it."""
         dropped = self._dropped[job.model]
-        found = refused_parameter(raw, sent.keys())
+        found = refused_parameter(raw[:KEPT], sent.keys())
         if found is None or found[0] in dropped.values():
             return False  # nothing, or what was put in the place of another
         if found[0] not in dropped:
             self._store.drop(job.model, *found, raw[:500].decode("utf-8", "replace"))
             dropped[found[0]] = found[1]
         return True
-
-    def _without_secret(self, raw: bytes | None) -> bytes | None:
-        """Blot out the secret where a server sends it back."""
-        if raw is None or not self._secret:
-            return raw
-        return raw.replace(self._secret.encode(), b"[secret]")
 
     def _judge(
         self, exchange: Exchange, raw: bytes | None
@@ -140,10 +144,14 @@ class Asker:
             said = raw[:500].decode("utf-8", "replace")
             return kind_of_status(exchange.status, raw), said, None
         try:
-            return Kind.OK, None, self._wire.read(raw)
-        except UnreadableReplyError as fault:
-            kind = fault.kind if fault.status is None else kind_of_status(fault.status, raw)
-            return kind, fault.detail, None
+            reply = self._wire.read(raw)
+        except UnreadableReplyError as error:
+            kind = error.kind if error.status is None else kind_of_status(error.status, raw)
+            return kind, error.detail, None
+        except _UNFORESEEN as error:  # no reply may end a run
+            return Kind.BAD_JSON, f"the reply is of no known form ({type(error).__name__})", None
+        fault = fault_of(reply)
+        return (Kind.OK, None, reply) if fault is None else (*fault, reply)
 
     def _read(self, job: Job, reply: Reply | None, kind: Kind) -> dict[str, Any]:
         """Return what an attempt keeps of a reply, and what it cost."""
@@ -164,3 +172,9 @@ class Asker:
             "yes_mass": None if reply.mass is None else reply.mass.yes,
             "no_mass": None if reply.mass is None else reply.mass.no,
         }
+
+
+def variables_of(endpoint: Endpoint, models: Iterable[Model]) -> set[str]:
+    """Return the names of the variables that hold the secrets of an endpoint and its models."""
+    named = named_in(endpoint.headers, endpoint.url, *(model.parameters for model in models))
+    return named if endpoint.key is None else named | {endpoint.key}

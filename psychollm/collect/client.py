@@ -14,10 +14,12 @@ import numpy as np
 
 from psychollm._base.result import Result
 from psychollm._base.version import __version__
+from psychollm.collect.asking import variables_of
 from psychollm.collect.lane import Lane
 from psychollm.collect.plan import Plan
 from psychollm.collect.progress import ModelProgress
 from psychollm.collect.run_state import RunState
+from psychollm.collect.secrets import Blotter
 from psychollm.collect.store import LEASE_SECONDS, Store
 
 Watch = Callable[[Sequence[ModelProgress]], None]
@@ -116,7 +118,12 @@ def collect(plan: Plan, *, watch: Watch | None = None, every: float = 1.0) -> Co
 
 def prepare(plan: Plan, store: Store) -> RunState:
     """Enter the requests of a plan into its store, and return the state of the run."""
-    store.note("plan", plan.text)
+    names = (
+        variables_of(endpoint, [model for model in plan.models if model.endpoint == name])
+        for name, endpoint in plan.endpoints.items()
+    )
+    blot = Blotter(set().union(*names))
+    store.note("plan", blot(plan.text.encode()).decode())
     store.note("psychollm", __version__)
     store.release_dead()
     store.enlist(plan.requests())

@@ -72,12 +72,14 @@ class Connections:
         )
         self.url = url
         self._url = self._httpx.URL(url)
-        self._headers = {
-            "Content-Type": "application/json",
-            "Accept-Encoding": "identity",
-            "User-Agent": f"psychollm/{__version__}",
-            **headers,
-        }
+        self._headers = self._httpx.Headers(
+            {
+                "Content-Type": "application/json",
+                "Accept-Encoding": "identity",
+                "User-Agent": f"psychollm/{__version__}",
+            }
+        )
+        self._headers.update(headers)
         self._timeout = timeout
         self._limits = dict.fromkeys(("read", "write", "pool"), timeout)
         self._limits["connect"] = min(timeout, LONGEST_CONNECT)
@@ -113,6 +115,8 @@ class Connections:
             kind, detail = Kind.TIMEOUT, f"no whole reply within {self._timeout:g} s"
         except _TooLargeError:
             kind, detail = Kind.TOO_LARGE, f"more than {LARGEST_REPLY} bytes"
+        except _EncodedError:
+            kind, detail = Kind.ENCODED, "a Content-Encoding, which was not asked for"
         except (self._httpx.HTTPError, self._httpx.StreamError, OSError) as error:
             kind, detail = Kind.BROKEN, _said(error)
         finally:
@@ -133,8 +137,12 @@ class Connections:
         response = await client.handle_async_request(request)
         try:
             received.status, received.headers = response.status_code, response.headers
+            packed = response.headers.get("content-encoding", "identity").strip().lower()
+            if packed not in {"", "identity"}:
+                raise _EncodedError
             size = 0
-            async for part in response.aiter_bytes():
+            # As it came: a few packed bytes may hold more than memory.
+            async for part in response.aiter_raw():
                 size += len(part)
                 if size > LARGEST_REPLY:
                     raise _TooLargeError
@@ -175,6 +183,10 @@ class _Received:
 
 class _TooLargeError(Exception):
     """A reply that does not end."""
+
+
+class _EncodedError(Exception):
+    """A reply that is packed."""
 
 
 def _said(error: BaseException) -> str:

@@ -1,6 +1,7 @@
 """Tokens and money: what a request may use at most, and what an exchange did use."""
 
 from psychollm.collect.records import Job
+from psychollm.collect.request import LIMITS
 from psychollm.collect.roster import Model
 from psychollm.collect.wire.protocol import Usage
 
@@ -9,8 +10,7 @@ TOKENS_PER_TURN = 16  # what chat templates put around a turn, at most
 
 def limit_of(job: Job) -> int | None:
     """Return the most tokens that a reply may have, or None if nothing bounds it."""
-    given = job.parameters.get("max_tokens", job.parameters.get("max_completion_tokens"))
-    return given if isinstance(given, int) else None
+    return next((job.parameters[name] for name in LIMITS if name in job.parameters), None)
 
 
 def likely_tokens(job: Job) -> int:

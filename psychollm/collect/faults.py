@@ -1,12 +1,13 @@
 """What can become of an exchange, and what is done about it."""
 
-import json
 import re
 from collections.abc import Collection, Mapping
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
-from typing import Any
+
+from psychollm._base.untrusted_json import as_number, parse_json
+from psychollm.collect.request import LENGTHS
 
 
 class Kind(StrEnum):
@@ -27,7 +28,10 @@ class Kind(StrEnum):
     BROKEN = "broken"  # the connection ended within the exchange
     BAD_JSON = "bad_json"  # what came is no JSON object
     NO_CHOICES = "no_choices"  # JSON without an answer
+    EMPTY = "empty"  # a reply in which nothing was said
     TOO_LARGE = "too_large"  # more than any answer holds
+    ENCODED = "encoded"  # packed, which was not asked for
+    FILTERED = "filtered"  # held back by a filter of the server
     REFUSED_PARAMETER = "refused_parameter"  # asked again without it
     BAD_REQUEST = "bad_request"  # 400, 403, 413, 422, ...
     NOT_FOUND = "not_found"  # 404: no such model or address
@@ -40,15 +44,18 @@ class Kind(StrEnum):
 BUSY = frozenset({Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.UNREACHABLE})
 # Something went wrong with this request: it is tried again a limited number of times.
 COUNTED = frozenset(
-    {Kind.SERVER_ERROR, Kind.TIMEOUT, Kind.BROKEN, Kind.BAD_JSON, Kind.NO_CHOICES, Kind.TOO_LARGE}
+    {Kind.SERVER_ERROR, Kind.TIMEOUT, Kind.BROKEN, Kind.BAD_JSON, Kind.NO_CHOICES, Kind.EMPTY}
+    | {Kind.TOO_LARGE, Kind.ENCODED}
 )
+# The same request would end in the same way: it is not tried again in this run.
+HOPELESS = frozenset({Kind.BAD_REQUEST, Kind.FILTERED})
 # Signs that fewer requests at once would do better.
 CROWDED = frozenset({Kind.RATE_LIMITED, Kind.OVERLOADED, Kind.TIMEOUT, Kind.UNREACHABLE})
 # Nothing that this endpoint is asked can succeed until somebody acts.
 FINAL = frozenset({Kind.UNAUTHORISED, Kind.PAYMENT, Kind.REDIRECTED, Kind.NOT_FOUND})
 # The server may have worked, and charge for it, although no answer came.
 MAYBE_BILLED = frozenset(
-    {Kind.TIMEOUT, Kind.BROKEN, Kind.BAD_JSON, Kind.NO_CHOICES, Kind.TOO_LARGE}
+    {Kind.TIMEOUT, Kind.BROKEN, Kind.BAD_JSON, Kind.NO_CHOICES, Kind.TOO_LARGE, Kind.ENCODED}
 )
 
 _BY_STATUS = {
@@ -62,7 +69,6 @@ _BY_STATUS = {
     503: Kind.OVERLOADED,
     529: Kind.OVERLOADED,
 }
-_LENGTHS = frozenset({"max_tokens", "max_completion_tokens"})
 _REFUSAL = re.compile(
     r"unsupported|not supported|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed", re.I
 )
@@ -94,8 +100,8 @@ def refused_parameter(raw: bytes, sent: Collection[str]) -> tuple[str, str | Non
     raw : bytes
         Body of a reply of status 400 or 422.
     sent : collection of str
-        Names of the parameters that were sent. The limit on the length is not given up, for it
-        bounds the cost: it is only renamed.
+        Names of the parameters that were sent. The only limit on the length is not given up, for
+        it bounds the cost: it is renamed.
 
     Examples
     --------
@@ -110,9 +116,9 @@ def refused_parameter(raw: bytes, sent: Collection[str]) -> tuple[str, str | Non
     for name in sorted(sent, key=len, reverse=True):
         if name != named and (named is not None or not _blames(text, name)):
             continue
-        if name not in _LENGTHS:
+        (other,) = set(LENGTHS) - {name} if name in LENGTHS else (None,)
+        if other is None or other in sent:
             return name, None
-        (other,) = _LENGTHS - {name}
         if re.search(rf"(?<!\w){other}(?!\w)", text):
             return name, other
     return None
@@ -129,7 +135,7 @@ def _blames(text: str, name: str) -> bool:
 def _named(text: str) -> str | None:
     """Return what an error of OpenAI's form names as the parameter at fault."""
     try:
-        error = json.loads(text)["error"]
+        error = parse_json(text.encode())["error"]
         return str(error["param"]) if error["param"] else None
     except (ValueError, LookupError, TypeError):
         return None
@@ -164,12 +170,12 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
     return max(until - (now if clock is None else clock), 0.0)
 
 
-def _number(value: Any) -> float | None:
+def _number(value: str | None) -> float | None:
     try:
-        number = float(value)
-    except (TypeError, ValueError):
+        number = as_number(float(value or ""))
+    except ValueError:
         return None
-    return number if abs(number) < 1e9 else None
+    return number if number is not None and abs(number) < 1e9 else None
 
 
 def _moment(value: str | None) -> float | None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from psychollm.collect.asking import Asked, Asker
 from psychollm.collect.costs import likely_tokens, most_cost
-from psychollm.collect.faults import BUSY, COUNTED, CROWDED, FINAL, Kind
+from psychollm.collect.faults import BUSY, COUNTED, CROWDED, FINAL, HOPELESS, Kind
 from psychollm.collect.pace import Window, backoff
 from psychollm.collect.records import Attempt, Job
 from psychollm.collect.roster import Endpoint, Model
@@ -195,7 +195,7 @@ class Lane:
         pending.busy += kind in BUSY
         pending.refused += kind is Kind.REFUSED_PARAMETER
         failed = (
-            kind is Kind.BAD_REQUEST
+            kind in HOPELESS
             or pending.tries >= self._endpoint.attempts
             or pending.refused > len(pending.job.parameters) + 1
         )

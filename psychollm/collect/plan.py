@@ -37,8 +37,9 @@ from typing import Any
 
 from psychollm._base.checks import check_count, check_unique
 from psychollm._base.errors import InputError, LabelError, OptionError
-from psychollm.collect.request import Request, canonical_text
+from psychollm.collect.request import LIMITS, Request, canonical_text
 from psychollm.collect.roster import Endpoint, Model, Prices
+from psychollm.collect.secrets import check_parameters
 from psychollm.instruments.prompt import Prompt
 
 _TOP = {"prompts", "store", "repeats", "budget", "parameters", "endpoints", "models"}
@@ -97,6 +98,7 @@ class Plan:
                 known = ", ".join(self.endpoints)
                 msg = f"model {model.name!r}: endpoint {model.endpoint!r} is none of {known}"
                 raise OptionError(msg)
+            _check_parameters(f"model {model.name!r}", model.parameters)
             _check_budget(self, model)
 
     def requests(self) -> Iterator[Request]:
@@ -130,8 +132,7 @@ def _check_budget(plan: Plan, model: Model) -> None:
     if model.prices is None:
         msg = f"model {model.name!r}: a budget needs prices = {{ input = ..., output = ... }}"
         raise OptionError(msg)
-    given = [model.parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
-    bounded = any(isinstance(one, int) and one > 0 for one in given)
+    bounded = any(name in model.parameters for name in LIMITS)
     if not bounded and any(prompt.max_tokens is None for prompt in plan.prompts):
         msg = f"model {model.name!r}: a budget needs max_tokens among its parameters"
         raise OptionError(msg)
@@ -289,6 +290,16 @@ def _check_parameters(where: str, parameters: Mapping[str, Any]) -> None:
     except (TypeError, ValueError) as error:
         msg = f"{where}: parameters must be what JSON can hold ({error})"
         raise OptionError(msg) from error
+    limits = [name for name in LIMITS if name in parameters]
+    if len(limits) > 1:
+        msg = f"{where}: {' and '.join(limits)} are one limit under two names: give one of them"
+        raise OptionError(msg)
+    for name in limits:
+        value = parameters[name]
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            msg = f"{where}: {name}={value!r} must be a whole number of at least 1"
+            raise OptionError(msg)
+    check_parameters(parameters, f"{where}: ")
 
 
 def _endpoint(name: str, table: Any) -> Endpoint:
@@ -304,6 +315,8 @@ def _model(table: Any, shared: Mapping[str, Any]) -> Model:
     if prices is not None:
         _check_names(f"{where}, prices", prices, known=_PRICES)
         prices = Prices(**prices)
-    parameters = {**shared, **table.get("parameters", {})}
-    _check_parameters(where, parameters)
+    own = table.get("parameters", {})
+    if any(limit in own for limit in LIMITS):  # it takes the place of the one of all models
+        shared = {one: value for one, value in shared.items() if one not in LIMITS}
+    parameters = {**shared, **own}
     return Model(**{**table, "name": name, "prices": prices, "parameters": parameters})

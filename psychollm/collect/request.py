@@ -16,6 +16,10 @@ from typing import Any
 from psychollm.instruments.prompt import Prompt
 
 KEY_VERSION = 1
+# The two names of the limit on the length of a reply.
+LENGTHS = ("max_tokens", "max_completion_tokens")
+# All that a plan may call it: programs that serve models have names of their own.
+LIMITS = (*LENGTHS, "max_new_tokens", "max_output_tokens", "n_predict")
 
 
 def canonical_text(value: Any) -> str:
@@ -71,8 +75,8 @@ class Request:
         model, model_id : str
             Name of the model in the plan, and what its server calls it.
         parameters : mapping
-            Parameters of the wire format; the prompt's ``max_tokens`` holds where none is given,
-            and a seed is raised by `sample`, so that repetitions differ.
+            Parameters of the wire format; the prompt's ``max_tokens`` holds where they name no
+            limit, and a seed is raised by `sample`, so that repetitions differ.
         system : str, optional
             System prompt of the model, before that of the prompt. A conversation that goes on
             already has it.
@@ -106,8 +110,8 @@ class Request:
 
 def _parameters(given: Mapping[str, Any], max_tokens: int | None, sample: int) -> dict[str, Any]:
     parameters = dict(given)
-    if max_tokens is not None:
-        parameters.setdefault("max_tokens", max_tokens)
+    if max_tokens is not None and not any(name in given for name in LIMITS):
+        parameters["max_tokens"] = max_tokens
     if isinstance(parameters.get("seed"), int):
         parameters["seed"] += sample
     return parameters

@@ -1,17 +1,21 @@
 """Who is asked, and where: endpoints and models of a run."""
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import urlsplit
 
 from psychollm._base.checks import check_count
 from psychollm._base.errors import OptionError
+from psychollm.collect.secrets import check_address, check_headers, variable
 from psychollm.collect.wire import WIRES
 from psychollm.collect.wire.protocol import Wire
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+# Written by the client: replies are read as they come, and never unpacked.
+_OWN_HEADERS = frozenset({"accept-encoding", "content-length", "transfer-encoding"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,9 +50,9 @@ class Endpoint:
         if self.wire_format.local and self.url:
             msg = f"{where}models of wire={self.wire!r} run in this process: leave out url"
             raise OptionError(msg)
-        if not self.wire_format.local and not re.match(r"https?://[^\s@]+$", self.url):
-            msg = f"{where}url must begin with http:// or https:// and hold no password"
-            raise OptionError(msg)
+        if not self.wire_format.local:
+            _check_url(self.url, where)
+        _check_headers(self.headers, where)
         if self.key is not None and not _VARIABLE.fullmatch(self.key):
             # The value is not shown: it may be the secret itself.
             msg = f"{where}key must be the name of an environment variable, not the secret"
@@ -72,15 +76,36 @@ class Endpoint:
         Raises
         ------
         OptionError
-            If the variable is not set.
+            If the variable is not set, or holds more than one line of plain ASCII.
         """
-        if self.key is None:
-            return None
-        secret = os.environ.get(self.key, "").strip()
-        if not secret:
-            msg = f"endpoint {self.name!r}: the environment variable {self.key} is not set"
+        return None if self.key is None else variable(self.key, f"endpoint {self.name!r}: ")
+
+
+def _check_url(url: str, where: str) -> None:
+    """Raise unless this is an address without a secret in it; it is not shown."""
+    if not re.fullmatch(r"https?://[^\s@]+", url):
+        msg = f"{where}url must begin with http:// or https:// and hold no password"
+        raise OptionError(msg)
+    try:
+        parts = urlsplit(url)
+        complete = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        complete = False
+    if not complete or not url.isprintable():
+        msg = f"{where}url names no host and port that can be reached"
+        raise OptionError(msg)
+    check_address(url, where)
+
+
+def _check_headers(headers: Mapping[str, Any], where: str) -> None:
+    for name, value in headers.items():
+        if not _HEADER.fullmatch(name) or name.lower() in _OWN_HEADERS:
+            msg = f"{where}header {name!r} cannot be set"
             raise OptionError(msg)
-        return secret
+        if not (isinstance(value, str) and value.isascii() and value.isprintable()):
+            msg = f"{where}header {name} must be one line of plain ASCII text"
+            raise OptionError(msg)
+    check_headers(headers, where)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -90,8 +90,8 @@ def test_status(status: int, kind: Kind) -> None:
 
 
 def test_every_kind_has_one_consequence() -> None:
-    groups = (faults.BUSY, faults.COUNTED, faults.FINAL)
-    alone = {Kind.OK, Kind.REFUSED_PARAMETER, Kind.BAD_REQUEST}
+    groups = (faults.BUSY, faults.COUNTED, faults.FINAL, faults.HOPELESS)
+    alone = {Kind.OK, Kind.REFUSED_PARAMETER}
     for kind in Kind:
         assert sum(kind in group for group in groups) == (kind not in alone)
 

@@ -11,15 +11,21 @@ from psychollm.collect.wire.protocol import (
     UnreadableReplyError,
     Usage,
     count_or_none,
-    parse_json,
+    object_of,
     text_or_none,
 )
 
 VERSION = "2023-06-01"
 # The format has no default of its own and refuses a request without one.
 DEFAULT_MAX_TOKENS = 1024
+_RENAMED = {"max_completion_tokens": "max_tokens"}
 # So that one word means the same for every server.
-_FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length"}
+_FINISH = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+}
 
 
 class AnthropicMessages(OverHttp):
@@ -48,7 +54,8 @@ class AnthropicMessages(OverHttp):
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the body; system turns are taken out of the conversation."""
-        known = {"max_tokens": DEFAULT_MAX_TOKENS, **parameters}
+        named = {_RENAMED.get(name, name): value for name, value in parameters.items()}
+        known = {"max_tokens": DEFAULT_MAX_TOKENS, **named}
         if "stop" in known:
             stop = known.pop("stop")
             known["stop_sequences"] = [stop] if isinstance(stop, str) else stop
@@ -59,7 +66,7 @@ class AnthropicMessages(OverHttp):
 
     def read(self, raw: bytes) -> Reply:
         """Read a reply; blocks of text are joined, blocks of thinking kept apart."""
-        found = parse_json(raw)
+        found = object_of(raw)
         blocks = found.get("content")
         if not isinstance(blocks, list):
             raise UnreadableReplyError(Kind.NO_CHOICES, "the reply holds no content")

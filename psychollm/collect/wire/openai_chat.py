@@ -11,8 +11,8 @@ from psychollm.collect.wire.protocol import (
     UnreadableReplyError,
     YesNoMass,
     first_choice,
+    object_of,
     openai_usage,
-    parse_json,
     text_or_none,
     yes_no_mass,
 )
@@ -38,8 +38,8 @@ class OpenAIChat(OverHttp):
         return {"model": model, "messages": [dict(turn) for turn in messages], **parameters}
 
     def read(self, raw: bytes) -> Reply:
-        """Read a reply; a null content with a finish reason is an empty reply."""
-        found = parse_json(raw)
+        """Read a reply; its content is text, or parts of text and of thinking."""
+        found = object_of(raw)
         choice = first_choice(found)
         message = choice.get("message")
         if not isinstance(message, dict):
@@ -47,11 +47,14 @@ class OpenAIChat(OverHttp):
         content = message.get("content")
         if content is None and text_or_none(message.get("refusal")):
             content = message["refusal"]
+        thought = None
+        if isinstance(content, list):
+            content, thought = _joined(content)
         if content is not None and text_or_none(content) is None:
             raise UnreadableReplyError(Kind.NO_CHOICES, "the content of the message is no text")
         return Reply(
             text=text_or_none(content) or "",
-            reasoning=_reasoning(message),
+            reasoning=_reasoning(message) or thought,
             finish_reason=text_or_none(choice.get("finish_reason")),
             served_model=text_or_none(found.get("model")),
             provider=text_or_none(found.get("provider")),
@@ -64,6 +67,22 @@ class OpenAIChat(OverHttp):
 def _reasoning(message: Mapping[str, Any]) -> str | None:
     """Return the reasoning, whose name differs between servers."""
     return text_or_none(message.get("reasoning_content")) or text_or_none(message.get("reasoning"))
+
+
+def _joined(parts: list[Any]) -> tuple[str | None, str | None]:
+    """Return the text and the thinking of content in parts; None for what has no part."""
+    said: list[str] = []
+    thought: list[str] = []
+    for part in parts:
+        kind, held = "text", part
+        if isinstance(part, dict):
+            kind = str(part.get("type"))
+            held = part.get("text", part.get(kind))
+        if kind in {"thinking", "reasoning"} and isinstance(held, list):
+            held = _joined(held)[0]
+        if (text := text_or_none(held)) is not None:
+            (thought if kind in {"thinking", "reasoning"} else said).append(text)
+    return "".join(said) if said else None, "".join(thought) or None
 
 
 def _mass(choice: Mapping[str, Any]) -> YesNoMass | None:

@@ -11,11 +11,13 @@ from psychollm.collect.wire.protocol import (
     UnreadableReplyError,
     YesNoMass,
     first_choice,
+    object_of,
     openai_usage,
-    parse_json,
     text_or_none,
     yes_no_mass,
 )
+
+_RENAMED = {"max_completion_tokens": "max_tokens"}
 
 
 class OpenAICompletions(OpenAIChat):
@@ -36,7 +38,7 @@ class OpenAICompletions(OpenAIChat):
         self, model: str, messages: Messages, parameters: Mapping[str, Any]
     ) -> dict[str, Any]:
         """Return the body; ``logprobs = true`` becomes the number that this format wants."""
-        known = dict(parameters)
+        known = {_RENAMED.get(name, name): value for name, value in parameters.items()}
         if known.get("logprobs") is True:
             known["logprobs"] = 5  # the most that the format allows
         text = "\n\n".join(turn["content"] for turn in messages)
@@ -44,7 +46,7 @@ class OpenAICompletions(OpenAIChat):
 
     def read(self, raw: bytes) -> Reply:
         """Read a reply."""
-        found = parse_json(raw)
+        found = object_of(raw)
         choice = first_choice(found)
         text = text_or_none(choice.get("text"))
         if text is None:

@@ -1,6 +1,7 @@
 """What wire formats over HTTP have in common: where their bodies go."""
 
 from collections.abc import Mapping
+from urllib.parse import urlsplit
 
 from psychollm.collect.connection import Connections
 
@@ -26,8 +27,9 @@ class OverHttp:
         self, url: str, *, secret: str | None, headers: Mapping[str, str], timeout: float
     ) -> Connections:
         """Return connections to the place below an address where bodies are posted."""
-        return Connections(
-            url.rstrip("/") + self.path,
-            headers={**headers, **self.headers(secret)},
-            timeout=timeout,
-        )
+        parts = urlsplit(url)
+        below = parts._replace(path=parts.path.rstrip("/") + self.path, fragment="")
+        own = self.headers(secret)
+        names = {name.lower() for name in own}
+        others = {name: value for name, value in headers.items() if name.lower() not in names}
+        return Connections(below.geturl(), headers={**others, **own}, timeout=timeout)

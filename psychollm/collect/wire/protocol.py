@@ -1,15 +1,26 @@
 """What a wire format must offer, and what is read from every reply."""
 
-import json
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from psychollm._base.untrusted_json import as_number, parse_json
 from psychollm.collect.connection import Exchange
 from psychollm.collect.faults import Kind
 
 Messages = Sequence[Mapping[str, str]]
+MOST_COST = 1e6  # of one exchange, in any currency; a server that names more has erred
+# What servers call an end that is no end of an answer.
+_FAILED = frozenset({
+    "abort", "aborted", "cancelled", "error", "failed", "insufficient_system_resource",
+    "network_error",
+})  # fmt: skip
+_FILTERED = frozenset({
+    "blocklist", "content_filter", "guardrail_intervened", "prohibited_content", "recitation",
+    "refusal", "safety", "sensitive", "spii",
+})  # fmt: skip
 
 
 class UnreadableReplyError(Exception):
@@ -110,27 +121,35 @@ class Wire(Protocol):
         """
 
 
-def parse_json(raw: bytes) -> dict[str, Any]:
+def object_of(raw: bytes) -> dict[str, Any]:
     r"""Return the JSON object of a body; bytes that are not UTF-8 become U+FFFD.
 
     Examples
     --------
-    >>> parse_json(b'{"a": "\xff"}')
+    >>> object_of(b'{"a": "\xff"}')
     {'a': '\ufffd'}
     """
     try:
-        found = json.loads(raw.decode("utf-8", errors="replace"))
-    except (ValueError, RecursionError) as error:
+        found = parse_json(raw, errors="replace")
+    except ValueError as error:
         raise UnreadableReplyError(Kind.BAD_JSON, f"the reply is no JSON: {error}") from error
     if not isinstance(found, dict):
         raise UnreadableReplyError(Kind.BAD_JSON, "the reply is JSON, but no object")
-    fault = found.get("error")
-    if fault:
-        code = fault.get("code") if isinstance(fault, dict) else None
-        status = code if isinstance(code, int) and 400 <= code < 600 else None
-        detail = f"an error in place of a reply: {json.dumps(fault)[:300]}"
-        raise UnreadableReplyError(Kind.SERVER_ERROR, detail, status=status)
+    _check_error(found)
     return found
+
+
+def _check_error(found: Mapping[str, Any]) -> None:
+    """Raise where an error stands in place of a reply, or beside a part of one."""
+    fault = found.get("error")
+    if not fault:
+        return
+    code = fault.get("code") if isinstance(fault, dict) else None
+    known = re.fullmatch(r"[45]\d\d", str(code)[:9])
+    detail = f"an error in place of a reply: {fault!r:.300}".encode("ascii", "backslashreplace")
+    raise UnreadableReplyError(
+        Kind.SERVER_ERROR, detail.decode(), status=int(known[0]) if known else None
+    )
 
 
 def first_choice(found: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -138,7 +157,32 @@ def first_choice(found: Mapping[str, Any]) -> Mapping[str, Any]:
     choices = found.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
         raise UnreadableReplyError(Kind.NO_CHOICES, "the reply holds no choice")
+    _check_error(choices[0])
     return choices[0]
+
+
+def fault_of(reply: Reply) -> tuple[Kind, str] | None:
+    """Return why a reply is no answer, as the server says; None if it is one.
+
+    A reply without words is an answer if the server says how it ended and that tokens were spent:
+    such is what a model says that has nothing to say, or no tokens left to say it.
+
+    Examples
+    --------
+    >>> fault_of(Reply(text="No", finish_reason="content_filter"))[0]
+    <Kind.FILTERED: 'filtered'>
+    >>> fault_of(Reply(text=""))[0], fault_of(Reply(text="", finish_reason="length"))
+    (<Kind.EMPTY: 'empty'>, None)
+    """
+    reason = (reply.finish_reason or "").casefold()
+    if reason in _FILTERED:
+        return Kind.FILTERED, f"held back (finish reason {reason})"
+    if reason in _FAILED:
+        return Kind.SERVER_ERROR, f"not finished (finish reason {reason})"
+    spent = bool(reason) and bool(reply.usage.output)
+    if reply.text.strip() or reply.reasoning or reason == "length" or spent:
+        return None
+    return Kind.EMPTY, f"nothing was said (finish reason {reason or 'missing'})"
 
 
 def text_or_none(value: Any) -> str | None:
@@ -160,14 +204,14 @@ def openai_usage(found: Mapping[str, Any]) -> Usage:
     if not isinstance(usage, dict):
         return Usage()
     details = usage.get("completion_tokens_details")
-    cost = usage.get("cost")
+    cost = as_number(usage.get("cost"))
     return Usage(
         input=count_or_none(usage.get("prompt_tokens")),
         output=count_or_none(usage.get("completion_tokens")),
         reasoning=count_or_none(details.get("reasoning_tokens"))
         if isinstance(details, dict)
         else None,
-        cost=float(cost) if isinstance(cost, int | float) and 0 <= cost < math.inf else None,
+        cost=cost if cost is not None and 0 <= cost <= MOST_COST else None,
     )
 
 
@@ -204,10 +248,11 @@ def yes_no_mass(listed: Iterable[tuple[Any, Any]]) -> YesNoMass | None:
     masses = {"yes": 0.0, "no": 0.0}
     read = False
     for token, logprob in listed:
-        if not isinstance(token, str) or not isinstance(logprob, int | float):
+        value = -math.inf if logprob == -math.inf else as_number(logprob)
+        if not isinstance(token, str) or value is None:
             continue
         read = True
         word = word_of(token)
-        if word in masses and not math.isnan(logprob):
-            masses[word] += math.exp(min(float(logprob), 0.0))
+        if word in masses:
+            masses[word] += math.exp(min(value, 0.0))
     return YesNoMass(yes=masses["yes"], no=masses["no"]) if read else None

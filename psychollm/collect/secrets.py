@@ -1,0 +1,186 @@
+"""Secrets of a plan: named in it as ``${NAME}``, taken from the environment, kept nowhere.
+
+What a plan says of headers, addresses and parameters is stored and shown with the name of the
+variable; its value is put in when a request leaves, and taken out of what comes back.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from psychollm._base.errors import OptionError
+
+SHORTEST = 16  # letters of a secret; what is shorter is a placeholder, or a word of the reply
+MARK = b"[secret]"
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_NAMES = re.compile(
+    r"(?i)(^|[-_])(authorization|cookie|secret|password|passwd|credentials?|signature|sig"
+    r"|api[-_]?key|((access|auth|bearer|refresh|session)[-_]?)token)$|^(key|token|auth)$"
+)
+_HEADER_NAMES = re.compile(r"(?i)[-_](key|token|auth)$")
+_VALUES = re.compile(r"(?i)\s*(bearer|basic)\s+\S|\s*sk-\S{12}")
+
+
+def variable(name: str, where: str) -> str:
+    """Return the value of an environment variable.
+
+    Raises
+    ------
+    OptionError
+        If it is not set, or holds what no header can; its value is not shown.
+
+    Examples
+    --------
+    >>> variable("NO_SUCH_VARIABLE", "")
+    Traceback (most recent call last):
+    psychollm._base.errors.OptionError: the environment variable NO_SUCH_VARIABLE is not set
+    """
+    value = os.environ.get(name, "").strip()
+    if not value:
+        msg = f"{where}the environment variable {name} is not set"
+        raise OptionError(msg)
+    if not (value.isascii() and value.isprintable()):
+        msg = f"{where}the environment variable {name} holds more than one line of plain ASCII"
+        raise OptionError(msg)
+    return value
+
+
+def filled(value: Any, where: str) -> Any:
+    """Return settings with each ``${NAME}`` replaced by the value of that variable.
+
+    Raises
+    ------
+    OptionError
+        If a variable is not set.
+
+    Examples
+    --------
+    >>> filled({"a": [1, "plain"]}, "")
+    {'a': [1, 'plain']}
+    """
+    if isinstance(value, str):
+        return _REFERENCE.sub(lambda found: variable(found[1], where), value)
+    if isinstance(value, Mapping):
+        return {name: filled(one, where) for name, one in value.items()}
+    return [filled(one, where) for one in value] if isinstance(value, list | tuple) else value
+
+
+def filled_address(url: str, where: str) -> str:
+    """Return an address with the values of its variables, escaped as addresses need it.
+
+    Raises
+    ------
+    OptionError
+        If a variable is not set.
+    """
+    return _REFERENCE.sub(lambda found: quote(variable(found[1], where), safe=":"), url)
+
+
+def named_in(*settings: Any) -> set[str]:
+    """Return the names of the variables that settings refer to.
+
+    Examples
+    --------
+    >>> sorted(named_in({"a": ["${ONE}"]}, "x-${TWO}"))
+    ['ONE', 'TWO']
+    """
+    return {name for text in _texts(settings) for name in _REFERENCE.findall(text)}
+
+
+def check_headers(headers: Mapping[str, Any], where: str) -> None:
+    """Raise `OptionError` where a header holds a secret."""
+    for name, value in headers.items():
+        secret = _HEADER_NAMES.search(name) is not None
+        _check_value(name, value, f"{where}header {name}", secret=secret)
+
+
+def check_address(url: str, where: str) -> None:
+    """Raise `OptionError` where the query string of an address holds a secret."""
+    for name, value in parse_qsl(urlsplit(url).query):
+        _check_value(name, value, f"{where}{name} in the query string of url")
+
+
+def check_parameters(parameters: Any, where: str) -> None:
+    """Raise `OptionError` where parameters hold a secret, at any depth."""
+    if isinstance(parameters, Mapping):
+        for name, value in parameters.items():
+            _check_value(str(name), value, f"{where}parameter {name}")
+            check_parameters(value, where)
+    elif isinstance(parameters, list | tuple):
+        for value in parameters:
+            check_parameters(value, where)
+
+
+def _check_value(name: str, value: Any, what: str, *, secret: bool = False) -> None:
+    if not isinstance(value, str) or not value or _REFERENCE.search(value):
+        return
+    if secret or _NAMES.search(name) or _VALUES.match(value):
+        # The value is not shown: it may be the secret itself.
+        msg = f'{what} must name an environment variable, not hold the secret: write "${{NAME}}"'
+        raise OptionError(msg)
+
+
+def _texts(settings: Any) -> Iterator[str]:
+    if isinstance(settings, str):
+        yield settings
+    elif isinstance(settings, Mapping):
+        for one in settings.values():
+            yield from _texts(one)
+    elif isinstance(settings, list | tuple):
+        for one in settings:
+            yield from _texts(one)
+
+
+class Blotter:
+    r"""Takes secrets out of what is kept.
+
+    Parameters
+    ----------
+    variables : iterable of str
+        Of the environment. Values shorter than `SHORTEST` are left alone: a reply holds such
+        words by chance.
+
+    Examples
+    --------
+    >>> getfixture("monkeypatch").setenv("MY_KEY", "sk-abc/0123456789")
+    >>> blot = Blotter(["MY_KEY"])
+    >>> blot(b'{"error": "sk-abc\\/0123456789"}')
+    b'{"error": "[secret]"}'
+    """
+
+    def __init__(self, variables: Iterable[str]) -> None:
+        held = {os.environ.get(name, "").strip() for name in variables}
+        known = sorted((one for one in held if len(one) >= SHORTEST), key=len, reverse=True)
+        spelled = b"|".join(b"".join(map(_spellings, one)) for one in known)
+        self._plain = [one.encode() for one in known]
+        self._spelled = re.compile(spelled) if known else None
+
+    def __call__(self, data: bytes) -> bytes:
+        """Return `data` with every secret blotted out, in whatever way JSON or an address has it.
+
+        Data without a secret come back byte for byte.
+        """
+        if self._spelled is None:
+            return data
+        for secret in self._plain:
+            data = data.replace(secret, MARK)
+        if b"\\" in data or b"%" in data or b"&" in data:
+            data = self._spelled.sub(MARK, data)
+        return data
+
+
+def _spellings(letter: str) -> bytes:
+    r"""Return a pattern for one letter: itself, after backslashes, as \u002f, %2F or &#47;."""
+    code = ord(letter)
+    plain = re.escape(letter.encode())
+    slashes = rb"" if letter.isalnum() else rb"\\*"
+    hexed = b"".join(
+        b"[%c%c]" % (digit.lower().encode(), digit.upper().encode()) if digit.isalpha()
+        else digit.encode()
+        for digit in f"{code:02x}"
+    )  # fmt: skip
+    return rb"(?:%s%s|\\+u00%s|%%%s|&#(?:0*%d|[xX]0*%s);)" % (
+        slashes, plain, hexed, hexed, code, hexed,
+    )  # fmt: skip
