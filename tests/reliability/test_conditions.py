@@ -14,13 +14,14 @@ from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.comparisons import compare_all
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
+from psychollm.reliability.contrasts.condition_scores import condition_scores
 from psychollm.reliability.contrasts.conditions import friedman, kruskal_wallis
 from psychollm.reliability.contrasts.intercept_fit import (
     InterceptFit,
     against_first,
     variance_draws,
 )
-from psychollm.reliability.contrasts.mixed_model import mixed_model
+from psychollm.reliability.contrasts.mixed_model import _fitted, mixed_model
 from psychollm.reliability.contrasts.pairwise_conditions import pairwise_conditions
 from psychollm.reliability.contrasts.random_intercept import InterceptDesign
 from tests.oracles import conditions_slow as slow
@@ -95,9 +96,9 @@ def test_golden_rank_tests(golden, case):
 def test_golden_mixed_model(golden, case):
     frame, r, python = gses(golden, case)
     wanted, tol = r["lme"], 1e-4
-    fit = mixed_model(
-        frame["total"], frame["condition"], frame["model"], reference="comp", n_bootstrap=99, rng=0
-    )
+    # lme4 was given every repeat as a row of its own: its figures test the fit, not the design.
+    table = condition_scores(frame["total"], frame["condition"], frame["model"])
+    fit = _fitted(table, table.conditions.index("comp"), Resampling(n=99, rng=0))
     levels = ["comp", "none", "social", "summ"]
     assert wanted["levels"] == ["(Intercept)", *(f"condition{name}" for name in levels[1:])]
     names = [fit.means.place("comp")]
@@ -133,6 +134,81 @@ def test_golden_mixed_model(golden, case):
     residual = python["mixedlm_resid_var"]
     assert fit.variances.value[1] == pytest.approx(residual, rel=1e-4)
     assert fit.variances.value[0] == pytest.approx(params["model Var"] * residual, rel=1e-3)
+
+
+# R 4.5: aov(total ~ condition + Error(model / condition)), of all 120 rows.
+WITHIN = {
+    "gses_a": (23.0668910693, 1.30047577352e-07),
+    "gses_b": (23.4696969697, 1.10119831633e-07),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_repeats_are_no_respondents(golden, case):
+    frame, _, _ = gses(golden, case)
+    fit = mixed_model(frame["total"], frame["condition"], frame["model"], n_bootstrap=99, rng=0)
+    assert fit.f_df == (3, pytest.approx(27))
+    assert fit.f_statistic == pytest.approx(WITHIN[case][0], rel=1e-9)
+    assert fit.p_value == pytest.approx(WITHIN[case][1], rel=1e-6)
+    assert (fit.n, fit.n_models, fit.means.n.tolist()) == (40, 10, [10.0] * 4)
+
+
+def repeated(rng, *, copies, n_models=10, k=4, repeats=3):
+    """Models that react to conditions each in its own way, on average alike to all."""
+    cell = rng.normal(size=(n_models, 1)) + rng.normal(size=(n_models, k))
+    noise = rng.normal(size=(n_models, k, repeats)) * (0.1 if copies else 1.0)
+    score = cell[:, :, None] + noise
+    model, condition, _ = np.indices(score.shape)
+    return score.ravel(), condition.ravel(), model.ravel()
+
+
+@pytest.mark.parametrize("copies", [True, False])
+def test_false_alarms_with_repeats(copies):
+    """400 tables without an effect; more than 0.08 has a chance of 3 in 1,000 at 0.05."""
+    alarms = np.zeros(4)
+    for rng in np.random.default_rng(8).spawn(400):
+        rows = repeated(rng, copies=copies)
+        table = condition_scores(*rows).averaged()
+        design = InterceptDesign.of(table.condition, table.model)
+        alarms += [
+            InterceptFit.of(design.reduced(table.scores[None])).f_test()[2] <= 0.05,
+            friedman(*rows, n_bootstrap=2, rng=rng).p_value <= 0.05,
+            kruskal_wallis(*rows[:2], models=rows[2], n_bootstrap=199, rng=rng).p_value <= 0.05,
+            pairwise_conditions(*rows[:2], models=rows[2]).adjusted.min() <= 0.05,
+        ]
+    assert (alarms / 400 <= 0.08).all()
+
+
+def test_copies_of_scores_change_nothing():
+    score, condition, model = crossed(np.random.default_rng(9), 6, 3, 1)
+    three = [np.repeat(part, 3) for part in (score, condition, model)]
+    one, copied = (
+        mixed_model(*rows, n_bootstrap=50, rng=0) for rows in ((score, condition, model), three)
+    )
+    assert copied.p_value == pytest.approx(one.p_value, rel=1e-9)
+    assert copied.f_df == pytest.approx(one.f_df)
+    np.testing.assert_allclose(copied.contrasts.interval, one.contrasts.interval)
+    first, again = (
+        kruskal_wallis(*rows[:2], models=rows[2], n_bootstrap=50, rng=0)
+        for rows in ((score, condition, model), three)
+    )
+    assert again.statistic == pytest.approx(first.statistic, rel=1e-12)
+    assert again.p_value == first.p_value
+    np.testing.assert_allclose(again.effect_interval, first.effect_interval)
+
+
+def test_models_under_one_condition_each():
+    """The variance between models is what conditions are compared with: 8 degrees of freedom."""
+    score, _, model = crossed(np.random.default_rng(10), 10, 1, 5, spread=2.0)
+    group = model % 2
+    fit = mixed_model(score, group, model, n_bootstrap=50, rng=0)
+    means = score.reshape(10, 5).mean(axis=1)
+    wanted = stats.ttest_ind(means[0::2], means[1::2])
+    assert fit.f_df[1] == pytest.approx(8)
+    assert fit.p_value == pytest.approx(wanted.pvalue, rel=1e-6)
+    ranks = kruskal_wallis(score, group, models=model, n_bootstrap=50, rng=0)
+    assert ranks.p_value == pytest.approx(stats.kruskal(means[0::2], means[1::2]).pvalue)
+    assert ranks.note == ""
 
 
 SEEDS = st.integers(0, 10_000)
@@ -180,6 +256,11 @@ def crossed(rng, n_models=10, n_conditions=3, repeats=2, spread=1.0):
     return score, condition, model
 
 
+def row_fit(*rows):
+    """The fit with a row for each score, as lme4 and statsmodels take repeats."""
+    return _fitted(condition_scores(*rows), 0, Resampling(n=2, rng=0))
+
+
 @given(SEEDS)
 @settings(max_examples=15)
 def test_fit_is_the_maximum_of_the_slow_likelihood(seed):
@@ -188,7 +269,7 @@ def test_fit_is_the_maximum_of_the_slow_likelihood(seed):
     kept = rng.uniform(size=score.size) < 0.8
     kept[[0, 2, 4, 6, 7, 13]] = True
     score, condition, model = score[kept], condition[kept], model[kept]
-    fit = mixed_model(score, condition, model, n_bootstrap=2, rng=0)
+    fit = row_fit(score, condition, model)
     codes = [pd.factorize(part)[0].tolist() for part in (condition, model)]
     at = fit.variances.value
     best = slow.restricted_deviance(score, *codes, *at)
@@ -205,7 +286,7 @@ def test_fit_is_the_maximum_of_the_slow_likelihood(seed):
 def test_statsmodels_agrees_to_its_precision():
     sm = pytest.importorskip("statsmodels.api")
     score, condition, model = crossed(np.random.default_rng(1))
-    fit = mixed_model(score, condition, model, n_bootstrap=2, rng=0)
+    fit = row_fit(score, condition, model)
     design = np.eye(3)[condition]
     theirs = sm.MixedLM(score, design, groups=model).fit(reml=True, method="powell")
     np.testing.assert_allclose(theirs.fe_params, fit.means.value, atol=1e-8)
@@ -245,7 +326,7 @@ def test_models_without_spread_lie_at_the_bound():
     fit = mixed_model(score, condition, model, n_bootstrap=50, rng=0)
     assert fit.variances.value[0] == 0.0
     assert fit.variances.flags[0] is Reason.AT_BOUND
-    np.testing.assert_allclose(fit.contrast_df, 58.0)
+    np.testing.assert_allclose(fit.contrast_df, 9.0)  # not pooled
 
 
 def test_results_do_not_depend_on_jobs_or_order():
@@ -330,7 +411,7 @@ def test_every_flag():
     few = {
         Reason.NO_ANSWERS: ([None], ["a"], ["x"]),
         Reason.ALL_TIED: ([1, 1, 1], list("aba"), list("xyx")),
-        Reason.TOO_FEW: ([1, 2, 3], list("aba"), list("xxx")),
+        Reason.TOO_FEW: ([1, 2, 4], list("aba"), list("xxx")),
         Reason.NO_RESIDUAL: ([1, 1, 2, 2, 4, 4], list("ababab"), list("xxyyzz")),
     }
     for reason, rows in few.items():

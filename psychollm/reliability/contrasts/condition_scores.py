@@ -1,7 +1,7 @@
 """Scores under conditions: one row per score, with the condition and the model it came from."""
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,18 @@ class ConditionScores(Result):
         off = self.scores - first[self.model, self.condition]
         sums = np.bincount(cell, off, minlength=int(np.prod(shape))).reshape(shape)
         return np.asarray(first + sums / np.maximum(counts, 1))
+
+    @property
+    def crossed(self) -> bool:
+        """Whether a model has scores under several conditions."""
+        pairs = np.unique(np.stack([self.model, self.condition]), axis=1)
+        return bool(pairs.shape[1] > len(self.models))
+
+    def averaged(self) -> "ConditionScores":
+        """Return one score per model and condition, the mean of the repeats."""
+        means = self.means()
+        model, condition = np.nonzero(np.isfinite(means))
+        return replace(self, scores=means[model, condition], condition=condition, model=model)
 
 
 def condition_scores(scores: Any, conditions: Any, models: Any = None) -> ConditionScores:

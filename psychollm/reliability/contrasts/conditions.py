@@ -4,10 +4,13 @@ r"""Do scores differ between conditions? Tests on ranks, with an effect size and
 
 .. math:: \varepsilon^2 = \frac{H}{n - 1}                                                \quad (1)
 
-is the share of the variance of ranks that lies between conditions. It takes all scores as
-independent: where the same models appear under each condition, how models differ counts as noise,
-and repeats of one model count as several respondents. *Friedman* ranks the conditions within each
-model and needs every model under every condition; its effect size is Kendall's
+is the share of the variance of ranks that lies between conditions. Its unit of replication is the
+score, unless models are named: repeats of a model under a condition are then averaged, and the
+unit is the model. Where a model appears under several conditions, H is no longer chi-square
+distributed, since how models differ counts as noise; its p-value is then the share of random
+orders of the conditions within each model whose H is as large. *Friedman* ranks the conditions
+within each model, the unit of replication, and needs every model under every condition; repeats
+are averaged first. Its effect size is Kendall's
 
 .. math:: W = \frac{\chi^2}{m (k - 1)}                                                  \quad (2)
 
@@ -69,7 +72,7 @@ class RankTest(Result):
     """
 
     test: str
-    statistic: float  # chi-square distributed where nothing differs
+    statistic: float  # chi-square distributed where nothing differs and no model appears twice
     df: int
     p_value: float
     effect_name: str
@@ -119,10 +122,12 @@ def kruskal_wallis(
     scores, conditions : array_like (n,)
         A number and a label per row; missing scores are left out.
     models : array_like (n,), optional
-        The model of each score. The test does not use it; the interval then rests on resamples of
-        whole models instead of scores within conditions.
+        The model of each score. Repeats of a model under a condition are averaged first, and the
+        interval rests on resamples of whole models instead of scores within conditions. Without
+        it every score counts as independent of all others.
     n_bootstrap : int
-        Resamples for the interval of the effect size.
+        Resamples for the interval of the effect size, and random orders of the conditions for the
+        p-value where a model appears under several.
     level : float
         Coverage of the interval.
     rng, n_jobs, progress
@@ -147,7 +152,9 @@ def kruskal_wallis(
     options = drawn.required()
     table = condition_scores(scores, conditions, models)
     named = models is not None
-    note = _SAME_MODELS if named and _shared(table) else ""
+    table = table.averaged() if named else table
+    shared = named and table.crossed
+    note = _SAME_MODELS.format(n=options.n) if shared else ""
     reason = _why_undefined(table, table.scores.size)
     if reason:
         return _undefined("Kruskal-Wallis", "epsilon squared", table, note, reason, level)
@@ -156,6 +163,8 @@ def kruskal_wallis(
     groups = [table.scores[table.condition == c] for c in range(len(table.conditions))]
     statistic, p_value = kruskal(*groups)
     ranks = _ranks(table.scores[None])
+    if shared:
+        p_value = _within_models(ranks[0], table, options)
     effect = float(statistic) / (table.scores.size - 1)
     draws = _resampled_epsilon(table, options, models=named)
     units = len(table.models) if named else len(groups) / sum(1.0 / g.size for g in groups)
@@ -263,15 +272,27 @@ def friedman(
 
 
 _SAME_MODELS = (
-    "The test takes scores as independent, but the same models appear under several conditions: "
-    "see friedman and mixed_model."
+    "The p-value is from {n:,} orders of the conditions within models; friedman and mixed_model "
+    "see more, since differences between models are no noise to them."
 )
 
 
-def _shared(table: ConditionScores) -> bool:
-    """Tell whether a model appears under several conditions."""
-    pairs = np.unique(np.stack([table.model, table.condition]), axis=1)
-    return bool(pairs.shape[1] > len(table.models))
+def _within_models(ranks: FloatArray, table: ConditionScores, options: Resampling) -> float:
+    """Return the share of orders of the conditions within models with an H as large."""
+    rng = np.random.default_rng(options.rng)
+    k = len(table.conditions)
+    sums = np.zeros((options.n + 1, k))  # of ranks; the first row is as observed
+    for rows in np.split(np.argsort(table.model, kind="stable"), np.cumsum(_per_model(table))):
+        orders = np.tile(ranks[rows], (options.n + 1, 1))
+        orders[1:] = rng.permuted(orders[1:], axis=1)
+        sums[:, table.condition[rows]] += orders
+    # H grows with the sum of squares alone: sizes of conditions and ties stay as they are.
+    between = (sums**2 / table.sizes).sum(axis=1)
+    return float((between >= between[0] * (1.0 - 1e-12)).sum() / (options.n + 1.0))
+
+
+def _per_model(table: ConditionScores) -> IntArray:
+    return np.bincount(table.model, minlength=len(table.models))[:-1]
 
 
 def _why_undefined(table: ConditionScores, units: int) -> Reason:

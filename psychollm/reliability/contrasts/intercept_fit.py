@@ -6,8 +6,11 @@ Satterthwaite's degrees of freedom
 .. math:: \nu = \frac{2 (l^\top C l)^2}{g^\top A\, g}, \qquad
           g = \nabla_{(\tau^2, \sigma^2)}\, l^\top C l,                                  \quad (1)
 
-A being the inverse of the observed information about the two variances (their covariance); where
-:math:`\tau^2` is estimated as zero it counts as known, and :math:`\nu = n - p`. That all k
+A being the inverse of the observed information about the two variances (their covariance). Where
+:math:`\tau^2` is estimated as zero, C rests on the variance within groups alone, r over its degrees
+of freedom, and these are :math:`\nu`: pooling it with the variance between groups just where that
+happened to come out smaller raised false alarms at 5 % to 6 or 7 %. In a complete table with one
+score in each cell the tests are then those of the analysis of variance, zero or not. That all k
 conditions have one mean is tested by
 
 .. math:: F = \frac{(L \hat\beta)^\top (L C L^\top)^{-1} L \hat\beta}{k - 1},             \quad (2)
@@ -49,6 +52,7 @@ class InterceptFit:
     data: Reduced
     ratio: float
     residual: float  # sigma squared
+    error: float  # what tests take it for: not pooled where the ratio is zero
     means: FloatArray  # (conditions,)
     covariance: FloatArray  # (conditions, conditions)
 
@@ -56,10 +60,17 @@ class InterceptFit:
     def of(cls, data: Reduced) -> "InterceptFit":
         """Fit the first data set."""
         ratio = data.ratio()
-        residual = float(data.residual_square(ratio)[0])
-        residual /= data.design.n - data.design.n_conditions
+        residual = data.residual_square(ratio) / (data.design.n - data.design.n_conditions)
+        error = _error(data, ratio)
         means, covariance = data.means(ratio)
-        return cls(data, float(ratio[0]), residual, means[0], residual * covariance[0])
+        return cls(
+            data=data,
+            ratio=float(ratio[0]),
+            residual=float(residual[0]),
+            error=float(error[0]),
+            means=means[0],
+            covariance=error[0] * covariance[0],
+        )
 
     @property
     def between(self) -> float:
@@ -69,8 +80,7 @@ class InterceptFit:
     def freedom(self, contrasts: FloatArray) -> FloatArray:
         """Return Satterthwaite's degrees of freedom (1) of contrasts (contrasts, conditions)."""
         if self.ratio == 0.0:
-            design = self.data.design
-            return np.full(len(contrasts), float(design.n - design.n_conditions))
+            return np.full(len(contrasts), float(self.data.design.freedom))
         by_between, by_residual = self._derivatives()
         variance, *slopes = (
             np.einsum("lp,pq,lq->l", contrasts, matrix, contrasts)
@@ -214,9 +224,15 @@ def _f(data: Reduced) -> FloatArray:
     """Return F (2) of many data sets (sets, 1)."""
     ratio = data.ratio()
     means, covariance = data.means(ratio)
-    residual = data.residual_square(ratio) / (data.design.n - data.design.n_conditions)
     contrasts = against_first(means.shape[1])
     gaps = means @ contrasts.T
     solved = np.linalg.solve(contrasts @ covariance @ contrasts.T, gaps[:, :, None])[:, :, 0]
-    f = (gaps * solved).sum(axis=1) / (residual * len(contrasts))
+    f = (gaps * solved).sum(axis=1) / (_error(data, ratio) * len(contrasts))
     return np.asarray(f[:, None])
+
+
+def _error(data: Reduced, ratio: FloatArray) -> FloatArray:
+    """Return the residual variances that tests rest on (sets,)."""
+    design = data.design
+    pooled = data.residual_square(ratio) / (design.n - design.n_conditions)
+    return np.where(ratio == 0.0, data.rest / design.freedom, pooled)

@@ -1,8 +1,18 @@
 r"""Scores under conditions with a random intercept per model: score ~ condition + (1 | model).
 
-Models differ in level; conditions are compared within models. The fit is restricted maximum
-likelihood (`random_intercept`), exact and for many data sets at once, tests are Satterthwaite's
-and a parametric bootstrap, intervals of the variances are pivotal (`intercept_fit`).
+The unit of replication is the model. A model asked again says nearly the same again, and models
+react to a condition each in its own way, so that repeats of a model under a condition tell of that
+cell and of no other model: they are averaged first, and what is left, how differently models react
+with the noise of the means, is what conditions are compared with. In a complete table of m models
+and k conditions F has k - 1 and (m - 1)(k - 1) degrees of freedom, whatever the number of repeats.
+Where each model appears under one condition only, there is no reaction to tell from the model's
+level; repeats are then kept, and the variance between models is what conditions are compared with.
+
+The fit is restricted maximum likelihood (`random_intercept`), exact and for many data sets at once,
+tests are Satterthwaite's and a parametric bootstrap, intervals of the variances are pivotal
+(`intercept_fit`). The reactions to all conditions are taken to vary alike; where models scatter
+under one condition only, F alarms too often (figures in the guide on replication), and
+`pairwise_conditions`, whose tests are of two conditions at a time, does not.
 
 References
 ----------
@@ -52,7 +62,7 @@ class MixedModel(Result):
     (array([4.]), array([3.]), 0.011)
     """
 
-    means: Estimate  # (conditions,)
+    means: Estimate  # (conditions,) n counts models
     contrasts: Estimate  # (conditions - 1,) condition - reference
     mean_df: FloatArray  # (conditions,) Satterthwaite
     contrast_df: FloatArray  # (conditions - 1,) Satterthwaite
@@ -62,11 +72,11 @@ class MixedModel(Result):
     f_df: tuple[int, float]  # numerator and denominator
     p_value: float  # of F
     bootstrap_p_value: float  # of F, by parametric bootstrap
-    variances: Estimate  # (2,) between models, residual
+    variances: Estimate  # (2,) between models, residual (of means of repeats)
     intraclass: Estimate  # (1,) share of the variance between models
     reml_criterion: float  # -2 restricted log likelihood
     log_likelihood: float  # maximum likelihood
-    n: int
+    n: int  # means of repeats, or scores where each model has one condition
     n_models: int
     reference: Any
 
@@ -82,9 +92,10 @@ class MixedModel(Result):
         """Return the test and the variances in a sentence."""
         low, high = self.intraclass.interval[0]
         return (
-            f"Conditions: F({self.f_df[0]}, {self.f_df[1]:.1f}) = {self.f_statistic:.2f}, "
-            f"p = {self.p_value:.3g} (parametric bootstrap {self.bootstrap_p_value:.3g}); models "
-            f"hold {self.intraclass.value[0]:.2f} [{low:.2f}, {high:.2f}] of the variance."
+            f"Conditions, over {self.n_models} models: F({self.f_df[0]}, {self.f_df[1]:.1f}) = "
+            f"{self.f_statistic:.2f}, p = {self.p_value:.3g} (parametric bootstrap "
+            f"{self.bootstrap_p_value:.3g}); models hold {self.intraclass.value[0]:.2f} "
+            f"[{low:.2f}, {high:.2f}] of the variance."
         )
 
 
@@ -105,7 +116,8 @@ def mixed_model(
     Parameters
     ----------
     scores, conditions, models : array_like (n,)
-        A number and two labels per row; missing scores are left out.
+        A number and two labels per row; missing scores are left out. Repeats of a model under a
+        condition are averaged first, unless each model appears under one condition only.
     reference : hashable, optional
         The condition that others are compared with; by default the first that occurs.
     n_bootstrap : int
@@ -134,12 +146,18 @@ def mixed_model(
     >>> model, condition = np.repeat(np.arange(10), 6), np.tile(["a", "b", "c"], 20)
     >>> score = rng.normal(size=10)[model] + rng.normal(size=60)
     >>> mixed_model(score, condition, model, rng=0).contrast_df.round(1)
-    array([48., 48.])
+    array([18., 18.])
     """
     drawn = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
     options = drawn.required()
-    table = condition_scores(scores, conditions, models)
+    rows = condition_scores(scores, conditions, models)
+    table = rows.averaged() if rows.crossed else rows
     first = 0 if reference is None else check_known("condition", reference, table.conditions)
+    return _fitted(table, first, options)
+
+
+def _fitted(table: ConditionScores, first: int, options: Resampling) -> MixedModel:
+    """Fit one row per score, or say why that is not possible."""
     design, reason = _design(table)
     if design is None:
         return _undefined(table, first, reason, options)
@@ -186,14 +204,14 @@ def _result(
         means=_student(
             ("mean score", "condition", table.conditions),
             (fit.means, np.sqrt(np.diagonal(fit.covariance)), mean_df),
-            table.sizes.astype(np.float64),
+            table.averaged().sizes.astype(np.float64),
             drawn[:, :k],
             level,
         ),
         contrasts=_student(
             ("difference of means", "contrast", tuple(names[:first] + names[first + 1 :])),
             (difference, spread, contrast_df),
-            np.full(k - 1, float(table.scores.size)),
+            np.full(k - 1, float(len(table.models))),
             several,
             level,
         ),
@@ -290,7 +308,7 @@ def _undefined(
             value=np.full(m, np.nan),
             se=np.full(m, np.nan),
             interval=np.full((m, 2), np.nan),
-            n=np.full(m, float(table.scores.size)),
+            n=np.full(m, float(len(table.models))),
             flags=(reason,) * m,
             method="none",
             level=options.level,

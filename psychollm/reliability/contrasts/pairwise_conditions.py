@@ -69,8 +69,9 @@ def pairwise_conditions(
     scores, conditions : array_like (n,)
         A number and a label per row; missing scores are left out.
     models : array_like (n,), optional
-        The model of each score. With it, each model's mean scores under the two conditions are
-        compared (signed-rank test); without, all scores are, as if independent (rank-sum test).
+        The model of each score. With it the unit of replication is the model: each one's mean
+        scores under the two conditions are compared (signed-rank test). Without it the unit is the
+        score, and repeats of a model count as several respondents (rank-sum test).
     adjust : {"holm", "bonferroni", "bh", "by"}
         How p-values are adjusted for the number of pairs.
 

@@ -193,6 +193,7 @@ def _estimate(
         jackknife=contrast.value(left_out_counts(n_questions, clusters)),
         interval="bca",
         clustered=clusters is not None,
+        n_clusters=None if clusters is None else np.unique(clusters[contrast.kind >= 0]).size,
     )
     crossed = clusters is not None and _crosses(clusters, contrast.kind)
     return _without_single(found) if crossed else _mover(found, contrast, clusters)

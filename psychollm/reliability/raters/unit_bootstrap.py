@@ -171,6 +171,7 @@ class _Parts:
             jackknife=self.left_out[:, :, output],
             interval="bca" if panel.interval == "bca" else "percentile",
             clustered=panel.clusters is not None,
+            n_clusters=None if panel.clusters is None else np.unique(panel.clusters).size,
         )
         single = np.array([self._units(row) < 2 for row in range(len(panel.members))])
         found = bootstrapped if panel.interval != "score" else self._scored(bootstrapped, output)

@@ -249,6 +249,7 @@ class Panel:
             flags=first_reason(*cases, (~np.isfinite(value), Reason.TOO_FEW)),
             level=self.resampling.level,
             labels=self.models,
+            n_clusters=next(iter(self.columns.values())).shape[1],  # traces and tokens repeat
         )
 
     def size(self, name: str) -> FloatArray:

@@ -65,8 +65,8 @@ class FactorEffect(Result):
     factor: str
     baseline: str
     contrasts: Estimate  # (labels - 1,) difference of totals within models and conditions
-    mixed: MixedModel  # total ~ factor + (1 | model)
-    ranks: RankTest  # Kruskal-Wallis
+    mixed: MixedModel  # mean total of repeats and conditions ~ factor + (1 | model)
+    ranks: RankTest  # Kruskal-Wallis, of the same means
     accuracy: Estimate | None  # (labels - 1,) difference of task performance, of personas
 
 
@@ -158,13 +158,16 @@ def factor_effect(
     named = rows.assign(**{factor: rows[factor].replace("", "none")})
     plain = baseline or "none"
     options = resampling_options(resampling)
-    given = named["total"], named[factor]
+    # Conditions count alike, however often each was repeated: means of repeats come first.
+    kept = [name for name in CELL if name != factor]
+    cells = named.groupby([*kept, factor], sort=False)["total"].mean().reset_index()
+    given = cells["total"], cells[factor]
     return FactorEffect(
         factor=factor,
         baseline=plain,
         contrasts=_contrasts(named, factor, plain, "total", resampling),
-        mixed=mixed_model(*given, named["model"], reference=plain, **options),
-        ranks=kruskal_wallis(*given, models=named["model"], **options),
+        mixed=mixed_model(*given, cells["model"], reference=plain, **options),
+        ranks=kruskal_wallis(*given, models=cells["model"], **options),
         accuracy=_accuracy(table, plain, resampling) if factor == "persona" else None,
     )
 

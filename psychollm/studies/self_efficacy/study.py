@@ -100,8 +100,8 @@ class SelfEfficacyStudy(Result):
     stability: Mapping[Hashable, Intraclass]  # by condition: models x repeats
     identical: Estimate  # (conditions + "all",) share of ratings that are the same in all repeats
     style: ResponseStyle
-    mixed: MixedModel  # total ~ condition + (1 | model)
-    kruskal: RankTest  # takes rows as independent
+    mixed: MixedModel  # mean total of repeats ~ condition + (1 | model)
+    kruskal: RankTest  # of models' means, all ranked together
     friedman: RankTest  # within models
     norm: NormComparison | None
     performance: Mapping[Hashable, EfficacyLink] | None  # by condition
@@ -201,7 +201,9 @@ def self_efficacy(
     Returns
     -------
     SelfEfficacyStudy
-        Consistency, stability, conditions, norm, performance and measures are about first
+        Models are the unit of replication of every test and interval: repeats, levels and
+        statements of a model are averaged before models are compared. `totals` alone has intervals
+        over repeats, of one model each. Consistency, stability, conditions, norm, performance and measures are about first
         ratings in the plain design ("plain" persona, tasks first, all at once, no feedback), or
         what stands in its place where that does not occur under a condition.
 
