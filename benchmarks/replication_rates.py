@@ -64,7 +64,7 @@ COPIES, INDEPENDENT = Extreme("copies", 1.0, 0.05), Extreme("independent", 0.0, 
 
 
 def rejected(interval: Any, null: float = 0.0) -> float:
-    """Return 1 where an interval excludes a value, 0 where it does not, NaN where there is none."""
+    """Return 1 where an interval excludes a value, 0 where it does not, NaN without one."""
     low, high = interval
     return float(low > null or high < null) if np.isfinite(low + high) else np.nan
 
@@ -95,7 +95,7 @@ def crossed(extreme: Extreme, rng: np.random.Generator) -> Rates:
     """The same models under four conditions, three times each."""
     rows = conditions(extreme, rng, repeats=(REPEATS, REPEATS), within=True)
     yield from condition_tests(rows, "", rng)
-    score, condition, model = rows
+    score, condition, _ = rows
     fit = stats.f_oneway(*(score[condition == c] - _level(rows, c) for c in range(CONDITIONS)))
     yield "analysis of variance, rows as units", "none", below(fit.pvalue)
 
@@ -255,11 +255,15 @@ def runs(extreme: Extreme, rng: np.random.Generator) -> Rates:
     stated = rng.choice([0.4, 0.6, 0.8], (2, QUESTIONS, 1 if extreme is COPIES else RUNS))
     stated = np.broadcast_to(stated, scores.shape).reshape(2, -1)
     error = brier(stated, flat, clusters=question, n_bootstrap=DRAWS, rng=rng)
-    yield "brier, two models, questions as clusters: difference", "question", below(
-        error.difference(0, 1).p_value
+    yield (
+        "brier, two models, questions as clusters: difference",
+        "question",
+        below(error.difference(0, 1).p_value),
     )
-    yield "brier, two models, questions as clusters: compare_all", "question", below(
-        compare_all(error).p_value[0]
+    yield (
+        "brier, two models, questions as clusters: compare_all",
+        "question",
+        below(compare_all(error).p_value[0]),
     )
 
 
@@ -332,7 +336,9 @@ def texts(extreme: Extreme, rng: np.random.Generator) -> Rates:
     """Scores of questions that do not depend on their text; templates told four times."""
     words = [" ".join(rng.choice(list("abcdefghijkl"), 6)) for _ in range(40)]
     asked, template = np.repeat(words, 3), np.repeat(np.arange(40), 3)
-    scores = rng.normal(size=40)[template] * extreme.reaction + extreme.noise * rng.normal(size=120)
+    scores = rng.normal(size=40)[template] * extreme.reaction + extreme.noise * rng.normal(
+        size=120
+    )
     found = difficulty(
         asked.tolist(),
         scores,
@@ -340,8 +346,10 @@ def texts(extreme: Extreme, rng: np.random.Generator) -> Rates:
         n_bootstrap=DRAWS,
         rng=int(rng.integers(2**31)),
     )
-    yield "difficulty, R2 above zero", "group of questions", float(
-        found.r_squared.interval[0, 0] > 0.0
+    yield (
+        "difficulty, R2 above zero",
+        "group of questions",
+        float(found.r_squared.interval[0, 0] > 0.0),
     )
 
 

@@ -70,18 +70,17 @@ def uncorrelatable(said: Responses, validity: Screen) -> dict[Hashable, str]:
     >>> from psychollm.data.screen import validity_screen
     >>> said = as_responses([[1, 0] * 20, [1, 1] * 20, [0, 1] * 20])
     >>> uncorrelatable(said, validity_screen(said))
-    {1: 'always says yes'}
+    {1: 'always says yes (40 answers)'}
     """
-    few = dict(zip(validity.models, validity.too_few, strict=True))
-    found: dict[Hashable, str] = {}
-    answers = zip(said.models, said.yes_rates, said.answered, strict=True)
-    for model, rate, answered in answers:
-        if np.isnan(rate):
-            found[model] = "gave no answer"
-        elif rate in {0.0, 1.0}:
-            found[model] = f"always says {'yes' if rate else 'no'}"
-        elif few[model]:
-            found[model] = f"gave {answered} answers only"
+    screened = zip(
+        validity.models, validity.too_few, validity.constant, validity.reasons, strict=True
+    )
+    # Of a model's reasons the first are that it has too few answers, then that they do not vary.
+    found: dict[Hashable, str] = {
+        model: "; ".join(reasons[: int(few) + int(constant)])
+        for model, few, constant, reasons in screened
+        if (few or constant) and model in said.models
+    }
     rest = [model for model in said.models if model not in found]
     return found | _without_partners(said.select(models=rest)) if len(rest) > 1 else found
 

@@ -62,15 +62,16 @@ def test_golden_differences(golden, case):
     scores, clusters, models, (block, _) = golden_case(golden, case)
     assert models == ["A", "B"]
     found = score_differences(scores, clusters=clusters, correction="cr0")
+    alone = score_differences(scores)  # McNemar's test knows no clusters
     pairs = {
         "mean": found.value,
         "se_paired": found.se_paired,
         "se_paired_cluster_cr0": found.se,
         "se_unpaired": found.se_unpaired,
         "corr": found.correlation,
-        "mcnemar_chi2": found.mcnemar_chi2,
-        "mcnemar_p": found.mcnemar_p,
-        "mcnemar_exact_p": found.mcnemar_exact_p,
+        "mcnemar_chi2": alone.mcnemar_chi2,
+        "mcnemar_p": alone.mcnemar_p,
+        "mcnemar_exact_p": alone.mcnemar_exact_p,
     }
     assert set(pairs) == set(block["values"]["diff"])
     for name, value in pairs.items():
@@ -194,8 +195,9 @@ def test_every_flag_of_a_difference():
     )
     np.testing.assert_array_equal(found.p_value[:4], [np.nan, np.nan, np.nan, 1.0])
     assert np.isnan(found.interval[:4]).all()
-    assert found.mcnemar_exact_p[3] == 1.0
-    assert np.isnan(found.mcnemar_chi2[3])
+    alone = score_differences(scores, pairs=pairs)
+    assert alone.mcnemar_exact_p[3] == 1.0
+    assert np.isnan(alone.mcnemar_chi2[3])
     # A gap that never varies: no t test, but the exact test counts it.
     apart = score_differences([[1] * 6, [0] * 6])
     assert np.isnan(apart.p_value[0])
@@ -219,6 +221,14 @@ def test_every_flag_of_sets():
 @given(st.integers(0, 40), st.integers(0, 40))
 def test_mcnemar_exact_is_the_sum_of_binomials(b, c):
     assert mcnemar(b, c)[2] == pytest.approx(slow.exact_mcnemar(b, c), rel=1e-10)
+
+
+def test_clusters_leave_no_mcnemar():
+    """Its coin flips are questions: four copies of each would be four flips."""
+    scores = np.random.default_rng(0).integers(0, 2, (2, 20)).repeat(4, axis=1)
+    found = score_differences(scores, clusters=np.repeat(np.arange(20), 4))
+    assert np.isnan([found.mcnemar_exact_p[0], found.mcnemar_p[0], found.mcnemar_chi2[0]]).all()
+    assert np.isfinite(score_differences(scores, clusters=np.arange(80)).mcnemar_exact_p[0])
 
 
 def test_scores_that_are_not_binary_have_no_mcnemar():

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm.estimates.comparisons import compare_all
 from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.raters.rate_contrast import rate_contrast
@@ -17,6 +18,26 @@ from psychollm.reliability.raters.retest import retest
 from tests.oracles import agreement_slow as slow
 
 QUICK = {"n_bootstrap": 20, "rng": 0}
+
+
+def test_copies_of_questions_count_once() -> None:
+    """Four copies of each question, in clusters, tell what one of each would."""
+    runs = np.random.default_rng(3).integers(0, 2, (3, 2, 12)).astype(float)
+    clusters = np.repeat(np.arange(12), 4)
+    once, copied = (
+        retest(runs, **QUICK),
+        retest(runs.repeat(4, axis=2), clusters=clusters, **QUICK),
+    )
+    np.testing.assert_allclose(copied.intervals, once.intervals)
+    np.testing.assert_allclose(copied.rate.interval, once.rate.interval)
+    assert copied.rate.n_clusters == 12
+    gap, again = compare_all(once.rate), compare_all(copied.rate)
+    assert again.p_value[0] == pytest.approx(gap.p_value[0], rel=0.05)
+    kinds = np.repeat(np.arange(12) % 2, 4)
+    contrast = rate_contrast(
+        runs.repeat(4, axis=2), kinds, {0: 1.0, 1: -1.0}, clusters=clusters, **QUICK
+    )
+    assert contrast.n_clusters == 12
 
 
 def reference(golden, case: str) -> tuple[pd.DataFrame, list[dict]]:

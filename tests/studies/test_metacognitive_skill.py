@@ -261,3 +261,13 @@ def test_traces_of_one_coder():
     assert found.categories == CATEGORIES
     assert len(found.model) == 160
     assert found.sums(np.ones(160), found.where("arm", "own")).sum() == 80
+
+
+def test_traces_of_one_question_are_no_questions() -> None:
+    table = pd.DataFrame(
+        {"model": [m for m in "ab" for _ in range(60)], "item": [*range(12)] * 10,
+         "run": [r for r in range(5) for _ in range(12)] * 2, "category": "evaluation",
+         "code": 1, "spans": [*range(12)] * 10, "tokens": 100}
+    )  # fmt: skip
+    study = metacognitive_skill(table, n_bootstrap=20, rng=0)
+    assert study.density["evaluation"].n_clusters == 12

@@ -40,7 +40,11 @@ def test_tables_are_paired_by_label():
 def test_constant_and_unusable_models():
     table = Responses.from_array([[1, 0] * 20, [1, 1] * 20, [0, 0] * 20, [np.nan] * 40])
     found = uncorrelatable(table, validity_screen(table))
-    assert found == {1: "always says yes", 2: "always says no", 3: "gave no answer"}
+    assert found == {
+        1: "always says yes (40 answers)",
+        2: "always says no (40 answers)",
+        3: "too few answers: 0, at least 30 wanted",
+    }
     assert set(unusable(validity_screen(table))) == {1, 2, 3}
     with pytest.raises(ShapeError, match="no model is usable"):
         unusable(validity_screen(table.select(models=[1, 2])))
@@ -56,5 +60,5 @@ def test_models_that_share_too_little_cannot_be_correlated():
     table = Responses.from_array(values, models=list("abcde"))
     found = uncorrelatable(table, validity_screen(table))
     assert list(found) == ["b", "d"] or list(found) == ["b", "c"]
-    assert found["b"] == "gave 20 answers only"
+    assert found["b"] == "too few answers: 20, at least 30 wanted"
     assert "on which the answers of both vary" in list(found.values())[1]

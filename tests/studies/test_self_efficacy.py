@@ -103,7 +103,7 @@ def test_golden_stability(reference) -> None:
 
 
 def test_golden_conditions(reference) -> None:
-    frame, r, python, study = reference
+    frame, r, _, study = reference
     r = r[".global"]
     assert study.friedman.statistic == pytest.approx(r["friedman"], abs=1e-9)
     cells = frame.assign(total=total(frame)).pivot_table(

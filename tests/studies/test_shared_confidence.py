@@ -111,12 +111,21 @@ def test_constant_models_leave_only_the_correlations():
     answers[2] = 1.0
     table = pd.DataFrame(answers, index=said.models, columns=said.questions)
     found = shared_confidence(table, right, rng=0, **FAST)
-    assert found.uncorrelated == {"sim-03": "always says yes"}
+    assert found.uncorrelated == {"sim-03": f"always says yes ({said.n_questions} answers)"}
     assert np.isnan(found.loadings[2])
     assert found.labels == said.models
     assert found.confusion.yes_rate.value[2] == 1.0
     assert "sim-03" not in found.dimensionality.labels
-    assert "sim-03 (always says yes)" in found.summary()
+    assert "sim-03 (always says yes" in found.summary()
+
+
+def test_too_few_answers_are_not_called_answers_that_do_not_vary():
+    said, right = small(k=3)
+    few = said.select(questions=said.questions[:20])
+    with pytest.raises(ShapeError, match="0 of 3 models can be correlated") as caught:
+        shared_confidence(few, right.select(questions=said.questions[:20]), rng=0, **FAST)
+    assert "'sim-01': too few answers: 20, at least 30 wanted;" in str(caught.value)
+    assert "vary" not in str(caught.value)
 
 
 def test_the_screen_names_or_drops(example):

@@ -163,8 +163,7 @@ def kruskal_wallis(
     groups = [table.scores[table.condition == c] for c in range(len(table.conditions))]
     statistic, p_value = kruskal(*groups)
     ranks = _ranks(table.scores[None])
-    if shared:
-        p_value = _within_models(ranks[0], table, options)
+    p_value = _within_models(ranks[0], table, options) if shared else p_value
     effect = float(statistic) / (table.scores.size - 1)
     draws = _resampled_epsilon(table, options, models=named)
     units = len(table.models) if named else len(groups) / sum(1.0 / g.size for g in groups)
@@ -282,17 +281,14 @@ def _within_models(ranks: FloatArray, table: ConditionScores, options: Resamplin
     rng = np.random.default_rng(options.rng)
     k = len(table.conditions)
     sums = np.zeros((options.n + 1, k))  # of ranks; the first row is as observed
-    for rows in np.split(np.argsort(table.model, kind="stable"), np.cumsum(_per_model(table))):
+    for model in range(len(table.models)):
+        rows = np.flatnonzero(table.model == model)
         orders = np.tile(ranks[rows], (options.n + 1, 1))
         orders[1:] = rng.permuted(orders[1:], axis=1)
         sums[:, table.condition[rows]] += orders
     # H grows with the sum of squares alone: sizes of conditions and ties stay as they are.
     between = (sums**2 / table.sizes).sum(axis=1)
     return float((between >= between[0] * (1.0 - 1e-12)).sum() / (options.n + 1.0))
-
-
-def _per_model(table: ConditionScores) -> IntArray:
-    return np.bincount(table.model, minlength=len(table.models))[:-1]
 
 
 def _why_undefined(table: ConditionScores, units: int) -> Reason:

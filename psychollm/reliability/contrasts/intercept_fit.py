@@ -7,9 +7,9 @@ Satterthwaite's degrees of freedom
           g = \nabla_{(\tau^2, \sigma^2)}\, l^\top C l,                                  \quad (1)
 
 A being the inverse of the observed information about the two variances (their covariance). Where
-:math:`\tau^2` is estimated as zero, C rests on the variance within groups alone, r over its degrees
-of freedom, and these are :math:`\nu`: pooling it with the variance between groups just where that
-happened to come out smaller raised false alarms at 5 % to 6 or 7 %. In a complete table with one
+:math:`\tau^2` is estimated as zero, C rests on the variance within groups alone, r over its
+degrees of freedom, and these are :math:`\nu`: pooling it with the variance between groups just
+where that came out smaller raised false alarms at 5 % to 6 or 7 %. In a complete table with one
 score in each cell the tests are then those of the analysis of variance, zero or not. That all k
 conditions have one mean is tested by
 

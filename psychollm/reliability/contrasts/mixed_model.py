@@ -8,8 +8,8 @@ and k conditions F has k - 1 and (m - 1)(k - 1) degrees of freedom, whatever the
 Where each model appears under one condition only, there is no reaction to tell from the model's
 level; repeats are then kept, and the variance between models is what conditions are compared with.
 
-The fit is restricted maximum likelihood (`random_intercept`), exact and for many data sets at once,
-tests are Satterthwaite's and a parametric bootstrap, intervals of the variances are pivotal
+The fit is restricted maximum likelihood (`random_intercept`), exact and for many data sets at
+once, tests are Satterthwaite's and a parametric bootstrap, intervals of the variances are pivotal
 (`intercept_fit`). The reactions to all conditions are taken to vary alike; where models scatter
 under one condition only, F alarms too often (figures in the guide on replication), and
 `pairwise_conditions`, whose tests are of two conditions at a time, does not.

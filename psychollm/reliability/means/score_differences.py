@@ -14,7 +14,8 @@ only the second did,
           p_\text{exact} = \min\bigl(1,\, 2 P(X \le \min(b, c))\bigr), \quad
           X \sim \operatorname{Bin}(b + c, \tfrac12),                                     \quad (2)
 
-without correction for continuity. It takes questions as independent: with clusters read `p_value`.
+without correction for continuity. The unit of replication is the question, or the cluster where
+clusters are given. McNemar's test knows no clusters, and is NaN where several questions share one.
 
 References
 ----------
@@ -74,7 +75,7 @@ class ScoreDifferences(Result):
     correlation: FloatArray  # (pairs,) of the two models' scores over questions
     first_only: FloatArray  # (pairs,) b: only the first model scored 1; NaN if not binary
     second_only: FloatArray  # (pairs,) c
-    mcnemar_chi2: FloatArray  # (pairs,) NaN without discordant questions
+    mcnemar_chi2: FloatArray  # (pairs,) NaN without discordant questions, or with clusters
     mcnemar_p: FloatArray  # (pairs,) asymptotic
     mcnemar_exact_p: FloatArray  # (pairs,) exact
     adjust: str
@@ -172,7 +173,9 @@ def score_differences(
     single = [clustered_mean(side, weight, None) for side in (first, second)]
     p_value = _p_value(mean)
     b, c = _discordant(first, second, both)
-    chi2, asymptotic, exact = mcnemar(b, c)
+    n = both.sum(axis=1)
+    clustered = mean.n_clusters < n
+    chi2, asymptotic, exact = (np.where(clustered, np.nan, part) for part in mcnemar(b, c))
     return ScoreDifferences(
         first=tuple(table.models[place] for place in i),
         second=tuple(table.models[place] for place in j),
@@ -182,7 +185,7 @@ def score_differences(
         interval=mean.interval(level),
         p_value=p_value,
         adjusted=adjust_p_values(p_value, method=adjust),
-        n=both.sum(axis=1).astype(np.int64),
+        n=n.astype(np.int64),
         n_clusters=mean.n_clusters.astype(np.int64),
         se_paired=alone.se,
         se_unpaired=np.sqrt(single[0].se ** 2 + single[1].se ** 2),
@@ -195,7 +198,7 @@ def score_differences(
         adjust=adjust,
         correction=correction,
         level=level,
-        flags=_flags(mean, both.sum(axis=1)),
+        flags=_flags(mean, n),
     )
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from psychollm._base.result import Result
-from psychollm._base.types import Coords, Dims, FloatArray, RandomState
+from psychollm._base.types import Coords, Dims, FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
@@ -20,6 +20,7 @@ from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.reliability.raters.ratings import as_ratings, unit_scores
+from psychollm.reliability.raters.score_interval import clustered_share
 from psychollm.reliability.raters.unit_bootstrap import (
     Panel,
     Panelist,
@@ -48,7 +49,7 @@ class Retest(Result):
     totals: FloatArray  # (models, runs) sum of scores
     n: FloatArray  # (models, runs) answers
     rates: FloatArray  # (models, runs)
-    intervals: FloatArray  # (models, runs, 2) Wilson
+    intervals: FloatArray  # (models, runs, 2) Wilson, at the effective size with clusters
     runs: Labels
     labels: Labels  # (models,)
 
@@ -121,8 +122,8 @@ def retest(
     Returns
     -------
     Retest
-        Runs have Wilson's interval; `rate` and `majority` take questions (or clusters) as what
-        varies, and have resamples for `Estimate.difference`.
+        Questions (or clusters) are the unit of replication, not answers. Runs have Wilson's
+        interval; `rate` and `majority` have resamples for `Estimate.difference`.
 
     Raises
     ------
@@ -139,13 +140,14 @@ def retest(
     known = as_ratings(scores)
     values = unit_scores(known)
     options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    codes = None if clusters is None else cluster_codes(clusters, known.questions)
     members = [_member(own) for own in values]
     rate, majority = estimate_panel(
         Panel(
             names=("rate", "rate by majority"),
             members=members,
             labels=known.models,
-            clusters=None if clusters is None else cluster_codes(clusters, known.questions),
+            clusters=codes,
             resampling=options,
         )
     )
@@ -156,10 +158,23 @@ def retest(
         totals=totals,
         n=n,
         rates=totals / np.where(n > 0, n, np.nan),
-        intervals=wilson(totals, n, level=level),
+        intervals=_of_runs(values, codes, level),
         runs=known.runs,
         labels=known.models,
     )
+
+
+def _of_runs(values: FloatArray, clusters: IntArray | None, level: float) -> FloatArray:
+    """Return intervals of the rates of single runs (models, runs, 2)."""
+    there = np.isfinite(values).astype(np.float64)
+    if clusters is None:
+        return wilson(np.nansum(values, axis=1), there.sum(axis=1), level=level)
+    hits = np.nan_to_num(values)
+    bounds = [
+        [clustered_share(*run, clusters, level=level).interval for run in zip(*both, strict=True)]
+        for both in zip(np.moveaxis(hits, 2, 1), np.moveaxis(there, 2, 1), strict=True)
+    ]
+    return np.array(bounds, dtype=np.float64)
 
 
 def _member(values: FloatArray) -> Panelist:

@@ -203,9 +203,10 @@ def self_efficacy(
     SelfEfficacyStudy
         Models are the unit of replication of every test and interval: repeats, levels and
         statements of a model are averaged before models are compared. `totals` alone has intervals
-        over repeats, of one model each. Consistency, stability, conditions, norm, performance and measures are about first
-        ratings in the plain design ("plain" persona, tasks first, all at once, no feedback), or
-        what stands in its place where that does not occur under a condition.
+        over repeats, of one model each. Consistency, stability, conditions, norm, performance and
+        measures are about first ratings in the plain design ("plain" persona, tasks first, all at
+        once, no feedback), or what stands in its place where that does not occur under a
+        condition.
 
     Raises
     ------

@@ -306,6 +306,7 @@ class _Options:
 
 
 # Every part has a random stream of its own, so that no part depends on what another draws.
+_NAMED = 5  # models that an error names with their reasons
 _PARTS = ("dimensionality", "f_beta", "between", "individuation", "ensemble", "residuals")
 
 
@@ -380,8 +381,10 @@ def _factors(
     """Judge the dimensionality of the models whose answers vary."""
     varying = [model for model in said.models if model not in uncorrelated]
     if len(varying) < LEAST_MODELS:
+        why = [f"{model!r}: {reason}" for model, reason in uncorrelated.items()]
+        left = f" ({'; '.join(why[:_NAMED])}{'; ...' * (len(why) > _NAMED)})" if why else ""
         msg = (
-            f"confidence: {len(varying)} of {said.n_models} models give answers that vary, but "
+            f"confidence: {len(varying)} of {said.n_models} models can be correlated{left}, but "
             f"the study needs at least {LEAST_MODELS}: the single metrics of "
             "psychollm.calibration work with fewer"
         )
