@@ -85,7 +85,7 @@ class Reason(StrEnum):
     UNANSWERED = "nobody answered it"
     UNIDENTIFIED = "the data do not determine it"
     UNSCORED = "it answered none of the items"
-    UNUSED_ANSWER = "one of the answers was never given: merge answers"
+    UNUSED_ANSWER = "an answer between others was never given: it has no step of its own"
     NO_FREEDOM = "no degree of freedom is left"
     NO_EVEN_ODDS = "at no ability are the odds even"
 

@@ -20,6 +20,7 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.data.labels import Labels
 from psychollm.irt.likelihood import grid_for
 from psychollm.irt.result import IRTFit
+from psychollm.irt.scoring import drawn_answers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -149,10 +150,7 @@ def adaptive_test(
         msg = f"abilities={abilities!r:.80} must be finite numbers, one per respondent"
         raise OptionError(msg)
     steps = min(max_items, bank.n_items)
-    logs = fit.family.log_probabilities(bank.parameters, truth)
-    reached = np.exp(logs).cumsum(axis=1)[:, :-1].transpose(2, 0, 1)  # (N, J, C - 1)
-    uniform = generator.random(reached.shape[:2])
-    answers = (uniform[:, :, None] >= reached).sum(axis=2)
+    answers = drawn_answers(fit.family, bank.parameters, truth, generator)
     chosen = _run(bank, answers, steps, randomesque, target_se, generator)
     at_random = _run(bank, answers, steps, bank.n_items, 0.0, generator)
     last = chosen.mean[:, -1]

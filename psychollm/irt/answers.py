@@ -33,17 +33,46 @@ class Oriented:
         """Number of different codes."""
         return int(self.codes.max()) + 1
 
-    def reasons(self, n_categories: int = 2) -> tuple[Reason, ...]:
+    @property
+    def given(self) -> BoolArray:
+        """Which codes occur among the answers to each item (items, C)."""
+        codes = range(max(self.n_categories, 1))
+        return np.stack([(self.codes == c).any(axis=0) for c in codes], axis=1)
+
+    def reasons(self) -> tuple[Reason, ...]:
         """Return why an item cannot be fitted, for each item."""
-        answered = self.codes != MISSING
-        low = np.where(answered, self.codes, np.iinfo(self.codes.dtype).max).min(axis=0)
-        high = self.codes.max(axis=0)
-        used = np.sum([(self.codes == c).any(axis=0) for c in range(n_categories)], axis=0)
+        different = self.given.sum(axis=1)
         return first_reason(
-            (~answered.any(axis=0), Reason.UNANSWERED),
-            (low == high, Reason.CONSTANT_ITEM),
-            (used < n_categories, Reason.UNUSED_ANSWER),
+            (different == 0, Reason.UNANSWERED), (different == 1, Reason.CONSTANT_ITEM)
         )
+
+
+def code_range(given: BoolArray) -> tuple[IntArray, IntArray]:
+    """Return the lowest and highest code of each item, given which it has (items, C).
+
+    An item with one answer ranges from 0 to that, or to 1.
+
+    Examples
+    --------
+    >>> code_range(np.array([[False, True, True], [False, True, False]]))
+    (array([1, 0]), array([2, 1]))
+    """
+    high = given.shape[1] - 1 - given[:, ::-1].argmax(axis=1)
+    low = np.where(given.sum(axis=1) > 1, given.argmax(axis=1), 0)
+    return low, np.maximum(high, 1)
+
+
+def code_shares(given: BoolArray) -> FloatArray:
+    """Return codes from 0 at the lowest answer of an item to 1 at its highest (items, C).
+
+    Examples
+    --------
+    >>> code_shares(np.array([[True, True, True], [True, True, False]]))
+    array([[0. , 0.5, 1. ],
+           [0. , 1. , 2. ]])
+    """
+    low, high = code_range(given)
+    return np.asarray((np.arange(given.shape[1]) - low[:, None]) / (high - low)[:, None])
 
 
 def orient(table: Responses, reading: Respondents) -> Oriented:

@@ -55,7 +55,7 @@ class Point:
     gradient: FloatArray  # (J, p), of the objective; a shared slope's stands with each item
     observed: FloatArray  # (J, p, p), complete information of the counts, with priors
     expected: FloatArray  # (J, p, p), its expectation: positive semi-definite
-    frozen: BoolArray  # (J, p), at a bound that the gradient pushes against
+    frozen: BoolArray  # (J, p), at a bound that the gradient pushes against, or absent
 
     @property
     def steepness(self) -> float:
@@ -80,10 +80,11 @@ def at(problem: Problem, parameters: FloatArray, grid: Grid) -> Point:
     state = expectation(problem, parameters, grid)
     moments = problem.family.moments(parameters, grid.nodes, state.counts)
     gradient = moments[0] + problem.prior_gradient(parameters)
-    precisions = np.diag(problem.prior_information())
+    precisions = problem.prior_information()
     if problem.family.tied:
         gradient[:, 0] = gradient[:, 0].sum()
     frozen = (np.abs(parameters) >= bounds) & (gradient * parameters > 0.0)
+    frozen |= problem.family.absent
     return Point(
         parameters, state, gradient, moments[1] + precisions, moments[2] + precisions, frozen
     )
@@ -104,7 +105,7 @@ def em_step(problem: Problem, point: Point, grid: Grid, *, expand: bool = True) 
         )
     longest = np.abs(step).max(axis=1, keepdims=True)
     moved: FloatArray = parameters + step * np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))
-    if not expand or point.frozen.any():
+    if not expand or (point.frozen & ~family.absent).any():
         return moved
     mass = state.mass / state.mass.sum()
     mean = float(mass @ grid.nodes)

@@ -10,8 +10,11 @@ from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from psychollm._base.types import FloatArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.irt.estimates import Columns, difficulties, logistic_with_error
+from psychollm.irt.priors import Priors
 from psychollm.kernels.response_models import (
+    asymptotes,
     count_moments,
     first_derivatives,
     linear,
@@ -22,17 +25,20 @@ from psychollm.kernels.response_models import (
 
 Link: TypeAlias = Literal["logit", "probit"]
 Model: TypeAlias = Literal["rasch", "1pl", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"]
+Curves: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
 
+ALL_PRESENT = np.zeros((1, 1), dtype=np.bool_)
+ALL_PRESENT.setflags(write=False)
 CHUNK = 400_000  # cells of an (items, nodes) table worked on at once: stays in the cache
 START_GUESSING = -1.5
 START_UPPER = 3.0
 
 
 class Family(Protocol):
-    """What a model of items offers to the fit."""
+    """What a model of items offers to the fit, and to what is made of it."""
 
     @property
-    def model(self) -> Model:
+    def model(self) -> str:
         """Name of the model."""
 
     @property
@@ -52,12 +58,33 @@ class Family(Protocol):
         """Whether all items share one slope, the first parameter."""
 
     @property
+    def ordered(self) -> bool:
+        """Whether answers have an order, from which difficulties and thresholds follow."""
+
+    @property
     def bounds(self) -> FloatArray:
-        """Largest absolute values of the parameters (p,)."""
+        """Largest absolute values of the parameters (p,) or (J, p)."""
+
+    @property
+    def absent(self) -> BoolArray:
+        """Which of the p parameters an item does not have, (J, p) or (1, 1) if it has all."""
+
+    @property
+    def asymptotes(self) -> BoolArray:
+        """Which parameters are logits of asymptotes (1, p) or (J, p)."""
 
     @property
     def exponential(self) -> bool:
         """Whether the log-odds are linear in slope and intercept: a shorter information."""
+
+    def select(self, items: IntArray | slice) -> "Family":
+        """Return the family of some of the items."""
+
+    def prior_arrays(self, priors: Priors) -> tuple[FloatArray, FloatArray]:
+        """Return prior means and precisions of the parameters, (p,) or (J, p)."""
+
+    def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
+        """Return parameters to start from (J, p), given shares of answers (J, C), signs (J,)."""
 
     def log_probabilities(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
         """Return log probabilities (J, C, Q)."""
@@ -78,8 +105,23 @@ class Family(Protocol):
     def information(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
         """Return the information about the ability (J, Q)."""
 
+    def by_ability(self, parameters: FloatArray, abilities: FloatArray) -> Curves:
+        """Return curves of all answers with two derivatives by the ability, (J, C, n) each."""
+
     def rescaled(self, parameters: FloatArray, mean: float, sd: float) -> FloatArray:
         """Return parameters for an ability measured from `mean` in units of `sd`."""
+
+    def answer_scores(self, parameters: FloatArray) -> FloatArray:
+        """Return what each answer counts (J, C): its code, or its slope if not ordered."""
+
+    def step_intercepts(self, parameters: FloatArray) -> FloatArray:
+        """Return the intercepts of the steps between answers (J, C - 1)."""
+
+    def even_odds(self, parameters: FloatArray) -> FloatArray:
+        """Return abilities at which answers of at least c have even odds, or NaN (J, C - 1)."""
+
+    def columns(self, parameters: FloatArray, covariance: FloatArray, held: BoolArray) -> Columns:
+        """Return estimates and errors by the names of the result, NaN where `held` (J, p)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +155,21 @@ class Dichotomous:
         return self.model in ("rasch", "1pl")
 
     @property
+    def ordered(self) -> bool:
+        """Yes comes after no."""
+        return True
+
+    @property
+    def absent(self) -> BoolArray:
+        """No parameter of no item."""
+        return ALL_PRESENT
+
+    @property
+    def asymptotes(self) -> BoolArray:
+        """The third and fourth parameter (1, p)."""
+        return np.arange(len(self.names))[None] >= 2
+
+    @property
     def exponential(self) -> bool:
         """Whether the log-odds are linear in slope and intercept."""
         return self.link == "logit" and len(self.names) == 2
@@ -121,6 +178,14 @@ class Dichotomous:
     def bounds(self) -> FloatArray:
         """Largest absolute values of slope, intercept and logits of asymptotes (p,)."""
         return np.array([25.0, 75.0, 12.0, 12.0])[: len(self.names)]
+
+    def select(self, items: IntArray | slice) -> "Dichotomous":
+        """Return itself: all items are of one kind."""
+        return self
+
+    def prior_arrays(self, priors: Priors) -> tuple[FloatArray, FloatArray]:
+        """Return prior means and precisions (p,)."""
+        return priors.arrays(len(self.names))
 
     def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
         """Return parameters to start from, given shares of answers (J, 2) and signs (J,)."""
@@ -190,6 +255,69 @@ class Dichotomous:
         moved[:, 1] += parameters[:, 0] * mean
         moved[:, 0] *= sd
         return moved
+
+    def by_ability(self, parameters: FloatArray, abilities: FloatArray) -> Curves:
+        """Return 1 - P and P with two derivatives by the ability (J, 2, n)."""
+        p, q = yes_no(parameters, abilities, self.link)
+        first, second = slope_of_curve(parameters, abilities, self.link)
+        return (
+            np.stack([q, p], axis=1),
+            np.stack([-first, first], axis=1),
+            np.stack([-second, second], axis=1),
+        )
+
+    def answer_scores(self, parameters: FloatArray) -> FloatArray:
+        """Return 0 and 1 (J, 2)."""
+        return np.tile(np.arange(2.0), (parameters.shape[0], 1))
+
+    def step_intercepts(self, parameters: FloatArray) -> FloatArray:
+        """Return the intercepts (J, 1)."""
+        return parameters[:, 1:2]
+
+    def even_odds(self, parameters: FloatArray) -> FloatArray:
+        """Return where P is one half, NaN where the asymptotes leave that out (J, 1)."""
+        from scipy.special import logit, ndtri
+
+        height = np.zeros((1, 1))
+        if parameters.shape[1] > 2:
+            low, _, high, _ = asymptotes(parameters)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                share = (0.5 - low) / (high - low)
+            share = np.where((share > 0.0) & (share < 1.0), share, np.nan)
+            height = np.asarray(logit(share) if self.link == "logit" else ndtri(share))
+        slope = np.where(parameters[:, :1] == 0.0, np.nan, parameters[:, :1])
+        return np.asarray((height - parameters[:, 1:2]) / slope)
+
+    def columns(self, parameters: FloatArray, covariance: FloatArray, held: BoolArray) -> Columns:
+        """Return slope, intercept, difficulty and asymptotes with their errors."""
+        shown = np.where(held, np.nan, parameters)
+        slope, intercept = shown[:, 0], shown[:, 1]
+        variances = np.einsum("jpp->jp", covariance)
+        se = np.sqrt(np.where(variances > 0.0, variances, np.nan))
+        se_slope = se[:, 0]
+        if self.model == "rasch":
+            slope, se_slope = np.ones(slope.size), np.zeros(slope.size)
+            difficulty, se_difficulty = -intercept, se[:, 1]
+        else:
+            difficulty, se_difficulty = difficulties(slope, intercept, covariance)
+        columns = {
+            "slope": slope,
+            "intercept": intercept,
+            "difficulty": difficulty,
+            "se_slope": se_slope,
+            "se_intercept": se[:, 1],
+            "se_difficulty": se_difficulty,
+            "steps": intercept[:, None],
+            "se_steps": se[:, 1:2],
+        }
+        for k, name, missing in ((2, "guessing", 0.0), (3, "upper", 1.0)):
+            columns[name] = np.full(slope.size, missing)
+            columns[f"se_{name}"] = np.full(slope.size, np.nan)
+            if parameters.shape[1] > k:
+                columns[name], columns[f"se_{name}"] = logistic_with_error(
+                    parameters[:, k], se[:, k]
+                )
+        return columns
 
 
 def chunks(items: int, nodes: int) -> list[slice]:

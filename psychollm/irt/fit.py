@@ -21,6 +21,7 @@ https://doi.org/10.1007/BF02293801
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -31,12 +32,26 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, as_responses
 from psychollm.estimates.reasons import Reason
-from psychollm.irt.answers import Oriented, Patterns, Respondents, orient, patterns_of, spread
+from psychollm.irt.answers import (
+    MISSING,
+    Oriented,
+    Patterns,
+    Respondents,
+    code_range,
+    orient,
+    patterns_of,
+    spread,
+)
 from psychollm.irt.climb import Summit, climb, curvature
-from psychollm.irt.estimates import columns_of
-from psychollm.irt.families import Dichotomous, Link, Model
+from psychollm.irt.families import Family, Link, Model
 from psychollm.irt.likelihood import Problem
-from psychollm.irt.polytomous import Graded, LogLinear, family_of
+from psychollm.irt.mixed import (
+    LOG_LINEAR,
+    YES_OR_NO,
+    codes_of,
+    family_of_items,
+    models_of_items,
+)
 from psychollm.irt.priors import NO_PRIORS, Priors, default_priors
 from psychollm.irt.result import IRTFit
 
@@ -45,9 +60,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 StandardErrors = Literal["observed", "cross_product", "sandwich"]
-POLYTOMOUS = ("graded", "gpcm", "nominal")
-AnyFamily: TypeAlias = Dichotomous | Graded | LogLinear
-Reading: TypeAlias = tuple[Oriented, BoolArray, tuple[Reason, ...]]
+ItemModels: TypeAlias = Model | Mapping[Hashable, Model] | Sequence[Model]
+Reading: TypeAlias = tuple[Oriented, BoolArray, tuple[Model, ...]]
 
 VAGUE = 4.0  # standard error of a logit asymptote beyond which data say nothing about it
 
@@ -55,7 +69,7 @@ VAGUE = 4.0  # standard error of a logit asymptote beyond which data say nothing
 def fit_irt(
     responses: Responses | pd.DataFrame | ArrayLike,
     *,
-    model: Model = "2pl",
+    model: ItemModels = "2pl",
     link: Link = "logit",
     respondents: Respondents = "models",
     priors: Priors | Literal["auto"] | None = "auto",
@@ -70,7 +84,10 @@ def fit_irt(
         out, which is right where they are missing at random given the answers seen.
     model : {"rasch", "1pl", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
         Which parameters items have: graded response, generalized partial credit and nominal are
-        for more than two answers, all of which each item must show.
+        for more than two answers. Items with different models: a sequence with one for each, or
+        a mapping from the labels of items (all but "rasch" and "1pl", whose slope is that of all
+        items). The answers of an item are those that it was given, so that items may have
+        different numbers of them.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial
         credit and nominal models are log-linear and have no probit form.
@@ -86,6 +103,8 @@ def fit_irt(
     ------
     CodeError
         If answers to a dichotomous model are not 0 and 1.
+    LabelError
+        If `model` does not name all items, or others.
     ShapeError
         If there are fewer than two respondents or no item varies.
     OptionError
@@ -105,88 +124,103 @@ def fit_irt(
     >>> fit.slope.shape, fit.convergence.converged
     ((3,), True)
     """
-    check_choice("model", model, Model)
     check_choice("link", link, Link)
     check_choice("standard_errors", standard_errors, StandardErrors)
-    answers = orient(_table(responses, model, link), respondents)
-    _check_size(answers)
-    used = _priors(priors, model, link, len(answers.respondents))
-    family = family_of(model, link, max(answers.n_categories, 2))
-    found = fit_answers(answers, family, priors=used, standard_errors=standard_errors)
-    found.convergence.warn(f"the {model} fit")
+    table = as_responses(responses)
+    answers = orient(table, respondents)
+    models = models_of_items(model, answers.items)
+    _check_answers(table, answers, models, link)
+    used = _priors(priors, models, link, len(answers.respondents))
+    found = fit_answers(answers, models, link, priors=used, standard_errors=standard_errors)
+    found.convergence.warn(f"the {found.model} fit")
     return found
 
 
 def fit_answers(
     answers: Oriented,
-    family: AnyFamily,
+    models: Sequence[Model],
+    link: Link,
     *,
     priors: Priors,
     standard_errors: StandardErrors | None = "observed",
-    start: FloatArray | None = None,
+    start: IRTFit | None = None,
 ) -> IRTFit:
-    """Fit a family to oriented answers, from given parameters (J, p) if there are any.
+    """Fit the model of each item to oriented answers, from where a fit ended if there is one.
 
     Without `standard_errors` there are none, which saves the curvature at the top.
     """
-    reasons = answers.reasons(family.n_categories)
+    reasons = answers.reasons()
     keep = np.array([not reason for reason in reasons])
+    family, has_answer = _family(answers, models, link, keep)
     codes = answers.codes if keep.all() else answers.codes[:, keep]
-    patterns = patterns_of(codes, family.n_categories)
-    problem = Problem(family, patterns, *_prior_arrays(priors, family))
-    begin = _start(family, patterns)
-    if start is not None:
-        begin = np.where(np.isfinite(start[keep]).all(axis=1, keepdims=True), start[keep], begin)
+    patterns = patterns_of(codes, has_answer.shape[1])
+    problem = Problem(family, patterns, *family.prior_arrays(priors))
+    begin = _start(family, patterns, has_answer[keep])
+    if start is not None and start.parameters.shape[1] == begin.shape[1]:
+        same = (start.has_answer == has_answer).all(axis=1) & start.fitted
+        begin[same[keep]] = np.nan_to_num(start.parameters[same & keep])
     summit = climb(problem, begin)
-    return _result(problem, family, summit, (answers, keep, reasons), priors, standard_errors)
+    read = answers, has_answer, tuple(models)
+    return _result(problem, summit, read, reasons, priors, standard_errors)
 
 
-def _table(responses: object, model: Model, link: Link) -> Responses:
-    """Return the table, its answers checked against the model."""
-    table = as_responses(responses)
-    if model not in POLYTOMOUS:
-        check_binary(table)
-    elif link == "probit" and model != "graded":
-        msg = f"link='probit' does not exist for model={model!r}, which is log-linear: use 'logit'"
-        raise OptionError(msg)
-    return table
+def _family(
+    answers: Oriented, models: Sequence[Model], link: Link, keep: BoolArray
+) -> tuple[Family, BoolArray]:
+    """Return the family of the items to keep, and the answers of all (J, C)."""
+    given = answers.given
+    if given.shape[1] < 2:
+        given = np.column_stack([given, np.zeros(len(given), dtype=np.bool_)])
+    yes_or_no = np.array([model in YES_OR_NO for model in models])
+    given[yes_or_no, :2] = True
+    kept = [model for model, kept in zip(models, keep, strict=True) if kept]
+    return family_of_items(kept, link, codes_of(given[keep]), given.shape[1]), given
 
 
-def _prior_arrays(priors: Priors, family: AnyFamily) -> tuple[FloatArray, FloatArray]:
-    """Return prior means and precisions of the parameters of an item (p,)."""
-    if isinstance(family, Dichotomous):
-        return priors.arrays(len(family.names))
-    return priors.steps(family.n_slopes, family.n_categories - 1)
-
-
-def _check_size(answers: Oriented) -> None:
-    """Raise if there are too few respondents to speak of a distribution."""
+def _check_answers(
+    table: Responses, answers: Oriented, models: Sequence[Model], link: Link
+) -> None:
+    """Raise where answers or link are not for the models, or there is one respondent."""
     if len(answers.respondents) < 2:
         msg = (
             f"responses: respondents={answers.reading!r} leaves one respondent: a distribution of "
             "abilities needs at least two"
         )
         raise ShapeError(msg)
+    log_linear = sorted(set(models) & set(LOG_LINEAR))
+    if link == "probit" and log_linear:
+        msg = f"link='probit' does not exist for model={log_linear[0]!r}, which is log-linear: "
+        raise OptionError(msg + "use 'logit'")
+    yes_or_no = np.array([model in YES_OR_NO for model in models])
+    if yes_or_no.all():
+        check_binary(table)
+    for j in np.flatnonzero(yes_or_no & (answers.codes.max(axis=0) > 1)).tolist():
+        msg = (
+            f"responses: {answers.items[j]!r} has code {answers.codes[:, j].max()}, but "
+            f"model={models[j]!r} is for answers 0 and 1: use 'graded', 'gpcm' or 'nominal'"
+        )
+        raise CodeError(msg)
 
 
-def _priors(priors: object, model: Model, link: Link, n_respondents: int) -> Priors:
+def _priors(priors: object, models: Sequence[Model], link: Link, n_respondents: int) -> Priors:
     """Return the priors that the argument means."""
     if priors is None:
         return NO_PRIORS
     if isinstance(priors, Priors):
         return priors
     if priors == "auto":
-        return default_priors(model, link, n_respondents)
+        return default_priors(models, link, n_respondents)
     msg = f"priors={priors!r} must be 'auto', None or Priors(slope=(mean, sd), ...)"
     raise OptionError(msg)
 
 
-def _start(family: AnyFamily, patterns: Patterns) -> FloatArray:
+def _start(family: Family, patterns: Patterns, has_answer: BoolArray) -> FloatArray:
     """Return a start from shares of answers and the signs of item-rest covariances."""
     answered, answers = patterns.codes >= 0, range(patterns.n_categories)
     weight = patterns.frequency @ answered
     counts = np.stack([patterns.frequency @ (patterns.codes == c) for c in answers], axis=1)
-    shares = (counts + 1.0 / len(answers)) / (weight[:, None] + 1.0)
+    shares = (counts + 1.0 / has_answer.sum(axis=1, keepdims=True)) / (weight[:, None] + 1.0)
+    shares *= has_answer
     centred = np.where(answered, patterns.codes - shares @ np.arange(len(answers)), 0.0)
     rest = centred.sum(axis=1)
     weighted = centred * patterns.frequency[:, None]
@@ -207,44 +241,53 @@ def _covariance(problem: Problem, summit: Summit, kind: StandardErrors | None) -
     return blocks
 
 
-def _qualified(summit: Summit, variances: FloatArray, *, asymptotes: bool) -> list[Reason]:
+def _qualified(summit: Summit, variances: FloatArray, problem: Problem) -> list[Reason]:
     """Return what must be said beside each fitted item's estimates."""
-    parameters, frozen = summit.point.parameters, summit.point.frozen
-    told = []
-    for j in range(parameters.shape[0]):
-        vague = asymptotes and ((variances[j, 2:] > VAGUE**2).any() or frozen[j, 2:].any())
-        if frozen[j, : 2 if asymptotes else None].any():
-            told.append(Reason.UNBOUNDED)
-        else:
-            told.append(Reason.UNIDENTIFIED if vague else Reason.NONE)
-    return told
+    held, asymptotes = summit.point.frozen & ~problem.family.absent, problem.family.asymptotes
+    vague = ((variances > VAGUE**2) | held) & asymptotes
+    lost = held & ~asymptotes
+    told = np.where(vague.any(axis=1), Reason.UNIDENTIFIED, Reason.NONE).astype(object)
+    told[lost.any(axis=1)] = Reason.UNBOUNDED
+    return list(told)
+
+
+def _with_gaps(reasons: tuple[Reason, ...], has_answer: BoolArray) -> tuple[Reason, ...]:
+    """Add to reasons which items with estimates lack an answer between others."""
+    low, high = code_range(has_answer)
+    gaps = high - low + 1 > has_answer.sum(axis=1)
+    return tuple(
+        Reason.UNUSED_ANSWER if gap and not reason else reason
+        for reason, gap in zip(reasons, gaps.tolist(), strict=True)
+    )
 
 
 def _result(
     problem: Problem,
-    family: AnyFamily,
     summit: Summit,
     read: Reading,
+    reasons: tuple[Reason, ...],
     priors: Priors,
     kind: StandardErrors | None,
 ) -> IRTFit:
     """Put the estimates among all items, on the scale of the model."""
-    answers, keep, reasons = read
+    answers, has_answer, models = read
+    keep = np.array([not reason for reason in reasons])
+    family, point = problem.family, summit.point
     covariance = _covariance(problem, summit, kind)
     variances = np.einsum("jpp->jp", covariance)
-    told = iter(_qualified(summit, variances, asymptotes=isinstance(family, Dichotomous)))
-    all_reasons = tuple(reason or next(told) for reason in reasons)
-    parameters = summit.point.parameters.copy()
-    point = summit.point
-    columns = columns_of(family, parameters, covariance, point.frozen)
-    size = parameters.size - (parameters.shape[0] - 1 if family.tied else 0)
+    told = iter(_qualified(summit, variances, problem))
+    parameters = np.where(family.absent, np.nan, point.parameters)
+    columns = family.columns(parameters, covariance, point.frozen)
+    columns |= {"parameters": parameters, "covariance": covariance}
+    size = int(np.isfinite(parameters).sum()) - (len(parameters) - 1 if family.tied else 0)
     log_likelihood = point.state.log_likelihood
     rasch = family.model == "rasch"
     return IRTFit(
         **{name: spread(values, keep) for name, values in columns.items()},
-        model=family.model,
+        model=models[0] if len(set(models)) == 1 else "mixed",
+        item_models=models,
         link=family.link,
-        n_categories=family.n_categories,
+        has_answer=has_answer,
         respondents=answers.reading,
         ability_sd=float(parameters[0, 0]) if rasch else 1.0,
         se_ability_sd=float(np.sqrt(variances[0, 0])) if rasch else np.nan,
@@ -258,7 +301,7 @@ def _result(
         n_patterns=problem.patterns.frequency.size,
         n_nodes=summit.grid.nodes.size,
         priors=priors,
-        reasons=all_reasons,
+        reasons=_with_gaps(tuple(reason or next(told) for reason in reasons), has_answer),
         labels=answers.items,
         respondent_labels=answers.respondents,
         convergence=summit.convergence,
@@ -283,7 +326,17 @@ def codes_for(fit: IRTFit, responses: object) -> IntArray:
             f"{len(fit.labels)} ({fit.labels[:3]}...): pass the same items in the same order"
         )
         raise ShapeError(msg)
-    if answers.codes.max() >= fit.n_categories:
-        msg = f"responses hold code {answers.codes.max()}, but the fit knows 0 to "
-        raise CodeError(msg + f"{fit.n_categories - 1}")
-    return np.asarray(answers.codes[:, fit.fitted], dtype=np.int64)
+    codes = np.asarray(answers.codes[:, fit.fitted], dtype=np.int64)
+    known = fit.has_answer[fit.fitted]
+    place = np.clip(codes, 0, known.shape[1] - 1)
+    strange = (codes != MISSING) & ~(known[np.arange(len(known)), place] & (place == codes))
+    if strange.any():
+        row, j = np.argwhere(strange)[0]
+        label = [name for name, kept in zip(fit.labels, fit.fitted, strict=True) if kept][j]
+        msg = (
+            f"responses hold code {codes[row, j]} for {label!r}, but the fit knows "
+            f"{', '.join(map(str, np.flatnonzero(known[j])))}: leave that answer out (missing), "
+            "or fit again with it"
+        )
+        raise CodeError(msg)
+    return codes

@@ -37,8 +37,8 @@ class Information(Result):
     abilities : ndarray of shape (points,)
         On the scale of the fit.
     probability, item : ndarray of shape (items, points)
-        Probability of yes (the expected code over its maximum where there are more answers) and
-        information of each item; NaN for items without estimates.
+        Probability of yes (where there are more answers the expected code, from 0 at an item's
+        lowest to 1 at its highest) and information of each item; NaN for items without estimates.
     test, se : ndarray of shape (points,)
         Information of all items together, and the standard error of an ability it allows.
     marginal_reliability : float
@@ -96,8 +96,7 @@ def information(fit: IRTFit, *, abilities: ArrayLike | None = None) -> Informati
     curve = np.full((keep.size, at.size), np.nan)
     items[keep] = family.information(parameters, at / sd) / sd**2
     p = np.exp(family.log_probabilities(parameters, at / sd))
-    top = fit.n_categories - 1
-    curve[keep] = np.einsum("jcq,c->jq", p, np.arange(top + 1) / top)
+    curve[keep] = np.einsum("jcq,jc->jq", p, fit.shares[keep])
     total = items[keep].sum(axis=0)
     with np.errstate(divide="ignore"):
         se = np.where(total > 0.0, 1.0 / np.sqrt(total), np.inf)

@@ -45,8 +45,8 @@ class Problem:
 
     family: Family
     patterns: Patterns
-    prior_means: FloatArray  # (p,)
-    prior_precisions: FloatArray  # (p,)
+    prior_means: FloatArray  # (p,), or (J, p) where items differ
+    prior_precisions: FloatArray  # the same
 
     def log_prior(self, parameters: FloatArray) -> float:
         """Return the log prior density up to a constant."""
@@ -56,6 +56,8 @@ class Problem:
                 self.prior_precisions[0] * gap[0, 0] ** 2
                 + (gap[:, 1:] ** 2 @ self.prior_precisions[1:]).sum()
             )
+        if self.prior_precisions.ndim > 1:
+            return -0.5 * float((gap**2 * self.prior_precisions).sum())
         return -0.5 * float((gap**2 @ self.prior_precisions).sum())
 
     def prior_gradient(self, parameters: FloatArray) -> FloatArray:
@@ -66,11 +68,11 @@ class Problem:
         return np.asarray(slope, dtype=np.float64)
 
     def prior_information(self) -> FloatArray:
-        """Return precisions (p,), those of a shared slope split over the items."""
+        """Return precisions on diagonals (p, p) or (J, p, p), a shared slope's split evenly."""
         precisions = self.prior_precisions.copy()
         if self.family.tied:
             precisions[0] /= self.patterns.n_items
-        return precisions
+        return np.asarray(precisions[..., None] * np.eye(precisions.shape[-1]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,8 @@ def narrowest_posterior(family: Family, parameters: FloatArray) -> float:
     nodes = np.linspace(-HALF_RANGE, HALF_RANGE, PROBES)
     total = np.zeros(PROBES)
     for low in range(0, parameters.shape[0], 1000):
-        total += family.information(parameters[low : low + 1000], nodes).sum(axis=0)
+        part = slice(low, low + 1000)
+        total += family.select(part).information(parameters[part], nodes).sum(axis=0)
     return float(1.0 / np.sqrt(1.0 + total.max()))
 
 

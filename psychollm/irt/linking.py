@@ -5,7 +5,8 @@ a/A and difficulties A b + B. Mean-sigma takes A and B from the moments of diffi
 A from the mean slopes; difficulties are those of all steps where there are several answers.
 Haebara minimises the squared differences of the curves of all answers, Stocking and Lord those of
 the expected sum of codes, over abilities N(0, 1) on the first scale. Answers of the nominal model
-have neither difficulties nor codes to sum: only Haebara's way is open to them.
+have neither difficulties nor codes to sum: only Haebara's way is open to them. Shared items are
+those of one label, model and set of answers in both fits.
 
 References
 ----------
@@ -16,14 +17,14 @@ https://doi.org/10.1007/978-1-4939-0317-7
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.irt.families import Family
 from psychollm.irt.result import IRTFit
@@ -80,14 +81,15 @@ def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lor
     Parameters
     ----------
     first, second : IRTFit
-        Fits of the same model whose items share labels.
+        Fits whose items share labels; an item that has another model, or other answers, in one
+        of them is left out.
     method : {"stocking_lord", "haebara", "mean_sigma", "mean_mean"}
         How A and B are found.
 
     Raises
     ------
     OptionError
-        If models, links or numbers of answers differ, or the method is not for the model.
+        If models, links or answers differ, or the method is not for the model.
     ShapeError
         If fewer than two shared items have estimates in both.
 
@@ -100,16 +102,15 @@ def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lor
     True
     """
     check_choice("method", method, Method)
-    _check(first, second, method)
     labels, one, two = _shared(first, second)
-    start = 1.0, 0.0
-    if first.model != "nominal":
-        start = _moments(first.family, one, two, by_spread=method == "mean_sigma")
-    scale, shift = start
+    if method != "haebara" and not one.family.ordered:
+        msg = f"method={method!r} needs ordered answers: use 'haebara' with a nominal model"
+        raise OptionError(msg)
+    scale, shift = _moments(one, two, by_spread=method == "mean_sigma")
     if method in ("haebara", "stocking_lord"):
-        scale, shift = _by_curves(first.family, (one, two), start, method)
-    gaps, weights = _gaps(first.family, (one, two), scale, shift)
-    item = np.sqrt(np.mean(gaps[:, 1:] ** 2, axis=1) @ weights)
+        scale, shift = _by_curves(one, two, (scale, shift), method)
+    gaps, weights = _gaps(one, two, scale, shift)
+    item = np.sqrt(((gaps[:, 1:] ** 2).sum(axis=1) / one.n_steps[:, None]) @ weights)
     sd_one, sd_two = first.ability_sd, second.ability_sd
     return Linking(
         scale=float(scale * sd_one / sd_two),
@@ -121,86 +122,98 @@ def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lor
     )
 
 
-def _check(first: IRTFit, second: IRTFit, method: Method) -> None:
-    """Raise where two fits cannot be linked, or not in this way."""
-    kinds = [f"{fit.model} of {fit.n_categories} answers" for fit in (first, second)]
-    if kinds[0] != kinds[1] or first.link != second.link:
-        msg = (
-            f"first is a {kinds[0]} with {first.link} link, second a {kinds[1]} with "
-            f"{second.link} link: only fits of one model can be linked"
-        )
-        raise OptionError(msg)
-    if first.model == "nominal" and method != "haebara":
-        msg = f"method={method!r} needs ordered answers: use 'haebara' with a nominal model"
-        raise OptionError(msg)
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The shared items in one fit."""
+
+    family: Family
+    parameters: FloatArray  # (shared, p)
+    n_steps: IntArray  # (shared,) answers of an item less one
+
+    @classmethod
+    def of(cls, fit: IRTFit, items: IntArray) -> _Side:
+        """Return the items at these places among all of a fit."""
+        among = np.cumsum(fit.fitted)[items] - 1
+        steps = fit.has_answer[items].sum(axis=1) - 1
+        return cls(fit.family.select(among), fit.parameters[items], steps)
 
 
-def _shared(first: IRTFit, second: IRTFit) -> tuple[Labels, FloatArray, FloatArray]:
-    """Return the shared items with parameters in both."""
+def _shared(first: IRTFit, second: IRTFit) -> tuple[Labels, _Side, _Side]:
+    """Return the shared items in both fits."""
     place = {label: j for j, label in enumerate(second.labels) if second.fitted[j]}
     pairs = [
         (j, place[label])
         for j, label in enumerate(first.labels)
         if first.fitted[j] and label in place
     ]
-    if len(pairs) < FEWEST:
+    kinds = [
+        [(fit.item_models[pair[k]], *np.flatnonzero(fit.has_answer[pair[k]])) for pair in pairs]
+        for k, fit in enumerate((first, second))
+    ]
+    same = [pair for pair, *kind in zip(pairs, *kinds, strict=True) if kind[0] == kind[1]]
+    if first.link != second.link or (len(pairs) >= FEWEST and not same):
+        shown = [
+            f"{fit.model} of {fit.n_categories} answers with {fit.link} link"
+            for fit in (first, second)
+        ]
         msg = (
-            f"first and second share {len(pairs)} items with estimates in both: linking needs at "
-            f"least {FEWEST}; items are matched by label"
+            f"first is a {shown[0]}, second a {shown[1]}: only fits of one model can be linked, "
+            "by items with the same answers in both"
+        )
+        raise OptionError(msg)
+    if len(same) < FEWEST:
+        msg = (
+            f"first and second share {len(same)} items with estimates, and the same answers, in "
+            f"both: linking needs at least {FEWEST}; items are matched by label"
         )
         raise ShapeError(msg)
-    own, other = (np.array(side) for side in zip(*pairs, strict=True))
+    own, other = (np.array(side) for side in zip(*same, strict=True))
     labels = tuple(first.labels[j] for j in own)
-    return labels, first.parameters[own], second.parameters[other]
+    return labels, _Side.of(first, own), _Side.of(second, other)
 
 
-def _moments(
-    family: Family, one: FloatArray, two: FloatArray, *, by_spread: bool
-) -> tuple[float, float]:
+def _moments(one: _Side, two: _Side, *, by_spread: bool) -> tuple[float, float]:
     """Return A and B from moments of difficulties, A from slopes unless `by_spread`."""
-    b_one, b_two = _step_difficulties(family, one), _step_difficulties(family, two)
+    if not one.family.ordered:
+        return 1.0, 0.0
+    b_one, b_two = _step_difficulties(one), _step_difficulties(two)
     if by_spread:
         scale = float(b_one.std() / b_two.std())
     else:
-        scale = float(two[:, 0].mean() / one[:, 0].mean())
+        scale = float(two.parameters[:, 0].mean() / one.parameters[:, 0].mean())
     return scale, float(b_one.mean() - scale * b_two.mean())
 
 
-def _step_difficulties(family: Family, parameters: FloatArray) -> FloatArray:
-    """Return the difficulty of each step (J, C - 1)."""
-    intercepts = parameters[:, 1 : family.n_categories]
-    if family.model == "gpcm":  # of steps are the differences of the cumulative ones
-        intercepts = np.diff(intercepts, axis=1, prepend=0.0)
-    return np.asarray(-intercepts / parameters[:, :1])
+def _step_difficulties(side: _Side) -> FloatArray:
+    """Return the difficulties of all steps of all items, flat."""
+    table = -side.family.step_intercepts(side.parameters) / side.parameters[:, :1]
+    return np.asarray(table[np.isfinite(table)])
 
 
-Pair: TypeAlias = tuple[FloatArray, FloatArray]
-
-
-def _gaps(family: Family, items: Pair, scale: float, shift: float) -> Pair:
+def _gaps(one: _Side, two: _Side, scale: float, shift: float) -> tuple[FloatArray, FloatArray]:
     """Return differences of curves (shared, C, Q) on the first scale, and weights (Q,)."""
-    one, two = items
     nodes = np.linspace(-4.0, 4.0, 81)
     weights = np.exp(-0.5 * nodes**2)
     # an ability on the second scale is (theta - B) / A
-    moved = family.rescaled(two, -shift / scale, 1.0 / scale)
-    gap = np.exp(family.log_probabilities(one, nodes))
-    gap -= np.exp(family.log_probabilities(moved, nodes))
+    moved = two.family.rescaled(two.parameters, -shift / scale, 1.0 / scale)
+    ours = one.family.log_probabilities(one.parameters, nodes)
+    theirs = two.family.log_probabilities(moved, nodes)
+    answers = min(ours.shape[1], theirs.shape[1])  # what is wider has no such answers here
+    gap = np.exp(ours[:, :answers])
+    gap -= np.exp(theirs[:, :answers])
     return gap, weights / weights.sum()
 
 
 def _by_curves(
-    family: Family, items: Pair, start: tuple[float, float], method: Method
+    one: _Side, two: _Side, start: tuple[float, float], method: Method
 ) -> tuple[float, float]:
     """Minimise the differences of curves, or of the expected sums of codes."""
     from scipy.optimize import least_squares
 
-    code = np.arange(family.n_categories)
-
     def residuals(point: FloatArray) -> FloatArray:
-        gaps, weights = _gaps(family, items, float(np.exp(point[0])), float(point[1]))
+        gaps, weights = _gaps(one, two, float(np.exp(point[0])), float(point[1]))
         if method == "stocking_lord":
-            gaps = np.einsum("c,jcq->q", code, gaps)
+            gaps = np.einsum("c,jcq->q", np.arange(gaps.shape[1]), gaps)
         return np.asarray((gaps * np.sqrt(weights)).ravel())
 
     log_scale = np.log(start[0]) if np.isfinite(start[0]) and start[0] > 0.0 else 0.0

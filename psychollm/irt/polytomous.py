@@ -1,25 +1,33 @@
 """Families of items with more than two answers: graded response, partial credit, nominal."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
-from psychollm._base.types import FloatArray
-from psychollm.irt.families import Dichotomous, Link, Model
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.irt.estimates import Columns, difficulties
+from psychollm.irt.families import ALL_PRESENT, Curves, Link, Model
+from psychollm.irt.priors import Priors
 from psychollm.kernels.irt_polytomous import (
+    graded_by_ability,
     graded_curves,
     graded_first,
     graded_second,
+    loglinear_by_ability,
     loglinear_design,
     loglinear_logs,
     loglinear_moments,
     probability_moments,
 )
 
+FURTHEST = 1e3  # of slope times ability
+HALVINGS = 80
+
 
 @dataclass(frozen=True, slots=True)
 class _Polytomous:
-    """What all families of several answers share."""
+    """What all families of several answers share: slopes first, then an intercept per answer."""
 
     model: Model
     link: Link
@@ -28,20 +36,32 @@ class _Polytomous:
     @property
     def n_slopes(self) -> int:
         """How many parameters multiply the ability."""
-        return self.n_categories - 1 if self.model == "nominal" else 1
+        return 1
 
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the parameters of one item."""
-        steps = range(1, self.n_categories)
-        several = self.model == "nominal"
-        slopes = tuple(f"slope_{c}" for c in steps) if several else ("slope",)
-        return (*slopes, *(f"intercept_{c}" for c in steps))
+        return ("slope", *(f"intercept_{c}" for c in range(1, self.n_categories)))
 
     @property
     def tied(self) -> bool:
         """Every item has its own slope."""
         return False
+
+    @property
+    def ordered(self) -> bool:
+        """Answers have an order."""
+        return True
+
+    @property
+    def absent(self) -> BoolArray:
+        """No parameter of no item."""
+        return ALL_PRESENT
+
+    @property
+    def asymptotes(self) -> BoolArray:
+        """None of the parameters."""
+        return np.zeros((1, len(self.names)), dtype=np.bool_)
 
     @property
     def exponential(self) -> bool:
@@ -53,15 +73,64 @@ class _Polytomous:
         """Largest absolute values (p,)."""
         return np.array([25.0] * self.n_slopes + [75.0] * (self.n_categories - 1))
 
+    def select(self, items: IntArray | slice) -> Self:
+        """Return itself: all items are of one kind."""
+        return self
+
+    def prior_arrays(self, priors: Priors) -> tuple[FloatArray, FloatArray]:
+        """Return prior means and precisions (p,)."""
+        return priors.steps(self.n_slopes, self.n_categories - 1)
+
+    def multipliers(self, parameters: FloatArray) -> FloatArray:
+        """Return what each answer but the first multiplies the ability by (J, C - 1)."""
+        return np.broadcast_to(parameters[:, :1], (len(parameters), self.n_categories - 1))
+
     def rescaled(self, parameters: FloatArray, mean: float, sd: float) -> FloatArray:
         """Return parameters for an ability measured from `mean` in units of `sd`."""
         moved, k = parameters.copy(), self.n_slopes
-        by_answer = parameters[:, :k]
-        if self.model == "gpcm":
-            by_answer = by_answer * np.arange(1, self.n_categories)
-        moved[:, k:] += by_answer * mean
+        moved[:, k:] += self.multipliers(parameters) * mean
         moved[:, :k] *= sd
         return moved
+
+    def answer_scores(self, parameters: FloatArray) -> FloatArray:
+        """Return the code of each answer (J, C)."""
+        return np.tile(np.arange(self.n_categories, dtype=np.float64), (len(parameters), 1))
+
+    def step_design(self) -> FloatArray:
+        """Return the intercepts of steps as sums of those of answers (C - 1, C - 1)."""
+        return np.eye(self.n_categories - 1)
+
+    def step_intercepts(self, parameters: FloatArray) -> FloatArray:
+        """Return the intercepts of the steps between answers (J, C - 1)."""
+        return np.asarray(parameters[:, self.n_slopes :] @ self.step_design().T)
+
+    def columns(self, parameters: FloatArray, covariance: FloatArray, held: BoolArray) -> Columns:
+        """Return the last slope, the steps, and their mean as intercept and difficulty."""
+        shown, k = np.where(held, np.nan, parameters), self.n_slopes
+        steps, nothing = self.step_design(), np.full(len(parameters), np.nan)
+        variances = np.einsum("jpp->jp", covariance)
+        se_slope = np.sqrt(np.where(variances > 0.0, variances, np.nan))[:, k - 1]
+        step_variances = np.einsum("ap,jpq,aq->ja", steps, covariance[:, k:, k:], steps)
+        mean = steps.mean(axis=0)
+        direction = np.zeros((2, shown.shape[1]))
+        direction[0, k - 1], direction[1, k:] = 1.0, mean
+        pair = np.einsum("ap,jpq,bq->jab", direction, covariance, direction)
+        slope, intercept = shown[:, k - 1], shown[:, k:] @ mean
+        difficulty, se_difficulty = difficulties(slope, intercept, pair)
+        return {
+            "slope": slope,
+            "se_slope": se_slope,
+            "intercept": intercept,
+            "se_intercept": np.sqrt(pair[:, 1, 1]),
+            "difficulty": difficulty,
+            "se_difficulty": se_difficulty,
+            "steps": self.step_intercepts(shown),
+            "se_steps": np.sqrt(step_variances),
+            "guessing": np.zeros(len(parameters)),
+            "se_guessing": nothing,
+            "upper": np.ones(len(parameters)),
+            "se_upper": nothing,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,27 +179,35 @@ class Graded(_Polytomous):
         slope = parameters[:, :1, None] * (density[:, :-1] - density[:, 1:])
         return np.asarray((slope**2 / p).sum(axis=1))
 
+    def by_ability(self, parameters: FloatArray, abilities: FloatArray) -> Curves:
+        """Return curves of all answers with two derivatives by the ability (J, C, n)."""
+        return graded_by_ability(parameters, abilities, self.link)
+
+    def even_odds(self, parameters: FloatArray) -> FloatArray:
+        """Return -d_c / a (J, C - 1)."""
+        slope = np.where(parameters[:, :1] == 0.0, np.nan, parameters[:, :1])
+        return np.asarray(-parameters[:, 1:] / slope)
+
 
 @dataclass(frozen=True, slots=True)
-class LogLinear(_Polytomous):
-    """Muraki's generalized partial credit and Bock's nominal model.
-
-    Examples
-    --------
-    >>> LogLinear("nominal", "logit", 3).names
-    ('slope_1', 'slope_2', 'intercept_1', 'intercept_2')
-    """
+class _LogLinear(_Polytomous):
+    """Log-odds of answers that are linear in the ability and the parameters."""
 
     def _design(self, nodes: FloatArray) -> FloatArray:
-        return loglinear_design(self.n_categories, nodes, nominal=self.model == "nominal")
+        """Return derivatives of the log-odds to the first answer by the parameters (C, p, Q)."""
+        raise NotImplementedError
 
-    def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
-        """Return parameters to start from, given shares of answers (J, C)."""
-        top = self.n_categories - 1
-        steps = np.arange(1, top + 1) if self.model == "nominal" else np.ones(1)
+    def _from_first(self, parameters: FloatArray) -> FloatArray:
+        """Return what each answer multiplies the ability by (J, C)."""
+        return np.column_stack([np.zeros(len(parameters)), self.multipliers(parameters)])
+
+    def _started(
+        self, shares: FloatArray, signs: FloatArray, slopes: FloatArray, reach: float
+    ) -> FloatArray:
+        """Return slopes shrunk where the last answer reaches far, and intercepts from shares."""
         shares = np.clip(shares, 1e-4, 1.0)
         logits = np.log(shares[:, 1:] / shares[:, :1])
-        return np.column_stack([signs[:, None] * steps / max(1.0, 0.7 * top), logits])
+        return np.column_stack([signs[:, None] * slopes / max(1.0, 0.7 * reach), logits])
 
     def log_probabilities(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
         """Return log probabilities (J, C, Q)."""
@@ -158,30 +235,126 @@ class LogLinear(_Polytomous):
     def information(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
         """Return the information about the ability (J, Q): the variance of its multiplier."""
         p = np.exp(self.log_probabilities(parameters, nodes))
-        slopes = parameters[:, : self.n_slopes]
-        if self.model == "gpcm":
-            slopes = slopes * np.arange(1, self.n_categories)
-        by_answer = np.column_stack([np.zeros(slopes.shape[0]), slopes])
+        by_answer = self._from_first(parameters)
         mean = np.einsum("jcq,jc->jq", p, by_answer)
         return np.asarray(np.einsum("jcq,jc->jq", p, by_answer**2) - mean**2)
+
+    def by_ability(self, parameters: FloatArray, abilities: FloatArray) -> Curves:
+        """Return curves of all answers with two derivatives by the ability (J, C, n)."""
+        logs = self.log_probabilities(parameters, abilities)
+        return loglinear_by_ability(logs, self._from_first(parameters))
+
+
+@dataclass(frozen=True, slots=True)
+class PartialCredit(_LogLinear):
+    """Muraki's generalized partial credit model.
+
+    `codes` are those of the answers where they are not 0, 1, 2, ...: an answer that nobody gave
+    leaves a gap, and what lies beyond it keeps its distance.
+
+    Examples
+    --------
+    >>> PartialCredit("gpcm", "logit", 3).names
+    ('slope', 'intercept_1', 'intercept_2')
+    """
+
+    codes: tuple[int, ...] = ()
+
+    @property
+    def _credit(self) -> FloatArray:
+        """Credit of each answer: how far its code lies above the lowest (C,)."""
+        codes = np.array(self.codes or range(self.n_categories), dtype=np.float64)
+        return np.asarray(codes - codes[0])
+
+    def _design(self, nodes: FloatArray) -> FloatArray:
+        return loglinear_design(self.n_categories, nodes, credit=self._credit)
+
+    def multipliers(self, parameters: FloatArray) -> FloatArray:
+        """Return the slope times the credit of each answer but the first (J, C - 1)."""
+        return np.asarray(parameters[:, :1] * self._credit[1:])
+
+    def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
+        """Return parameters to start from, given shares of answers (J, C)."""
+        return self._started(shares, signs, np.ones(1), float(self._credit[-1]))
+
+    def step_design(self) -> FloatArray:
+        """Return steps as differences of intercepts, per unit of credit (C - 1, C - 1)."""
+        size = self.n_categories - 1
+        design = np.eye(size) - np.diag(np.ones(size - 1), -1)
+        return np.asarray(design / np.diff(self._credit)[:, None])
+
+    def even_odds(self, parameters: FloatArray) -> FloatArray:
+        """Return them by bisection (J, C - 1): P(y >= c) rises with slope * ability."""
+        items, answers = parameters.shape
+        steps = answers - 1
+        intercepts = np.column_stack([np.zeros(items), parameters[:, 1:]])[:, :, None]
+        credit = self._credit[:, None]
+        low, high = np.full((items, steps), -FURTHEST), np.full((items, steps), FURTHEST)
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)  # of slope * ability
+            eta = credit * middle[:, None] + intercepts  # (J, C, steps)
+            p = np.exp(eta - eta.max(axis=1, keepdims=True))
+            above = np.stack([p[:, c:, c - 1].sum(axis=1) for c in range(1, answers)], axis=1)
+            beyond = above / p.sum(axis=1) > 0.5
+            low, high = np.where(beyond, low, middle), np.where(beyond, middle, high)
+        slope = np.where(parameters[:, :1] == 0.0, np.nan, parameters[:, :1])
+        return np.asarray(0.5 * (low + high) / slope)
+
+
+@dataclass(frozen=True, slots=True)
+class Nominal(_LogLinear):
+    """Bock's nominal model: a slope and an intercept for every answer but the first.
+
+    Examples
+    --------
+    >>> Nominal("nominal", "logit", 3).names
+    ('slope_1', 'slope_2', 'intercept_1', 'intercept_2')
+    """
+
+    @property
+    def n_slopes(self) -> int:
+        """One for each answer but the first."""
+        return self.n_categories - 1
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters of one item."""
+        steps = range(1, self.n_categories)
+        return (*(f"slope_{c}" for c in steps), *(f"intercept_{c}" for c in steps))
+
+    @property
+    def ordered(self) -> bool:
+        """Answers have no order but that of their slopes."""
+        return False
+
+    def prior_arrays(self, priors: Priors) -> tuple[FloatArray, FloatArray]:
+        """Return prior means and precisions (p,), with the prior for slopes of answers."""
+        if priors.answer_slope is not None:
+            priors = replace(priors, slope=priors.answer_slope)
+        return priors.steps(self.n_slopes, self.n_categories - 1)
+
+    def _design(self, nodes: FloatArray) -> FloatArray:
+        return loglinear_design(self.n_categories, nodes)
+
+    def multipliers(self, parameters: FloatArray) -> FloatArray:
+        """Return the slopes (J, C - 1)."""
+        return parameters[:, : self.n_slopes]
+
+    def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
+        """Return parameters to start from, given shares of answers (J, C)."""
+        top = self.n_slopes
+        return self._started(shares, signs, np.arange(1.0, top + 1), top)
+
+    def answer_scores(self, parameters: FloatArray) -> FloatArray:
+        """Return the slope of each answer (J, C), which the likelihood of the ability sums."""
+        return self._from_first(parameters)
+
+    def even_odds(self, parameters: FloatArray) -> FloatArray:
+        """Return none: answers have no order (J, C - 1)."""
+        return np.full((len(parameters), self.n_categories - 1), np.nan)
 
 
 def _contrasts(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the summed log probability of answer 0 (Q,) and log odds to it (J (C-1), Q)."""
     odds = logs[:, 1:] - logs[:, :1]
     return logs[:, 0].sum(axis=0), odds.reshape(-1, logs.shape[2])
-
-
-def family_of(model: Model, link: Link, n_categories: int) -> Dichotomous | Graded | LogLinear:
-    """Return the family of a model.
-
-    Examples
-    --------
-    >>> family_of("gpcm", "logit", 4).names[0]
-    'slope'
-    """
-    if model == "graded":
-        return Graded(model, link, n_categories)
-    if model in ("gpcm", "nominal"):
-        return LogLinear(model, link, n_categories)
-    return Dichotomous(model, link)

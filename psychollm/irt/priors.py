@@ -10,6 +10,7 @@ to the log-likelihood. The prior of slopes is normal, not lognormal: an item sco
 key has a negative slope, and the prior must let it show.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from psychollm._base.types import FloatArray
 FEW = 500
 PROBIT_SCALE = 1.7
 Normal = tuple[float, float]
+NAMES = ("slope", "intercept", "guessing", "upper", "answer_slope")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,8 @@ class Priors:
         On the scale of the link.
     guessing, upper : (mean, sd) or None
         On the logit scale, for the 3PL and 4PL: (-1.4, 0.7) has its median at 0.2.
+    answer_slope : (mean, sd) or None
+        For the slopes of answers of the nominal model, in place of `slope`.
 
     Raises
     ------
@@ -48,9 +52,10 @@ class Priors:
     intercept: Normal | None = None
     guessing: Normal | None = None
     upper: Normal | None = None
+    answer_slope: Normal | None = None
 
     def __post_init__(self) -> None:
-        for name in ("slope", "intercept", "guessing", "upper"):
+        for name in NAMES:
             prior = getattr(self, name)
             if prior is None:
                 continue
@@ -59,10 +64,14 @@ class Priors:
                 raise OptionError(msg)
 
     def __str__(self) -> str:
-        words = {"guessing": "logit guessing", "upper": "logit upper"}
+        words = {
+            "guessing": "logit guessing",
+            "upper": "logit upper",
+            "answer_slope": "slope of an answer",
+        }
         parts = [
             f"{words.get(name, name)} ~ N({prior[0]:g}, {prior[1]:g})"
-            for name in ("slope", "intercept", "guessing", "upper")
+            for name in NAMES
             if (prior := getattr(self, name)) is not None
         ]
         return ", ".join(parts) if parts else "none"
@@ -84,23 +93,24 @@ class Priors:
 NO_PRIORS = Priors()
 
 
-def default_priors(model: str, link: str, n_respondents: int) -> Priors:
-    """Return what is used unless the caller says otherwise.
+def default_priors(models: Collection[str], link: str, n_respondents: int) -> Priors:
+    """Return what is used for items of these models unless the caller says otherwise.
 
     Below 500 respondents slopes and intercepts get weak priors; asymptotes have one always,
     because hardly any data determine them.
 
     Examples
     --------
-    >>> str(default_priors("2pl", "logit", 5_000))
+    >>> str(default_priors(["2pl"], "logit", 5_000))
     'none'
     """
     scale = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
     few = n_respondents < FEW
-    sd = 2.0 if model == "nominal" else 0.75
+    one_each = few and not {"rasch", "1pl", "nominal"}.issuperset(models)
     return Priors(
-        slope=(1.0 * scale, sd * scale) if few and model not in ("rasch", "1pl") else None,
+        slope=(1.0 * scale, 0.75 * scale) if one_each else None,
         intercept=(0.0, 2.5 * scale) if few else None,
-        guessing=(-1.4, 0.7) if model in ("3pl", "4pl") else None,
-        upper=(3.0, 0.7) if model == "4pl" else None,
+        guessing=(-1.4, 0.7) if {"3pl", "4pl"}.intersection(models) else None,
+        upper=(3.0, 0.7) if "4pl" in models else None,
+        answer_slope=(1.0, 2.0) if few and "nominal" in models else None,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.reasons import Reason
-from psychollm.irt.answers import Respondents
+from psychollm.irt.answers import Respondents, code_shares
 from psychollm.irt.families import Family, Link, Model
-from psychollm.irt.polytomous import family_of
+from psychollm.irt.mixed import codes_of, family_of_items
 from psychollm.irt.priors import Priors
 
 if TYPE_CHECKING:
@@ -38,14 +38,18 @@ class IRTFit(Result):
         Standard errors by `standard_errors`; NaN where there is none.
     steps, se_steps : ndarray of shape (items, answers - 1)
         Intercepts of the steps between answers: of P(y >= c) in the graded model, between c - 1
-        and c in the partial credit model, of answer c against 0 in the nominal one. `intercept`
-        and `difficulty` are then those of the mean step, `slope` that of the last answer.
-    n_categories : int
-        Number of different answers.
+        and c in the partial credit model, of answer c against 0 in the nominal one; NaN where an
+        item has no answer c, or none below it. `intercept` and `difficulty` are then those of the
+        mean step, `slope` that of the last answer.
+    item_models : tuple of str
+        What was fitted to each item; `model` is "mixed" where they differ.
+    has_answer : bool ndarray of shape (items, codes)
+        Which codes are answers of an item: those it was given.
     ability_sd, se_ability_sd : float
         Standard deviation of abilities: 1 except in the Rasch model, whose slopes are 1 instead.
     parameters, covariance : ndarray of shape (items, p) and (items, p, p)
-        As they were maximised: slope, intercept, logits of asymptotes, abilities N(0, 1).
+        As they were maximised: slope, intercept, logits of asymptotes, abilities N(0, 1); NaN
+        behind those that an item has where items differ.
     log_likelihood, aic, bic : float
         Marginal log-likelihood without priors; AIC = 2 k - 2 log L.
     gradient : float
@@ -62,9 +66,11 @@ class IRTFit(Result):
         How the climb ended; `objective` includes the priors.
     """
 
-    model: Model
+    model: Model | Literal["mixed"]
+    item_models: tuple[Model, ...]  # J
     link: Link
     respondents: Respondents
+    has_answer: BoolArray  # (J, C)
     slope: FloatArray  # (J,)
     intercept: FloatArray  # (J,)
     difficulty: FloatArray  # (J,)
@@ -77,7 +83,6 @@ class IRTFit(Result):
     se_upper: FloatArray  # (J,)
     steps: FloatArray  # (J, C - 1)
     se_steps: FloatArray  # (J, C - 1)
-    n_categories: int
     ability_sd: float
     se_ability_sd: float
     parameters: FloatArray  # (J, p)
@@ -98,23 +103,37 @@ class IRTFit(Result):
     convergence: Convergence
 
     @property
+    def n_categories(self) -> int:
+        """One more than the highest code of an answer."""
+        return int(self.has_answer.shape[1])
+
+    @property
+    def shares(self) -> FloatArray:
+        """Codes from 0 at an item's lowest answer to 1 at its highest (items, codes)."""
+        return code_shares(self.has_answer)
+
+    @property
     def family(self) -> Family:
-        """The curves of the items, as the other functions of this room need them."""
-        return family_of(self.model, self.link, self.n_categories)
+        """The curves of the items with estimates, as the other functions of this room need."""
+        codes = codes_of(self.has_answer[self.fitted])
+        models = [self.item_models[j] for j in np.flatnonzero(self.fitted)]
+        return family_of_items(models, self.link, codes, self.n_categories)
 
     @property
     def fitted(self) -> BoolArray:
         """Which items have estimates (items,)."""
-        return np.asarray(np.isfinite(self.parameters).all(axis=1), dtype=np.bool_)
+        return np.asarray(np.isfinite(self.parameters[:, 0]), dtype=np.bool_)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per item."""
         import pandas as pd
 
         names = ["slope", "intercept", "difficulty"]
-        names += ["guessing"] if self.model in ("3pl", "4pl") else []
-        names += ["upper"] if self.model == "4pl" else []
+        names += ["guessing"] if {"3pl", "4pl"} & set(self.item_models) else []
+        names += ["upper"] if "4pl" in self.item_models else []
         columns: dict[str, object] = {"item": list(self.labels)}
+        if self.model == "mixed":
+            columns["model"] = list(self.item_models)
         for name in names:
             columns[name] = getattr(self, name)
             columns[f"se_{name}"] = getattr(self, f"se_{name}")

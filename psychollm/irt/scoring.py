@@ -17,8 +17,7 @@ import numpy as np
 
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.irt.families import Dichotomous, Family
-from psychollm.irt.polytomous import Graded, LogLinear
-from psychollm.kernels.irt_polytomous import graded_by_ability, loglinear_by_ability
+from psychollm.irt.mixed import NEVER
 from psychollm.kernels.response_models import slope_of_curve, yes_no
 
 BLOCK = 2_000_000  # cells of a (respondents, items) table worked on at once
@@ -34,15 +33,6 @@ class Curves:
     second: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerCurves:
-    """Curves of all answers at each ability, all (J, C, n)."""
-
-    p: FloatArray
-    first: FloatArray
-    second: FloatArray
-
-
 def curves(parameters: FloatArray, abilities: FloatArray, link: str) -> Curves:
     """Return P, 1 - P, P' and P'' of each item at each ability (n,)."""
     p, q = yes_no(parameters, abilities, link)
@@ -50,45 +40,25 @@ def curves(parameters: FloatArray, abilities: FloatArray, link: str) -> Curves:
     return Curves(p.T, q.T, first.T, second.T)
 
 
-def answer_curves(family: Family, parameters: FloatArray, abilities: FloatArray) -> AnswerCurves:
-    """Return the curves of all answers with two derivatives by the ability.
+def drawn_answers(
+    family: Family, parameters: FloatArray, abilities: FloatArray, rng: np.random.Generator
+) -> IntArray:
+    """Draw an answer of each respondent of given ability (n,) to each item (n, J).
 
     Examples
     --------
-    >>> family, items = LogLinear("gpcm", "logit", 3), np.array([[1.0, 0.0, 0.0]])
-    >>> answer_curves(family, items, np.zeros(1)).first.ravel().round(4)
-    array([-0.3333,  0.    ,  0.3333])
+    >>> items = np.array([[1.0, 30.0], [1.0, -30.0]])
+    >>> rng = np.random.default_rng(1)
+    >>> drawn_answers(Dichotomous("2pl", "logit"), items, np.zeros(2), rng)
+    array([[1, 0],
+           [1, 0]])
     """
-    if isinstance(family, Graded):
-        return AnswerCurves(*graded_by_ability(parameters, abilities, family.link))
-    if isinstance(family, LogLinear):
-        logs = family.log_probabilities(parameters, abilities)
-        return AnswerCurves(*loglinear_by_ability(logs, answer_weights(family, parameters)))
-    p, q = yes_no(parameters, abilities, family.link)
-    first, second = slope_of_curve(parameters, abilities, family.link)
-    return AnswerCurves(
-        np.stack([q, p], axis=1), np.stack([-first, first], 1), np.stack([-second, second], 1)
-    )
-
-
-def answer_weights(family: Family, parameters: FloatArray) -> FloatArray:
-    """Return what each answer multiplies the ability by (J, C) in a log-linear model."""
-    top = np.arange(family.n_categories, dtype=np.float64)
-    if family.model == "nominal":
-        slopes = parameters[:, : family.n_categories - 1]
-        return np.column_stack([np.zeros(parameters.shape[0]), slopes])
-    return np.asarray(parameters[:, :1] * top)
-
-
-def answer_scores(family: Family, parameters: FloatArray) -> FloatArray:
-    """Return what each answer counts (J, C): its code, or its slope in the nominal model.
-
-    Answers of the nominal model have no order of their own; their slopes are what the likelihood
-    of the ability sums.
-    """
-    if family.model == "nominal":
-        return answer_weights(family, parameters)
-    return np.tile(np.arange(family.n_categories, dtype=np.float64), (parameters.shape[0], 1))
+    logs = family.log_probabilities(parameters, abilities)
+    reached = np.exp(logs).cumsum(axis=1)[:, :-1].transpose(2, 0, 1)  # (n, J, C - 1)
+    # Sums of probabilities end at 1 only up to rounding.
+    last = (logs[:, 1:] > NEVER)[:, ::-1].cumsum(axis=1)[:, ::-1].transpose(2, 0, 1) > 0
+    uniform = rng.random(reached.shape[:2])
+    return np.asarray(((uniform[:, :, None] >= reached) & last).sum(axis=2))
 
 
 def blocks(n: int, items: int) -> list[slice]:
@@ -113,18 +83,18 @@ def ability_slope(
     """Return the derivatives at each respondent's own ability (n,)."""
     if isinstance(family, Dichotomous):
         return _yes_no_slope(parameters, abilities, codes, family.link)
-    at = answer_curves(family, parameters, abilities)
+    curve, first, second = family.by_ability(parameters, abilities)
     answered = codes >= 0
     place = np.maximum(codes, 0).T[:, None]
 
     def given(values: FloatArray) -> FloatArray:
         return np.asarray(np.take_along_axis(values, place, axis=1)[:, 0].T)
 
-    p = given(at.p)
-    score = np.where(answered, given(at.first) / p, 0.0)
-    bend = np.where(answered, given(at.second) / p, 0.0)
-    information = (at.first**2 / at.p).sum(axis=1).T
-    skew = (at.first * at.second / at.p).sum(axis=1).T
+    p = given(curve)
+    score = np.where(answered, given(first) / p, 0.0)
+    bend = np.where(answered, given(second) / p, 0.0)
+    information = (first**2 / curve).sum(axis=1).T
+    skew = (first * second / curve).sum(axis=1).T
     return AbilitySlope(
         gradient=score.sum(axis=1),
         information=np.where(answered, information, 0.0).sum(axis=1),

@@ -47,8 +47,8 @@ class ItemScreen(Result):
     Attributes
     ----------
     yes_rate : ndarray of shape (items,)
-        Share of yes (mean code over the highest where there are more answers); NaN where nobody
-        answered.
+        Share of yes (where there are more answers the mean code, from 0 at an item's lowest to 1
+        at its highest); NaN where nobody answered.
     rest_correlation : ndarray of shape (items,)
         Correlation with the same of all other items.
     p_value, adjusted : ndarray of shape (items,)
@@ -124,7 +124,7 @@ def item_screen(
     """
     check_fraction("level", level)
     codes = orient(as_responses(responses), fit.respondents).codes
-    rate, correlation, p_value = _against_rest(codes, fit.n_categories - 1)
+    rate, correlation, p_value = _against_rest(codes, fit.shares)
     adjusted = adjust_p_values(p_value)
     share = _information_share(fit)
     dead = ~(fit.fitted)
@@ -142,10 +142,12 @@ def item_screen(
     )
 
 
-def _against_rest(codes: IntArray, top: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _against_rest(
+    codes: IntArray, shares: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return mean answers, correlations with the rest and p values of negative ones: (1)."""
     answered = codes >= 0
-    share = np.where(answered, codes, 0) / top
+    share = np.where(answered, shares[np.arange(len(shares)), np.maximum(codes, 0)], 0.0)
     total, n_items = share.sum(axis=1, keepdims=True), answered.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         rest = (total - share) / (n_items - answered)

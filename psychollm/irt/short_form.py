@@ -6,8 +6,8 @@ r"""A short form: the few questions that keep what all of them say about models.
 * *error*: greedily, the item that most lowers the leave-one-out error of predicting a
   respondent's score on all items from its sum on the chosen ones by a straight line.
 
-Where answers are more than two, the score is the mean code over the highest, and items are fitted
-by the graded model.
+Where answers are more than two, the score is the mean of codes, each from 0 at an item's lowest
+answer to 1 at its highest, and items are fitted by the graded model.
 
 With thousands of items to choose from and dozens of models the error on the models that chose the
 items flatters, and choosing by it fails: of 12,032 questions, many sets of 100 predict 23 models
@@ -29,7 +29,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.data.labels import Labels
 from psychollm.data.responses import as_responses
-from psychollm.irt.answers import orient, patterns_of
+from psychollm.irt.answers import code_shares, orient, patterns_of
 from psychollm.irt.families import chunks
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.likelihood import Problem, grid_for, posteriors
@@ -55,7 +55,7 @@ class ShortForm(Result):
     items : tuple
         Chosen items, the most useful first.
     predicted, full : ndarray of shape (respondents,)
-        Score on all items (share of yes, or mean code over the highest) predicted for
+        Score on all items (share of yes, or mean of codes from 0 to 1) predicted for
         respondents while held out, and the true one.
     rmse, rank_correlation : float
         Error of the held-out predictions, and their Spearman correlation with the truth.
@@ -139,17 +139,19 @@ def short_form(
     table = as_responses(responses)
     answers = orient(table, "models")
     _check(answers.codes, n_items, n_folds)
-    top = max(answers.n_categories - 1, 1)
-    yes = answers.codes / top
+    share = code_shares(answers.given)
+    yes = share[np.arange(len(share)), answers.codes]
     generator = check_generator(rng)
     fold = generator.permutation(np.arange(yes.shape[0]) % n_folds)
     predicted, at_random = np.empty(yes.shape[0]), np.empty(yes.shape[0])
     for k in range(n_folds):
         out = fold == k
-        predicted[out] = _held_out(answers.codes, out, n_items, method)
+        predicted[out] = _held_out(answers.codes, share, out, n_items, method)
         at_random[out] = _predict(yes, ~out, generator.permutation(yes.shape[1])[:n_items])[out]
     full = yes.mean(axis=1)
-    final = _choose(answers.codes, n_items, method, fit)
+    final = _by_error(yes, n_items)
+    if method == "information":
+        final = _by_information(_fit(answers.codes) if fit is None else fit, n_items)
     return ShortForm(
         items=tuple(answers.items[j] for j in final),
         predicted=predicted,
@@ -180,42 +182,51 @@ def _fit(codes: IntArray) -> IRTFit:
     return fit_irt(codes, model="2pl" if codes.max() <= 1 else "graded")
 
 
-def _held_out(codes: IntArray, out: BoolArray, n_items: int, method: Method) -> FloatArray:
+def _held_out(
+    codes: IntArray, share: FloatArray, out: BoolArray, n_items: int, method: Method
+) -> FloatArray:
     """Return the full scores of the models left out, predicted by what the others chose."""
-    top = max(int(codes.max()), 1)
+    yes = share[np.arange(len(share)), codes]
     if method == "error":
-        yes = codes / top
         return np.asarray(_predict(yes, ~out, _by_error(yes[~out], n_items))[out])
-    train = codes[~out]
-    fit = _fit(train)
+    fit = _fit(codes[~out])
     chosen = _by_information(fit, n_items)
     chosen = chosen[fit.fitted[chosen]]
-    return _expected_scores(fit, train.mean(axis=0) / top, chosen, codes[out][:, chosen])
+    scored = share[:, : fit.n_categories], yes[~out].mean(axis=0)
+    return _expected_scores(fit, scored, chosen, codes[out][:, chosen])
 
 
 def _expected_scores(
-    fit: IRTFit, rates: FloatArray, chosen: IntArray, codes: IntArray
+    fit: IRTFit, scored: tuple[FloatArray, FloatArray], chosen: IntArray, codes: IntArray
 ) -> FloatArray:
-    """Return the expected score on all items given answers to the chosen ones."""
-    parameters, top = fit.parameters[chosen], fit.n_categories - 1
-    grid = grid_for(fit.family, parameters)
+    """Return the expected score on all items given answers to the chosen ones.
+
+    `scored` says what each answer counts (J, C), and the mean score so far of each item (J,).
+    """
+    share, rates = scored
+    family, parameters = (
+        fit.family.select(np.cumsum(fit.fitted)[chosen] - 1),
+        fit.parameters[chosen],
+    )
+    grid = grid_for(family, parameters)
     curve = np.full(grid.nodes.size, rates[~fit.fitted].sum())  # constant so far, constant still
-    share = np.arange(top + 1) / top
-    for part in chunks(int(fit.fitted.sum()), grid.nodes.size * top):
-        logs = fit.family.log_probabilities(fit.parameters[fit.fitted][part], grid.nodes)
-        curve += np.einsum("c,jcq->q", share, np.exp(logs))
-    patterns = patterns_of(np.minimum(codes, top), fit.n_categories)
+    fitted = np.flatnonzero(fit.fitted)
+    for part in chunks(fitted.size, grid.nodes.size * (fit.n_categories - 1)):
+        items = fit.parameters[fitted[part]]
+        logs = fit.family.select(part).log_probabilities(items, grid.nodes)
+        curve += np.einsum("jc,jcq->q", share[fitted[part]], np.exp(logs))
+    patterns = patterns_of(_nearest(codes, fit.has_answer[chosen]), fit.n_categories)
     nothing = np.zeros(parameters.shape[1])
-    problem = Problem(fit.family, patterns, nothing, nothing)
+    problem = Problem(family, patterns, nothing, nothing)
     scores = [weights @ curve for _, weights, _ in posteriors(problem, parameters, grid)]
     return np.asarray(np.concatenate(scores)[patterns.of_respondent] / rates.size)
 
 
-def _choose(codes: IntArray, n_items: int, method: Method, fit: IRTFit | None) -> IntArray:
-    """Return the places of the chosen items, the most useful first."""
-    if method == "error":
-        return _by_error(codes / max(int(codes.max()), 1), n_items)
-    return _by_information(_fit(codes) if fit is None else fit, n_items)
+def _nearest(codes: IntArray, has_answer: BoolArray) -> IntArray:
+    """Return codes (n, J), those that an item lacks replaced by the nearest that it has."""
+    distance = np.abs(np.arange(has_answer.shape[1]) - np.arange(codes.max() + 1)[:, None])
+    nearest = np.where(has_answer[:, None], distance, np.inf).argmin(axis=2)  # (J, codes)
+    return np.asarray(nearest[np.arange(len(has_answer)), codes])
 
 
 def _by_information(fit: IRTFit, n_items: int) -> IntArray:

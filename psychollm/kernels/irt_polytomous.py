@@ -91,15 +91,18 @@ def probability_moments(
     return gradient, observed, expected
 
 
-def loglinear_design(answers: int, nodes: Floats, *, nominal: bool) -> Floats:
-    """Return derivatives of eta by the parameters (C, p, Q): (2)."""
-    slopes = answers - 1 if nominal else 1
+def loglinear_design(answers: int, nodes: Floats, credit: Floats | None = None) -> Floats:
+    """Return derivatives of eta by the parameters (C, p, Q): (2).
+
+    With `credit` (C,), one slope multiplies the credit of each answer; without, each has its own.
+    """
+    slopes = answers - 1 if credit is None else 1
     table = np.zeros((answers, slopes + answers - 1, nodes.size))
     for c in range(1, answers):
-        if nominal:
+        if credit is None:
             table[c, c - 1] = nodes
         else:
-            table[c, 0] = c * nodes
+            table[c, 0] = credit[c] * nodes
         table[c, slopes + c - 1] = 1.0
     return table
 

@@ -113,13 +113,19 @@ def _items(fit: IRTFit | BayesianIRT) -> Side:
     """Return difficulties, standard errors and names."""
     if isinstance(fit, BayesianIRT):
         return fit.difficulty.value, fit.difficulty.se, fit.labels
-    if fit.n_categories > 2 and fit.model != "nominal":
-        steps = thresholds(fit)
-        names = tuple(
-            f"{label} >= {step}" for label in fit.labels for step in range(1, fit.n_categories)
-        )
-        return steps.threshold.ravel(), steps.se.ravel(), names
-    return fit.difficulty, fit.se_difficulty, fit.labels
+    steps = thresholds(fit)
+    value, se, names = list[float](), list[float](), list[Any]()
+    for j, label in enumerate(fit.labels):
+        codes = np.flatnonzero(np.isfinite(steps.threshold[j])) + 1
+        if fit.has_answer[j].sum() > 2 and codes.size:
+            value += steps.threshold[j, codes - 1].tolist()
+            se += steps.se[j, codes - 1].tolist()
+            names += [f"{label} >= {code}" for code in codes]
+        else:
+            value.append(fit.difficulty[j])
+            se.append(fit.se_difficulty[j])
+            names.append(label)
+    return np.array(value), np.array(se), tuple(names)
 
 
 def _range(people: FloatArray, items: FloatArray) -> tuple[float, float]:

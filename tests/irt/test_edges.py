@@ -13,32 +13,12 @@ from psychollm.irt.fit_statistics.item_fit import item_fit
 from psychollm.irt.fit_statistics.local_dependence import local_dependence
 from psychollm.irt.fit_statistics.model_fit import model_fit
 from psychollm.irt.fit_statistics.person_fit import person_fit
-from psychollm.irt.information import information
 from psychollm.irt.linking import link_scales
 from psychollm.irt.replicated.bootstrap import bootstrap_fit
 from psychollm.irt.thresholds import thresholds
 from tests.irt.test_polytomous import graded_answers
 
 EVERYTHING = (item_fit, person_fit, local_dependence, model_fit)
-
-
-def test_answers_never_shown():
-    table = graded_answers(200, np.full(5, 1.4), [1.0, -1.0], 3)
-    table[:, 2] = np.minimum(table[:, 2], 1)
-    fit = fit_irt(table, model="graded")
-    assert fit.reasons[2] is Reason.UNUSED_ANSWER
-    for statistic in EVERYTHING:
-        statistic(fit, table)
-    items = item_fit(fit, table)
-    assert np.isnan([items.s_x2[2], items.infit[2], items.zh[2]]).all()
-    assert np.isfinite(items.infit[[0, 1, 3, 4]]).all()
-    assert np.isnan(local_dependence(fit, table).x2[2]).all()
-    assert np.isnan(thresholds(fit).threshold[2]).all()
-    assert thresholds(fit).reasons[2] is Reason.UNUSED_ANSWER
-    assert np.isnan(information(fit).item[2]).all()
-    null = bootstrap_fit(fit, table, n=3, rng=1)
-    assert np.isnan(null.p_value[2])
-    assert np.isfinite(null.p_value[[0, 1, 3, 4]]).all()
 
 
 @pytest.mark.parametrize("model", ["rasch", "2pl", "3pl", "graded", "gpcm", "nominal"])

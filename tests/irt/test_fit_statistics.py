@@ -95,7 +95,7 @@ def test_covariance_of_margins_is_that_of_all_patterns():
     mean = chance @ margins
     expected = (margins * chance[:, None]).T @ margins - np.outer(mean, mean)
     both = np.stack([1 - curves, curves], axis=1)
-    found = margin_covariance(layout_of("m2", 4, 2), both, weights)
+    found = margin_covariance(layout_of("m2", np.ones((4, 2), dtype=bool)), both, weights)
     np.testing.assert_allclose(found, expected, atol=1e-14)
 
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from psychollm._base.errors import CodeError, OptionError
-from psychollm.estimates.reasons import Reason
 from psychollm.irt.ability import ability
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.information import information
@@ -96,15 +95,10 @@ def test_reversed_codes_turn_all_slopes_together_only_in_sign(model, answers):
         np.testing.assert_allclose(two.slope, one.slope * [1, -1, 1, 1], atol=1e-6)
 
 
-def test_unused_answers_and_bad_input(answers):
-    table = answers.copy()
-    table[:, 2] = np.minimum(table[:, 2], 1)
-    fit = fit_irt(table, model="graded")
-    assert fit.reasons[2] is Reason.UNUSED_ANSWER
-    assert np.isnan(fit.steps[2]).all()
+def test_bad_input(answers):
     with pytest.raises(CodeError, match="code 2"):
-        fit_irt(table)
+        fit_irt(answers)
     with pytest.raises(OptionError, match="log-linear"):
-        fit_irt(table, model="gpcm", link="probit")
-    with pytest.raises(CodeError, match="code 3"):
-        ability(fit, table + (np.arange(4) == 0) * 1)
+        fit_irt(answers, model="gpcm", link="probit")
+    with pytest.raises(CodeError, match="code 3 for 0, but the fit knows 0, 1, 2"):
+        ability(fit_irt(answers, model="graded"), answers + (np.arange(4) == 0) * 1)

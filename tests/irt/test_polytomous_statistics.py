@@ -172,7 +172,7 @@ def test_merging_keeps_all_answers():
 def test_pairs_by_the_twin(model, fits, answers):
     fit = fits[model]
     pairs = local_dependence(fit, answers)
-    assert pairs.df == 4
+    assert (pairs.df[np.triu_indices_from(pairs.df, 1)] == 4).all()
     patterns = polytomous_slow.pattern_probabilities(fit.parameters.tolist(), model)
     expected = np.zeros((3, 3))
     for pattern, p in patterns.items():

@@ -7,8 +7,8 @@ of each answer c with the model's
                          {\int f(s | \theta)\,d\Phi},                                 \quad (1)
 
 f the distribution of sum scores (Lord & Wingersky's recursion) with and without the item. Cells
-are merged until no expected count is below 1: neighbouring scores where there are two answers,
-neighbouring answers of one score where there are more (Kang & Chen, 2008). It rests on complete
+are merged until no expected count is below 1: neighbouring scores where an item has two answers,
+neighbouring answers of one score where it has more (Kang & Chen, 2008). It rests on complete
 rows.
 
 References
@@ -32,7 +32,7 @@ import numpy as np
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels
-from psychollm.irt.answers import spread
+from psychollm.irt.answers import code_range, spread
 from psychollm.irt.fit import codes_for
 from psychollm.irt.fit_statistics.residuals import answer_residuals, mean_squares
 from psychollm.irt.fit_statistics.sum_scores import (
@@ -144,25 +144,29 @@ def item_fit(fit: IRTFit, responses: Responses | pd.DataFrame | ArrayLike) -> It
 def s_x2(fit: IRTFit, complete: IntArray) -> tuple[FloatArray, FloatArray]:
     """Return S-X2 and its degrees of freedom of the fitted items."""
     parameters = fit.parameters[fit.fitted]
-    items, free = parameters.shape  # a shared slope counts, as in mirt
+    items = len(parameters)
+    free = np.isfinite(parameters).sum(axis=1)  # a shared slope counts, as in mirt
     statistic, df = np.full(items, np.nan), np.zeros(items)
     if items > MOST_ITEMS or not complete.shape[0]:
         return statistic, df
     grid = grid_for(fit.family, parameters)
     weights = np.exp(grid.log_weights)
-    curves = np.exp(fit.family.log_probabilities(parameters, grid.nodes))
+    table = np.exp(fit.family.log_probabilities(parameters, grid.nodes))
+    low, high = code_range(fit.has_answer[fit.fitted])
+    curves = [p[a : b + 1] for p, a, b in zip(table, low, high, strict=True)]
     at_score = score_distribution(curves) @ weights
+    complete = complete - low
     totals = complete.sum(axis=1)
     n = np.bincount(totals, minlength=at_score.size)[1:-1].astype(np.float64)
     rate = n / np.maximum(at_score[1:-1], 1e-300)
     for j, others in without_each(curves):
         expected = _expected(others, curves[j], weights)[1:-1] * rate[:, None]
         observed = _observed(totals, complete[:, j], expected.shape)
-        if fit.n_categories == 2:
+        if len(curves[j]) == 2:
             statistic[j], cells = merged_yes(observed[:, 1], expected[:, 1], n)
         else:
             statistic[j], cells = merged_answers(observed, expected)
-        df[j] = max(cells - free, 0)
+        df[j] = max(cells - free[j], 0)
     return statistic, df
 
 

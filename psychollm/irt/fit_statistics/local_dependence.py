@@ -3,8 +3,8 @@ r"""Pairs of items that depend on each other beyond the ability.
 * Q3 (Yen, 1984): correlation of residuals at the posterior means, of codes (of the slopes of
   answers in the nominal model); about -1/(J-1) where answers are independent.
 * Chen and Thissen's X2 of the table of each pair against its expectation under the model, with
-  the sign of the surplus of its correlation, also as :math:`\pm\sqrt{X^2/(n (C - 1))}` (Cramer's
-  V; phi for yes-or-no items).
+  the sign of the surplus of its correlation, also as :math:`\pm\sqrt{X^2/(n (C - 1))}`, C the
+  fewer answers of the two (Cramer's V; phi for yes-or-no items).
 
 References
 ----------
@@ -30,7 +30,6 @@ from psychollm.irt.fit import codes_for
 from psychollm.irt.fit_statistics.residuals import answer_residuals
 from psychollm.irt.likelihood import grid_for
 from psychollm.irt.result import IRTFit
-from psychollm.irt.scoring import answer_scores
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,9 +51,10 @@ class LocalDependence(Result):
     x2 : ndarray of shape (items, items)
         Chen and Thissen's statistic (`df` degrees of freedom, roughly), NaN on the diagonal.
     signed : ndarray of shape (items, items)
-        Its square root over n (C - 1) with the sign of the surplus, NaN on the diagonal.
-    df : int
-        (C - 1) squared.
+        Cramer's V: its square root over n (C - 1), C the fewer answers of the two, with the sign
+        of the surplus; NaN on the diagonal.
+    df : ndarray of shape (items, items)
+        Product of the two items' answers less one.
     labels : tuple
         Names of the items.
     """
@@ -62,7 +62,7 @@ class LocalDependence(Result):
     q3: FloatArray  # (J, J)
     x2: FloatArray  # (J, J)
     signed: FloatArray  # (J, J)
-    df: int
+    df: FloatArray  # (J, J)
     labels: Labels  # J
 
     def to_frame(self) -> pd.DataFrame:
@@ -100,6 +100,7 @@ def local_dependence(
     (5, 5)
     """
     keep = fit.fitted
+    steps = fit.has_answer[keep].sum(axis=1) - 1
     if keep.sum() > MOST_ITEMS:
         msg = (
             f"fit has {int(keep.sum())} items, whose pairs fill more memory than is good: pass at "
@@ -107,14 +108,14 @@ def local_dependence(
         )
         raise ShapeError(msg)
     table = answer_residuals(fit, responses)
-    x2, signed = _pair_tables(fit, codes_for(fit, responses))
+    x2, signed = _pair_tables(fit, codes_for(fit, responses), steps)
     np.fill_diagonal(x2, np.nan)
     np.fill_diagonal(signed, np.nan)
     return LocalDependence(
         q3=_square(_correlations(table.residual, table.answered), keep),
         x2=_square(x2, keep),
         signed=_square(signed, keep),
-        df=(fit.n_categories - 1) ** 2,
+        df=_square(np.outer(steps, steps).astype(np.float64), keep),
         labels=fit.labels,
     )
 
@@ -139,15 +140,15 @@ def _correlations(residual: FloatArray, answered: BoolArray) -> FloatArray:
     return np.asarray(table)
 
 
-def _pair_tables(fit: IRTFit, codes: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Return X2 and its signed root for all pairs."""
+def _pair_tables(fit: IRTFit, codes: IntArray, steps: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Return X2 and its signed root for all pairs, given how many steps items have."""
     parameters = fit.parameters[fit.fitted]
     grid = grid_for(fit.family, parameters)
     answers = range(fit.n_categories)
     logs = fit.family.log_probabilities(parameters, grid.nodes)
     curves = [np.exp(logs[:, c]) for c in answers]
     given = [(codes == c).astype(np.float64) for c in answers]
-    weights, scores = np.exp(grid.log_weights), answer_scores(fit.family, parameters)
+    weights, scores = np.exp(grid.log_weights), fit.family.answer_scores(parameters)
     n = ((codes >= 0).astype(np.float64)).T @ (codes >= 0)
     x2 = np.zeros_like(n)
     moments = np.zeros((2, 5, *n.shape))  # of observed and expected tables
@@ -160,7 +161,7 @@ def _pair_tables(fit: IRTFit, codes: IntArray) -> tuple[FloatArray, FloatArray]:
                 moments[k] += [table * a, table * b, table * a * a, table * b * b, table * a * b]
     surplus = _correlation(moments[0], n) - _correlation(moments[1], n)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return x2, np.sign(surplus) * np.sqrt(x2 / (n * (fit.n_categories - 1)))
+        return x2, np.sign(surplus) * np.sqrt(x2 / (n * np.minimum(steps, steps[:, None])))
 
 
 def _correlation(moments: FloatArray, n: FloatArray) -> FloatArray:

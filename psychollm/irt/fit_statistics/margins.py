@@ -26,7 +26,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.types import FloatArray, IntArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 
 Statistic: TypeAlias = Literal["auto", "m2", "m2_star", "c2"]
 
@@ -37,7 +37,13 @@ class Layout:
 
     single: FloatArray  # (F, C)
     pair: FloatArray  # (G, C)
-    items: int
+    own_single: BoolArray  # (J, F), functions of an answer that an item has
+    own_pair: BoolArray  # (J, G)
+
+    @property
+    def items(self) -> int:
+        """Number of items."""
+        return len(self.own_single)
 
     @property
     def functions(self) -> FloatArray:
@@ -56,8 +62,15 @@ class Layout:
         return self.items * int(self.single.shape[0])
 
     @property
+    def kept(self) -> BoolArray:
+        """Which margins are of answers that items have."""
+        i, j = self.pairs
+        both = self.own_pair[i][:, :, None] & self.own_pair[j][:, None]
+        return np.concatenate([self.own_single.ravel(), both.ravel()])
+
+    @property
     def size(self) -> int:
-        """Number of margins."""
+        """Number of margins, those of answers that items do not have among them."""
         return self.n_single + self.items * (self.items - 1) // 2 * int(self.pair.shape[0]) ** 2
 
     @property
@@ -72,17 +85,24 @@ class Layout:
         return table
 
 
-def layout_of(statistic: Statistic, items: int, answers: int) -> Layout:
-    """Return the margins of a statistic.
+def layout_of(statistic: Statistic, has_answer: BoolArray) -> Layout:
+    """Return the margins of a statistic, given which answers items have (J, C).
+
+    An item has a function of each of its answers but the lowest.
 
     Examples
     --------
-    >>> [layout_of(name, 5, 4).size for name in ("m2", "m2_star", "c2")]
+    >>> four = np.ones((5, 4), dtype=bool)
+    >>> [layout_of(name, four).kept.sum() for name in ("m2", "m2_star", "c2")]
     [105, 15, 25]
     """
+    answers = has_answer.shape[1]
+    above = (has_answer & (has_answer.cumsum(axis=1) > 1))[:, 1:]
+    every = np.ones((len(has_answer), 1), dtype=np.bool_)
+    own = {"m2": (above, above), "m2_star": (every, every), "c2": (above, every)}
     shown, code = np.eye(answers)[1:], np.arange(answers, dtype=np.float64)[None]
     choice = {"m2": (shown, shown), "m2_star": (code, code), "c2": (shown, code)}
-    return Layout(*choice[statistic], items)
+    return Layout(*choice[statistic], *own[statistic])
 
 
 def observed_margins(layout: Layout, codes: IntArray) -> FloatArray:

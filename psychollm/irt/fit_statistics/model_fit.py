@@ -37,7 +37,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, IntArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.fit import codes_for
 from psychollm.irt.fit_statistics.margins import (
@@ -50,6 +50,7 @@ from psychollm.irt.fit_statistics.margins import (
     observed_margins,
 )
 from psychollm.irt.likelihood import grid_for
+from psychollm.irt.mixed import YES_OR_NO
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:
@@ -136,8 +137,8 @@ def model_fit(
     responses : Responses or table
         The answers that were fitted.
     statistic : {"auto", "m2", "m2_star", "c2"}
-        Which margins are compared; "auto" is C2 for graded and partial credit models, whose
-        answers are ordered, and M2 for all others.
+        Which margins are compared; "auto" is C2 where the answers of all items are ordered and
+        not all are yes-or-no, and M2 otherwise.
 
     Raises
     ------
@@ -154,31 +155,35 @@ def model_fit(
     """
     check_choice("statistic", statistic, Statistic)
     if statistic == "auto":
-        statistic = "c2" if fit.model in ("graded", "gpcm") else "m2"
+        steps = fit.family.ordered and not set(YES_OR_NO).issuperset(fit.item_models)
+        statistic = "c2" if steps else "m2"
     codes = codes_for(fit, responses)
     complete = codes[(codes >= 0).all(axis=1)]
-    layout = layout_of(statistic, complete.shape[1], fit.n_categories)
-    _check(complete, layout)
+    layout = layout_of(statistic, fit.has_answer[fit.fitted])
+    kept = layout.kept
+    _check(complete, int(kept.sum()))
     margins = observed_margins(layout, complete)
     parameters = fit.parameters[fit.fitted]
     grid = grid_for(fit.family, parameters)
     weights = np.exp(grid.log_weights)
     curves = np.exp(fit.family.log_probabilities(parameters, grid.nodes))
     slopes = curves[:, :, None] * fit.family.scores(parameters, grid.nodes)
-    free = _free(margin_slopes(layout, curves, slopes, weights), tied=fit.family.tied)
-    gap = margins - expected_margins(layout, curves, weights)
-    form = _quadratic(gap, margin_covariance(layout, curves, weights), free)
-    model = (complete.shape[0] * form, margins.size - free.shape[1])
+    by_item = margin_slopes(layout, curves, slopes, weights)[kept]
+    free = _free(by_item, np.isfinite(parameters), tied=fit.family.tied)
+    gap = (margins - expected_margins(layout, curves, weights))[kept]
+    covariance = margin_covariance(layout, curves, weights)[np.ix_(kept, kept)]
+    form = _quadratic(gap, covariance, free)
+    model = (complete.shape[0] * form, gap.size - free.shape[1])
     srmsr = _srmsr(complete, curves, weights)
-    baseline = _baseline(complete, layout, margins)
+    baseline = _baseline(complete, layout, margins, fit.has_answer[fit.fitted])
     return _indices(NAMES[statistic], model, baseline, complete.shape[0], srmsr)
 
 
-def _check(complete: IntArray, layout: Layout) -> None:
+def _check(complete: IntArray, n_margins: int) -> None:
     """Raise where the statistic cannot be computed."""
-    if layout.size > MOST_MARGINS:
+    if n_margins > MOST_MARGINS:
         msg = (
-            f"responses: {complete.shape[1]} items have {layout.size} margins, whose covariance "
+            f"responses: {complete.shape[1]} items have {n_margins} margins, whose covariance "
             f"would be too large: pass at most 100 items (yes-or-no; {MOST_MARGINS} margins), for "
             "example by responses.select(questions=...)"
         )
@@ -188,10 +193,10 @@ def _check(complete: IntArray, layout: Layout) -> None:
         raise ShapeError(msg)
 
 
-def _free(slopes: FloatArray, *, tied: bool) -> FloatArray:
+def _free(slopes: FloatArray, present: BoolArray, *, tied: bool) -> FloatArray:
     """Return derivatives of margins by the free parameters (margins, P)."""
     if not tied:
-        return slopes.reshape(slopes.shape[0], -1)
+        return slopes[:, present]
     return np.column_stack([slopes[:, :, 0].sum(axis=1), slopes[:, :, 1]])
 
 
@@ -209,19 +214,23 @@ def _quadratic(gap: FloatArray, covariance: FloatArray, slopes: FloatArray) -> f
     return float(gap @ weighted - (slopes.T @ weighted) @ inner)
 
 
-def _baseline(complete: IntArray, layout: Layout, margins: FloatArray) -> tuple[float, int]:
+def _baseline(
+    complete: IntArray, layout: Layout, margins: FloatArray, has_answer: BoolArray
+) -> tuple[float, int]:
     """Return the statistic and degrees of freedom of independent items with free shares."""
     n, items = complete.shape
     answers = layout.single.shape[1]
     shares = np.stack([(complete == c).mean(axis=0) for c in range(answers)], axis=1)[:, :, None]
     one = np.ones(1)
     slopes = np.zeros((items, answers, answers - 1, 1))
-    slopes[:, 0, :, 0] = -1.0
     slopes[:, 1:, :, 0] = np.eye(answers - 1)
-    free = margin_slopes(layout, shares, slopes, one).reshape(layout.size, -1)
-    gap = margins - expected_margins(layout, shares, one)
-    form = _quadratic(gap, margin_covariance(layout, shares, one), free)
-    return n * form, layout.size - layout.n_single
+    slopes[range(items), has_answer.argmax(axis=1), :, 0] = -1.0
+    above = (has_answer & (has_answer.cumsum(axis=1) > 1))[:, 1:]
+    kept = layout.kept
+    free = _free(margin_slopes(layout, shares, slopes, one)[kept], above, tied=False)
+    gap = (margins - expected_margins(layout, shares, one))[kept]
+    form = _quadratic(gap, margin_covariance(layout, shares, one)[np.ix_(kept, kept)], free)
+    return n * form, int(kept[layout.n_single :].sum())
 
 
 def _srmsr(complete: IntArray, curves: FloatArray, weights: FloatArray) -> float:

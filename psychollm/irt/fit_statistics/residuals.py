@@ -20,7 +20,7 @@ from psychollm.data.labels import Labels
 from psychollm.irt.ability import ability
 from psychollm.irt.fit import codes_for
 from psychollm.irt.result import IRTFit
-from psychollm.irt.scoring import answer_scores, blocks
+from psychollm.irt.scoring import blocks
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,7 +73,7 @@ def _moments(fit: IRTFit, parameters: FloatArray, at: FloatArray, codes: IntArra
     """Return (1) and the surprise with its variance (5, n, J) of a block of respondents."""
     logs = fit.family.log_probabilities(parameters, at)  # (J, C, n)
     p = np.exp(logs)
-    scores = answer_scores(fit.family, parameters)[:, :, None]
+    scores = fit.family.answer_scores(parameters)[:, :, None]
     gap = scores - (p * scores).sum(axis=1, keepdims=True)
     above = logs - (p * logs).sum(axis=1, keepdims=True)
     place = np.maximum(codes, 0).T[:, None]

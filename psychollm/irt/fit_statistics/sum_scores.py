@@ -9,7 +9,7 @@ outside of it, then the same within the other half. All terms are positive, noth
 out, and J items cost J log J steps instead of J squared.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -33,21 +33,21 @@ def with_item(scores: FloatArray, p: FloatArray) -> FloatArray:
     return longer
 
 
-def score_distribution(curves: FloatArray) -> FloatArray:
-    """Return the distribution of sum scores (S + 1, Q) of items (J, C, Q).
+def score_distribution(curves: Sequence[FloatArray]) -> FloatArray:
+    """Return the distribution of sum scores (S + 1, Q) of items, (C, Q) each.
 
     Examples
     --------
     >>> score_distribution(np.full((2, 2, 1), 0.5)).ravel()
     array([0.25, 0.5 , 0.25])
     """
-    full = np.ones((1, curves.shape[2]))
+    full = np.ones((1, curves[0].shape[1]))
     for p in curves:
         full = with_item(full, p)
     return full
 
 
-def without_each(curves: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+def without_each(curves: Sequence[FloatArray]) -> Iterator[tuple[int, FloatArray]]:
     """Yield each item with the distribution of sum scores of all others.
 
     Examples
@@ -55,7 +55,7 @@ def without_each(curves: FloatArray) -> Iterator[tuple[int, FloatArray]]:
     >>> [(j, scores.ravel()) for j, scores in without_each(np.full((2, 2, 1), 0.5))]
     [(0, array([0.5, 0.5])), (1, array([0.5, 0.5]))]
     """
-    pending = [(0, curves.shape[0], np.ones((1, curves.shape[2])))]
+    pending = [(0, len(curves), np.ones((1, curves[0].shape[1])))]
     while pending:
         low, high, outside = pending.pop()
         if high - low == 1:

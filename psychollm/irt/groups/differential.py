@@ -46,7 +46,8 @@ from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, spread
-from psychollm.irt.families import Link, Model
+from psychollm.irt.families import Link
+from psychollm.irt.fit import ItemModels
 from psychollm.irt.groups.item_tests import (
     Fitted,
     ItemTest,
@@ -160,7 +161,7 @@ def differential_items(
     *,
     method: ItemTest = "lr",
     anchors: Anchors = "purified",
-    model: Model = "2pl",
+    model: ItemModels = "2pl",
     link: Link = "logit",
     respondents: Respondents = "models",
     priors: Priors | None = None,
@@ -245,10 +246,10 @@ def differential_items(
     ends = flagged if _linked(answers, flagged) else free
     if not np.array_equal(ends, free):
         base = fitted(answers, ends, base)
-    base.top.convergence.warn(f"the {model} fit of {len(answers.names)} groups")
+    base.top.convergence.warn(f"the {answers.pooled.model} fit of {len(answers.names)} groups")
     return DifferentialItems(
         **_spread(answers, found, (adjusted, flagged, ~free)),
-        **_abilities(base, rasch=model == "rasch"),
+        **_abilities(base, rasch=answers.pooled.model == "rasch"),
         groups=answers.names,
         method=method,
         adjustment=adjust,
@@ -261,7 +262,7 @@ def differential_items(
 
 def _reasons(answers: GroupAnswers) -> tuple[Reason, ...]:
     """Return why items that have estimates cannot be tested."""
-    short = (answers.counts < FEWEST).any(axis=2) & answers.answered
+    short = answers.short(FEWEST)
     few, alone = short.sum(axis=0) > 0, answers.answered.sum(axis=0) < 2
     return tuple(
         Reason.UNANSWERED if single else Reason.TOO_FEW if rare else Reason.NONE

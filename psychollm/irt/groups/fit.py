@@ -33,8 +33,8 @@ from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
 from psychollm.irt.answers import Respondents, spread
-from psychollm.irt.estimates import columns_of
-from psychollm.irt.families import Link, Model
+from psychollm.irt.families import Link
+from psychollm.irt.fit import ItemModels
 from psychollm.irt.groups.newton import Top, maximise
 from psychollm.irt.groups.population import Groups, information
 from psychollm.irt.groups.reading import GroupAnswers, check_linked, read_groups
@@ -52,7 +52,7 @@ def fit_irt_groups(
     responses: Responses | pd.DataFrame | ArrayLike,
     groups: Sequence[Any],
     *,
-    model: Model = "2pl",
+    model: ItemModels = "2pl",
     link: Link = "logit",
     respondents: Respondents = "models",
     free: Sequence[Hashable] = (),
@@ -105,7 +105,7 @@ def fit_irt_groups(
     check_free(answers, apart)
     problem = answers.model(apart)
     top = maximise(problem, answers.start(problem.places))
-    top.convergence.warn(f"the {model} fit of {len(answers.names)} groups")
+    top.convergence.warn(f"the {answers.pooled.model} fit of {len(answers.names)} groups")
     return _result(answers, problem, top, apart)
 
 
@@ -117,8 +117,7 @@ def check_free(answers: GroupAnswers, free: BoolArray) -> None:
     CodeError, ShapeError
         If there are such items, or groups.
     """
-    short = (answers.counts == 0).any(axis=2) & answers.answered
-    for g, j in np.argwhere(short & free):
+    for g, j in np.argwhere(answers.short(1) & free):
         msg = (
             f"free: {answers.items[j]!r} does not show all answers in group {answers.names[g]!r}, "
             "so that it has no parameters of its own there: merge answers, or let it be common"
@@ -134,13 +133,13 @@ def _result(answers: GroupAnswers, problem: Groups, top: Top, free: BoolArray) -
     pooled, x = answers.pooled, top.at.x
     covariance = inverse_information(information(problem, top.at, top.grids))
     fields = [_columns(problem, x, covariance, g, answers.kept) for g in range(len(answers.names))]
-    names = [name for name in fields[0] if name not in ("parameters", "covariance")]
-    n, size = float(answers.sizes.sum()), x.size
+    n, size = float(answers.sizes.sum()), problem.n_parameters
     return GroupIRTFit(
-        **{name: np.stack([columns[name] for columns in fields]) for name in names},
+        **{name: np.stack([columns[name] for columns in fields]) for name in fields[0]},
         **_abilities(problem, x, covariance, rasch=pooled.model == "rasch"),
-        **_residuals(problem, top, answers.kept),
+        **_residuals(problem, top, answers),
         model=pooled.model,
+        item_models=pooled.item_models,
         link=pooled.link,
         respondents=pooled.respondents,
         groups=answers.names,
@@ -181,9 +180,8 @@ def _columns(
     """Return the estimates of one group's items by the names of the result, among all items."""
     place = problem.places.items[group]
     blocks = covariance[place[:, :, None], place[:, None, :]]
-    family: Any = problem.problems[group].family
-    held = np.zeros(place.shape, dtype=np.bool_)
-    columns = columns_of(family, x[place], blocks, held)
+    family = problem.problems[group].family
+    columns = family.columns(x[place], blocks, np.zeros(place.shape, dtype=np.bool_))
     return {name: spread(values, kept) for name, values in columns.items()}
 
 
@@ -214,17 +212,17 @@ def _abilities(
     }
 
 
-def _residuals(problem: Groups, top: Top, kept: BoolArray) -> dict[str, FloatArray]:
+def _residuals(problem: Groups, top: Top, answers: GroupAnswers) -> dict[str, FloatArray]:
     """Return RMSD and MD (1) of all items in all groups."""
     rmsd, md = [], []
+    kept, score = answers.kept, answers.shares
     for own, piece, grid in zip(problem.problems, top.at.pieces, top.grids, strict=True):
         curve = np.exp(own.family.log_probabilities(piece.beta, grid.nodes))
-        score = np.linspace(0.0, 1.0, curve.shape[1])
         mass = piece.state.counts.sum(axis=1)  # (J, Q)
         with np.errstate(divide="ignore", invalid="ignore"):
-            seen = np.einsum("jcq,c->jq", piece.state.counts, score) / mass
+            seen = np.einsum("jcq,jc->jq", piece.state.counts, score) / mass
             weight = mass / mass.sum(axis=1, keepdims=True)
-        gap = np.where(mass > 0.0, seen - np.einsum("jcq,c->jq", curve, score), 0.0)
+        gap = np.where(mass > 0.0, seen - np.einsum("jcq,jc->jq", curve, score), 0.0)
         rmsd.append(spread(np.sqrt(np.sum(weight * gap**2, axis=1)), kept))
         md.append(spread(np.sum(weight * gap, axis=1), kept))
     return {"rmsd": np.stack(rmsd), "md": np.stack(md)}

@@ -22,7 +22,7 @@ class Fitted(NamedTuple):
     @property
     def size(self) -> int:
         """Free parameters."""
-        return self.problem.places.size
+        return self.problem.n_parameters
 
 
 class Tested(NamedTuple):
@@ -58,7 +58,7 @@ def tests_of_items(
             other[j] = not free[j]
             neighbour = fitted(answers, other, base)
             larger, smaller = (base, neighbour) if free[j] else (neighbour, base)
-        differences[:, :, j] = _differences(larger, j)
+        differences[:, :, j] = _differences(larger, j, answers.shares[j])
         tests[:2, j] = _wald(larger, j) if method == "wald" else _ratio(larger, smaller)
     tests[2] = chi2.sf(tests[0], tests[1])
     return Tested(tests, differences)
@@ -76,10 +76,10 @@ def _wald(larger: Fitted, item: int) -> tuple[float, float]:
     """Return Wald's statistic that one item is the same in all groups."""
     places = larger.problem.places.items[:, item]
     contrasts = []
-    for k in range(places.shape[1]):
+    for k in np.flatnonzero(~larger.problem.absent[item]):
         own = list(dict.fromkeys(places[:, k].tolist()))
         for place in own[1:]:
-            row = np.zeros(larger.size)
+            row = np.zeros(larger.top.at.x.size)
             row[place], row[own[0]] = 1.0, -1.0
             contrasts.append(row)
     matrix = np.stack(contrasts)
@@ -92,15 +92,18 @@ def _wald(larger: Fitted, item: int) -> tuple[float, float]:
     return float(gap @ np.linalg.solve(spreads, gap)), float(len(matrix))
 
 
-def _differences(larger: Fitted, item: int) -> FloatArray:
-    """Return signed and root mean squared differences of expected scores (2, G)."""
+def _differences(larger: Fitted, item: int, shares: FloatArray) -> FloatArray:
+    """Return signed and root mean squared differences of expected scores (2, G).
+
+    `shares` are the scores of the item's answers (C,).
+    """
     problem, top = larger
     items, means, sds = problem.unpack(top.at.x)
     out = np.zeros((2, len(items)))
     for g, (own, grid) in enumerate(zip(problem.problems, top.grids, strict=True)):
         nodes = means[g] + sds[g] * grid.nodes
-        curves = np.exp(own.family.log_probabilities(items[[g, 0], item], nodes))
-        score = np.linspace(0.0, 1.0, curves.shape[1]) @ curves
+        twice = own.family.select(np.array([item, item]))
+        score = shares @ np.exp(twice.log_probabilities(items[[g, 0], item], nodes))
         gap, weight = score[0] - score[1], np.exp(grid.log_weights)
         out[:, g] = weight @ gap, np.sqrt(weight @ gap**2)
     return out

@@ -95,8 +95,8 @@ class Groups:
 
     problems: tuple[Problem, ...]  # G
     places: Places
-    prior_means: FloatArray  # (p,)
-    prior_precisions: FloatArray  # (p,)
+    prior_means: FloatArray  # (p,), or (J, p) where items differ
+    prior_precisions: FloatArray  # the same
 
     def unpack(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return items (G, J, p), means (G,) and standard deviations (G,)."""
@@ -104,6 +104,16 @@ class Groups:
         rest = x[self.places.n_items :]
         means = np.concatenate([[0.0], rest[:others]])
         return x[self.places.items], means, np.exp(np.concatenate([[0.0], rest[others:]]))
+
+    @property
+    def absent(self) -> BoolArray:
+        """Which parameters an item does not have (J, p)."""
+        return np.broadcast_to(self.problems[0].family.absent, self.places.items.shape[1:])
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free parameters, without those that are absent."""
+        return self.places.size - np.unique(self.places.items[:, self.absent]).size
 
     def scaled(self, x: FloatArray) -> list[FloatArray]:
         """Return the parameters (1) of each group, (J, p)."""
@@ -170,21 +180,32 @@ def height(model: Groups, x: FloatArray, grids: list[Grid]) -> Height:
     return Height(x, value + prior, value, total[:-1], tuple(pieces))
 
 
-def _bases(problem: Problem, p: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the three matrices of (1), (p, p) each."""
-    eye, rescaled = np.eye(p), problem.family.rescaled
-    base = rescaled(eye, 0.0, 0.0)
-    return base, rescaled(eye, 1.0, 0.0) - base, rescaled(eye, 0.0, 1.0) - base
+def _bases(problem: Problem, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the three matrices of (1) of each item, (J, p, p) each."""
+    rescaled, rows = problem.family.rescaled, np.eye(shape[1])
+
+    def turned(mean: float, sd: float) -> FloatArray:
+        tables = [rescaled(np.tile(row, (shape[0], 1)), mean, sd) for row in rows]
+        return np.stack(tables, axis=1)
+
+    base = turned(0.0, 0.0)
+    return base, turned(1.0, 0.0) - base, turned(0.0, 1.0) - base
+
+
+def _times(rows: FloatArray, matrices: FloatArray) -> FloatArray:
+    """Return each item's row (J, p) times its matrix (J, p, p)."""
+    return np.asarray((rows[:, None] @ matrices)[:, 0])
 
 
 def _piece(problem: Problem, items: FloatArray, mean: float, sd: float, grid: Grid) -> Piece:
-    base, by_mean, by_sd = _bases(problem, items.shape[1])
+    base, by_mean, by_sd = _bases(problem, items.shape)
     turn = base + mean * by_mean + sd * by_sd
-    beta = items @ turn
+    beta = _times(items, turn)
     state = expectation(problem, beta, grid)
     slope, blocks, _ = problem.family.moments(beta, grid.nodes, state.counts)
-    own = [np.sum(slope * (items @ by_mean)), sd * np.sum(slope * (items @ by_sd))]
-    gradient = np.concatenate([(slope @ turn.T).ravel(), own])
+    by_ability = [_times(items, by_mean), sd * _times(items, by_sd)]
+    own = [float(np.sum(slope * move)) for move in by_ability]
+    gradient = np.concatenate([_times(slope, turn.transpose(0, 2, 1)).ravel(), own])
     return Piece(state, gradient, beta, slope, blocks)
 
 
@@ -211,18 +232,19 @@ def _second(
     hidden = pieces.missing if pieces.dense else pieces.missing @ pieces.missing.T
     inner = hidden.reshape(size, p, size, p).copy()
     inner[range(size), :, range(size)] -= piece.blocks
-    base, by_mean, by_sd = _bases(problem, p)
+    base, by_mean, by_sd = _bases(problem, items.shape)
     turn = base + mean * by_mean + sd * by_sd
     out = np.empty((size * p + 2, size * p + 2))
-    turned = np.einsum("ak,ikjl,bl->iajb", turn, inner, turn, optimize=True)
+    turned = np.einsum("iak,ikjl,jbl->iajb", turn, inner, turn, optimize=True)
     out[:-2, :-2] = turned.reshape(size * p, size * p)
     flat = inner.reshape(size * p, size * p)
-    moves = np.stack([(items @ by_mean).ravel(), sd * (items @ by_sd).ravel()], axis=1)
+    moves = np.stack([_times(items, by_mean).ravel(), sd * _times(items, by_sd).ravel()], axis=1)
     bends = (by_mean, sd * by_sd)
     for k, bend in enumerate(bends):
         along = (flat @ moves[:, k]).reshape(size, p)
-        out[:-2, -2 + k] = (along @ turn.T + piece.slope @ bend.T).ravel()
+        by_item = _times(along, turn.transpose(0, 2, 1))
+        out[:-2, -2 + k] = (by_item + _times(piece.slope, bend.transpose(0, 2, 1))).ravel()
     out[-2:, :-2] = out[:-2, -2:].T
     out[-2:, -2:] = moves.T @ flat @ moves
-    out[-1, -1] += float(np.sum(piece.slope * (items @ bends[1])))
+    out[-1, -1] += float(np.sum(piece.slope * _times(items, bends[1])))
     return out

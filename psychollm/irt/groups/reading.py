@@ -14,11 +14,10 @@ from psychollm.data.grouping import group_members
 from psychollm.data.labels import listed
 from psychollm.data.responses import as_responses
 from psychollm.irt.answers import Respondents, orient, patterns_of
-from psychollm.irt.families import Dichotomous, Link, Model
-from psychollm.irt.fit import fit_irt
+from psychollm.irt.families import Link
+from psychollm.irt.fit import ItemModels, fit_irt
 from psychollm.irt.groups.population import Groups, Places, places_of
 from psychollm.irt.likelihood import Problem, expectation, grid_for
-from psychollm.irt.polytomous import family_of
 from psychollm.irt.priors import Priors
 from psychollm.irt.result import IRTFit
 
@@ -38,8 +37,8 @@ class GroupAnswers:
     problems: tuple[Problem, ...]  # G, of the items with estimates
     kept: BoolArray  # (J,) items with estimates
     counts: IntArray  # (G, items kept, C) answers
-    prior_means: FloatArray  # (p,)
-    prior_precisions: FloatArray  # (p,)
+    prior_means: FloatArray  # (p,), or (items kept, p) where items differ
+    prior_precisions: FloatArray  # the same
     names: tuple[Hashable, ...]  # G
     sizes: IntArray  # (G,)
 
@@ -47,6 +46,16 @@ class GroupAnswers:
     def answered(self) -> BoolArray:
         """In which groups an item was answered (G, items kept)."""
         return np.asarray(self.counts.sum(axis=2) > 0, dtype=np.bool_)
+
+    @property
+    def shares(self) -> FloatArray:
+        """Codes from 0 at an item's lowest answer to 1 at its highest (items kept, C)."""
+        return self.pooled.shares[self.kept]
+
+    def short(self, fewest: int) -> BoolArray:
+        """Return where an item has fewer of one of its answers (G, items kept)."""
+        rare = (self.counts < fewest) & self.pooled.has_answer[self.kept]
+        return np.asarray(rare.any(axis=2) & self.answered, dtype=np.bool_)
 
     @property
     def items(self) -> list[Hashable]:
@@ -84,7 +93,7 @@ class GroupAnswers:
     def start(self, places: Places) -> FloatArray:
         """Return first parameters: pooled items, abilities as they come out under them."""
         family = self.problems[0].family
-        items = self.pooled.parameters[self.kept]
+        items = np.nan_to_num(self.pooled.parameters[self.kept])
         found = np.array([_ability(problem, items) for problem in self.problems])
         mean, sd = found[:, 0], np.maximum(found[:, 1], LEAST_SPREAD)
         x = np.empty(places.size)
@@ -108,7 +117,7 @@ def read_groups(
     responses: Any,
     groups: Sequence[Any],
     *,
-    model: Model,
+    model: ItemModels,
     link: Link,
     respondents: Respondents,
     priors: Priors | Literal["auto"] | None,
@@ -125,11 +134,9 @@ def read_groups(
     n = len(answers.respondents)
     names, member = group_members(groups, n, unit=respondents, fewest=FEWEST)
     pooled = fit_irt(table, model=model, link=link, respondents=respondents, priors=priors)
-    kept = pooled.fitted
+    kept, family = pooled.fitted, pooled.family
     codes = answers.codes[:, kept]
-    family = family_of(model, link, pooled.n_categories)
-    p = len(family.names)
-    nothing = np.zeros(p)
+    nothing = np.zeros(len(family.names))
     problems = tuple(
         Problem(family, patterns_of(codes[member == g], pooled.n_categories), nothing, nothing)
         for g in range(len(names))
@@ -140,10 +147,7 @@ def read_groups(
             for g in range(len(names))
         ]
     ).transpose(0, 2, 1)
-    if isinstance(family, Dichotomous):
-        means, precisions = pooled.priors.arrays(p)
-    else:
-        means, precisions = pooled.priors.steps(family.n_slopes, family.n_categories - 1)
+    means, precisions = family.prior_arrays(pooled.priors)
     found = GroupAnswers(
         pooled=pooled,
         problems=problems,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
@@ -29,6 +29,8 @@ class GroupIRTFit(Result):
     ----------
     model, link, respondents : str
         What was fitted, and which rows of the table were the respondents.
+    item_models : tuple of str
+        What was fitted to each item; `model` is "mixed" where they differ.
     groups, n_respondents : tuple and ndarray of shape (G,)
         Names of the groups, the reference first, and their respondents.
     ability_mean, se_ability_mean, ability_sd, se_ability_sd : ndarray of shape (G,)
@@ -62,7 +64,8 @@ class GroupIRTFit(Result):
         How the climb ended.
     """
 
-    model: Model
+    model: Model | Literal["mixed"]
+    item_models: tuple[Model, ...]  # J
     link: Link
     respondents: Respondents
     groups: tuple[Hashable, ...]  # G
@@ -127,8 +130,8 @@ class GroupIRTFit(Result):
 
         size, groups = len(self.labels), len(self.groups)
         names = ["slope", "intercept", "difficulty"]
-        names += ["guessing"] if self.model in ("3pl", "4pl") else []
-        names += ["upper"] if self.model == "4pl" else []
+        names += ["guessing"] if {"3pl", "4pl"} & set(self.item_models) else []
+        names += ["upper"] if "4pl" in self.item_models else []
         columns: dict[str, object] = {
             "group": np.repeat(np.array(self.groups, dtype=object), size),
             "item": list(self.labels) * groups,

@@ -140,7 +140,7 @@ def priors_of(priors: object, shape: Shape, link: Link, n_respondents: int) -> P
         msg = f"priors={priors!r} must be 'auto', None or Priors(slope=(mean, sd), ...)"
         raise OptionError(msg)
     if m == 1:
-        return default_priors("2pl", link, n_respondents)
+        return default_priors(["2pl"], link, n_respondents)
     if n_respondents >= FEW:
         return NO_PRIORS
     scale = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE

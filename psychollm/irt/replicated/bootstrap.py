@@ -23,7 +23,6 @@ from psychollm.data.responses import Responses, as_responses
 from psychollm.irt.answers import MISSING, Oriented, orient, patterns_of
 from psychollm.irt.fit import codes_for, fit_answers
 from psychollm.irt.likelihood import Problem, grid_for, posteriors
-from psychollm.irt.polytomous import family_of
 from psychollm.irt.replicated.null import FitNull
 from psychollm.irt.replicated.statistics import (
     Alternative,
@@ -34,6 +33,7 @@ from psychollm.irt.replicated.statistics import (
     statistic_of,
 )
 from psychollm.irt.result import IRTFit
+from psychollm.irt.scoring import drawn_answers
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,14 +124,14 @@ def blank(size: int) -> FloatArray:
 
 def refitted(fit: IRTFit, answers: Oriented, statistic: FitStatistic) -> FloatArray:
     """Return the statistic of answers fitted as `fit` was, starting there; empty if none vary."""
-    family = family_of(fit.model, fit.link, fit.n_categories)
     try:
         again = fit_answers(
             answers,
-            family,
+            fit.item_models,
+            fit.link,
             priors=fit.priors,
             standard_errors=None,
-            start=fit.parameters,
+            start=fit,
         )
     except ShapeError:
         return np.empty(0)
@@ -183,11 +183,8 @@ class Sampler:
     def answers(self, rng: np.random.Generator) -> Oriented:
         """Return answers of all respondents; items without estimates keep theirs."""
         at = self.abilities(rng)
-        curves = np.exp(self._fit.family.log_probabilities(self._parameters, at))
-        reached = curves.cumsum(axis=1)[:, :-1].transpose(2, 0, 1)  # (N, J, C - 1)
-        uniform = rng.random(reached.shape[:2])
         codes = self._answers.codes.copy()
-        own = (uniform[:, :, None] >= reached).sum(axis=2)
+        own = drawn_answers(self._fit.family, self._parameters, at, rng)
         codes[:, self._keep] = np.where(codes[:, self._keep] == MISSING, MISSING, own)
         original = self._answers
         return Oriented(codes, original.respondents, original.items, original.reading)

@@ -28,7 +28,6 @@ from psychollm.data.responses import Responses, as_responses
 from psychollm.irt.answers import MISSING, Oriented, Respondents, orient
 from psychollm.irt.families import Link, Model
 from psychollm.irt.fit import fit_answers, fit_irt
-from psychollm.irt.polytomous import family_of
 from psychollm.irt.priors import Priors, default_priors
 from psychollm.irt.replicated.bootstrap import table_of
 from psychollm.irt.replicated.null import FitNull
@@ -121,7 +120,7 @@ def slope_null(
     table = as_responses(responses)
     check_binary(table)
     answers = orient(table, respondents)
-    priors = default_priors(model, link, len(answers.respondents))
+    priors = default_priors([model], link, len(answers.respondents))
 
     def fitted(codes: FloatArray) -> FloatArray:
         with warnings.catch_warnings():
@@ -199,7 +198,7 @@ def shuffle_null(
     chosen = statistic_of(statistic, alternative)
     table = as_responses(responses)
     fit = fit_irt(table, model=model, link=link, respondents=respondents, priors=priors)
-    answers, family = orient(table, respondents), family_of(model, link, fit.n_categories)
+    answers = orient(table, respondents)
     values = np.where(answers.codes == MISSING, np.nan, answers.codes.astype(np.float64))
     observed = chosen.values(fit, table)
 
@@ -207,7 +206,7 @@ def shuffle_null(
         moved = _shuffled(values, rng)
         codes = np.where(np.isnan(moved), MISSING, moved).astype(np.int64)
         own = Oriented(codes, answers.respondents, answers.items, answers.reading)
-        again = fit_answers(own, family, priors=fit.priors, standard_errors=None)
+        again = fit_answers(own, fit.item_models, link, priors=fit.priors, standard_errors=None)
         found = chosen.values(again, table_of(own))
         return np.append(found, float(not again.convergence.converged))
 
