@@ -6,9 +6,11 @@ declare together is bounded by its size: nothing small unfolds into something la
 
 import json
 import os
+import re
+import struct
 import zipfile
 from collections.abc import Mapping
-from io import BytesIO
+from math import prod
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn
@@ -18,14 +20,20 @@ import numpy as np
 
 from psychollm._base.errors import InputError
 from psychollm._base.types import AnyArray
+from psychollm._base.untrusted_json import FREE, parse_json
 
 TREE = "result.json"
 MAX_TREE = 1 << 28  # bytes of the tree, 256 MiB: text costs twenty times as much once read
-_BROKEN = (zipfile.BadZipFile, ValueError, EOFError, NotImplementedError, OSError)
-_HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-}
+_BROKEN = (
+    *(zipfile.BadZipFile, struct.error, ValueError, EOFError, OSError, OverflowError),
+    *(RuntimeError, NotImplementedError),  # encrypted, or of a later version of zip
+)
+# What NumPy writes before an array: read as the few words it is, not as an expression of Python.
+_LENGTH = {b"\x93NUMPY\x01\x00": "<H", b"\x93NUMPY\x02\x00": "<I"}
+_HEADER = re.compile(
+    rb"\{'descr': '([<>|=]?[?biufcmMSU]\d{0,9}(?:\[\d{0,9}[a-zA-Z]{1,7}\])?)', "
+    rb"'fortran_order': (True|False), 'shape': \(((?:\d{1,18}, ?)*(?:\d{1,18})?)\)(?:, ?)?\}\s*"
+)
 
 
 def write_archive(path: Path, tree: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
@@ -71,6 +79,7 @@ class SavedArchive:
     def __init__(self, path: Path) -> None:
         self._path = path
         try:
+            self._size = path.stat().st_size
             self._archive = zipfile.ZipFile(path)
         except OSError as error:
             msg = f"{path} cannot be read: {error.strerror}"
@@ -82,6 +91,7 @@ class SavedArchive:
         except InputError:
             self._archive.close()
             raise
+        self._names = frozenset(self._archive.namelist()) - {TREE}
 
     def __enter__(self) -> "SavedArchive":
         return self
@@ -103,8 +113,8 @@ class SavedArchive:
             If it is damaged.
         """
         try:
-            return json.loads(self._read(TREE))
-        except (ValueError, RecursionError) as error:
+            return parse_json(self._read(TREE), unique=True)
+        except ValueError as error:
             self.refuse(f"{TREE} cannot be read ({error})")
 
     def array(self, name: str) -> AnyArray:
@@ -115,22 +125,27 @@ class SavedArchive:
         InputError
             If it is missing or damaged, or holds objects.
         """
-        if name == TREE or name not in self._archive.namelist():
+        if name not in self._names:
             self.refuse(f"array {name!r} is missing")
         data = self._read(name)
-        stream = BytesIO(data)
         try:
-            version = np.lib.format.read_magic(stream)
-            shape, by_column, dtype = _HEADERS[version](stream)
-        except (KeyError, ValueError) as error:
+            dtype, by_column, shape, start = _header(data)
+        except (ValueError, TypeError, OverflowError) as error:
             self.refuse(f"{name!r} is no array ({error})")
-        count = int(np.prod([int(n) for n in shape], dtype=object))
-        if dtype.hasobject or min(shape, default=0) < 0:
-            self.refuse(f"array {name!r} has a type or shape that is never written")
-        if count * dtype.itemsize != len(data) - stream.tell():
+        if prod(shape) * dtype.itemsize != len(data) - start:
             self.refuse(f"array {name!r} is not as long as it says")
-        flat = np.frombuffer(data, dtype=dtype, count=count, offset=stream.tell())
-        return flat.reshape(shape, order="F" if by_column else "C")
+        if dtype.itemsize == 0 or prod(n or 1 for n in shape) > FREE + len(data):
+            self.refuse(f"array {name!r} has a type or shape that is never written")
+        flat = np.frombuffer(data, dtype=dtype, count=prod(shape), offset=start)
+        try:
+            return flat.reshape(shape, order="F" if by_column else "C")
+        except ValueError as error:
+            self.refuse(f"array {name!r}: {error}")
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return self._size
 
     def refuse(self, reason: str) -> NoReturn:
         """Raise the error that says what is wrong with the file."""
@@ -144,6 +159,8 @@ class SavedArchive:
             self.refuse(f"{name!r}: {error}")
 
     def _no_archive(self, error: Exception) -> InputError:
+        if "\0" in str(self._path):
+            return InputError(f"{self._path!r} cannot be read: {error}")
         with self._path.open("rb") as file:
             begins_well = file.read(4) == b"PK\x03\x04"
         if begins_well:
@@ -158,12 +175,28 @@ class SavedArchive:
             raise InputError(msg)
         if len(set(names)) < len(names):
             self.refuse("two members have the same name")
-        size = self._path.stat().st_size
         for one in members:
             packed = one.compress_type != zipfile.ZIP_STORED or one.flag_bits & 0x1
             if packed or one.file_size != one.compress_size:
                 self.refuse(f"member {one.filename!r} is packed, which is never written")
-        if sum(one.file_size for one in members) > size:
+        if sum(one.file_size for one in members) > self._size:
             self.refuse("its members declare more than the file holds")
         if self._archive.getinfo(TREE).file_size > MAX_TREE:
             self.refuse(f"{TREE} is larger than {MAX_TREE:,} bytes")
+
+
+def _header(data: bytes) -> tuple["np.dtype[Any]", bool, tuple[int, ...], int]:
+    """Return the type, order and shape of an array, and where its values begin."""
+    width = _LENGTH.get(data[:8])
+    start = 0 if width is None else 8 + struct.calcsize(width)
+    if width is None or len(data) < start:
+        msg = "it does not begin as one"
+        raise ValueError(msg)
+    end = start + int(struct.unpack(width, data[8:start])[0])
+    written = _HEADER.fullmatch(data[start:end])
+    if written is None or end > len(data):
+        msg = "its header is one that is never written"
+        raise ValueError(msg)
+    kind, order, shape = (part.decode() for part in written.groups())
+    lengths = tuple(int(n) for n in shape.split(",") if n.strip())
+    return np.dtype(kind), order == "True", lengths, end

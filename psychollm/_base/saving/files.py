@@ -70,10 +70,10 @@ def load(path: str | PathLike[str]) -> Result:
         except InputError as error:
             msg = f"{file} (written by psychollm {tree.get('library')}): {error}"
             raise InputError(msg) from error
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            archive.refuse(f"{type(error).__name__} {error}")
         except RecursionError:
             archive.refuse("it is nested too deeply")
+        except Exception as error:  # noqa: BLE001 -- whatever classes make of what they never wrote
+            archive.refuse(f"{type(error).__name__} {error}")
     if not isinstance(result, Result):
         archive.refuse("it holds no result")
     return result
@@ -81,7 +81,8 @@ def load(path: str | PathLike[str]) -> Result:
 
 def _read(tree: dict[str, Any], archive: SavedArchive) -> Any:
     classes = {key: find_class(*home) for key, home in tree["classes"].items()}
-    return Reader(array=archive.array, classes=classes).value(tree["result"])
+    reader = Reader(array=archive.array, classes=classes, most=archive.size)
+    return reader.value(tree["result"])
 
 
 def _check_head(file: Path, tree: Any) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.errors import InputError
+from psychollm._base.saving.nodes import check_hashes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +60,9 @@ def _index_of(node: Any, reader: "Reader") -> Any:
     names = [reader.value(name) for name in node["names"]]
     if "range" in node:
         start, stop, step = node["range"]
-        return pd.RangeIndex(start, stop, step, name=names[0])
+        found = pd.RangeIndex(start, stop, step, name=names[0])
+        len(found)  # raises where it is longer than anything can be
+        return found
     levels = [_column_of(one, reader) for one in node["levels"]]
     if len(levels) > 1:
         return pd.MultiIndex.from_arrays(levels, names=names)
@@ -92,11 +95,12 @@ def _column_of(node: Any, reader: "Reader") -> Any:
     if node[0] == "category":
         _, ordered, categories, codes = node
         held = pd.Index(_column_of(categories, reader))
-        return pd.Categorical.from_codes(reader.value(codes), held, ordered=ordered)
+        return pd.Categorical.from_codes(reader.column(codes), held, ordered=ordered)
     name, values = node
     if isinstance(values, dict):
-        return reader.value(values)
+        return reader.column(values)
     listed = [reader.value(value) for value in values]
+    check_hashes(listed)
     if name == "object":
         filled = np.empty(len(listed), dtype=object)
         filled[:] = listed

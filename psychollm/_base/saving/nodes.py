@@ -22,10 +22,11 @@ Classes stand once in a table beside the tree: their name in it, module and name
 """
 
 import struct
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from math import isfinite
+from math import isfinite, prod
 from typing import Any
 
 import numpy as np
@@ -34,12 +35,16 @@ from psychollm._base.errors import InputError
 from psychollm._base.result import Result
 from psychollm._base.saving.classes import PACKAGE, is_record
 from psychollm._base.types import AnyArray
+from psychollm._base.untrusted_json import FREE
 
 _ODD = {name: float(name) for name in ("nan", "-nan", "inf", "-inf")}
-_SCALARS = frozenset(
-    {"bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"}
-    | {"float16", "float32", "float64", "str"}
-)
+_SCALARS: dict[str, type] = {
+    "bool": bool,
+    "str": str,
+    **dict.fromkeys((f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), int),
+    **dict.fromkeys(("float16", "float32", "float64"), float),
+}
+MOST_ALIKE = 64  # different keys of one hash: each is compared with all before it
 
 
 def saved_fields(kind: type) -> tuple[str, ...]:
@@ -137,6 +142,8 @@ class Writer:
     def _array(self, value: AnyArray, at: str) -> Any:
         if type(value) is not np.ndarray:  # masked arrays and matrices would lose what they are
             raise self._refused(value, at)
+        if value.dtype.fields is not None or value.dtype.kind == "V":
+            raise self._refused(value, at)
         if value.dtype.hasobject:
             return {"objects": [list(value.shape), self._all(value.ravel().tolist(), at)]}
         if id(value) not in self._written:
@@ -182,6 +189,8 @@ class Reader:
         Returns an array by the name of its member.
     classes : mapping of str to type
         What the names in the tree stand for.
+    most : int, optional
+        Bytes that the columns of all tables may take, which are copies: those of the file.
 
     Examples
     --------
@@ -190,10 +199,34 @@ class Reader:
     """
 
     def __init__(
-        self, *, array: Callable[[str], AnyArray], classes: Mapping[str, type[Any]]
+        self,
+        *,
+        array: Callable[[str], AnyArray],
+        classes: Mapping[str, type[Any]],
+        most: int | None = None,
     ) -> None:
         self._array, self._classes = array, classes
         self._held: dict[str, AnyArray] = {}
+        self._left = most
+
+    def column(self, node: Any) -> AnyArray:
+        """Return the array that a column of a table is a copy of.
+
+        Raises
+        ------
+        ValueError
+            If it is no list of values, or the tables together are larger than the file.
+        """
+        found = self.value(node)
+        if not isinstance(found, np.ndarray) or found.ndim != 1:
+            msg = "a column of a table is no list of values"
+            raise ValueError(msg)
+        if self._left is not None:
+            self._left -= found.nbytes
+            if self._left < 0:
+                msg = "its tables ask for more than the file holds"
+                raise ValueError(msg)
+        return found
 
     def value(self, node: Any) -> Any:
         """Return the value of a node.
@@ -234,13 +267,27 @@ class Reader:
             raise InputError(msg) from error
 
     def _dict(self, held: Any) -> dict[Any, Any]:
-        return {self.value(key): self.value(item) for key, item in held}
+        pairs = [(self.value(key), self.value(item)) for key, item in held]
+        check_hashes([key for key, _ in pairs])
+        return dict(pairs)
+
+    def _set(self, held: Any) -> frozenset[Any]:
+        values = [self.value(one) for one in held]
+        check_hashes(values)
+        return frozenset(values)
 
     def _scalar(self, held: Any) -> Any:
-        name, value = held
-        if name not in _SCALARS:
-            raise ValueError(name)
-        return np.dtype(name).type(self.value(value))
+        name, node = held
+        value = self.value(node)
+        if type(value) is not _SCALARS[name]:
+            msg = f"{value!r:.40} is no {name}"
+            raise ValueError(msg)
+        with np.errstate(over="ignore"):
+            made = np.dtype(name).type(value)
+        if made.item() != value and value == value:  # beyond its type, and no NaN
+            msg = f"{value!r:.40} is no {name}"
+            raise ValueError(msg)
+        return made
 
     def _member(self, name: str) -> AnyArray:
         if name not in self._held:
@@ -249,6 +296,9 @@ class Reader:
 
     def _objects(self, held: Any) -> AnyArray:
         shape, values = held
+        if min(shape, default=0) < 0 or prod(n or 1 for n in shape) > FREE + len(values):
+            msg = f"objects of the shape {shape!r:.40}"
+            raise ValueError(msg)
         filled = np.empty(len(values), dtype=object)
         for k, node in enumerate(values):
             filled[k] = self.value(node)
@@ -288,7 +338,7 @@ _READ: dict[str, Callable[[Reader, Any], Any]] = {
     "float": lambda reader, held: _ODD[held] if held in _ODD else _from_bits(held),
     "numpy": Reader._scalar,
     "list": lambda reader, held: [reader.value(one) for one in held],
-    "set": lambda reader, held: frozenset(reader.value(one) for one in held),
+    "set": Reader._set,
     "dict": Reader._dict,
     "array": Reader._member,
     "objects": Reader._objects,
@@ -304,5 +354,29 @@ def _odd(value: float) -> str:
 
 
 def _from_bits(text: str) -> float:
-    (value,) = struct.unpack(">d", bytes.fromhex(text))
-    return float(value)
+    if len(bits := bytes.fromhex(text)) != 8:
+        msg = f"{text!r:.40} is no float"
+        raise ValueError(msg)
+    return float(struct.unpack(">d", bits)[0])
+
+
+def check_hashes(values: Sequence[Any]) -> None:
+    """Raise `ValueError` where many different values have one hash, as no result has them.
+
+    What cannot be a key has no hash and is passed over.
+    """
+    hashes = [(_hash(value), value) for value in values]
+    for one, n in Counter(found for found, _ in hashes).most_common():
+        if n <= MOST_ALIKE:
+            return
+        alike = {repr(value) for found, value in hashes if found == one}
+        if one is not None and len(alike) > MOST_ALIKE:
+            msg = f"{len(alike):,} keys have one hash"
+            raise ValueError(msg)
+
+
+def _hash(value: Any) -> int | None:
+    try:
+        return hash(value)
+    except TypeError:
+        return None
