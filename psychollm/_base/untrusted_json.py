@@ -7,6 +7,7 @@ its size before it is parsed, and a number by `as_number` before it is used.
 
 import json
 import math
+from collections import Counter
 from typing import Any, Literal
 
 FREE = 1_000_000  # objects and lists that any text may hold
@@ -78,8 +79,7 @@ def as_number(value: Any) -> float | None:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in found if names.count(name) > 1)
+        ((twice, _),) = Counter(name for name, _ in pairs).most_common(1)
         msg = f"the name {twice!r} occurs twice in one object"
         raise ValueError(msg)
     return found

@@ -21,6 +21,7 @@ from psychollm.data.logs_files import LeftOut, all_runs, leave_out, valid
 from psychollm.data.logs_labels import questions, respondents
 from psychollm.data.logs_repeats import Repeats, one_per_cell
 from psychollm.data.logs_result import LogImport
+from psychollm.data.long import check_cells
 from psychollm.data.readers.logs.detect import LogFormat
 from psychollm.data.readers.logs.run import NO_ANSWER, Run, Sample, Score
 from psychollm.data.responses import Responses
@@ -316,6 +317,7 @@ def _table(cells: "pd.DataFrame", column: str) -> Table:
 
     row, models = pd.factorize(cells["model"])
     place, labels = pd.factorize(cells["question"])
+    check_cells(len(models), len(labels), len(cells))
     values = np.full((len(models), len(labels)), np.nan)
     values[row, place] = cells[column].to_numpy(dtype=np.float64)
     return Table(

@@ -14,6 +14,7 @@ from psychollm.data.table import Table
 if TYPE_CHECKING:
     import pandas as pd
 
+FREE_CELLS = 50_000_000
 Duplicates: TypeAlias = Literal["error", "first", "last"]
 
 
@@ -71,6 +72,7 @@ def spread(
         cell = f"model {models[row[first]]!r}, question {questions[column[first]]!r}"
         return f"{name(first)} and {name(second)}: {cell}"
 
+    check_cells(len(models), len(questions), len(frame))
     keep = _kept(cell, duplicates, pair)
     source = np.full(len(models) * len(questions), -1, dtype=np.int64)
     source[cell[keep]] = np.flatnonzero(keep)
@@ -81,6 +83,23 @@ def spread(
         as_labels("question", questions, len(questions)),
         None if name_cell is None else _origin(source.reshape(values.shape), name_cell),
     )
+
+
+def check_cells(n_models: int, n_questions: int, n_answers: int) -> None:
+    """Refuse a table that hardly holds an answer: its cells would take more than memory.
+
+    Raises
+    ------
+    ShapeError
+        If there are more than fifty million cells, and not one in a thousand is answered.
+    """
+    if n_models * n_questions > max(FREE_CELLS, 1000 * n_answers):
+        msg = (
+            f"{n_answers:,} answers of {n_models:,} models to {n_questions:,} questions: not one "
+            "cell in a thousand has one; do the columns of models and questions hold what they "
+            "should?"
+        )
+        raise ShapeError(msg)
 
 
 def _origin(source: IntArray, name: Callable[[int], str]) -> Callable[[int, int], str]:

@@ -15,7 +15,7 @@ from psychollm._base.errors import CodeError, InputError, LabelError, OptionErro
 from psychollm.data.logs import COLUMNS, read_logs
 from psychollm.data.logs_labels import questions
 from psychollm.data.logs_repeats import one_per_cell
-from psychollm.data.readers.logs import source, table_log
+from psychollm.data.readers import csv_file, parquet_open
 from psychollm.data.readers.logs.detect import READERS
 from psychollm.data.readers.logs.run import Sample
 
@@ -135,7 +135,7 @@ def test_damaged_gzip(tmp_path):
 
 @pytest.mark.parametrize("line", [b"a," + b"q" * 60_000 + b",1\n", b"0"], ids=["rows", "one"])
 def test_gzip_bombs(tmp_path, line, monkeypatch):
-    monkeypatch.setattr(table_log, "MAX_LINE", 1 << 22)
+    monkeypatch.setattr(csv_file, "MAX_LINE", 1 << 22)
     path = tmp_path / "a.csv.gz"
     path.write_bytes(gzip.compress(LONG.encode() + line * ((1 << 24) // len(line) + 1)))
     with pytest.raises(InputError, match=r"is refused: more than 250|holds a line of more than"):
@@ -146,11 +146,11 @@ def test_parquet_that_declares_too_much(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow")
     path = tmp_path / "a.parquet"
     pd.DataFrame({"model": ["a"] * 3, "question": [1, 2, 3], "score": 1}).to_parquet(path)
-    monkeypatch.setattr(source, "MAX_ROWS", 2)
+    monkeypatch.setattr(parquet_open, "MAX_ROWS", 2)
     with pytest.raises(InputError, match=r"declares 3 rows, and 2 are the most"):
         read_logs(path, format="table")
-    monkeypatch.setattr(source, "MAX_ROWS", 3)
-    monkeypatch.setattr(source, "MAX_PARQUET", 10)
+    monkeypatch.setattr(parquet_open, "MAX_ROWS", 3)
+    monkeypatch.setattr(parquet_open, "MAX_BYTES", 10)
     with pytest.raises(InputError, match=r"bytes, and 10 are the most"):
         read_logs(path, format="table")
 

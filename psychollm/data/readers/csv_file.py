@@ -10,6 +10,7 @@ for many more, write Parquet.
 
 import csv
 import gzip
+import zlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -30,11 +31,13 @@ from psychollm.data.readers.layout import (
     is_long,
     long_columns,
 )
+from psychollm.data.readers.logs.archive import FREE, MAX_RATIO
 from psychollm.data.table import Table
 
 if TYPE_CHECKING:
     import pandas as pd
 
+MAX_LINE = 1 << 28  # characters of one line
 MISSING_WORDS = frozenset({"", "na", "n/a", "nan", "none", "null", "<na>"})
 _TRUTH = {"true": 1.0, "false": 0.0}
 
@@ -72,7 +75,7 @@ def read_csv(path: Path, *, layout: Layout, columns: Columns) -> Table:
         if is_long(layout, header, columns):
             return _read_long(path, header, columns)
         return _read_wide(path, header, columns)
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, csv.Error) as error:
+    except (UnicodeDecodeError, OSError, EOFError, zlib.error, csv.Error) as error:
         msg = f"{path} is not a CSV file in UTF-8: {error}"
         raise InputError(msg) from error
 
@@ -87,8 +90,23 @@ def _opened(path: Path) -> Iterator[TextIO]:
             yield file
 
 
+def bounded_lines(file: TextIO, path: Path) -> Iterator[str]:
+    """Yield lines, of bounded length and in all: a few packed bytes may hold more than memory."""
+    packed = path.stat().st_size if path.suffix == ".gz" else None
+    size = 0
+    while line := file.readline(MAX_LINE):
+        size += len(line)
+        if len(line) == MAX_LINE:
+            msg = f"{path} holds a line of more than {MAX_LINE:,} characters"
+            raise InputError(msg)
+        if packed is not None and size > FREE and size > MAX_RATIO * packed:
+            msg = f"{path} is refused: more than {MAX_RATIO} characters out of each packed byte"
+            raise InputError(msg)
+        yield line
+
+
 def _header(path: Path, file: TextIO) -> list[str]:
-    header = next(csv.reader(file), [])
+    header = next(csv.reader(bounded_lines(file, path)), [])
     if not header:
         msg = f"{path} is empty: it needs a header and a line per model (or per answer)"
         raise ShapeError(msg)
@@ -99,7 +117,7 @@ def _header(path: Path, file: TextIO) -> list[str]:
 def _rows(path: Path, header: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield the line and the cells of each row after the header; empty lines are skipped."""
     with _opened(path) as file:
-        reader = csv.reader(file)
+        reader = csv.reader(bounded_lines(file, path))
         next(reader)
         for row in reader:
             if not row:
@@ -196,7 +214,7 @@ def _meaning(word: str) -> float | str:
     if plain in _TRUTH:
         return _TRUTH[plain]
     try:
-        return float(plain)
+        return float(plain) if plain.isascii() and "_" not in plain else word
     except ValueError:
         return word
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import InputError, LabelError
-from psychollm._base.optional import require
 from psychollm.data.labels import as_labels
 from psychollm.data.long import spread
 from psychollm.data.readers.layout import Columns, Layout, is_long, long_columns
+from psychollm.data.readers.parquet_open import open_parquet
 from psychollm.data.table import Table, as_table
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def read_parquet(path: Path, *, layout: Layout, columns: Columns) -> Table:
     MissingPackageError
         If pyarrow is not installed.
     InputError
-        If the file is not a Parquet file.
+        If the file is not a Parquet file, or declares more than its size makes plausible.
     LabelError
         If a column or a label is missing or repeated.
 
@@ -44,23 +44,26 @@ def read_parquet(path: Path, *, layout: Layout, columns: Columns) -> Table:
     >>> read_parquet(path, layout="auto", columns=Columns()).questions
     ('q1',)
     """
-    arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
-    parquet = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")
-    try:
-        file = parquet.ParquetFile(path)
-    except arrow.ArrowInvalid as error:
-        msg = f"{path} is not a Parquet file: {error}"
-        raise InputError(msg) from error
-    with file:
+    with open_parquet(path) as file:
         header = list(file.schema_arrow.names)
         if is_long(layout, header, columns):
             return _read_long(path, file, header, columns)
-        return _read_wide(path, file.read().to_pandas(), columns)
+        return _read_wide(path, _frame(path, file.read()), columns)
+
+
+def _frame(path: Path, table: Any) -> "pd.DataFrame":
+    """Return a table with the index that pandas noted beside it, which may be damaged."""
+    try:
+        frame: pd.DataFrame = table.to_pandas()
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        msg = f"{path} is not a Parquet file, or damaged: {error}"
+        raise InputError(msg) from error
+    return frame
 
 
 def _read_long(path: Path, file: Any, header: Sequence[str], columns: Columns) -> Table:
     found = long_columns(path, header, columns)
-    frame = file.read(columns=found.names).to_pandas()
+    frame = _frame(path, file.read(columns=found.names))
     return spread(
         frame.reset_index(),  # a column that pandas stored as its index
         model=found.model,

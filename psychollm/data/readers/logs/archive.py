@@ -38,7 +38,7 @@ class Archive:
     InputError
         If the file is no complete zip archive, or what it declares is not plausible: a member
         beyond `MAX_MEMBER`, a ratio beyond `MAX_RATIO`, members that overlap, that are
-        encrypted, or that are named as if they lay outside the archive.
+        encrypted, of one name, or named as if they lay outside the archive.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class Archive:
         member = self._members[name]
         try:
             data = self._unpacked(member)
-        except (zlib.error, struct.error, EOFError, OSError) as error:
+        except (zlib.error, struct.error, EOFError, OSError, OverflowError) as error:
             raise self._damaged(name, str(error)) from error
         if len(data) != member.file_size:
             raise self._damaged(name, "it is not as long as the archive says")
@@ -99,11 +99,18 @@ class Archive:
         try:
             with zipfile.ZipFile(self._file) as archive:
                 members = [one for one in archive.infolist() if not one.is_dir()]
-        except (zipfile.BadZipFile, struct.error, OSError, ValueError, EOFError) as error:
+        except (
+            *(zipfile.BadZipFile, struct.error, OSError, ValueError, EOFError),
+            *(OverflowError, NotImplementedError),
+        ) as error:
             msg = f"{self._path} is not a complete zip archive ({error}): is it cut off?"
             raise InputError(msg) from error
+        names: set[str] = set()
         for member in members:
             self._check(member)
+            if member.filename in names:
+                self._refuse(f"two members have the name {member.filename!r}")
+            names.add(member.filename)
         self._check_all(members)
         return members
 

@@ -1,6 +1,7 @@
 """Which reader reads which log, told by what is in the file."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
@@ -37,6 +38,7 @@ LogFormat: TypeAlias = Literal[
     "hal",
     "table",
 ]
+_FOREIGN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 ENDINGS = (".eval", ".json", ".jsonl", ".parquet", ".csv", ".csv.gz")
 
 
@@ -82,10 +84,27 @@ def format_of(path: Path) -> str | None:
 
 
 def _format_of(source: Source) -> str | None:
+    for name, one in READERS.items():
+        with _laid_out(source.path, name):
+            if one.knows(source):
+                return name
+    return None
+
+
+@contextmanager
+def _laid_out(path: Path, name: str) -> Iterator[None]:
+    """Name a file in which a reader met what its tool does not write."""
     try:
-        return next((name for name, one in READERS.items() if one.knows(source)), None)
+        yield
+    except InputError:
+        raise
     except OSError as error:
-        msg = f"{source.path} cannot be read: {error.strerror}"
+        msg = f"{path} cannot be read: {error.strerror or error}"
+        raise InputError(msg) from error
+    except _FOREIGN as error:
+        # The readers take each field for what its tool writes there: this one was something else.
+        fault = f"field {error}" if isinstance(error, KeyError) else str(error)
+        msg = f"{path} is not laid out as a log of {name} ({fault}): which version wrote it?"
         raise InputError(msg) from error
 
 
@@ -134,15 +153,8 @@ def read_runs(
         if not named:
             return []
         raise InputError(_unknown(source))
-    try:
+    with _laid_out(path, name):
         return READERS[name].read(source)
-    except InputError:
-        raise
-    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
-        # The readers take each field for what its tool writes there: this one was something else.
-        fault = f"field {error}" if isinstance(error, KeyError) else str(error)
-        msg = f"{path} is not laid out as a log of {name} ({fault}): which version wrote it?"
-        raise InputError(msg) from error
 
 
 def _unknown(source: Source) -> str:

@@ -29,6 +29,7 @@ from psychollm.data.readers.logs.run import (
 )
 from psychollm.data.readers.logs.source import Source, parse
 
+MAX_SCORERS, MAX_SCORES = 100, 5_000_000  # of one run; every sample has a place for each scorer
 HEADER, JOURNAL = "header.json", "_journal/start.json"
 _GRADES: dict[str, Score] = {
     "c": 1.0,
@@ -94,7 +95,13 @@ def _member(source: Source, archive: Archive, name: str) -> dict[str, Any]:
 def _run(source: Source, log: Mapping[str, Any], found: Iterable[Any]) -> Run:
     samples = [one if isinstance(one, Sample) else _sample(one, log) for one in found]
     scorers = list(dict.fromkeys(name for one in samples for name in one.scores))
+    if len(scorers) * len(samples) > MAX_SCORES and len(scorers) > MAX_SCORERS:
+        msg = f"{source.path} is refused: {len(scorers):,} scorers; no task has as many"
+        raise InputError(msg)
     about = log.get("eval") or {}
+    if not about.get("model"):
+        msg = f"{source.path} names no model: is it damaged?"
+        raise InputError(msg)
     samples.sort(key=lambda one: one.repeat or 0)
     return Run(
         format="inspect",
@@ -211,4 +218,4 @@ def _grade(value: Any) -> Score:
     word = value.strip().lower()
     if word in _GRADES:
         return _GRADES[word]
-    return float(word) if _NUMBER.fullmatch(word) else None
+    return as_score(float(word)) if _NUMBER.fullmatch(word) else None

@@ -141,7 +141,7 @@ def _probability(answers: Any) -> float | None:
         return None
     try:
         found = [float(one[0]) for one in answers]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     best = max(found)
     share = 1.0 / sum(exp(one - best) for one in found)

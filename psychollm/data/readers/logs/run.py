@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
-from math import isfinite
 from typing import Any, Literal, TypeAlias
 
 from psychollm._base.errors import CodeError
+from psychollm._base.untrusted_json import as_number
 
 NO_ANSWER: Literal["no answer"] = "no answer"  # said by the log, and counted as wrong by some
 Score: TypeAlias = float | Literal["no answer"] | None
@@ -71,13 +71,10 @@ def as_score(value: Any) -> float | None:
 
     Examples
     --------
-    >>> as_score(True), as_score(0.5), as_score("0.5"), as_score(float("nan"))
-    (1.0, 0.5, None, None)
+    >>> as_score(True), as_score(0.5), as_score("0.5"), as_score(float("nan")), as_score(10**400)
+    (1.0, 0.5, None, None, None)
     """
-    if isinstance(value, bool | int | float):
-        number = float(value)
-        return number if isfinite(number) else None
-    return None
+    return float(value) if isinstance(value, bool) else as_number(value)
 
 
 def flatten(settings: Any, prefix: str = "") -> dict[str, str]:

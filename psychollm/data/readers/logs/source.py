@@ -1,21 +1,21 @@
 """A file of unknown content: what it looks like, and its JSON, in bounded memory."""
 
-import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from psychollm._base.errors import InputError
-from psychollm._base.optional import require
+from psychollm._base.untrusted_json import parse_json
 from psychollm.data.readers.logs.archive import Archive
+from psychollm.data.readers.parquet_open import open_parquet
 
 Shape: TypeAlias = Literal["archive", "parquet", "document", "lines", "text"]
 
 MAX_DOCUMENT = 1 << 30  # bytes of a JSON file, which is parsed in one piece
 MAX_LINE = 1 << 28  # bytes of one line of a JSONL file
-MAX_PARQUET = 1 << 33  # bytes that a Parquet file declares once unpacked
-MAX_ROWS = 50_000_000  # rows that it declares: a hundred bytes may declare any number
 
 
 class Source:
@@ -100,47 +100,18 @@ class Source:
         """Open the file as an archive."""
         return Archive(self.path)
 
-    def parquet(self) -> Any:
-        """Open the file as Parquet.
-
-        Raises
-        ------
-        MissingPackageError
-            If pyarrow is not installed.
-        InputError
-            If it is damaged, or declares more than `MAX_PARQUET` bytes or `MAX_ROWS` rows.
-        """
-        arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
-        module = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")
-        try:
-            file = module.ParquetFile(self.path)
-        except (arrow.ArrowException, OSError) as error:
-            msg = f"{self.path} is not a complete Parquet file: {error}"
-            raise InputError(msg) from error
-        if file.metadata.num_rows > MAX_ROWS:
-            n = file.metadata.num_rows
-            file.close()
-            msg = (
-                f"{self.path} declares {n:,} rows, and {MAX_ROWS:,} are the most: count a long "
-                "table with psychollm.data.pair_counts_file.read_pair_counts"
-            )
-            raise InputError(msg)
-        groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
-        size = sum(group.total_byte_size for group in groups)
-        if size > MAX_PARQUET:
-            file.close()
-            msg = f"{self.path} declares {size:,} bytes, and {MAX_PARQUET:,} are the most"
-            raise InputError(msg)
-        return file
+    def parquet(self, dictionaries: Sequence[str] = ()) -> AbstractContextManager[Any]:
+        """Open the file as Parquet, as `open_parquet` does."""
+        return open_parquet(self.path, dictionaries=dictionaries)
 
 
 def parse(data: bytes, where: str) -> Any:
-    """Return what JSON holds.
+    """Return what JSON holds; halves of characters become U+FFFD, for no file can hold them.
 
     Raises
     ------
     InputError
-        If it is no JSON in UTF-8; the place is named.
+        If it is no JSON in UTF-8, or holds more than its size makes plausible; the place is named.
 
     Examples
     --------
@@ -148,19 +119,31 @@ def parse(data: bytes, where: str) -> Any:
     {'a': [1, nan]}
     """
     try:
-        return json.loads(data.decode("utf-8-sig"))
+        return parse_json(_whole_characters(data))
     except UnicodeDecodeError as error:
         msg = f"{where} is not in UTF-8: {error}"
         raise InputError(msg) from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         msg = f"{where} is not complete JSON ({error}): is it cut off?"
         raise InputError(msg) from error
 
 
+_HALF = re.compile(
+    rb"(?i)\\(?:\\|u(d[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|(u(?:d[89a-f][0-9a-f]{2})))"
+)
+
+
+def _whole_characters(data: bytes) -> bytes:
+    """Replace escapes of half a character, which stand alone."""
+    if b"\\ud" not in data and b"\\uD" not in data:
+        return data
+    return _HALF.sub(lambda found: b"\\ufffd" if found[2] else found[0], data)
+
+
 def _is_object(line: bytes) -> bool:
     try:
-        return isinstance(json.loads(line), dict)
-    except (ValueError, RecursionError):
+        return isinstance(parse_json(line), dict)
+    except ValueError:
         return False
 
 

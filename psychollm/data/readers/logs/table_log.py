@@ -7,16 +7,17 @@ they are. Other names are given as a mapping from these to the columns of the fi
 
 import csv
 import gzip
-from collections.abc import Iterator, Mapping, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, TextIO
 
 from psychollm._base.errors import CodeError, InputError, LabelError
-from psychollm.data.readers.csv_file import meanings
-from psychollm.data.readers.logs.archive import FREE, MAX_RATIO
+from psychollm.data.readers.csv_file import bounded_lines, meanings
 from psychollm.data.readers.logs.run import Run, Sample, as_score, digest
-from psychollm.data.readers.logs.source import MAX_LINE, Source
+from psychollm.data.readers.logs.source import Source
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "model": ("model",),
@@ -91,6 +92,7 @@ def read_table_log(source: Source, columns: Mapping[str, str] | None = None) -> 
     """
     found = places(_header(source), columns or {}, source.path)
     runs: dict[tuple[str, str], list[Sample]] = {}
+    fingerprint = cache(digest)
     for where, row in _rows(source, list(found.values())):
         cells = {name: row.get(column) for name, column in found.items()}
         for name in NEEDED[:2]:
@@ -98,7 +100,7 @@ def read_table_log(source: Source, columns: Mapping[str, str] | None = None) -> 
                 msg = f"{where} has no {name}: every score needs one"
                 raise LabelError(msg)
         key = (_text(cells["model"]), _text(cells.get("task")))
-        runs.setdefault(key, []).append(_sample(where, cells))
+        runs.setdefault(key, []).append(_sample(where, cells, fingerprint))
     return [
         Run(
             format="table",
@@ -111,7 +113,7 @@ def read_table_log(source: Source, columns: Mapping[str, str] | None = None) -> 
     ]
 
 
-def _sample(where: str, cells: Mapping[str, Any]) -> Sample:
+def _sample(where: str, cells: Mapping[str, Any], fingerprint: Callable[[str], str]) -> Sample:
     error = _text(cells.get("error"))
     score = None if error else _number(cells["score"], f"{where}: score")
     stated = _number(cells.get("confidence"), f"{where}: confidence")
@@ -123,7 +125,7 @@ def _sample(where: str, cells: Mapping[str, Any]) -> Sample:
         filter=_text(cells.get("filter")),
         error=error or ("" if score is not None else "not scored"),
         confidence={} if stated is None else {"": stated},
-        content=digest(_text(cells.get("content"))),
+        content=fingerprint(_text(cells.get("content"))),
     )
 
 
@@ -156,7 +158,7 @@ def _header(source: Source) -> list[str]:
         names = (name for _, row in source.lines() for name in row)
         return list(dict.fromkeys(names))
     with _opened(source.path) as file:
-        header = next(csv.reader(_lines(file, source.path)), [])
+        header = next(csv.reader(bounded_lines(file, source.path)), [])
     if len(set(header)) < len(header):
         msg = f"{source.path}, line 1: a column occurs twice: rename it"
         raise LabelError(msg)
@@ -172,17 +174,27 @@ def _rows(source: Source, wanted: Sequence[str]) -> Iterator[Row]:
 
 
 def _parquet_rows(source: Source, wanted: Sequence[str]) -> Iterator[Row]:
-    with source.parquet() as file:
-        start = 0
-        for batch in file.iter_batches(columns=list(dict.fromkeys(wanted))):
-            for place, row in enumerate(batch.to_pylist(), start=start + 1):
-                yield f"{source.path}, row {place}", row
-            start += batch.num_rows
+    names = list(dict.fromkeys(wanted))
+    with source.parquet(dictionaries=names) as file:
+        place = 0
+        for batch in file.iter_batches(columns=names):
+            # A text that repeats is made once: it may be long, and the file says it in one byte.
+            columns = [_shared(batch.column(name)) for name in names]
+            for cells in zip(*columns, strict=True):
+                place += 1
+                yield f"{source.path}, row {place}", dict(zip(names, cells, strict=True))
+
+
+def _shared(column: Any) -> list[Any]:
+    if not hasattr(column, "dictionary"):
+        return list(column.to_pylist())
+    held = column.dictionary.to_pylist()
+    return [None if place is None else held[place] for place in column.indices.to_pylist()]
 
 
 def _csv_rows(path: Path) -> Iterator[Row]:
     with _opened(path) as file:
-        reader = csv.reader(_lines(file, path))
+        reader = csv.reader(bounded_lines(file, path))
         header = next(reader, [])
         for cells in reader:
             if not cells:
@@ -194,21 +206,6 @@ def _csv_rows(path: Path) -> Iterator[Row]:
             yield where, dict(zip(header, cells, strict=True))
 
 
-def _lines(file: TextIO, path: Path) -> Iterator[str]:
-    """Yield lines, of bounded length and in all: a few packed bytes may hold more than memory."""
-    packed = path.stat().st_size if path.suffix == ".gz" else None
-    size = 0
-    while line := file.readline(MAX_LINE):
-        size += len(line)
-        if len(line) == MAX_LINE:
-            msg = f"{path} holds a line of more than {MAX_LINE:,} characters"
-            raise InputError(msg)
-        if packed is not None and size > FREE and size > MAX_RATIO * packed:
-            msg = f"{path} is refused: more than {MAX_RATIO} characters out of each packed byte"
-            raise InputError(msg)
-        yield line
-
-
 @contextmanager
 def _opened(path: Path) -> Iterator[TextIO]:
     """Open a CSV file, plain or gzipped."""
@@ -216,6 +213,6 @@ def _opened(path: Path) -> Iterator[TextIO]:
     try:
         with opener(path, "rt", encoding="utf-8-sig", newline="") as file:
             yield file
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError, csv.Error) as error:
+    except (UnicodeDecodeError, OSError, EOFError, zlib.error, csv.Error) as error:
         msg = f"{path} is not a CSV file in UTF-8: {error}"
         raise InputError(msg) from error
