@@ -1,7 +1,7 @@
-"""Five words for daily work, and what a release must show besides.
+"""Six words for daily work, and what a release must show besides.
 
-``nox -s format``, ``lint``, ``test``, ``bench``, ``docs``; what follows ``--`` goes to the tool,
-as in ``nox -s test -- tests/factor``. Another Python: ``nox -s test --force-python 3.13``. Before
+``nox -s format``, ``lint``, ``test``, ``fuzz``, ``bench``, ``docs``; what follows ``--`` goes to the
+tool, as in ``nox -s test -- tests/factor``. Another Python: ``nox -s test --force-python 3.13``. Before
 a release: ``nox -s core extras minimum package``.
 """
 
@@ -48,6 +48,14 @@ def test(session: nox.Session) -> None:
     """Run all tests and the examples of all docstrings."""
     prepare(session, "plot,test")
     session.run("pytest", *(session.posargs or ["-n", "auto"]))
+
+
+@nox.session
+def fuzz(session: nox.Session) -> None:
+    """Try properties on fresh draws, ten times as many as usual; half an hour."""
+    prepare(session, "plot,test")
+    session.env["PSYCHOLLM_FUZZ"] = "1"
+    session.run("pytest", "-m", "hypothesis or thorough", *(session.posargs or ["-n", "auto"]))
 
 
 @nox.session

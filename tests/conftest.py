@@ -9,16 +9,15 @@ from collections.abc import Generator
 from importlib.util import find_spec
 from pathlib import Path
 
-import hypothesis
 import pytest
+
+from tests.effort import load_profile
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 # Set before NumPy loads: threads cost more than they save on matrices of a hundred models.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# Compilation makes the first example of a test slow, whatever the example: no deadlines.
-hypothesis.settings.register_profile("house", deadline=None, derandomize="CI" in os.environ)
-hypothesis.settings.load_profile("house")
+load_profile()
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
@@ -31,6 +31,7 @@ from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels import binned as kernels
+from tests.effort import examples
 from tests.oracles import binned_slow as slow
 
 CASES = ("gradconf_a", "gradconf_b")
@@ -428,7 +429,7 @@ def test_bounds_and_order_of_the_errors(case, kind, n_bins) -> None:
     assert mce <= 1.0
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(cases)
 def test_results_are_well_formed(case) -> None:
     confidence, correct = case

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
@@ -11,6 +11,7 @@ from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason
 from tests.calibration.test_proper_scores import CASES, FEW, PAIRS, case
+from tests.effort import examples
 from tests.oracles import proper_scores_slow as slow
 
 FIELDS = ("slope", "intercept", "in_the_large")
@@ -95,7 +96,7 @@ def test_golden_standard_errors(golden, name, model):
 
 
 @given(PAIRS)
-@settings(max_examples=30)
+@examples(30)
 def test_coefficients_are_those_of_a_general_optimiser(pair):
     assume(cox(*pair, clip=0.02, **FEW).slope.flags[0] in {Reason.NONE, Reason.CLIPPED})
     intercept, slope, _ = slow.cox(*pair, 0.02)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import (
@@ -23,6 +23,7 @@ from psychollm.data.simulate_meta_d import simulate_meta_d
 from psychollm.estimates.reasons import Reason
 from psychollm.kernels import meta_d as kernel
 from psychollm.kernels.meta_d_likelihood import log_likelihood
+from tests.effort import examples
 from tests.oracles import meta_d_slow as slow
 
 TABLES = ["metad_counts_maniscalco_lau_doc", "metad_counts_metadpy_doc"]
@@ -247,7 +248,7 @@ def test_every_blank_has_a_reason_and_no_rating_is_needed_that_is_not_used(table
     assert np.isfinite(found.outputs[0, 2]) or np.isnan(found.criteria).all()
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(0, 1000))
 def test_order_of_questions_changes_nothing(seed):
     made = simulate_meta_d(d_prime=[1.0, 2.0], n_questions=80, rng=seed)

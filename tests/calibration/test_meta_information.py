@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError
@@ -20,6 +20,7 @@ from psychollm.calibration.two_choice.meta_information_trials import (
 from psychollm.data.simulate_meta_d import simulate_meta_d
 from psychollm.estimates.reasons import Reason
 from psychollm.kernels.meta_information import table_information
+from tests.effort import examples
 from tests.oracles import meta_d_slow as slow
 
 FIELDS = {
@@ -88,7 +89,7 @@ ANSWERS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1)), min_size=4, 
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(ANSWERS)
 def test_bounds_and_symmetries(data):
     confidence, correct = data[0] / 4, data[1]

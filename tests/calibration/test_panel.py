@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import LabelError, OptionError
@@ -12,6 +12,7 @@ from psychollm.calibration.panels.panel_metrics import PANEL_METRICS, metric_key
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason
+from tests.effort import examples
 
 SCALE_FREE = ("ece", "rmsce", "rmsce_debiased", "smooth_ece")
 
@@ -59,7 +60,7 @@ def test_the_result_does_not_depend_on_the_number_of_jobs() -> None:
         assert np.array_equal(one[key].draws, two[key].draws, equal_nan=True), key
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 10_000))
 def test_the_order_of_questions_changes_nothing_to_the_last_bit(seed: int) -> None:
     confidence, correct = simulated(seed=seed, questions=40)
@@ -69,7 +70,7 @@ def test_the_order_of_questions_changes_nothing_to_the_last_bit(seed: int) -> No
         assert np.array_equal(before[key], after[key], equal_nan=True), key
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 10_000))
 def test_every_answer_twice_changes_no_value(seed: int) -> None:
     confidence, correct = simulated(seed=seed, questions=40)

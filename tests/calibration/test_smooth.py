@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import OptionError
@@ -16,6 +16,7 @@ from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
+from tests.effort import examples
 from tests.oracles import binned_slow as slow
 
 CASES = ("gradconf_a", "gradconf_b")
@@ -163,7 +164,7 @@ cases = st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=1, max_s
 )
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(cases, st.randoms(use_true_random=False))
 def test_what_does_not_matter(case, random) -> None:
     confidence, correct = case
@@ -177,7 +178,7 @@ def test_what_does_not_matter(case, random) -> None:
     assert abs(confidence.mean() - correct.mean()) - 1e-6 <= found <= 1.0
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(cases, st.floats(0.02, 0.5))
 def test_smoothing_more_never_adds(case, sigma) -> None:
     assert error(*case, sigma * 1.5) <= error(*case, sigma) + 5e-5

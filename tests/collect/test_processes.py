@@ -15,6 +15,7 @@ import pytest
 from psychollm.collect.store import Store
 from tests.collect.conftest import write_plan
 from tests.collect.hostile import Act, Body, Hostile, said
+from tests.effort import FUZZ
 
 resource = pytest.importorskip("resource")  # of POSIX
 
@@ -34,9 +35,10 @@ def start(plan: Path) -> "subprocess.Popen[str]":
 
 
 @POSIX
-def test_killed_twenty_times_it_loses_no_reply_and_asks_none_twice(tmp_path: Path) -> None:
+@pytest.mark.thorough
+def test_killed_again_and_again_it_loses_no_reply_and_asks_none_twice(tmp_path: Path) -> None:
     """Only what was under way when it was killed (at most 4 at a time) may be asked again."""
-    n, kills, at_once = 400, 20, 4
+    n, kills, at_once = 400, 20 if FUZZ else 5, 4
     moments = np.random.default_rng(1)
     with Hostile(lambda body, n: Act(200, said().body, delay=0.01)) as server:
         extra = f"concurrency = {at_once}\nstart_concurrency = {at_once}"

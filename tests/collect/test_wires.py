@@ -11,6 +11,7 @@ import pytest
 
 from psychollm.collect.wire import WIRES
 from psychollm.collect.wire.protocol import UnreadableReplyError, Wire, yes_no_mass
+from tests.effort import examples
 
 CHAT, PLAIN, MESSAGES = (
     WIRES[name] for name in ("openai-chat", "openai-completions", "anthropic")
@@ -144,7 +145,7 @@ JSON = st.recursive(
 
 @pytest.mark.parametrize("name", WIRES)
 @hypothesis.given(reply=JSON)
-@hypothesis.settings(max_examples=50)
+@examples(50)
 def test_any_json_is_a_reply_or_named(name: str, reply: object) -> None:
     _read_or_named(WIRES[name], json.dumps(reply).encode())
     _read_or_named(WIRES[name], json.dumps({"choices": [reply], "content": [reply]}).encode())
@@ -154,7 +155,7 @@ def test_any_json_is_a_reply_or_named(name: str, reply: object) -> None:
 
 @pytest.mark.parametrize("name", WIRES)
 @hypothesis.given(raw=st.binary(max_size=60))
-@hypothesis.settings(max_examples=30)
+@examples(30)
 def test_any_bytes_are_a_reply_or_named(name: str, raw: bytes) -> None:
     _read_or_named(WIRES[name], raw)
 

@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, OptionError, ShapeError
 from psychollm.correlation.polychoric import polychoric
 from psychollm.correlation.tetrachoric import PairStatus
+from tests.effort import examples
 from tests.oracles import polychoric_slow as slow
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
@@ -140,7 +141,7 @@ def test_coverage():
     assert 0.92 < np.mean(inside) < 0.98
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 10_000))
 def test_invariances(seed):
     data = answers(3, 150, seed, (-0.7, 0.2, 1.1))

@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, ShapeError
 from psychollm.correlation.polyserial import biserial, polyserial
 from psychollm.correlation.tetrachoric import PairStatus
+from tests.effort import examples
 from tests.oracles import polychoric_slow as slow
 
 
@@ -38,7 +39,7 @@ def test_standard_error_is_that_of_the_jackknife():
     assert low < 0.6 < high
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(seed=st.integers(0, 10_000))
 def test_invariances(seed):
     z, codes = sample(120, seed)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import psychollm as psy
@@ -21,6 +21,7 @@ from psychollm.correlation import smoothing
 from psychollm.correlation.smoothers.minimum_trace import minimum_trace_communalities
 from psychollm.correlation.smoothing import smooth
 from psychollm.correlation.spectrum import spectrum
+from tests.effort import examples
 from tests.oracles import smoothing_slow as slow
 
 METHODS = ["nearest", "weighted", "clip", "shrink", "minimum_trace"]
@@ -255,7 +256,7 @@ class TestMeaning:
 @pytest.mark.parametrize("method", METHODS)
 class TestProperties:
     @given(k=st.integers(3, 9), seed=st.integers(0, 10_000))
-    @settings(max_examples=25)
+    @examples(25)
     def test_is_a_correlation_matrix(self, method, k, seed):
         rng = np.random.default_rng(seed)
         matrix = symmetric(rng.uniform(-1, 1, (k, k))) + np.eye(k)
@@ -267,7 +268,7 @@ class TestProperties:
         assert found.convergence.converged
 
     @given(k=st.integers(3, 8), seed=st.integers(0, 10_000))
-    @settings(max_examples=15)
+    @examples(15)
     def test_once_is_enough(self, method, k, seed):
         once = run(indefinite(k, seed), method)
         twice = run(once.matrix, method)
@@ -276,7 +277,7 @@ class TestProperties:
         assert twice.largest_pair == ()
 
     @given(k=st.integers(3, 8), seed=st.integers(0, 10_000))
-    @settings(max_examples=15)
+    @examples(15)
     def test_order_and_coding_do_not_matter(self, method, k, seed):
         matrix, weights = indefinite(k, seed), random_weights(k, seed, 100.0)
         rng = np.random.default_rng(seed + 1)

@@ -3,12 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import psychollm as psy
 from psychollm._base.errors import InputError
 from psychollm.correlation.spectrum import signed, spectrum
+from tests.effort import examples
 
 
 def random_matrix(k, seed):
@@ -49,7 +50,7 @@ def test_properties(k, seed):
 
 
 @given(k=st.integers(2, 8), seed=st.integers(0, 10_000))
-@settings(max_examples=40)
+@examples(40)
 def test_order_of_models_does_not_matter(k, seed):
     matrix = random_matrix(k, seed)
     order = np.random.default_rng(seed).permutation(k)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, PsychollmError
@@ -18,6 +18,7 @@ from psychollm.data.logs_repeats import one_per_cell
 from psychollm.data.readers import csv_file, parquet_open
 from psychollm.data.readers.logs.detect import READERS
 from psychollm.data.readers.logs.run import Sample
+from tests.effort import examples
 
 SAMPLES = Path(__file__).parent / "samples"
 LONG = "model,question,score\na,q,1\na,r,0\nb,r,1\n"
@@ -236,7 +237,7 @@ def test_a_majority_is_of_what_lies_above_the_threshold(write):
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0, np.nan]), min_size=1, max_size=7), st.randoms())
-@settings(max_examples=40)
+@examples(40)
 def test_means_and_majorities_do_not_depend_on_the_order(scores, random):
     def one(values, **options):
         frame = pd.DataFrame({"model": "m", "question": "q", "score": values})
@@ -262,7 +263,7 @@ def test_means_and_majorities_do_not_depend_on_the_order(scores, random):
 
 
 @given(st.permutations(range(6)), st.permutations(range(6)))
-@settings(max_examples=40)
+@examples(40)
 def test_the_same_question_has_one_label_wherever_it_stands(first, second):
     runs = [
         [
@@ -340,7 +341,7 @@ ANYTHING = st.sampled_from(
 
 
 @given(st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_a_log_with_anything_in_it_is_read_or_refused(tmp_path_factory, data):
     path = data.draw(st.sampled_from(JSON_LOGS + LINES))
     text = path.read_text()

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import psychollm as psy
@@ -11,6 +11,7 @@ from psychollm._base.errors import CodeError, InputError, LabelError, OptionErro
 from psychollm.data import pair_counts_file as module
 from psychollm.data.pair_counts_file import read_pair_counts, stream_responses
 from psychollm.kernels.bit_planes import fill_planes
+from tests.effort import examples
 from tests.oracles.bit_planes_slow import planes
 
 pytest.importorskip("pyarrow")
@@ -48,7 +49,7 @@ def test_counts_are_those_of_the_table(tmp_path, batch, share, of, labels):
 
 
 @given(st.integers(0, 10_000), st.integers(1, 5), st.integers(1, 90), st.integers(5, 60))
-@settings(max_examples=15)
+@examples(15)
 def test_tables_are_those_of_the_frame(tmp_path_factory, seed, k, n, batch):
     long = long_table(np.random.default_rng(seed), k, n, 0.8)
     if long.empty:

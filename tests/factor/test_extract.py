@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import psychollm as psy
@@ -15,6 +15,7 @@ from psychollm._base.errors import ConvergenceWarning, InputError, OptionError, 
 from psychollm.factor.discrepancy import ML, ULS
 from psychollm.factor.extract import degrees_of_freedom, extract
 from psychollm.factor.minimise import first_guess, minimise, squared_multiple
+from tests.effort import examples
 from tests.oracles import factor_slow as slow
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
@@ -240,7 +241,7 @@ def test_bad_input(matrix, options, error, message):
         extract(matrix, **options)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(seed=st.integers(0, 10_000), m=st.integers(1, 3))
 def test_polishing_never_climbs_and_always_arrives(seed, m):
     # Small samples: about a third of these have a uniqueness at its bound.

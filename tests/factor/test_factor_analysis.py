@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import psychollm as psy
@@ -23,6 +23,7 @@ from psychollm.factor.newton import descend
 from psychollm.factor.procrustes import procrustes
 from psychollm.factor.robust_test import quadratic_test
 from psychollm.factor.rotate import rotate
+from tests.effort import examples
 from tests.oracles import factor_analysis_slow as slow
 from tests.oracles import factor_slow
 
@@ -129,7 +130,7 @@ def asymptotic_covariance(R, n=200):
     return A @ A.T / (5 * p) / n
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(seed=st.integers(0, 10_000), rotation=st.sampled_from(ROTATIONS))
 def test_rotation_and_order_leave_what_is_reproduced(seed, rotation):
     R = random_correlation(9, 2, seed)

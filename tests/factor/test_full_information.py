@@ -18,7 +18,7 @@ def table(n, seed, missing=0.0):
     ).responses
 
 
-@pytest.mark.parametrize(("n", "missing"), [(120, 0.0), (80, 0.2)])
+@pytest.mark.parametrize(("n", "missing"), [(40, 0.0), (30, 0.2)])
 def test_estimate_is_the_top_of_the_slow_likelihood(n, missing):
     answers = table(n, 4, missing)
     fit = full_information(answers)

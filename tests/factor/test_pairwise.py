@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import psychollm as psy
 from psychollm._base.errors import ShapeError
 from psychollm.factor.pairwise import pairwise_factor, pairwise_factors, principal_axes
+from tests.effort import examples
 from tests.oracles import pairwise_likelihood_slow as slow
 
 LOADINGS = np.array([0.9, 0.5, 0.7, 0.8, 0.6, 0.75])
@@ -106,7 +107,7 @@ def test_too_few_models():
         pairwise_factors(table(50, 1).select(models=[0, 1, 2, 3]))
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(0, 10_000), st.permutations(range(6)))
 def test_order_and_coding_do_not_matter(seed, order):
     answers = table(400, seed)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import ConvergenceWarning, InputError, OptionError, ShapeError
@@ -14,6 +14,7 @@ from psychollm.factor.criteria import CRITERIA, oblimin
 from psychollm.factor.extract import extract
 from psychollm.factor.gradient_projection import random_starts, turn
 from psychollm.factor.rotate import rotate
+from tests.effort import examples
 from tests.oracles import factor_slow as slow
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
@@ -124,7 +125,7 @@ def test_criteria_and_gradients(criterion, twin):
             assert gradients[0, i, j] == pytest.approx((twin(up) - twin(down)) / (2 * h), abs=1e-8)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(seed=st.integers(0, 10_000), method=st.sampled_from(["varimax", "oblimin", "promax"]))
 def test_rotation_leaves_what_factors_explain(seed, method):
     A = loadings(8, 3, seed)
@@ -139,7 +140,7 @@ def test_rotation_leaves_what_factors_explain(seed, method):
         np.testing.assert_allclose(phi, np.eye(3), atol=1e-12)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 10_000))
 def test_order_and_signs_change_nothing(seed):
     found = rotate(loadings(8, 3, seed), n_starts=4)

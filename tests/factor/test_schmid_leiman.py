@@ -6,13 +6,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import InputError, OptionError
 from psychollm.factor.extract import extract
 from psychollm.factor.rotate import rotate
 from psychollm.factor.schmid_leiman import schmid_leiman, second_order
+from tests.effort import examples
 from tests.oracles import factor_slow as slow
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
@@ -53,7 +54,7 @@ def test_golden(row, R):
     assert found.identified == (m > 2)
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(seed=st.integers(0, 10_000))
 def test_three_factors_have_one_in_common(seed):
     rng = np.random.default_rng(seed)

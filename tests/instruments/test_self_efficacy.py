@@ -6,7 +6,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
@@ -25,6 +25,7 @@ from psychollm.instruments.self_efficacy import (
     score_readings,
     tasks_of,
 )
+from tests.effort import examples
 
 EVERYTHING = SelfEfficacy(
     conditions=("none", "computational", "social"),
@@ -211,7 +212,7 @@ def test_owning_is_left_alone(reply) -> None:
 
 
 @given(st.text(max_size=300), st.sampled_from(EVERYTHING.prompts()[::53]))
-@settings(max_examples=60)
+@examples(60)
 def test_any_text_can_be_read(reply, prompt) -> None:
     found = read_reply(prompt, reply)
     if prompt.about["stage"] == "item" and found.answered:

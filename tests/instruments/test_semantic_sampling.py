@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
@@ -34,6 +34,7 @@ from psychollm.instruments.semantic_sampling import (
 )
 from psychollm.instruments.semantic_sampling.judge import Verdicts
 from psychollm.instruments.semantic_sampling.scoring import ABSTAINED
+from tests.effort import examples
 
 ROME = Question(key="rome", text="Where is the Forum?", answers=("Rome",))
 CUPS = Question(key="cups", text="How many cups?", answers=("12",), rule="numeric", absolute=0.5)
@@ -151,7 +152,7 @@ def test_readings(form: str, reply: str, finish: str | None, expected: str | Out
 
 
 @given(st.sampled_from(FORMS), st.text(max_size=60), st.sampled_from([None, "length"]))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_reading_never_raises(form: str, reply: str, finish: str | None) -> None:
     found = read_reply(prompt_of(form), reply, finish_reason=finish)
     assert found.answered == isinstance(found.value, str)
@@ -209,7 +210,7 @@ def test_a_relation_that_is_not_transitive_does_not_depend_on_the_order(way: Col
     st.lists(st.sampled_from(["1", "1.3", "1.6", "1.9", "2.2", "many"]), min_size=1, max_size=8),
     st.randoms(use_true_random=False),
 )
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_classes_do_not_depend_on_the_order_of_samples(
     texts: list[str], random: "np.random.Generator"
 ) -> None:

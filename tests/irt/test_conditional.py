@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
@@ -13,6 +13,7 @@ from psychollm.irt.conditional.martin_loef import martin_loef_test
 from psychollm.irt.conditional.persons import rasch_ability
 from psychollm.irt.conditional.rasch import conditional_rasch
 from psychollm.kernels.conditional_rasch import conditional_moments
+from tests.effort import examples
 from tests.irt.conftest import rows
 from tests.oracles import conditional_slow, irt_slow
 
@@ -56,7 +57,7 @@ def test_conditional_and_marginal_estimates_agree_roughly(name, data_of):
 
 
 @given(st.lists(st.floats(-6, 6), min_size=2, max_size=7))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_moments_by_enumeration(easiness):
     size = len(easiness)
     for r in range(1, size):

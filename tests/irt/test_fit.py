@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, ConvergenceWarning, OptionError, ShapeError
@@ -14,6 +14,7 @@ from psychollm.irt.families import Dichotomous
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.likelihood import Problem, expectation, grid_for, narrowest_posterior
 from psychollm.irt.priors import NO_PRIORS, Priors
+from tests.effort import examples
 from tests.oracles import irt_slow
 
 TRUTH = ["truth_lsat6_Rasch", "truth_lsat7_2PL", "truth_lsat7_Rasch", "truth_bin12_2PL"]
@@ -155,7 +156,7 @@ def test_em_never_lowers_the_likelihood(model, link, simulated):
     assert (np.diff(path) >= -1e-9).all()
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(item=st.integers(0, 5), seed=st.integers(0, 1000))
 def test_flipping_an_item_flips_its_slope(item, seed):
     from tests.irt.conftest import simulate

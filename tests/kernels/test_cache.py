@@ -1,6 +1,5 @@
 """Kernels loaded from a warm cache work in any order of first use."""
 
-import itertools
 import subprocess
 import sys
 
@@ -22,9 +21,13 @@ USES = {
 }
 
 
-@pytest.mark.parametrize(("first", "second"), list(itertools.permutations(USES, 2)))
-def test_any_order(first, second):
+# Each use comes first once, and each of two comes before the other.
+ORDERS = ((0, 1, 2, 3), (3, 2, 1, 0), (1, 3, 0, 2), (2, 0, 3, 1))
+
+
+@pytest.mark.parametrize("order", ORDERS, ids=str)
+def test_any_order(order):
     """Each order runs in a process of its own: what one compiles, the next ones load."""
-    program = "\n".join([PREAMBLE, USES[first], USES[second]])
+    program = "\n".join([PREAMBLE, *(list(USES.values())[k] for k in order)])
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]

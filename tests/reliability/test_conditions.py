@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -24,6 +24,7 @@ from psychollm.reliability.contrasts.intercept_fit import (
 from psychollm.reliability.contrasts.mixed_model import _fitted, mixed_model
 from psychollm.reliability.contrasts.pairwise_conditions import pairwise_conditions
 from psychollm.reliability.contrasts.random_intercept import InterceptDesign
+from tests.effort import examples
 from tests.oracles import conditions_slow as slow
 
 CASES = ["gses_a", "gses_b"]
@@ -262,7 +263,7 @@ def row_fit(*rows):
 
 
 @given(SEEDS)
-@settings(max_examples=15)
+@examples(15)
 def test_fit_is_the_maximum_of_the_slow_likelihood(seed):
     rng = np.random.default_rng(seed)
     score, condition, model = crossed(rng, 6, 3, 2)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, assume, given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
@@ -13,6 +13,7 @@ from psychollm.estimates.reasons import Reason
 from psychollm.reliability.components.generalised_interval import generalised_interval
 from psychollm.reliability.components.intraclass import FORMS, MCGRAW_WONG, intraclass
 from psychollm.reliability.components.two_way import expected_mean_squares, mean_squares
+from tests.effort import examples
 from tests.oracles import consistency_slow as slow
 
 FILES = {"icc_30x5_missing", "icc_noise20x3", "icc_binary60x4", "icc_sf"}
@@ -279,7 +280,7 @@ def test_reml_is_at_the_least_of_its_criterion(seed):
             assert slow.reml_criterion(scores, *moved) > least
 
 
-@settings(suppress_health_check=[HealthCheck.filter_too_much], max_examples=30)
+@examples(30, suppress_health_check=[HealthCheck.filter_too_much])
 @given(TABLES)
 def test_reml_is_anova_where_no_component_is_negative(scores):
     squares = mean_squares(scores)

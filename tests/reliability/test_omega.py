@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, InputError, OptionError, ShapeError
@@ -18,6 +18,7 @@ from psychollm.reliability.omegas.omega_fit import (
     fit_omega,
     refit_in_blocks,
 )
+from tests.effort import examples
 from tests.oracles import factor_slow, omega_slow
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -156,7 +157,7 @@ def test_parallel_items_have_omega_equal_to_alpha():
     assert found.alpha.value[0] == pytest.approx(6 * 0.4 / (1 + 5 * 0.4))
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(seed=st.integers(0, 10_000))
 def test_order_of_items_and_respondents_does_not_matter(seed):
     scores = hierarchical_scores(120, seed)
@@ -169,7 +170,7 @@ def test_order_of_items_and_respondents_does_not_matter(seed):
         )
 
 
-@settings(max_examples=8)
+@examples(8)
 @given(seed=st.integers(0, 10_000))
 def test_bounds_and_duplicated_data(seed):
     scores = hierarchical_scores(60, seed)

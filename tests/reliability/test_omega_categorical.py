@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import psychollm as psy
@@ -17,6 +17,7 @@ from psychollm.factor.pairwise import pairwise_factor
 from psychollm.reliability.omegas.latent_response import NUMBERS
 from psychollm.reliability.omegas.omega_categorical import omega_categorical
 from psychollm.reliability.omegas.omega_of_loadings import omega_of_loadings
+from tests.effort import examples
 from tests.oracles import omega_slow as slow
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
@@ -79,7 +80,7 @@ def test_golden_from_answers(name):
     assert low < row["omega_ordinal_scale_green_yang"] < high
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(seed=st.integers(0, 10_000), n_cuts=st.integers(1, 3))
 def test_twin(seed, n_cuts):
     rng = np.random.default_rng(seed)
@@ -154,7 +155,7 @@ def test_alpha_of_scores_is_kr20():
     assert found.alpha.value[0] == pytest.approx(kr20, abs=1e-12)
 
 
-@settings(max_examples=6)
+@examples(6)
 @given(seed=st.integers(0, 10_000), estimator=st.sampled_from(["pairwise", "dwls"]))
 def test_order_and_duplicates_do_not_matter(seed, estimator):
     scores = simulated(150, seed)

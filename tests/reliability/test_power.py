@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import nctdtr
@@ -21,6 +21,7 @@ from psychollm.reliability.means.power import (
     questions_needed,
 )
 from psychollm.reliability.means.score_differences import score_differences
+from tests.effort import examples
 from tests.oracles import clustered_slow as slow
 
 VARIANCES = st.builds(
@@ -44,7 +45,7 @@ def test_power_is_that_of_the_noncentral_t(variance, n, difference, k):
 
 
 @given(VARIANCES, st.integers(25, 5000), st.sampled_from([0.5, 0.8, 0.95]))
-@settings(max_examples=40)
+@examples(40)
 def test_the_smallest_difference_has_that_power_and_needs_these_questions(variance, n, target):
     plan = minimum_detectable_difference(n, variance, target=target)
     assert plan.power == pytest.approx(target, abs=1e-8)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import psychollm as psy
@@ -20,6 +20,7 @@ from psychollm.studies.difficulty.gating import _Goal
 from psychollm.studies.difficulty.questions import as_questions, fold_of, out_of_fold, parts
 from psychollm.studies.difficulty.ridge import PENALTIES, ridge
 from psychollm.studies.difficulty.words import SURFACE, learn_words, surface, terms
+from tests.effort import examples
 from tests.oracles import difficulty_slow as slow
 
 FEW: dict[str, Any] = {"n_folds": 5, "n_bootstrap": 100, "rng": 0}
@@ -125,7 +126,7 @@ def test_predictions_are_by_models_that_never_saw_the_fold(
     assert not np.array_equal(again[fold != 2], found[fold != 2])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.25, 1.0, 4.0]))
 def test_cuts_are_the_best_of_all(seed: int, goal: float) -> None:
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import InputError, LabelError, OptionError
@@ -20,6 +20,7 @@ from psychollm.data.sampled import SampledAnswers
 from psychollm.instruments.semantic_sampling import SemanticSampling
 from psychollm.studies.semantic_calibration.null import exchanged, sample_null
 from psychollm.studies.semantic_calibration.study import SemanticCalibration, semantic_calibration
+from tests.effort import examples
 from tests.oracles import semantic_exchange_slow as slow
 
 CASES = ("semantic_a", "semantic_b")
@@ -138,7 +139,7 @@ def test_golden_means_through_the_instrument_and_the_study(case: dict[str, Any])
     st.lists(st.sampled_from([*"abc", None]), min_size=1, max_size=7).filter(any),
     st.sampled_from(["a", "b", "d"]),
 )
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_outcomes_equal_those_of_the_slow_twin(classes: list[str | None], gold: str) -> None:
     worth = [np.nan if one is None else float(one == gold) for one in classes]
     named = ["abstains" if one is None else one for one in classes]

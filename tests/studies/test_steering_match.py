@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import psychollm as psy
@@ -28,6 +28,7 @@ from psychollm.studies.steering_match.grid import (
 from psychollm.studies.steering_match.plateau import peak
 from psychollm.studies.steering_match.reconstruction import held_out_answers, random_halves
 from psychollm.studies.steering_match.text import finding
+from tests.effort import examples
 from tests.oracles import steering_match_slow as slow
 
 FEW: dict[str, Any] = {"n_null": 39, "n_bootstrap": 60, "rng": 0, "steps": 2}
@@ -201,7 +202,7 @@ def test_likelihoods_match_loops() -> None:
             )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=12), st.integers(-6, 6))
 def test_plateaus_match_loops(heights: list[int], start: int) -> None:
     strengths = start + np.arange(len(heights), dtype=float)
@@ -298,7 +299,7 @@ def test_workers_do_not_change_the_result(study: SteeringMatch) -> None:
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=25)
+@examples(25)
 def test_r_squared_is_that_of_numpy(seed: int) -> None:
     rng = np.random.default_rng(seed)
     x, y = rng.normal(size=(2, 6))

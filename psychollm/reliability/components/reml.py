@@ -25,7 +25,8 @@ of missing cells is factored once. With :math:`u = C t`, :math:`r = y - W u` and
           I_{kl} = \tfrac12 \operatorname{tr}(P K_k P K_l).                              \quad (3)
 
 Both likelihoods are maximised by Fisher scoring with components held at zero while they would
-fall below.
+fall below. With one or two degrees of freedom the expected information can be far from the observed
+one, and scoring creeps; Newton steps, with differences of (3), then take over.
 
 References
 ----------
@@ -45,6 +46,7 @@ from psychollm._base.types import FloatArray
 from psychollm.reliability.components.crossed_design import CrossedDesign
 
 _MAX_ITERATIONS = 500
+_PATIENCE = 20  # scoring steps before Newton steps
 _MAX_HALVINGS = 30
 # Gains of the log likelihood: below the first a step is taken unseen, since the difference of two
 # deviances is lost in rounding; below the second there is nothing left to gain.
@@ -93,7 +95,8 @@ def maximise(likelihood: Likelihood, start: FloatArray) -> RemlFit:
     floor = 1e-9 * float(start.sum())
     reason = "too many iterations"
     for iteration in range(1, _MAX_ITERATIONS + 1):
-        step = _step(at, point)
+        newton = iteration > _PATIENCE
+        step = _step(at, point, _observed(likelihood, at, point) if newton else point.information)
         gain = float(step @ point.score)
         if gain <= _NOTHING:
             return _fit(at, point, iteration, "nothing left to gain", converged=True)
@@ -115,13 +118,24 @@ def _fit(at: FloatArray, point: Point, iteration: int, reason: str, *, converged
     )
 
 
-def _step(at: FloatArray, point: Point) -> FloatArray:
-    """Return the scoring step of the components that are not held at zero."""
+def _observed(likelihood: Likelihood, at: FloatArray, point: Point) -> FloatArray:
+    """Return the observed information, by differences of the score, where it is positive definite."""
+    width = 1e-6 * np.maximum(at, 1e-3 * at.sum())
+    ahead = [likelihood(at + width[k] * np.eye(at.size)[k]).score for k in range(at.size)]
+    observed = (point.score - np.array(ahead)) / width[:, None]
+    observed = 0.5 * (observed + observed.T)
+    free = (at > 0.0) | (point.score > 0.0)
+    definite = np.linalg.eigvalsh(observed[np.ix_(free, free)])[0] > 0.0
+    return observed if definite else point.information
+
+
+def _step(at: FloatArray, point: Point, information: FloatArray) -> FloatArray:
+    """Return the step of the components that are not held at zero."""
     free = (at > 0.0) | (point.score > 0.0)
     step = np.zeros(at.size)
     while free.any():
         step[:] = 0.0
-        inner = point.information[np.ix_(free, free)]
+        inner = information[np.ix_(free, free)]
         step[free] = np.linalg.lstsq(inner, point.score[free], rcond=None)[0]
         # A component at zero that the joint step would lower is held as well.
         sinking = free & (at <= 0.0) & (step < 0.0)

@@ -6,11 +6,12 @@ import zipfile
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import InputError, OptionError, PsychollmError
 from psychollm.data.logs import read_logs
+from tests.effort import examples
 
 
 def sample(name, value="C", **more):
@@ -226,7 +227,7 @@ def values_in(found, path=()):
 
 
 @given(st.data())
-@settings(max_examples=100)
+@examples(100)
 def test_a_log_with_anything_in_it_is_read_or_refused(tmp_path_factory, data):
     full = log(
         sample("q", {"a": "C"}, metadata={"confidence": 0.5}, input=[{"role": "user"}]),
