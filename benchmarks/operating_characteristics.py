@@ -28,13 +28,12 @@ import numpy as np
 from scipy.special import ndtri
 
 import psychollm
-from psychollm.kernels.one_factor import (
-    COLD,
-    count_answers,
+from psychollm.factor.one_factor_statistics import (
     draw_statistics,
-    margin_thresholds,
-    residual_statistic,
+    fitted_residual_eigenvalue,
+    start,
 )
+from psychollm.kernels.one_factor import count_answers, margin_thresholds
 from psychollm.kernels.pair_counts import pack_rows
 
 MODELS = (10, 19, 40)
@@ -109,10 +108,12 @@ def p_value(
     n = np.full((models, models), float(questions))
     counts = (np.empty_like(n), np.empty_like(n), n)
     count_answers(pack_rows(yes), mask, counts)
-    fitted = np.empty(models)
-    observed = residual_statistic(counts, fitted, True, COLD)
+    fitted = start(counts)
+    observed = fitted_residual_eigenvalue(counts, fitted)
     seeds = rng.integers(0, 2**64, size=(bootstrap, 2), dtype=np.uint64)
-    draws = draw_statistics(fitted, margin_thresholds(counts), questions, mask, n, True, seeds)
+    draws = draw_statistics(
+        fitted_residual_eigenvalue, fitted, margin_thresholds(counts), questions, mask, n, seeds
+    )
     return float((np.sum(draws >= observed) + 1) / (bootstrap + 1))
 
 

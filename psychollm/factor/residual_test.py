@@ -17,14 +17,17 @@ from psychollm._base.types import AnyArray, FloatArray, RandomState, WordArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.responses import Responses, as_responses
-from psychollm.kernels.one_factor import (
-    COLD,
+from psychollm.factor.one_factor_statistics import (
+    Counts,
+    Statistic,
     draw_statistics,
-    margin_thresholds,
-    residual_statistic,
+    fitted_residual_eigenvalue,
+    residual_eigenvalue,
+    second_share,
+    start,
 )
+from psychollm.kernels.one_factor import margin_thresholds
 from psychollm.kernels.pair_counts import pack_rows
-from psychollm.kernels.second_factor import draw_second_shares, second_share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,10 +133,12 @@ def residual_test(
     check_count("n", n)
     data = _Packed.of(responses)
     counts = data.counts()
-    loadings = np.zeros(len(data.labels))
-    fit = factors == 1
-    observed = residual_statistic(counts, loadings, fit, COLD)
-    task = partial(_draw_block, data=data, loadings=loadings, fit=fit)
+    if factors == 1:
+        statistic, loadings = fitted_residual_eigenvalue, start(counts)
+    else:
+        statistic, loadings = residual_eigenvalue, np.zeros(len(data.labels))
+    observed = statistic(counts, loadings)
+    task = partial(_draw_block, statistic=statistic, data=data, loadings=loadings)
     draws = replicate(
         task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="residual replicates"
     )
@@ -163,11 +168,12 @@ def second_share_test(
     """
     check_count("n", n)
     data = _Packed.of(responses)
-    loadings = np.zeros(len(data.labels))
-    observed, _ = second_share(data.counts(), loadings, COLD)
-    task = partial(_share_block, data=data, loadings=loadings)
+    counts = data.counts()
+    loadings = start(counts)
+    observed = second_share(counts, loadings)
+    task = partial(_draw_block, statistic=second_share, data=data, loadings=loadings)
     draws = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="second shares")
-    return _compare("second share", 1, observed, draws[:, 0], data, loadings)
+    return _compare("second share", 1, observed, draws, data, loadings)
 
 
 class _Packed:
@@ -198,31 +204,19 @@ class _Packed:
             raise ShapeError(msg)
         return cls(table)
 
-    def counts(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def counts(self) -> Counts:
         """Return copies of (joint, yes, n)."""
         return self.joint.copy(), self.yes.copy(), self.n.copy()
 
 
-def _draw_block(seeds: WordArray, *, data: _Packed, loadings: FloatArray, fit: bool) -> FloatArray:
+def _draw_block(
+    seeds: WordArray, *, statistic: Statistic, data: _Packed, loadings: FloatArray
+) -> FloatArray:
     counts = data.counts()
-    draws: FloatArray = draw_statistics(
-        loadings,
-        margin_thresholds(counts),
-        data.n_questions,
-        data.answered,
-        counts[2],
-        fit,
-        seeds,
+    thresholds = margin_thresholds(counts)
+    return draw_statistics(
+        statistic, loadings, thresholds, data.n_questions, data.answered, counts[2], seeds
     )
-    return draws
-
-
-def _share_block(seeds: WordArray, *, data: _Packed, loadings: FloatArray) -> FloatArray:
-    counts = data.counts()
-    draws: FloatArray = draw_second_shares(
-        loadings, margin_thresholds(counts), data.n_questions, data.answered, counts[2], seeds
-    )
-    return draws
 
 
 def _compare(

@@ -44,7 +44,9 @@ def draw_permuted(seeds, scheme, design, counts, rule, fixed, trades):
         elif scheme == WITHIN_QUESTION:
             shuffle_columns(state, yes, answered, n_questions, table)
         else:
-            table[:] = yes
+            for i in range(k):
+                for w in range(yes.shape[1]):
+                    table[i, w] = yes[i, w]
             trade_rows(state, answered, n_questions, trades, table)
         _correlate_bits(table, mask, counts, rule, fixed, thresholds[r], matrices[r])
     return matrices, thresholds

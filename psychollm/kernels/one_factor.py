@@ -1,4 +1,4 @@
-r"""One-factor replicates that never leave the kernels: simulate, pack, count, fit, residuals.
+r"""One-factor replicates: answers simulated, packed and counted.
 
 A model says yes where :math:`\lambda f + \sqrt{1 - \lambda^2}\,e > \tau`, so with u uniform
 
@@ -7,10 +7,6 @@ A model says yes where :math:`\lambda f + \sqrt{1 - \lambda^2}\,e > \tau`, so wi
 
 Phi is bracketed by a table with 64 entries per unit; the exact function is called only where u
 falls into the bracket (at most 0.7 % of draws), so that the draws are exact and branch-free.
-
-The statistic of a replicate is the largest eigenvalue of the standardised residuals of the pair
-counts, equation (3) of `kernels.pairwise_likelihood`. A second factor pushes them up within and
-down between the groups of models it separates: one large eigenvalue.
 """
 
 import math
@@ -20,14 +16,8 @@ import numpy as np
 from psychollm.kernels._jit import njit
 from psychollm.kernels.normal import normal_cdf
 from psychollm.kernels.pair_counts import count_pairs, count_with_missing
-from psychollm.kernels.pairwise_likelihood import (
-    fit_pairwise,
-    pair_margins,
-    residuals,
-    start_loadings,
-)
+from psychollm.kernels.pairwise_likelihood import pair_margins
 from psychollm.kernels.random import normal, seed_stream, uniform
-from psychollm.kernels.symmetric import largest_eigenvalue
 
 PER_UNIT = 64
 REACH = 8
@@ -40,10 +30,7 @@ TABLE = np.array(
     + [1.0]
 )
 ONE = np.uint64(1)
-TOLERANCE = 1e-3
-MAX_STEPS = 100
 NO_THRESHOLD = 9.0
-COLD, WARM = False, True  # start of a fit: from the counts, or from the loadings given
 
 
 @njit
@@ -97,20 +84,6 @@ def count_answers(yes, answered, counts):
 
 
 @njit
-def residual_statistic(counts, loading, fit, warm):
-    """Return the largest eigenvalue of the residuals; loadings are fitted in place if `fit`."""
-    k = loading.size
-    tau, rate, z = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
-    pair_margins(counts[1], counts[2], tau, rate)
-    if fit:
-        if not warm:
-            start_loadings(counts, tau, loading)
-        fit_pairwise(counts, tau, rate, loading, TOLERANCE, MAX_STEPS)
-    residuals(counts, tau, rate, loading.reshape((k, 1)), z)
-    return largest_eigenvalue(z)
-
-
-@njit
 def margin_thresholds(counts):
     """Return thresholds to simulate from, finite also for constant or silent models."""
     tau, rate = np.empty(counts[1].shape), np.empty(counts[1].shape)
@@ -123,21 +96,7 @@ def margin_thresholds(counts):
 
 
 @njit
-def draw_statistics(loadings, thresholds, n_questions, answered, n, fit, seeds):
-    """Draw the statistic for each seed (m, 2) under the one-factor model given.
-
-    ``n`` (k, k) holds the questions both answered; ``fit`` refits the loadings in each replicate,
-    otherwise residuals are taken at the loadings given (zero loadings: independence).
-    """
-    k = loadings.size
-    words = (n_questions + 63) // 64
-    yes = np.empty((k, words), dtype=np.uint64)
-    counts = (np.empty((k, k)), np.empty((k, k)), n.copy())
-    draws = np.empty(seeds.shape[0])
-    fitted = np.empty(k)
-    for m in range(seeds.shape[0]):
-        simulate_one_factor(loadings, thresholds, n_questions, seed_stream(seeds[m]), yes)
-        count_answers(yes, answered, counts)
-        fitted[:] = loadings
-        draws[m] = residual_statistic(counts, fitted, fit, WARM)
-    return draws
+def draw_counts(loadings, thresholds, n_questions, answered, seed, yes, counts):
+    """Draw answers of the one-factor model into `yes` (k, words), and fill their pair counts."""
+    simulate_one_factor(loadings, thresholds, n_questions, seed_stream(seed), yes)
+    count_answers(yes, answered, counts)

@@ -135,7 +135,8 @@ def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):
     new_gradient, new_information = np.empty(k * m), np.empty((k * m, k * m))
     for i in range(k):
         length = math.sqrt(np.sum(loading[i] * loading[i]))
-        v[i] = loading[i] * (math.atanh(length) / length if length > SMALL else 1.0)
+        for a in range(m):
+            v[i, a] = loading[i, a] * (math.atanh(length) / length if length > SMALL else 1.0)
     damping = 1e-3
     value = _evaluate(counts, tau, rate, v, (loading, slope), gradient, information)
     for taken in range(max_steps):
@@ -153,10 +154,14 @@ def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):
             continue
         overshot = np.sum(new_gradient * step) < -0.5 * np.sum(gradient * step)
         damping = max(4.0 * damping, 0.1) if overshot else max(0.1 * damping, 1e-6)
-        v[:], loading[:], value = proposed, trial, better
+        v, proposed, value = proposed, v, better
+        for i in range(k):
+            for a in range(m):
+                loading[i, a] = trial[i, a]
         if abs(gain) < tolerance + ROUNDING * abs(value):
             return value + 0.5 * PENALTY * np.sum(v * v), taken + 1, CONVERGED
-        gradient[:], information[:] = new_gradient, new_information
+        gradient, new_gradient = new_gradient, gradient
+        information, new_information = new_information, information
     return value + 0.5 * PENALTY * np.sum(v * v), max_steps, OUT_OF_STEPS
 
 
@@ -164,7 +169,9 @@ def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):
 def add_factor(z, loading, wider):
     """Fill `wider` (k, m + 1): loadings (k, m), and the main direction of residuals z (k, k)."""
     k, m = loading.shape
-    direction = 1.0 + 0.01 * np.arange(k)
+    direction = np.empty(k)
+    for i in range(k):
+        direction[i] = 1.0 + 0.01 * i
     shift = math.sqrt(np.sum(z * z))  # makes the largest eigenvalue the largest in size
     for _ in range(200):
         image = shift * direction
@@ -180,4 +187,5 @@ def add_factor(z, loading, wider):
             length += loading[i, a] * loading[i, a]
         wider[i, m] = second
         if length > START_COMMUNALITY:
-            wider[i] *= math.sqrt(START_COMMUNALITY / length)
+            for a in range(m + 1):
+                wider[i, a] *= math.sqrt(START_COMMUNALITY / length)

@@ -58,8 +58,10 @@ def pair_margins(yes, n, tau, rate):
     Both are NaN where the pair says nothing: never answered together, or one of them constant.
     """
     k = yes.shape[0]
-    own = np.empty(yes.shape[0])
-    fill_thresholds(np.diag(yes), np.diag(n), own)
+    own, own_yes, own_n = np.empty(k), np.empty(k), np.empty(k)
+    for i in range(k):
+        own_yes[i], own_n[i] = yes[i, i], n[i, i]
+    fill_thresholds(own_yes, own_n, own)
     for i in range(k):
         tau[i, i], rate[i, i] = own[i], yes[i, i] / n[i, i]
         for j in range(i):
@@ -178,10 +180,13 @@ def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
         overshot = np.sum(new_gradient * step) < -0.5 * np.sum(gradient * step)
         damping = max(4.0 * damping, 0.1) if overshot else max(0.1 * damping, 1e-6)
         level = better <= value + ROUNDING * abs(value)
-        z[:], loading[:], value = proposed, trial, better
+        z, proposed, value = proposed, z, better
+        for i in range(k):
+            loading[i] = trial[i]
         if change < tolerance or (level and change < LEVEL_CHANGE):
             return value, taken + 1, CONVERGED
-        gradient[:], information[:] = new_gradient, new_information
+        gradient, new_gradient = new_gradient, gradient
+        information, new_information = new_information, information
         _freeze_at_bound(z, gradient, information)
     return value, max_steps, OUT_OF_STEPS
 
@@ -195,8 +200,10 @@ def start_loadings(counts, tau, loading):
     """
     joint, yes, n = counts
     k = loading.size
-    R = np.eye(k)
+    R, direction = np.zeros((k, k)), np.empty(k)
     for i in range(k):
+        R[i, i] = 1.0
+        direction[i] = 1.0 + 0.01 * i  # not orthogonal to the main direction by symmetry
         for j in range(i):
             if tau[i, j] == tau[i, j]:
                 n11 = joint[i, j] + 0.5
@@ -204,7 +211,6 @@ def start_loadings(counts, tau, loading):
                 n00 = n[i, j] + 2.0 - n11 - n10 - n01
                 odds = (n11 * n00 / (n10 * n01)) ** 0.75
                 R[i, j] = R[j, i] = (odds - 1.0) / (odds + 1.0)
-    direction = 1.0 + 0.01 * np.arange(k)  # not orthogonal to the main direction by symmetry
     length = 1.0
     for _ in range(50):
         image = np.zeros(k)

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from psychollm.kernels.one_factor import (
-    COLD,
-    count_answers,
+from psychollm.factor.one_factor_statistics import (
     draw_statistics,
+    fitted_residual_eigenvalue,
+    start,
+)
+from psychollm.kernels.one_factor import (
+    count_answers,
     margin_thresholds,
-    residual_statistic,
     simulate_one_factor,
 )
 from psychollm.kernels.pair_counts import pack_rows, unpack_rows
@@ -61,11 +63,17 @@ def counts_of(yes, answered=None):
 
 def p_value(yes, draws, seed, answered=None):
     counts, mask = counts_of(yes, answered)
-    loadings = np.empty(len(yes))
-    observed = residual_statistic(counts, loadings, True, COLD)
+    loadings = start(counts)
+    observed = fitted_residual_eigenvalue(counts, loadings)
     seeds = np.random.default_rng(seed).integers(0, 2**63, (draws, 2)).astype(np.uint64)
     null = draw_statistics(
-        loadings, margin_thresholds(counts), yes.shape[1], mask, counts[2], True, seeds
+        fitted_residual_eigenvalue,
+        loadings,
+        margin_thresholds(counts),
+        yes.shape[1],
+        mask,
+        counts[2],
+        seeds,
     )
     return (np.sum(null >= observed) + 1) / (draws + 1)
 
@@ -105,6 +113,6 @@ def test_constant_and_silent_models_leave_the_statistic_alone():
     more = np.concatenate([yes, np.ones((1, 500), dtype=bool), np.zeros((1, 500), dtype=bool)])
     without, _ = counts_of(yes)
     with_them, _ = counts_of(more & answered, answered)
-    first, second = np.empty(6), np.empty(8)
-    expected = residual_statistic(without, first, True, COLD)
-    assert residual_statistic(with_them, second, True, COLD) == pytest.approx(expected, abs=1e-3)
+    expected = fitted_residual_eigenvalue(without, start(without))
+    found = fitted_residual_eigenvalue(with_them, start(with_them))
+    assert found == pytest.approx(expected, abs=1e-3)

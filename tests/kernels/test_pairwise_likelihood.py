@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from psychollm.kernels.one_factor import COLD, count_answers, simulate_one_factor
-from psychollm.kernels.pairwise_factors import SMALL, add_factor, fit_pairwise_factors
+from psychollm.factor.one_factor_statistics import second_share, start
+from psychollm.kernels.one_factor import count_answers, simulate_one_factor
+from psychollm.kernels.pairwise_factors import add_factor, fit_pairwise_factors
 from psychollm.kernels.pairwise_likelihood import (
     BOUND,
     CONVERGED,
@@ -15,7 +16,6 @@ from psychollm.kernels.pairwise_likelihood import (
     start_loadings,
 )
 from psychollm.kernels.random import new_stream
-from psychollm.kernels.second_factor import second_share
 
 K, N = 7, 900
 LOADINGS = np.array([0.9, -0.5, 0.7, 0.8, -0.6, 0.75, 0.4])
@@ -98,9 +98,7 @@ def test_more_factors_fit_no_worse_and_leave_no_direction(problem):
 
 def test_second_share_of_one_factor_is_small(problem):
     counts, _, _ = problem
-    share, gain = second_share(counts, np.empty(K), COLD)
-    assert 0 < share < 0.15
-    assert gain >= -SMALL
+    assert 0 < second_share(counts, start(counts)) < 0.15
 
 
 def test_pairs_that_say_nothing_are_marked():

@@ -25,8 +25,8 @@ of missing cells is factored once. With :math:`u = C t`, :math:`r = y - W u` and
           I_{kl} = \tfrac12 \operatorname{tr}(P K_k P K_l).                              \quad (3)
 
 Both likelihoods are maximised by Fisher scoring with components held at zero while they would
-fall below. With one or two degrees of freedom the expected information can be far from the observed
-one, and scoring creeps; Newton steps, with differences of (3), then take over.
+fall below. With one or two degrees of freedom the expected information can be far from the
+observed one, and scoring creeps; Newton steps, with differences of (3), then take over.
 
 References
 ----------
@@ -119,7 +119,7 @@ def _fit(at: FloatArray, point: Point, iteration: int, reason: str, *, converged
 
 
 def _observed(likelihood: Likelihood, at: FloatArray, point: Point) -> FloatArray:
-    """Return the observed information, by differences of the score, where it is positive definite."""
+    """Return the observed information by differences, or the expected if it is not definite."""
     width = 1e-6 * np.maximum(at, 1e-3 * at.sum())
     ahead = [likelihood(at + width[k] * np.eye(at.size)[k]).score for k in range(at.size)]
     observed = (point.score - np.array(ahead)) / width[:, None]
