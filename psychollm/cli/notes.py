@@ -4,7 +4,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 from psychollm._base.errors import InterruptedWarning, PsychollmWarning
@@ -71,7 +71,34 @@ def busy(doing: str, *, quiet: bool, after: float = 1.0) -> Iterator[None]:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def computing(*, quiet: bool) -> AbstractContextManager[None]:
-    """Say that something is computed, where there are no bars to show it."""
+@contextmanager
+def computing(*, quiet: bool) -> Iterator[None]:
+    """Say that something is computed, where no bars show it, and that it is compiled first."""
     doing = 'computing (bars come with pip install "psychollm[progress]")'
-    return busy(doing, quiet=quiet or watched(quiet=quiet))
+    with compilation(tell=not quiet), busy(doing, quiet=quiet or watched(quiet=quiet)):
+        yield
+
+
+@contextmanager
+def compilation(*, tell: bool = False) -> Iterator[list[str]]:
+    """Collect the names of the kernels that are compiled, and tell of the first if asked to.
+
+    Whoever reads a log should know as well why nothing happens for half a minute: this is written
+    whether or not standard error is a terminal.
+    """
+    from psychollm.cli import complain
+    from psychollm.kernels._jit import on_compilation
+
+    kernels: list[str] = []
+
+    def note(kernel: str) -> None:
+        kernels.append(kernel)
+        if tell and len(kernels) == 1:
+            complain(
+                f"compiling {kernel.removeprefix('psychollm.')} and what else is needed; this "
+                "happens once on a machine and takes up to a minute ('psychollm warm' compiles "
+                "everything)"
+            )
+
+    with on_compilation(note):
+        yield kernels

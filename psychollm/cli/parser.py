@@ -16,6 +16,7 @@ from psychollm.cli import (
     score,
     study,
     version,
+    warm,
 )
 from psychollm.cli.calibrate_settings import calibrate_settings_of
 from psychollm.cli.help import CommandHelp
@@ -54,7 +55,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="store_true", help="print the version and stop")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", dest="command")
-    for one in (instrument, collect, score, study, calibrate, import_logs, doctor, version,
+    for one in (instrument, collect, score, study, calibrate, import_logs, doctor, warm, version,
                 completion):  # fmt: skip
         one.add_options(commands)
     return parser
@@ -87,6 +88,7 @@ _PREPARED: dict[str, Callable[[argparse.Namespace], Callable[[], int]]] = {
     "calibrate": lambda options: partial(calibrate.run, calibrate_settings_of(options)),
     "import": lambda options: partial(import_logs.run, import_logs.settings_of(options)),
     "doctor": lambda options: partial(doctor.run, options),
+    "warm": lambda options: partial(warm.run, options),
     "version": lambda options: partial(version.run, options),
     "completion": lambda options: partial(completion.run, options),
 }

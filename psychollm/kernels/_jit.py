@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from numba.core import event
 
 
 def njit(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -27,3 +28,18 @@ def njit(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(cache=True, nogil=True, error_model="numpy")(function)
     except RuntimeError:  # "cannot cache function ...: no locator available"
         return numba.njit(nogil=True, error_model="numpy")(function)
+
+
+def on_compilation(note: Callable[[str], None]) -> Any:
+    """Return a context that calls `note` with the name of each kernel that is compiled."""
+
+    class Listener(event.Listener):
+        def on_start(self, event: Any) -> None:
+            function = event.data["dispatcher"].py_func
+            if function.__module__.startswith("psychollm."):
+                note(f"{function.__module__}.{function.__qualname__}")
+
+        def on_end(self, event: Any) -> None:
+            """Nothing more is known at the end."""
+
+    return event.install_listener("numba:compile", Listener())

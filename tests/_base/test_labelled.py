@@ -21,6 +21,9 @@ from psychollm.nulls.null import Null
 from psychollm.steering.dose_response import DirectionScan, DoseResponse, LayerScan
 from tests._base.every_result import every_class
 
+# One worker makes all results.
+pytestmark = pytest.mark.xdist_group("results")
+
 xarray = pytest.importorskip("xarray")
 
 # Arrays of three dimensions without a dataset: what stands for one item or pair is in the frame.

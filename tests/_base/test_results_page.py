@@ -9,6 +9,9 @@ import pytest
 from psychollm._base.result import Result
 from tests._base.every_result import every_class
 
+# One worker makes all results.
+pytestmark = pytest.mark.xdist_group("results")
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"
 
 

@@ -1,0 +1,103 @@
+"""``psychollm warm``: compile everything now, so that nothing has to wait for it later."""
+
+import argparse
+import time
+from collections.abc import Callable
+from contextlib import chdir
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[Any]
+
+DESCRIPTION = """\
+Run the examples of the documentation, which compiles all that they use. Compiled code is kept on
+disk: this is done once on a machine, for instance while an image is built, and takes minutes.
+"""
+# Their examples need a language model, a server or a picture, and nothing compiled.
+WITHOUT_KERNELS = frozenset({"errors", "plots", "reports", "collect", "steering", "instruments"})
+
+
+def add_options(commands: "Commands") -> None:
+    """Add the subcommand and its options to the parser."""
+    parser = commands.add_parser(
+        "warm",
+        help="compile everything now, once on a machine",
+        description=DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Compile, and print what was compiled."""
+    from psychollm._base.progress import progress_bar
+    from psychollm.cli.doctor import machine
+    from psychollm.cli.notes import compilation, watched
+
+    began = time.process_time()
+    functions = public_functions()
+    skipped = []
+    bar = progress_bar(
+        show=watched(quiet=options.quiet or options.json), total=len(functions), label="examples"
+    )
+    with compilation() as kernels, TemporaryDirectory() as folder, chdir(folder):
+        for name, function in functions.items():
+            if not example_runs(function):
+                skipped.append(name)
+            bar.update(1)
+    bar.close()
+    found = {
+        "compiled": len(kernels),
+        "seconds": time.process_time() - began,
+        "kept": machine()["compiled code"],
+        "examples": len(functions) - len(skipped),
+        "skipped": skipped,
+    }
+    if options.json:
+        from psychollm.cli.outputs import as_json
+
+        print(as_json(found))
+    else:
+        print(
+            f"{found['compiled']} kernels compiled, {found['seconds']:.0f} s of processor time; "
+            f"{found['kept']}"
+        )
+        if skipped:
+            print(f"Examples that need an extra or a file did not run: {', '.join(skipped)}")
+    return 0
+
+
+def public_functions() -> dict[str, Callable[..., Any]]:
+    """Return the public functions and classes of the subpackages with kernels, by name."""
+    from importlib import import_module
+
+    found: dict[str, Callable[..., Any]] = {}
+    for name in sorted(set(import_module("psychollm")._SUBMODULES) - WITHOUT_KERNELS):
+        module = import_module(f"psychollm.{name}")
+        found |= {f"{name}.{one}": getattr(module, one) for one in module.__all__}
+    return found
+
+
+def example_runs(documented: Callable[..., Any]) -> bool:
+    """Run the examples of a docstring; False where one of them ended in an error."""
+    import doctest
+    import io
+    import sys
+    import warnings
+    from contextlib import redirect_stdout
+
+    names = dict(vars(sys.modules[documented.__module__]))
+    for test in doctest.DocTestFinder().find(documented, globs=names):
+        for line in test.examples:
+            if line.exc_msg is not None:
+                continue
+            try:
+                with warnings.catch_warnings(), redirect_stdout(io.StringIO()):
+                    warnings.simplefilter("ignore")
+                    exec(compile(line.source, test.name, "single"), test.globs)  # noqa: S102 our own
+            except Exception:  # noqa: BLE001 whatever an example lacks, the others compile
+                return False
+    return True
