@@ -34,7 +34,7 @@ def write_panel(
     InputError
         If they cannot be written.
     """
-    evidence = gather(panel, curves)
+    evidence = gather(panel, curves, smallest=settings.smallest)
     found = results(evidence, tables, settings)
     if folder is not None:
         try:
@@ -43,7 +43,12 @@ def write_panel(
             (folder / "results.json").write_text(as_json(found) + "\n", encoding="utf-8")
             if settings.report:
                 source = source_code(tables, settings)
-                panel.report(folder / "report.html", source=source, curves=curves)
+                panel.report(
+                    folder / "report.html",
+                    source=source,
+                    curves=curves,
+                    smallest=settings.smallest,
+                )
         except OSError as error:
             msg = f"--out {folder}: cannot be written ({error.strerror})"
             raise InputError(msg) from error
@@ -62,7 +67,7 @@ def _tell(
         return
     if tables.left_out:
         print(tables.left_out)
-    print(panel.summary())
+    print(panel.summary(smallest=settings.smallest))
     if folder is not None:
         print(f"\nReport: {folder / 'report.html'}" if settings.report else "")
         print(f"Tables: {folder}")
@@ -89,7 +94,7 @@ def results(
     answers = panel.answers
     clusters = answers.clusters
     return {
-        "verdict": verdict(panel),
+        "verdict": verdict(panel, smallest=settings.smallest),
         "n_models": len(panel.models),
         "n_questions": len(answers.questions),
         "n_clusters": None if clusters is None else int(clusters.max()) + 1,

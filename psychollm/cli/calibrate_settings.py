@@ -3,8 +3,13 @@
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from psychollm.cli.settings import check_tables, codes_of
+from psychollm.cli.study_options import smallest_of
+
+if TYPE_CHECKING:
+    from psychollm.estimates.verdict import SmallestEffects
 
 DEFAULT_FOLDER = "psychollm-report-calibration"
 
@@ -32,6 +37,7 @@ class CalibrateSettings:
     bootstrap: int
     null: int
     level: float
+    smallest: "SmallestEffects"
     seed: int
     jobs: int
     json: bool
@@ -49,6 +55,7 @@ def calibrate_settings_of(options: argparse.Namespace) -> CalibrateSettings:
     """
     known = {name: getattr(options, name) for name in CalibrateSettings.__slots__}
     known["codes"] = codes_of(options.codes)
+    known["smallest"] = smallest_of(options.smallest)
     known["question_column"] = tuple(options.question_column or ()) or None
     known["leave_out"] = tuple(options.leave_out)
     if options.metrics is not None:

@@ -12,6 +12,7 @@ from psychollm._base.errors import InputError
 from psychollm._base.optional import require
 from psychollm.cli.inputs import Tables
 from psychollm.cli.settings import Settings
+from psychollm.studies.shared_confidence.text import verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +60,7 @@ class Outputs:
     def tell(self, study: "SharedConfidence", tables: Tables) -> None:
         """Say on the screen what was found and where it is."""
         if self.settings.json:
-            print(as_json(results(study, tables)))
+            print(as_json(results(study, tables, self.settings)))
         elif not self.settings.quiet:
             self._tell(study, tables)
 
@@ -67,17 +68,22 @@ class Outputs:
         for name, frame in frames(study).items():
             frame.to_csv(folder / f"{name}.csv", index=False)
         (folder / "results.json").write_text(
-            as_json(results(study, tables)) + "\n", encoding="utf-8"
+            as_json(results(study, tables, self.settings)) + "\n", encoding="utf-8"
         )
         if self.settings.report:
             from psychollm.reports.shared_confidence import write_report
 
-            write_report(study, folder / "report.html", source=tables.code)
+            write_report(
+                study,
+                folder / "report.html",
+                source=tables.code,
+                smallest=self.settings.smallest,
+            )
 
     def _tell(self, study: "SharedConfidence", tables: Tables) -> None:
         if tables.left_out:
             print(tables.left_out)
-        print(study.summary())
+        print(study.summary(smallest=self.settings.smallest))
         if self.folder is not None:
             print(f"\nReport: {self.folder / 'report.html'}" if self.settings.report else "")
             print(f"Tables: {self.folder}")
@@ -126,11 +132,11 @@ def frames(study: "SharedConfidence") -> "dict[str, pd.DataFrame]":
     }
 
 
-def results(study: "SharedConfidence", tables: Tables) -> dict[str, Any]:
+def results(study: "SharedConfidence", tables: Tables, settings: Settings) -> dict[str, Any]:
     """Return what a study found as plain data: findings first, then the tables by model."""
     found = study.dimensionality
     return {
-        "verdict": study.verdict,
+        "verdict": verdict(study, smallest=settings.smallest),
         "n_factors": found.n_factors,
         "simulated": study.simulated,
         "n_models": len(study.labels),

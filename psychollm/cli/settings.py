@@ -3,10 +3,14 @@
 import argparse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from psychollm._base.errors import OptionError
 from psychollm._base.types import EmptyCells, Missing
+from psychollm.cli.study_options import smallest_of
+
+if TYPE_CHECKING:
+    from psychollm.estimates.verdict import SmallestEffects
 
 DEFAULT_FOLDER = "psychollm-report"
 _HEADER = b"SQLite format 3\x00"  # that every SQLite file begins with
@@ -41,6 +45,7 @@ class Settings:
     null: int
     bootstrap: int
     level: float
+    smallest: "SmallestEffects"
     seed: int
     jobs: int
     json: bool
@@ -59,6 +64,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
     options.store = not options.example and is_store(options.confidence)
     known = {name: getattr(options, name) for name in Settings.__slots__}
     known["codes"] = codes_of(options.codes)
+    known["smallest"] = smallest_of(options.smallest)
     known["threshold"] = _threshold(options.threshold)
     known["question_column"] = tuple(options.question_column or ()) or None
     known["leave_out"] = tuple(options.leave_out)

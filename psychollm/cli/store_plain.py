@@ -86,7 +86,11 @@ def _boundary(settings: Settings, scores: "Scores") -> "Found":
     study = inference_boundary(answers, **_options(settings))
     estimates = {name: getattr(study, name) for name in _BOUNDARY}
     tables = {name: one.to_frame() for name, one in estimates.items() if one is not None}
-    return study.summary(), {"profiles": study.to_frame(), "answers": answers, **tables}
+    return study.summary(smallest=settings.smallest), {
+        "profiles": study.to_frame(),
+        "answers": answers,
+        **tables,
+    }
 
 
 def _efficacy(settings: Settings, scores: "Scores") -> "Found":
@@ -100,7 +104,7 @@ def _semantic(settings: Settings, scores: "Scores") -> "Found":
     from psychollm.studies.semantic_calibration.study import semantic_calibration
 
     study = semantic_calibration(scores, n_null=settings.null, **_options(settings))
-    return study.summary(), {"arms": study.to_frame()}
+    return study.summary(smallest=settings.smallest), {"arms": study.to_frame()}
 
 
 def _abstention(settings: Settings, scores: "Scores") -> "Found":
@@ -117,7 +121,7 @@ def _revision(settings: Settings, scores: "Scores") -> "Found":
     from psychollm.studies.metacognitive_skill.revision import revision_skill
 
     study = revision_skill(scores, level=settings.level)
-    return study.summary(), {"revision": study.to_frame()}
+    return study.summary(smallest=settings.smallest), {"revision": study.to_frame()}
 
 
 STUDIES: "dict[str, Compute]" = {

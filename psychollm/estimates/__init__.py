@@ -8,17 +8,21 @@ from psychollm.estimates.max_t import MaxT, max_t
 from psychollm.estimates.proportions import clopper_pearson, paired_difference, proportion, wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.repeated_share import repeated_difference, repeated_share
+from psychollm.estimates.verdict import Outcome, SmallestEffects, outcome
 
 __all__ = [
     "Comparisons",
     "Difference",
     "Estimate",
     "MaxT",
+    "Outcome",
     "Reason",
+    "SmallestEffects",
     "adjust_p_values",
     "clopper_pearson",
     "compare_all",
     "max_t",
+    "outcome",
     "paired_difference",
     "proportion",
     "repeated_difference",

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm.calibration.panels.panel_text import verdict
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.reports import calibration_judgement as judgement
 from psychollm.reports import calibration_sections as sections
 from psychollm.reports.calibration_evidence import Evidence, gather
@@ -29,6 +30,7 @@ def write_calibration_report(
     *,
     source: str = "",
     curves: "PanelCurves | None" = None,
+    smallest: SmallestEffects = SMALLEST,
 ) -> Path:
     """Write a panel as one HTML page that needs no network and no other file.
 
@@ -42,6 +44,8 @@ def write_calibration_report(
         Lines of Python that make the panel, shown on the page.
     curves : PanelCurves, optional
         What ``panel.curves()`` returned, if it is at hand.
+    smallest : SmallestEffects
+        The smallest effects that matter, for what the page concludes.
 
     Returns
     -------
@@ -67,7 +71,7 @@ def write_calibration_report(
     >>> "Does what is stated come true?" in page.read_text(encoding="utf-8")
     True
     """
-    evidence = gather(panel, curves)
+    evidence = gather(panel, curves, smallest=smallest)
     return write_text(path, lambda: render(calibration_page(evidence, source=source)))
 
 
@@ -83,7 +87,7 @@ def calibration_page(evidence: Evidence, *, source: str = "") -> Page:
             "questions, "
             f"{percent(panel.level)} intervals from {count(panel.n_bootstrap)} resamples{clusters}"
         ),
-        verdict=verdict(panel),
+        verdict=verdict(panel, smallest=evidence.smallest),
         facts=_facts(evidence),
         notices=_notices(evidence),
         sections=(

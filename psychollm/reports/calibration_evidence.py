@@ -10,6 +10,7 @@ from psychollm._base.errors import OptionError
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.estimates.comparisons import Comparisons, compare_all
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects, Verdicts, verdicts
 
 if TYPE_CHECKING:
     from psychollm.calibration.panels.panel import CalibrationPanel
@@ -25,6 +26,7 @@ class Evidence:
     panel: "CalibrationPanel"
     curves: "PanelCurves"
     comparisons: Mapping[str, Comparisons]  # by the key of the metric
+    smallest: SmallestEffects
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -46,8 +48,22 @@ class Evidence:
         with np.errstate(invalid="ignore"):
             return np.asarray(self.calibration_p < 1.0 - self.panel.level, dtype=np.bool_)
 
+    @property
+    def calibrated(self) -> Verdicts:
+        """What the error beyond chance shows of each model."""
+        return verdicts(
+            self.curves.error.corrected,
+            smallest=self.smallest.calibration_error,
+            rejected=self.miscalibrated.tolist(),
+        )
 
-def gather(panel: "CalibrationPanel", curves: "PanelCurves | None") -> Evidence:
+
+def gather(
+    panel: "CalibrationPanel",
+    curves: "PanelCurves | None",
+    *,
+    smallest: SmallestEffects = SMALLEST,
+) -> Evidence:
     """Return the evidence; curves that are not at hand are computed.
 
     Raises
@@ -75,4 +91,5 @@ def gather(panel: "CalibrationPanel", curves: "PanelCurves | None") -> Evidence:
             for key in compared
             if len(panel.models) > 1 and panel[key].defined.sum() > 1
         },
+        smallest=smallest,
     )

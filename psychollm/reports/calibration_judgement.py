@@ -7,13 +7,15 @@ import numpy as np
 
 from psychollm.calibration.panels.metric_words import words_of
 from psychollm.estimates.comparisons import Comparisons
+from psychollm.estimates.verdict import FEWEST, Outcome, Verdicts, counted, outcome
 from psychollm.plots.calibration_panel import rank_order
 from psychollm.plots.comparisons import plot_comparisons
 from psychollm.reports.figure import Figure, draw_figure
 from psychollm.reports.marks import cells, places
-from psychollm.reports.numbers import count
+from psychollm.reports.numbers import count, number
 from psychollm.reports.page import Section, sentence_list
 from psychollm.reports.table import Table, interval_column, p_column, text_column
+from psychollm.reports.words import sentence
 
 if TYPE_CHECKING:
     from psychollm.reports.calibration_evidence import Evidence
@@ -38,35 +40,72 @@ def _heading(evidence: "Evidence", key: str) -> str:
 
 
 def _told(evidence: "Evidence", key: str) -> str:
-    result = evidence.comparisons[key]
-    tested = int(np.isfinite(result.adjusted).sum())
+    heading, pairs = _heading(evidence, key), _pair_verdicts(evidence, key)
+    words = {
+        Outcome.ABOVE: ("differs", "differ"),
+        Outcome.SMALL: ("is alike", "are alike"),
+    }
+    # Which of a pair is named first means nothing: both directions are a difference.
+    both = tuple(Outcome.ABOVE if one.shown else one for one in pairs.values())
+    told = counted(Verdicts(tuple(pairs), both), words, kind="pair")
     return (
-        f"<b>{escape(_heading(evidence, key))}.</b> {count(int(result.differ.sum()))} of "
-        f"{count(tested)} pairs differ after adjustment for their number. {_front(evidence, key)}"
+        f"<b>{escape(heading)}.</b> {sentence(told)[:-1]} (after adjustment for their number"
+        f"{_alike(evidence, key)}). {_front(evidence, key)}"
     )
 
 
+def _pair_verdicts(evidence: "Evidence", key: str) -> dict[tuple[Any, Any], Outcome]:
+    """Return what the comparison of each pair of models shows, where it is defined."""
+    result, estimate = evidence.comparisons[key], evidence.panel[key]
+    answers = dict(zip(estimate.labels, estimate.n, strict=True))
+    # Of a quantity without a smallest effect that matters nothing can be shown to be small.
+    least = getattr(evidence.smallest, key, 0.0)
+    return {
+        (first, second): outcome(
+            interval,
+            smallest=least,
+            rejected=bool(differ),
+            enough=min(answers[first], answers[second]) >= FEWEST,
+        )
+        for first, second, interval, differ, p in zip(
+            result.first,
+            result.second,
+            result.interval,
+            result.differ,
+            result.adjusted,
+            strict=True,
+        )
+        if np.isfinite(p)
+    }
+
+
+def _alike(evidence: "Evidence", key: str) -> str:
+    least = getattr(evidence.smallest, key, None)
+    return "" if least is None else f"; alike: to within {number(least)}"
+
+
 def _front(evidence: "Evidence", key: str) -> str:
-    """Name the best model, and those that cannot be told from it."""
-    estimate, result = evidence.panel[key], evidence.comparisons[key]
+    """Name the best model, those as good, and those that cannot be told from it."""
+    estimate = evidence.panel[key]
     better = words_of(key, estimate.name).better
     if better not in {"higher", "lower"}:
         return ""
     value = estimate.value if better == "higher" else -estimate.value
     best = estimate.labels[int(np.nanargmax(value))]
-    same = [
-        second if first == best else first
-        for first, second, differ, p in zip(
-            result.first, result.second, result.differ, result.adjusted, strict=True
+    others: dict[Outcome, list[str]] = {}
+    for (first, second), found in _pair_verdicts(evidence, key).items():
+        if best in {first, second}:
+            other = second if first == best else first
+            others.setdefault(found, []).append(escape(str(other)))
+    told = [
+        f"{words}: {sentence_list(others[one])}"
+        for one, words in (
+            (Outcome.SMALL, "as good"),
+            (Outcome.OPEN, "too few answers to tell from it"),
         )
-        if best in {first, second} and not differ and np.isfinite(p)
+        if one in others
     ]
-    told = (
-        f"not to be told from it: {sentence_list([escape(str(label)) for label in same])}"
-        if same
-        else "apart from all others"
-    )
-    return f"Best is {escape(str(best))}, {told}."
+    return f"Best is {escape(str(best))}, {'; '.join(told) if told else 'apart from all others'}."
 
 
 def _matrix(evidence: "Evidence", key: str) -> Figure:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.types import BoolArray
 from psychollm.calibration.panels.metric_words import words_of
+from psychollm.calibration.panels.panel_text import told_apart
+from psychollm.estimates.verdict import Outcome, SmallestEffects, counted
 from psychollm.plots.calibration_panel import MAIN, panel_size, plot_calibration_panel
 from psychollm.plots.reliability import (
     plot_reliability,
@@ -34,7 +35,7 @@ from psychollm.reports.table import (
     p_column,
     text_column,
 )
-from psychollm.reports.words import names, sentence, span
+from psychollm.reports.words import sentence, span
 
 if TYPE_CHECKING:
     from psychollm.calibration.discrimination.type2_roc import Type2ROC
@@ -161,13 +162,21 @@ def _diagrams(evidence: "Evidence") -> Figure:
 
 
 def _rejected(evidence: "Evidence") -> str:
-    error, found = evidence.curves.error, evidence.miscalibrated
-    kept = ~found & np.isfinite(evidence.calibration_p)
-    who = f" ({names(evidence.labels, kept)} may be calibrated)" if kept.any() else ""
-    if found.size == 1:
-        told = f"Calibration is {'' if found[0] else 'not '}rejected"
+    error, found = evidence.curves.error, evidence.calibrated
+    least = number(evidence.smallest.calibration_error)
+    if len(found.labels) == 1:
+        told = {
+            Outcome.ABOVE: "Calibration is rejected",
+            Outcome.SMALL: f"The model is calibrated to within {least}",
+        }.get(
+            found.outcomes[0], "There are too few answers to say whether the model is calibrated"
+        )
     else:
-        told = f"Calibration is rejected for {_part(found)}{who}"
+        words = {
+            Outcome.ABOVE: ("is not calibrated", "are not calibrated"),
+            Outcome.SMALL: (f"is, to within {least}", f"are, to within {least}"),
+        }
+        told = sentence(counted(found, words))[:-1]
     return (
         f"{told}. The calibration error is {span(error.value.value, digits=3)}; calibrated models "
         f"with the same confidences would show {span(error.expected.value, digits=3)}."
@@ -218,7 +227,7 @@ def ranking(evidence: "Evidence") -> Section:
     figures: tuple[Figure, ...] = ()
     paragraphs = [_undrawn()] if roc is None else []
     if roc is not None:
-        paragraphs.append(_told_apart(roc))
+        paragraphs.append(_told_apart(roc, evidence.smallest))
         figures = (
             draw_figure(
                 lambda ax: plot_type2_roc(roc, ax=ax),
@@ -242,16 +251,9 @@ def ranking(evidence: "Evidence") -> Section:
     )
 
 
-def _told_apart(roc: "Type2ROC") -> str:
-    low, high = roc.auroc.interval.T
-    with np.errstate(invalid="ignore"):
-        above, below = low > 0.5, high < 0.5
-    area = f"(AUROC {span(roc.auroc.value)})"
-    if above.size == 1:
-        way = "goes with" if above[0] else "runs against" if below[0] else "does not go with"
-        return f"Confidence {way} correctness beyond chance {area}."
-    against = f" In {names(roc.labels, below)} it runs against it." if below.any() else ""
-    return f"In {_part(above)} confidence goes with correctness beyond chance {area}.{against}"
+def _told_apart(roc: "Type2ROC", smallest: SmallestEffects) -> str:
+    told = sentence(told_apart(roc.auroc, smallest))[:-1]
+    return f"{escape(told)} (AUROC {span(roc.auroc.value)})."
 
 
 def selection(evidence: "Evidence") -> Section:
@@ -324,12 +326,6 @@ def _risks(curve: "RiskCoverage") -> Table:
         )
     columns.append(estimate_column("AURC", curve.aurc, digits=3))
     return Table.of(columns, caption="Error rates at some shares of questions answered")
-
-
-def _part(which: BoolArray) -> str:
-    """Return how many of all models."""
-    count, n = int(which.sum()), which.size
-    return f"all {n} models" if count == n else f"{count or 'none'} of {n} models"
 
 
 def _undrawn() -> str:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.reports.numbers import count, estimate, number, p_equals, significant
 from psychollm.reports.page import Section
 from psychollm.reports.study_figures import figure
@@ -18,6 +19,7 @@ from psychollm.reports.table import (
     text_column,
 )
 from psychollm.reports.words import ahead, at, beyond_factor, models, names, sentence, span
+from psychollm.studies.shared_confidence.text import beyond, private_verdicts, says_yes
 
 if TYPE_CHECKING:
     from psychollm.calibration.consensus.between_models import Line
@@ -75,11 +77,10 @@ def _left_out(study: "SharedConfidence") -> str:
     return "".join(parts)
 
 
-def agreement(study: "SharedConfidence") -> Section:
+def agreement(study: "SharedConfidence", smallest: SmallestEffects = SMALLEST) -> Section:
     """How well confidence matches correctness, model by model."""
+    told = escape(sentence(says_yes(study, smallest))[:-1])
     table = study.confusion
-    gap = table.overconfidence.interval
-    over, under = int((gap[:, 0] > 0).sum()), int((gap[:, 1] < 0).sum())
     rates = ("yes_rate", "accuracy", "overconfidence", "precision", "recall", "specificity")
     headings = (
         "yes rate",
@@ -98,10 +99,7 @@ def agreement(study: "SharedConfidence") -> Section:
         title="How well does confidence match correctness?",
         key="agreement",
         paragraphs=(
-            f"{sentence(models(over))[:-1]} "
-            f"say{'s' if over == 1 else ''} yes more often than correct, "
-            f"{models(under)} less often; yes rate minus accuracy runs from "
-            f"{span(table.overconfidence.value)}.",
+            f"{told}. Yes rate minus accuracy runs from {span(table.overconfidence.value)}.",
         ),
         tables=(
             Table.of(columns, caption="Confidence as a classifier of correctness, with intervals"),
@@ -215,20 +213,15 @@ def _coefficients(study: "SharedConfidence") -> Table:
     )
 
 
-def own_knowledge(study: "SharedConfidence") -> Section:
+def own_knowledge(study: "SharedConfidence", smallest: SmallestEffects = SMALLEST) -> Section:
     """Whether a model knows something that the shared signal does not."""
     own, private = study.individuation, study.private_signal
     place = {name: i for i, name in enumerate(own.average.labels)}
     fair = place["own_minus_cut"]
     naive = int((own.p_adjusted <= 1.0 - study.level).sum())
-    known, against = beyond_factor(study)
-    who = f": {names(study.labels, known)}" if any(known) else ""
-    contrary = ""
-    if any(against):
-        contrary = (
-            f" In {models(sum(against))} it runs against correctness: "
-            f"{names(study.labels, against)}."
-        )
+    known, against = beyond_factor(study, smallest)
+    told = escape(beyond(private_verdicts(study, smallest), smallest))
+    who = f" They are {names(study.labels, known)}." if any(known) else ""
     return Section(
         title="Does a model know something that the shared signal does not?",
         key="own",
@@ -241,8 +234,7 @@ def own_knowledge(study: "SharedConfidence") -> Section:
             f"Taken as exact, the shared score leaves something for the own answer to add in "
             f"{models(naive)}. But it is measured with error, and an answer that carries nothing "
             "but the shared signal still adds to a noisy measurement of it. With that error "
-            f"allowed for, <b>confidence goes with correctness beyond the shared factor in "
-            f"{models(sum(known))}</b>{who}.{contrary} Over {private.n_models} models, the mean "
+            f"allowed for, <b>{told}</b>.{who} Over {private.n_models} models, the mean "
             f"correlation beyond the factor is {estimate(private.mean, private.mean_interval, 3)} "
             f"({p_equals(private.mean_p)}).",
         ),

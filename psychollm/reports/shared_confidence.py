@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.errors import OptionError
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.reports import knowledge_sections as knowledge
 from psychollm.reports import structure_sections as structure
 from psychollm.reports.methods import code, methods, reference_list
 from psychollm.reports.numbers import count, estimate, p_equals, percent
 from psychollm.reports.page import Fact, Page, render, write_text
 from psychollm.reports.words import beyond_factor, names, sentence, span
+from psychollm.studies.shared_confidence.text import verdict
 
 if TYPE_CHECKING:
     from psychollm.studies.dimensionality.study import Dimensionality
@@ -24,7 +26,11 @@ SIMULATED = "These are not real models: the data were simulated, and their truth
 
 
 def write_report(
-    result: "SharedConfidence", path: str | PathLike[str], *, source: str = ""
+    result: "SharedConfidence",
+    path: str | PathLike[str],
+    *,
+    source: str = "",
+    smallest: SmallestEffects = SMALLEST,
 ) -> Path:
     """Write a study as one HTML page that needs no network and no other file.
 
@@ -36,6 +42,8 @@ def write_report(
         File to write; its folder is made.
     source : str
         Lines of Python that make the two tables, shown with the call.
+    smallest : SmallestEffects
+        The smallest effects that matter, for what the page concludes.
 
     Returns
     -------
@@ -65,15 +73,19 @@ def write_report(
     if not hasattr(result, "dimensionality"):
         msg = f"there is no report of a {type(result).__name__}: pass what shared_confidence gives"
         raise OptionError(msg)
-    return write_text(path, lambda: report_text(result, source=source))
+    return write_text(path, lambda: report_text(result, source=source, smallest=smallest))
 
 
-def report_text(result: "SharedConfidence", *, source: str = "") -> str:
+def report_text(
+    result: "SharedConfidence", *, source: str = "", smallest: SmallestEffects = SMALLEST
+) -> str:
     """Return the page as text."""
-    return render(study_page(result, source=source))
+    return render(study_page(result, source=source, smallest=smallest))
 
 
-def study_page(study: "SharedConfidence", *, source: str = "") -> Page:
+def study_page(
+    study: "SharedConfidence", *, source: str = "", smallest: SmallestEffects = SMALLEST
+) -> Page:
     """Put the parts of the report together."""
     return Page(
         title="Shared confidence: what do the models know about what they know?",
@@ -81,15 +93,15 @@ def study_page(study: "SharedConfidence", *, source: str = "") -> Page:
             f"{len(study.labels)} models, {count(study.n_questions)} questions, "
             f"{percent(study.level)} intervals"
         ),
-        verdict=sentence(study.verdict),
+        verdict=sentence(verdict(study, smallest=smallest)),
         lead=sentence(study.dimensionality.verdict),
-        facts=_facts(study),
+        facts=_facts(study, smallest),
         notices=_notices(study),
         sections=(
             structure.structure(study),
             structure.thresholds(study),
-            knowledge.own_knowledge(study),
-            knowledge.agreement(study),
+            knowledge.own_knowledge(study, smallest),
+            knowledge.agreement(study, smallest),
             knowledge.risk(study),
             knowledge.between(study),
             knowledge.disagreement(study),
@@ -106,13 +118,13 @@ def study_page(study: "SharedConfidence", *, source: str = "") -> Page:
     )
 
 
-def _facts(study: "SharedConfidence") -> tuple[Fact, ...]:
+def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, ...]:
     found, between = study.dimensionality, study.between
     own, private = study.individuation, study.private_signal
     place = {name: i for i, name in enumerate(own.average.labels)}
     fair = place["own_minus_cut"]
     line = between.confidence_on_accuracy
-    known, _ = beyond_factor(study)
+    known, _ = beyond_factor(study, smallest)
     return (
         Fact(
             name="Shared factors",
@@ -134,7 +146,11 @@ def _facts(study: "SharedConfidence") -> tuple[Fact, ...]:
             value=estimate(private.mean, private.mean_interval, 2).partition(" ")[0],
             detail=f"{estimate(private.mean, private.mean_interval, 2).partition(' ')[2]}, "
             f"{p_equals(private.mean_p)}; "
-            + (f"in {names(study.labels, known, most=4)}" if any(known) else "in no single model"),
+            + (
+                f"in {names(study.labels, known, most=4)}"
+                if any(known)
+                else "shown in no single model"
+            ),
         ),
         Fact(
             name="Confidence on accuracy, between models (slope)",

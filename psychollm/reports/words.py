@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
 from psychollm.reports.numbers import ABSENT, estimate, number
 from psychollm.reports.page import sentence_list
+from psychollm.studies.shared_confidence.text import private_verdicts
 
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
@@ -70,13 +72,12 @@ def models(n: int) -> str:
     return f"{n} models"
 
 
-def beyond_factor(study: "SharedConfidence") -> tuple[list[bool], list[bool]]:
+def beyond_factor(
+    study: "SharedConfidence", smallest: SmallestEffects = SMALLEST
+) -> tuple[list[bool], list[bool]]:
     """Return which models know something beyond the shared factor, and which are against it."""
-    private = study.private_signal
-    significant = [bool(p <= 1.0 - study.level) for p in private.p_adjusted]
-    positive = [bool(rho > 0) for rho in private.correlation.value]
-    both = list(zip(significant, positive, strict=True))
-    return [s and up for s, up in both], [s and not up for s, up in both]
+    found = private_verdicts(study, smallest).outcomes
+    return [one is Outcome.ABOVE for one in found], [one is Outcome.BELOW for one in found]
 
 
 def ahead(value: float, bounds: Any, *, digits: int = 3) -> str:

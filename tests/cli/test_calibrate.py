@@ -93,6 +93,22 @@ def test_two_files_become_a_report(run, wide, tmp_path: Path) -> None:
     assert set(metrics["model"]) == {"m1", "m2", "m3"}
 
 
+def test_what_matters_can_be_set(call, wide) -> None:
+    words = {}
+    for given in ("auroc=0.99", "auroc=0.0001"):
+        found = call("calibrate", *wide, *FEW, "--json", "--smallest", given)
+        words[given] = json.loads(found.stdout)["verdict"]
+    assert "as chance does, to within 0.99" in words["auroc=0.99"]
+    assert "as chance does" not in words["auroc=0.0001"]
+    for wrong, message in (
+        ("area=0.1", "no smallest effect of 'area'"),
+        ("auroc", "a quantity and"),
+    ):
+        failed = call("calibrate", *wide, *FEW, "--json", "--smallest", wrong)
+        assert failed.returncode == 2
+        assert message in failed.stderr
+
+
 def test_numbers_are_those_of_the_library(call, wide, stated) -> None:
     found = call("calibrate", *wide, *FEW, "--json", "--seed", 3)
     assert found.returncode == 0, found.stderr

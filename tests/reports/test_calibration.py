@@ -123,7 +123,7 @@ def test_what_is_undefined_is_said_and_never_a_number(
         for flag in awkward[key].flags:
             assert str(flag) in text
     assert "silent" in text.partition("has no value on most metrics")[0][-40:]
-    assert "that of inverted runs against its correctness" in text
+    assert "1 is surer where it is wrong (inverted)" in text
     assert "40 clusters" in text
 
 

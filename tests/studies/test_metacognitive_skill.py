@@ -117,7 +117,7 @@ def test_one_arm_one_coder_no_grades():
     assert np.isnan(study.deployment["evaluation"].gap.value).all()
     assert np.isnan(study.total_density.value).all()
     assert np.isfinite(study.diversity.value).all()
-    assert "cannot be told" in study.summary()
+    assert "Too few traces to say" in study.summary()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.data.simulate_study import simulate_study
+from psychollm.estimates.verdict import SmallestEffects
 from psychollm.studies.shared_confidence.study import SharedConfidence, shared_confidence
 
 FAST = {"n_null": 39, "n_bootstrap": 40}
@@ -57,7 +58,13 @@ def test_verdict_names_who_knows_more(result):
     )
     said, right = small(seed=2)
     nothing = shared_confidence(said, right, rng=0, **FAST)
-    assert nothing.verdict.endswith("no model's confidence is shown to know its own correctness")
+    assert nothing.verdict.endswith("there are too few answers to say")
+    assert "none" not in nothing.verdict
+    # In a table as large as this, what is not there is shown to be small.
+    large = SmallestEffects(correlation=0.9)
+    assert "by less than a correlation of 0.9" in nothing.summary(smallest=large).replace(
+        "\n" + " " * 17, " "
+    )
 
 
 def test_tables(result):

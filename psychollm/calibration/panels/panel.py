@@ -25,6 +25,7 @@ from psychollm.data.labels import Labels
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -113,9 +114,15 @@ class CalibrationPanel(Result):
         )
         return panel_curves(self._answers, options, n_draws=n_draws)
 
-    def summary(self) -> str:
-        """Say who claims too much and who knows what it knows, and give the main numbers."""
-        return summary(self)
+    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
+        """Say who claims too much and who knows what it knows, and give the main numbers.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            The smallest overconfidence (`share`) and AUROC beyond one half that matter.
+        """
+        return summary(self, smallest=smallest)
 
     def plot(self, *, metrics: Sequence[str] | None = None) -> Any:
         """Draw metrics side by side with a row per model; needs the extra ``plot``.
@@ -128,7 +135,12 @@ class CalibrationPanel(Result):
         return view("plots.calibration_panel", "plot_calibration_panel")(self, metrics=metrics)
 
     def report(
-        self, path: str | Path, *, source: str = "", curves: PanelCurves | None = None
+        self,
+        path: str | Path,
+        *,
+        source: str = "",
+        curves: PanelCurves | None = None,
+        smallest: SmallestEffects = SMALLEST,
     ) -> Path:
         """Write the panel as one self-contained HTML page; needs the extra ``plot``.
 
@@ -140,6 +152,8 @@ class CalibrationPanel(Result):
             Lines of Python that make the panel, shown on the page.
         curves : PanelCurves, optional
             What `curves` returned, if it is at hand.
+        smallest : SmallestEffects
+            The smallest effects that matter, for what the page concludes.
 
         Returns
         -------
@@ -147,7 +161,7 @@ class CalibrationPanel(Result):
             Where it is.
         """
         written: Path = view("reports.calibration", "write_calibration_report")(
-            self, path, source=source, curves=curves
+            self, path, source=source, curves=curves, smallest=smallest
         )
         return written
 

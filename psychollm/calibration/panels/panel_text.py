@@ -1,23 +1,23 @@
 """A panel in sentences: who claims too much, and whose confidence tells right from wrong."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from psychollm._base.types import BoolArray
 from psychollm.calibration.panels.metric_words import words_of
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, counted, verdicts
 
 if TYPE_CHECKING:
     from psychollm.calibration.panels.panel import CalibrationPanel
 
 # What is told of every model on one screen, where the panel holds it.
 TOLD = ("accuracy", "overconfidence", "auroc", "brier", "ece", "corp_mcb", "aurc_normalised")
-_MOST_NAMES = 4
 
 
-def verdict(panel: "CalibrationPanel") -> str:
+def verdict(panel: "CalibrationPanel", *, smallest: SmallestEffects = SMALLEST) -> str:
     """Return in one sentence how many models are overconfident and how many know what they know.
+
+    What an interval neither shows nor rules out is left open (`psychollm.estimates.verdict`).
 
     Examples
     --------
@@ -26,7 +26,7 @@ def verdict(panel: "CalibrationPanel") -> str:
     >>> print(verdict(calibration_panel(said, right, n_bootstrap=20, rng=0)))
     The model is overconfident; its confidence tells correct from wrong answers.
     """
-    parts = [*_claims(panel), *_knows(panel)]
+    parts = [*_claims(panel, smallest), *_knows(panel, smallest)]
     n = len(panel.models)
     if not parts:
         return f"{n} model{'s' * (n > 1)} on {len(panel.estimates)} metrics."
@@ -34,7 +34,7 @@ def verdict(panel: "CalibrationPanel") -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
-def summary(panel: "CalibrationPanel") -> str:
+def summary(panel: "CalibrationPanel", *, smallest: SmallestEffects = SMALLEST) -> str:
     """Return the verdict and one row of numbers per model.
 
     Examples
@@ -56,7 +56,7 @@ def summary(panel: "CalibrationPanel") -> str:
         [str(label), *map(str, row)]
         for label, row in zip(table.index, table.to_numpy(), strict=True)
     ]
-    return "\n".join([verdict(panel), "", *_aligned(rows)])
+    return "\n".join([verdict(panel, smallest=smallest), "", *_aligned(rows)])
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -71,51 +71,57 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _claims(panel: "CalibrationPanel") -> list[str]:
+def _claims(panel: "CalibrationPanel", smallest: SmallestEffects) -> list[str]:
     if "overconfidence" not in panel.estimates:
         return []
-    low, high = panel["overconfidence"].interval.T
-    with np.errstate(invalid="ignore"):
-        over, under = low > 0.0, high < 0.0
-    if len(panel.models) == 1:
-        state = "over" if over[0] else "under" if under[0] else "neither over- nor under"
-        return [f"The model is {state}confident"]
-    return [
-        f"{_of(panel, over)} overconfident, {_of(panel, under, of=False)} underconfident"
-        if under.any()
-        else f"{_of(panel, over)} overconfident, none is underconfident"
-    ]
+    found = verdicts(panel["overconfidence"], smallest=smallest.share)
+    if len(panel.models) > 1:
+        return [counted(found, _claims_too_much(smallest.share))]
+    if found.outcomes[0] is Outcome.OPEN:
+        return ["too few answers to say whether the model is over- or underconfident"]
+    return [f"the model {_claims_too_much(smallest.share)[found.outcomes[0]][0]}"]
 
 
-def _knows(panel: "CalibrationPanel") -> list[str]:
+def _claims_too_much(least: float) -> Mapping[Outcome, tuple[str, str]]:
+    neither = f"neither over- nor underconfident by {least:g} or more"
+    return {
+        Outcome.ABOVE: ("is overconfident", "are overconfident"),
+        Outcome.BELOW: ("is underconfident", "are underconfident"),
+        Outcome.SMALL: (f"is {neither}", f"are {neither}"),
+    }
+
+
+def _knows(panel: "CalibrationPanel", smallest: SmallestEffects) -> list[str]:
     if "auroc" not in panel.estimates:
         return []
-    low, high = panel["auroc"].interval.T
-    with np.errstate(invalid="ignore"):
-        better, worse = low > 0.5, high < 0.5
-    if len(panel.models) == 1:
-        if worse[0]:
-            return ["its confidence runs against its correctness"]
-        verb = "tells" if better[0] else "does not tell"
-        return [f"its confidence {verb} correct from wrong answers"]
-    parts = [f"the confidence of {_share(better)} tells correct from wrong answers"]
-    if worse.any():
-        parts.append(f"that of {_names(panel.models, worse)} runs against its correctness")
-    return parts
+    return [told_apart(panel["auroc"], smallest)]
 
 
-def _share(which: BoolArray) -> str:
-    count, n = int(which.sum()), which.size
-    return f"all {n}" if count == n else f"{count or 'none'} of {n}"
+def told_apart(auroc: Estimate, smallest: SmallestEffects) -> str:
+    """Say whether confidence tells correct from wrong answers, in one model or in how many.
 
-
-def _of(panel: "CalibrationPanel", which: BoolArray, *, of: bool = True) -> str:
-    count = int(which.sum())
-    whole = f"{_share(which)} models" if of else str(count)
-    return f"{whole} {'is' if count == 1 or not count else 'are'}"
-
-
-def _names(labels: Sequence[Any], which: BoolArray) -> str:
-    chosen = [str(label) for label, one in zip(labels, which, strict=True) if one]
-    more = len(chosen) - _MOST_NAMES
-    return ", ".join(chosen[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+    Examples
+    --------
+    >>> from psychollm.calibration import auroc
+    >>> area = auroc([[0.9, 0.8, 0.6, 0.7, 0.5, 0.9]], [[1, 0, 1, 1, 0, 1]], rng=0)
+    >>> told_apart(area, SMALLEST)
+    'too few answers to say whether its confidence tells right from wrong'
+    """
+    found = verdicts(auroc, smallest=smallest.auroc, null=0.5)
+    little = f"apart as chance does, to within {smallest.auroc:g}"
+    if len(found.labels) > 1:
+        words = {
+            Outcome.ABOVE: (
+                "tells correct from wrong answers by its confidence",
+                "tell correct from wrong answers by their confidence",
+            ),
+            Outcome.BELOW: ("is surer where it is wrong", "are surer where they are wrong"),
+            Outcome.SMALL: (f"tells them {little}", f"tell them {little}"),
+        }
+        return counted(found, words)
+    return {
+        Outcome.ABOVE: "its confidence tells correct from wrong answers",
+        Outcome.BELOW: "its confidence runs against its correctness",
+        Outcome.SMALL: f"its confidence tells correct from wrong answers {little}",
+        Outcome.OPEN: "too few answers to say whether its confidence tells right from wrong",
+    }[found.outcomes[0]]

@@ -29,6 +29,7 @@ from psychollm._base.views import view
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.studies.difficulty.questions import (
     FEWEST,
     Embedding,
@@ -111,9 +112,9 @@ class Difficulty(Result):
         frame = pd.DataFrame({"feature": list(self.names), "weight": self.weights})
         return frame.sort_values("weight", ascending=False, ignore_index=True)
 
-    def summary(self) -> str:
+    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
         """Say in sentences how much of the shared difficulty stands in the text."""
-        lines = [self.verdict()]
+        lines = [self.verdict(smallest=smallest)]
         for row, name in enumerate(PREDICTORS[:2]):
             low, high = self.r_squared.interval[row]
             first, last = self.correlation.interval[row]
@@ -130,17 +131,33 @@ class Difficulty(Result):
         )
         return "\n".join(lines)
 
-    def verdict(self) -> str:
-        """Return in one sentence whether the text predicts the score."""
+    def verdict(self, *, smallest: SmallestEffects = SMALLEST) -> str:
+        """Return in one sentence whether the text predicts the score, and beyond its length.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            With the smallest `r_squared`, and gain in it, that matters.
+        """
         low, high = self.r_squared.interval[0]
         value = f"R2 {self.r_squared.value[0]:.2f} [{low:.2f}, {high:.2f}]"
         lead = self.lead
         more = f"{lead.value:+.2f} [{lead.interval[0]:+.2f}, {lead.interval[1]:+.2f}]"
-        if not low > 0:
-            return f"No evidence that the text predicts the shared difficulty ({value})."
-        if not lead.interval[0] > 0:
-            return f"The text predicts the shared difficulty ({value}), by its length ({more})."
-        return f"The text predicts the shared difficulty ({value}), beyond its length ({more})."
+        least = smallest.r_squared
+        # An R2 below zero, worse than the mean, is no prediction either.
+        found = outcome((max(low, 0.0), high), smallest=least)
+        if found is Outcome.OPEN:
+            what = "whether the text predicts the shared difficulty"
+            return f"Too few questions to say {what} ({value})."
+        if found is Outcome.SMALL:
+            return f"The text hardly predicts the shared difficulty ({value})."
+        beyond = {
+            Outcome.ABOVE: "beyond its length",
+            Outcome.BELOW: "its length alone better",
+            Outcome.SMALL: f"no better than its length alone, to within {least:g}",
+            Outcome.OPEN: "with too few questions to say whether beyond its length",
+        }[outcome(lead.interval, smallest=least)]
+        return f"The text predicts the shared difficulty ({value}), {beyond} ({more})."
 
     def plot(self) -> Any:
         """Draw scores over predictions; needs the extra ``plot``."""

@@ -178,6 +178,7 @@ def dimensionality(
         counted=bool(plain.eigenvalues[1] > plain.permutation.quantile(0.95)[1]),
         rule_free_share=share.observed,
         p_share=share.p_value,
+        unseen=float(np.quantile(share.draws, 0.95)),
         empty_cells=empty_cells,
         level=level,
     )

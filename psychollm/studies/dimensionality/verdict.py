@@ -24,6 +24,7 @@ class Evidence:
     counted: bool  # whether parallel analysis by permutation would count the second
     rule_free_share: float  # of the second factor by pairwise likelihood
     p_share: float  # of that share under one factor
+    unseen: float  # share of a second that one factor reaches by chance in 1 of 20 tables
     empty_cells: EmptyCells
     level: float
 
@@ -40,8 +41,8 @@ def sentence(evidence: Evidence) -> str:
     count = n_factors(evidence)
     if count == 0:
         return (
-            "no shared factor: models agree on questions no more than their yes rates make them "
-            f"({_p(evidence.p_shared)})"
+            "no shared factor is shown: models agree on questions no more than chance allows, "
+            f"given their yes rates ({_p(evidence.p_shared)})"
         )
     if count == 2 and evidence.rule_free_share < MINOR:
         return (
@@ -61,7 +62,14 @@ def sentence(evidence: Evidence) -> str:
             f"({_p(evidence.p_one)}), and a second takes {evidence.rule_free_share:.1%} of the "
             "latent variance without any empty-cell rule"
         )
-    return f"one factor; {_second(evidence)}"
+    # That one factor is not rejected shows that there is no other only where it would be seen.
+    blind = (
+        f"; a second below {evidence.unseen:.1%} of the latent variance could not be told from "
+        "chance in these data"
+        if evidence.unseen >= MINOR
+        else ""
+    )
+    return f"one factor; {_second(evidence)}{blind}"
 
 
 def _second(evidence: Evidence) -> str:

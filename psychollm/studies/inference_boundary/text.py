@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, counted, verdicts
+
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
     from psychollm.studies.inference_boundary.study import InferenceBoundary, ThinkingContrast
 
 
-def summary(study: InferenceBoundary) -> str:
+def summary(study: InferenceBoundary, *, smallest: SmallestEffects = SMALLEST) -> str:
     """Return the findings in sentences, a paragraph per question asked of the data."""
-    lines = [verdict(study), ""]
+    lines = [verdict(study, smallest=smallest), ""]
     lines += [f"{kind}: {_rates(study, kind)}" for kind in study.profiles]
     lines += ["", f"Certainty ({study.certainty_inversion.name}):"]
     lines += _each(study.certainty_inversion)
@@ -28,16 +30,20 @@ def summary(study: InferenceBoundary) -> str:
     return "\n".join(lines)
 
 
-def verdict(study: InferenceBoundary) -> str:
-    """Return in one sentence whose certainty is inverted."""
-    n, found = len(study.labels), study.inverted
-    if not found:
-        return (
-            f"No model of {n} passes more of what rules leave open than of what they settle, "
-            "beyond what chance would do."
-        )
-    named = ", ".join(map(str, found))
-    return f"{len(found)} of {n} models doubt in the wrong place: {named}."
+def verdict(study: InferenceBoundary, *, smallest: SmallestEffects = SMALLEST) -> str:
+    """Return in one sentence whose certainty is inverted, who differs little, and what is open."""
+    least = f"to within {smallest.share:g}"
+    words = {
+        Outcome.ABOVE: ("doubts in the wrong place", "doubt in the wrong place"),
+        Outcome.BELOW: (
+            "passes fewer open questions than settled ones",
+            "pass fewer open questions than settled ones",
+        ),
+        Outcome.SMALL: (f"passes as many of both, {least}", f"pass as many of both, {least}"),
+    }
+    found = verdicts(study.certainty_inversion, smallest=smallest.share)
+    text = counted(found, words, data="questions", named=Outcome.ABOVE)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def _rates(study: InferenceBoundary, kind: Hashable) -> str:

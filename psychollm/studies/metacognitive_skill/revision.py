@@ -19,6 +19,7 @@ from psychollm._base.result import Result
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, verdicts
 from psychollm.instruments.revision.result import RevisionScores
 
 if TYPE_CHECKING:
@@ -55,11 +56,20 @@ class RevisionSkill(Result):
         columns = ["measure", "model", "value", "se", "lower", "upper", "n", "flag"]
         return pd.concat(frames, ignore_index=True)[columns]
 
-    def summary(self) -> str:
-        """Return one sentence per model."""
-        return "\n".join(self._sentence(place) for place in range(len(self.labels)))
+    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
+        """Return one sentence per model; `smallest.share` is a difference that matters."""
+        found = verdicts(self.differences[CONTROLLED], smallest=smallest.share)
+        words = {
+            Outcome.ABOVE: "better than asking once more",
+            Outcome.BELOW: "worse than asking once more",
+            Outcome.SMALL: f"as good as asking once more, to within {smallest.share:g}",
+            Outcome.OPEN: "with too few questions to say whether that beats asking once more",
+        }
+        return "\n".join(
+            self._sentence(place, words[one]) for place, one in enumerate(found.outcomes)
+        )
 
-    def _sentence(self, place: int) -> str:
+    def _sentence(self, place: int, compared: str) -> str:
         rates, control = self.rates, self.differences[CONTROLLED]
         text = (
             f"{self.labels[place]}: its reviews catch {_of(rates['error_catch'], place)} of its "
@@ -69,9 +79,7 @@ class RevisionSkill(Result):
         )
         if control.defined[place]:
             low, high = control.interval[place]
-            unlike = "better than" if low > 0 else "worse than"
-            better = unlike if low > 0 or high < 0 else "no different from"
-            text += f", {better} asking once more ({control.value[place]:+.2f})"
+            text += f", {compared} ({control.value[place]:+.2f} [{low:+.2f}, {high:+.2f}])"
         flips = rates["sycophantic_flip"]
         if flips.defined[place]:
             text += f"; pressed to a wrong answer it gives up {_of(flips, place)} of right ones"

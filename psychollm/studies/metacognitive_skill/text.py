@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, verdicts
+
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
     from psychollm.studies.metacognitive_skill.study import MetacognitiveSkill
 
 
-def summary(study: MetacognitiveSkill) -> str:
+def summary(study: MetacognitiveSkill, *, smallest: SmallestEffects = SMALLEST) -> str:
     """Return the findings in sentences, a paragraph per question asked of the data."""
-    lines = [verdict(study), ""]
+    lines = [verdict(study, smallest=smallest), ""]
     for place, label in enumerate(study.labels):
         lines.append(f"{label}: {_profile(study, place)}")
     if study.scaffolding is not None:
@@ -42,23 +44,26 @@ def summary(study: MetacognitiveSkill) -> str:
     return "\n".join(lines)
 
 
-def verdict(study: MetacognitiveSkill) -> str:
-    """Return in one sentence what goes along with right answers beyond chance."""
-    found = []
+def verdict(study: MetacognitiveSkill, *, smallest: SmallestEffects = SMALLEST) -> str:
+    """Return in one sentence which behaviours go along with right answers."""
+    shown: dict[Outcome, list[str]] = {}
     for name in study.categories:
-        gap = study.deployment[name].gap
-        above = [
-            label
-            for label, bound in zip(gap.labels, gap.interval[:, 0], strict=True)
-            if bound > 0.0
-        ]
-        if above:
-            found.append(f"{name} ({', '.join(map(str, above))})")
-    if not any(study.deployment[name].gap.defined.any() for name in study.categories):
-        return "Whether behaviours go along with right answers cannot be told from these traces."
-    if not found:
-        return "No behaviour is shown more often with right answers, beyond what chance would do."
-    return f"Shown more often with right answers: {'; '.join(found)}."
+        found = verdicts(study.deployment[name].gap, smallest=smallest.share)
+        for one in Outcome:
+            if who := found.which(one):
+                shown.setdefault(one, []).append(f"{name} ({', '.join(who)})")
+    parts = [
+        f"{words}: {'; '.join(shown[one])}"
+        for one, words in (
+            (Outcome.ABOVE, "shown more often with right answers"),
+            (Outcome.BELOW, "shown less often with right answers"),
+            (Outcome.SMALL, f"alike with right answers, to within {smallest.share:g}"),
+            (Outcome.OPEN, "too few traces to say"),
+        )
+        if one in shown
+    ]
+    text = ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts)
+    return f"{text}."
 
 
 def _profile(study: MetacognitiveSkill, place: int) -> str:

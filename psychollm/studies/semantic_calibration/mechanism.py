@@ -48,6 +48,7 @@ from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.instruments.semantic_sampling.collapse import normal_form
 from psychollm.instruments.semantic_sampling.result import SemanticSamples
 from psychollm.kernels.semantic import discrete_entropies
@@ -100,8 +101,8 @@ class SemanticMechanism(Result):
             }
         )
 
-    def summary(self) -> str:
-        """Return the finding in sentences."""
+    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
+        """Return the finding in sentences; `smallest.correlation` is a link that matters."""
         link, n = self.link, len(self.link.labels)
         name = self.predictability.replace("_", "-")
         if link.flag:
@@ -112,13 +113,12 @@ class SemanticMechanism(Result):
             if np.isfinite(low)
             else "no interval"
         )
-        judged = (
-            "Arms that predict their answers worse are calibrated worse"
-            if low > 0.0
-            else "Arms that predict their answers worse are calibrated better"
-            if high < 0.0
-            else "No link between predicting one's answers and being calibrated is shown"
-        )
+        judged = {
+            Outcome.ABOVE: "Arms that predict their answers worse are calibrated worse",
+            Outcome.BELOW: "Arms that predict their answers worse are calibrated better",
+            Outcome.SMALL: "Predicting one's answers has next to nothing to do with calibration",
+            Outcome.OPEN: "Too few arms to say whether predicting answers goes with calibration",
+        }[outcome(link.interval, smallest=smallest.correlation)]
         text = (
             f"{judged}: over {n} arms, {name} and excess smECE have a rank correlation of "
             f"{link.value:+.2f} ({span}, p = {link.p_value:.3g})."

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import numpy as np
+from psychollm.estimates.verdict import (
+    SMALLEST,
+    Outcome,
+    SmallestEffects,
+    Verdicts,
+    outcome,
+    verdicts,
+)
 
 if TYPE_CHECKING:
     from psychollm.estimates.difference import Difference
@@ -14,9 +22,13 @@ if TYPE_CHECKING:
 _UNIFORM = 0.98  # mean confidence from which samples tell next to nothing
 
 
-def summary(study: SemanticCalibration) -> str:
+def summary(study: SemanticCalibration, *, smallest: SmallestEffects = SMALLEST) -> str:
     """Return the findings in sentences, a paragraph per question asked of the data."""
-    lines = [verdict(study), "", f"{study.n_questions} questions that all arms answered:"]
+    lines = [
+        verdict(study, smallest=smallest),
+        "",
+        f"{study.n_questions} questions that all arms answered:",
+    ]
     lines += [f"  {_arm(study, row)}" for row in range(len(study.labels))]
     if study.contrasts:
         lines += ["", f"Against {study.baseline}, paired by questions:"]
@@ -25,31 +37,48 @@ def summary(study: SemanticCalibration) -> str:
     return "\n".join(lines)
 
 
-def verdict(study: SemanticCalibration) -> str:
+def verdict(study: SemanticCalibration, *, smallest: SmallestEffects = SMALLEST) -> str:
     """Return in few sentences which arms are calibrated in meaning, and what sets them apart."""
-    alpha = 1.0 - study.level
-    lost = [row for row, p in enumerate(study.p_adjusted) if p <= alpha]
-    kept = [str(one) for row, one in enumerate(study.labels) if row not in lost]
-    parts = []
-    if lost:
-        named = [f"{study.labels[row]} ({_direction(study, row)})" for row in lost]
-        parts.append(f"Not calibrated in meaning: {', '.join(named)}.")
-    if kept:
-        parts.append(f"No departure from calibration shown: {', '.join(kept)}.")
-    worse = [one for one in study.contrasts if _clear(one, alpha) > 0]
-    better = [one for one in study.contrasts if _clear(one, alpha) < 0]
-    for found, word in ((worse, "worse"), (better, "better")):
-        if found:
-            named = [str(one.arm) for one in found]
-            parts.append(f"Calibrated {word} than {study.baseline}: {', '.join(named)}.")
-    if study.contrasts and not worse and not better:
-        parts.append(f"No difference in calibration from {study.baseline} shown.")
+    alpha, least = 1.0 - study.level, smallest.calibration_error
+    found = verdicts(
+        study.excess, smallest=least, rejected=[bool(p <= alpha) for p in study.p_adjusted]
+    )
+    lost = [row for row, one in enumerate(found.outcomes) if one.shown]
+    named = [f"{study.labels[row]} ({_direction(study, row)})" for row in lost]
+    parts = [f"Not calibrated in meaning: {', '.join(named)}."] if lost else []
+    parts += _listed(
+        found,
+        {
+            Outcome.SMALL: f"Calibrated in meaning to within {least:g}",
+            Outcome.OPEN: "Too few questions to say whether calibrated in meaning",
+        },
+    )
+    arms = Verdicts(
+        tuple(one.arm for one in study.contrasts),
+        tuple(
+            outcome(one.excess.interval, smallest=least, rejected=bool(one.p_adjusted <= alpha))
+            for one in study.contrasts
+        ),
+    )
+    parts += _listed(
+        arms,
+        {
+            Outcome.ABOVE: f"Calibrated worse than {study.baseline}",
+            Outcome.BELOW: f"Calibrated better than {study.baseline}",
+            Outcome.SMALL: f"Calibrated as well as {study.baseline}, to within {least:g}",
+            Outcome.OPEN: f"Too few questions to compare with {study.baseline}",
+        },
+    )
     return " ".join(parts)
 
 
-def _clear(one: ArmContrast, alpha: float) -> int:
-    """Return the sign of a difference beyond chance, 0 otherwise."""
-    return int(np.sign(one.excess.value)) if one.p_adjusted <= alpha else 0
+def _listed(found: Verdicts, words: Mapping[Outcome, str]) -> list[str]:
+    """Return a sentence per outcome that occurs, with whom it concerns."""
+    return [
+        f"{said}: {', '.join(found.which(one))}."
+        for one, said in words.items()
+        if found.count(one)
+    ]
 
 
 def _direction(study: SemanticCalibration, row: int) -> str:

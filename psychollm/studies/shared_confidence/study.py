@@ -28,6 +28,7 @@ from psychollm.calibration.decisions.confusion import Confusion, confusion
 from psychollm.calibration.decisions.f_beta import FBeta, f_beta
 from psychollm.data.responses import Responses, ResponsesLike
 from psychollm.data.screen import Screen, validity_screen
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.factor.residual_test import LEAST_MODELS
 from psychollm.factor.scores import QuestionScores, question_scores
 from psychollm.studies.dimensionality.study import Dimensionality, dimensionality
@@ -131,9 +132,9 @@ class SharedConfidence(Result):
         """Whether confidence is one shared signal, and whether it is more, in one sentence."""
         return verdict(self)
 
-    def summary(self) -> str:
+    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
         """Say what was found in a screen of plain sentences, every number with its interval."""
-        return summary(self)
+        return summary(self, smallest=smallest)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per model: rates, threshold, loading, areas, tests, flags."""
@@ -153,7 +154,9 @@ class SharedConfidence(Result):
         """
         return view("plots.shared_confidence", "plot_shared_confidence")(self, figure=figure)
 
-    def report(self, path: str | Path, *, source: str = "") -> Path:
+    def report(
+        self, path: str | Path, *, source: str = "", smallest: SmallestEffects = SMALLEST
+    ) -> Path:
         """Write the study as one self-contained HTML page; needs the extra ``plot``.
 
         Parameters
@@ -162,6 +165,8 @@ class SharedConfidence(Result):
             File to write.
         source : str
             Lines of Python that make the two tables, shown with the call that repeats the study.
+        smallest : SmallestEffects
+            The smallest effects that matter, for what the page concludes.
 
         Returns
         -------
@@ -169,7 +174,7 @@ class SharedConfidence(Result):
             Where it is.
         """
         written: Path = view("reports.shared_confidence", "write_report")(
-            self, path, source=source
+            self, path, source=source, smallest=smallest
         )
         return written
 

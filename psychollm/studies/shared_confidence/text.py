@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray
+from psychollm.estimates.verdict import (
+    SMALLEST,
+    Outcome,
+    SmallestEffects,
+    Verdicts,
+    counted,
+    verdicts,
+)
 
 if TYPE_CHECKING:
     from psychollm.calibration.consensus.between_models import Line
@@ -16,14 +24,14 @@ if TYPE_CHECKING:
 WIDTH = 96
 
 
-def summary(study: SharedConfidence) -> str:
+def summary(study: SharedConfidence, *, smallest: SmallestEffects = SMALLEST) -> str:
     """Return the findings in sentences, one paragraph per question asked of the data."""
     parts = (
-        ("Verdict", f"{_sentence(verdict(study))}."),
+        ("Verdict", f"{_sentence(verdict(study, smallest=smallest))}."),
         ("One signal?", _factors(study)),
-        ("Whose signal?", _own(study)),
+        ("Whose signal?", _own(study, smallest)),
         ("Good for what?", _classifier(study)),
-        ("Calibrated?", _calibration(study)),
+        ("Calibrated?", _calibration(study, smallest)),
         ("Better together?", _together(study)),
         ("Left over", _residuals(study)),
         ("Validity", _validity(study)),
@@ -32,11 +40,12 @@ def summary(study: SharedConfidence) -> str:
     return "\n".join([_head(study), *(_paragraph(name, text) for name, text in parts)])
 
 
-def verdict(study: SharedConfidence) -> str:
+def verdict(study: SharedConfidence, *, smallest: SmallestEffects = SMALLEST) -> str:
     """Return in one sentence whether confidence is shared, and whether it is more than that."""
-    count, knows = study.dimensionality.n_factors, _knowing(study)
+    count, private = study.dimensionality.n_factors, private_verdicts(study, smallest)
+    knows = private.which(Outcome.ABOVE)
     if count == 0:
-        return "no shared signal: the models' confidence has nothing in common"
+        return f"no shared signal is shown in {study.n_questions:,} questions"
     minor = study.dimensionality.second_is_minor
     shared = "one shared signal" if count == 1 or minor else "more than one shared signal"
     if minor:
@@ -48,14 +57,34 @@ def verdict(study: SharedConfidence) -> str:
         )
     if knows:
         return f"{shared}; beyond it the confidence of {_these(knows)} knows its own correctness"
-    return f"{shared}; beyond it no model's confidence is shown to know its own correctness"
+    return f"{shared}; {beyond(private, smallest)}"
 
 
-def _knowing(study: SharedConfidence) -> list[str]:
-    """Return the models whose confidence goes with their correctness beyond the shared factor."""
+def beyond(private: Verdicts, smallest: SmallestEffects) -> str:
+    """Say what confidence knows beyond the shared factor, in how many models.
+
+    Examples
+    --------
+    >>> beyond(Verdicts(("a", "b"), (Outcome.OPEN, Outcome.SMALL)), SMALLEST)[:57]
+    'beyond it 1 of 2 models knows its own correctness by less'
+    """
+    little = f"by less than a correlation of {smallest.correlation:g}"
+    words = {
+        Outcome.ABOVE: ("knows its own correctness", "know their own correctness"),
+        Outcome.BELOW: ("is confident against it", "are confident against it"),
+        Outcome.SMALL: (
+            f"knows its own correctness {little}",
+            f"know their own correctness {little}",
+        ),
+    }
+    return f"beyond it {counted(private, words)}"
+
+
+def private_verdicts(study: SharedConfidence, smallest: SmallestEffects) -> Verdicts:
+    """Return of each model whether its confidence knows more than the shared factor."""
     private = study.private_signal
-    found = (private.p_adjusted <= 1.0 - study.level) & (private.correlation.value > 0)
-    return [str(label) for label, known in zip(study.labels, found, strict=True) if known]
+    found = [bool(p <= 1.0 - study.level) for p in private.p_adjusted]
+    return verdicts(private.correlation, smallest=smallest.correlation, rejected=found)
 
 
 def _these(models: list[str]) -> str:
@@ -90,34 +119,32 @@ def _factors(study: SharedConfidence) -> str:
     )
 
 
-def _own(study: SharedConfidence) -> str:
+def _own(study: SharedConfidence, smallest: SmallestEffects) -> str:
     own, private = study.individuation, study.private_signal
     average = dict(zip(own.average.labels, range(len(own.average.labels)), strict=True))
     shared, mine = (_at(own.average, average[name]) for name in ("shared", "own"))
     ahead = _at(own.average, average["own_minus_cut"], signed=True)
-    alarm = 1.0 - study.level
-    naive = _count(own.p_adjusted <= alarm)
+    naive = _count(own.p_adjusted <= 1.0 - study.level)
     tested = int(np.isfinite(private.p_value).sum())
-    found = np.flatnonzero(private.p_adjusted <= alarm)
     return (
         f"For a model's correctness the shared score (made without it) has a mean AUROC of "
         f"{shared}, its own answer {mine}; at equal yes rates the own answer differs by {ahead}. "
         "Own answers add to the "
-        f"shared score in {naive} of {tested} models if that score is taken as exact; with its "
-        f"error allowed for, {_privileged(study, found, tested)} Mean private correlation "
+        f"shared score in {naive} of {tested} models if that score is taken as exact. With its "
+        f"error allowed for, {beyond(private_verdicts(study, smallest), smallest)}. "
+        f"{_privileged(study, smallest)}Mean private correlation "
         f"{_with(private.mean, private.mean_interval, signed=True)} ({_p(private.mean_p)})."
     )
 
 
-def _privileged(study: SharedConfidence, found: Any, tested: int) -> str:
+def _privileged(study: SharedConfidence, smallest: SmallestEffects) -> str:
     """Name the models whose confidence knows more than the shared factor, strongest first."""
-    rho = study.private_signal.correlation
-    if not len(found):
-        return f"in none of {tested}: no sign of privileged access."
+    rho, outcomes = study.private_signal.correlation, private_verdicts(study, smallest).outcomes
+    found = np.array([m for m, one in enumerate(outcomes) if one.shown], dtype=np.int64)
     order = found[np.argsort(-np.abs(rho.value[found]))]
     named = [f"{study.labels[m]} {_at(rho, m, signed=True)}" for m in order[:4]]
     more = f" and {len(found) - 4} more" if len(found) > 4 else ""
-    return f"in {len(found)} of {tested}: {', '.join(named)}{more}."
+    return f"Those are {', '.join(named)}{more}. " if named else ""
 
 
 def _classifier(study: SharedConfidence) -> str:
@@ -147,12 +174,22 @@ def _leaders(study: SharedConfidence) -> str:
     return f"Best by beta: {names[0]}, then {', '.join(turns)}{rest}."
 
 
-def _calibration(study: SharedConfidence) -> str:
+def says_yes(study: SharedConfidence, smallest: SmallestEffects) -> str:
+    """Say how many models say yes more, and less, often than they are correct."""
+    often = f"as often as correct, to within {smallest.share:g}"
+    words = {
+        Outcome.ABOVE: ("says yes too often", "say yes too often"),
+        Outcome.BELOW: ("too rarely", "too rarely"),
+        Outcome.SMALL: (often, often),
+    }
+    return counted(verdicts(study.confusion.overconfidence, smallest=smallest.share), words)
+
+
+def _calibration(study: SharedConfidence, smallest: SmallestEffects) -> str:
     gap, between = study.confusion.overconfidence, study.between
-    over, under = _count(gap.interval[:, 0] > 0), _count(gap.interval[:, 1] < 0)
     return (
-        f"Yes rate minus accuracy: {_range(gap.value, signed=True)}; {over} models say yes too "
-        f"often, {under} too rarely. Between models, "
+        f"Yes rate minus accuracy: {_range(gap.value, signed=True)}; "
+        f"{says_yes(study, smallest)}. Between models, "
         f"{_slope(between.confidence_on_accuracy)}; {_slope(between.accuracy_on_confidence)}; "
         f"Spearman {_with(between.spearman, between.spearman_interval, signed=True)} "
         f"({_p(between.spearman_p)}). Confidence = accuracy as a line: "

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
+
 if TYPE_CHECKING:
     from psychollm.studies.steering_match.evidence import Control
     from psychollm.studies.steering_match.result import SteeringMatch
@@ -34,8 +36,8 @@ def _ahead(one: Control, alpha: float) -> bool:
     return one.ahead.value > 0 and one.ahead.p_value <= alpha
 
 
-def verdict(study: SteeringMatch) -> str:
-    """Return in one or two sentences what the match shows."""
+def verdict(study: SteeringMatch, *, smallest: SmallestEffects = SMALLEST) -> str:
+    """Return in one or two sentences what the match shows; `smallest.kappa` is what matters."""
     heads, p = study.headlines, study.p_values
     kappa = (
         f"held-out kappa {_number(heads['held_out_kappa'])}, "
@@ -45,20 +47,47 @@ def verdict(study: SteeringMatch) -> str:
         f"R2 of strengths on thresholds is {_number(heads['r_squared'])}, and "
         f"{_number(study.null.mean[0])} with questions exchanged: it is no evidence by itself"
     )
-    return f"{_finding(study, kappa)}; {squares}."
+    return f"{_finding(study, kappa, smallest)}; {squares}."
 
 
-def _finding(study: SteeringMatch, kappa: str) -> str:
+def _unshown(study: SteeringMatch, kappa: str, least: float) -> str:
+    """Tell a direction that does nothing from questions that are too few to show what it does."""
+    low, high = study.null.quantile([0.05, 0.95])[:, 4]
+    if high - low < 2.0 * least:
+        return (
+            "Steering reproduces which questions get a yes no better than chance, to within "
+            f"{least:g} in kappa ({kappa})"
+        )
+    return (
+        f"Too few questions to say whether steering reproduces which questions get a yes ({kappa})"
+    )
+
+
+def _no_better(control: Control, smallest: SmallestEffects) -> str:
+    """Say that a control does as well, or that it may."""
+    found = outcome(control.ahead.interval, smallest=smallest.kappa)
+    return {
+        Outcome.BELOW: "worse than",
+        Outcome.SMALL: f"no better, to within {smallest.kappa:g}, than",
+    }.get(found, "with too few questions to say whether better than")
+
+
+def _finding(study: SteeringMatch, kappa: str, smallest: SmallestEffects) -> str:
     kind = finding(study)
     if kind == "none":
-        return f"No evidence that steering reproduces which questions get a yes ({kappa})"
+        return _unshown(study, kappa, smallest.kappa)
     start = f"Steering reproduces in part which questions get a yes ({kappa})"
     tables = [one for one in study.controls if one.kind == "table"]
     if kind == "order":
         (cut,) = [one for one in study.controls if one.kind == "cut-off"]
+        open_ = outcome(cut.ahead.interval, smallest=smallest.kappa) in {
+            Outcome.OPEN,
+            Outcome.ABOVE,
+        }
+        verb = "may be" if open_ else "are"
         return (
-            f"{start}, but not better than a cut-off moved on the unsteered log odds (kappa "
-            f"{_ahead_text(cut)}): the questions are in the order of the unsteered model"
+            f"{start}, but {_no_better(cut, smallest)} a cut-off moved on the unsteered log odds "
+            f"(kappa {_ahead_text(cut)}): the questions {verb} in the order of the unsteered model"
         )
     if kind == "control":
         alpha = 1.0 - study.level
@@ -66,7 +95,10 @@ def _finding(study: SteeringMatch, kappa: str) -> str:
             (one for one in tables if not _ahead(one, alpha)),
             key=lambda one: one.held_out_kappa,
         )
-        return f"{start}, but not better than the control {rival.name!r} ({_ahead_text(rival)})"
+        return (
+            f"{start}, but {_no_better(rival, smallest)} the control {rival.name!r} "
+            f"({_ahead_text(rival)})"
+        )
     return f"{start}{_beyond(study, tables)}"
 
 
@@ -85,14 +117,14 @@ def _beyond(study: SteeringMatch, tables: list[Control]) -> str:
     return text if tables else f"{text}; no random direction was given"
 
 
-def summary(study: SteeringMatch) -> str:
+def summary(study: SteeringMatch, *, smallest: SmallestEffects = SMALLEST) -> str:
     """Return the findings on one screen of plain sentences."""
     n = study.targets
     heads = study.headlines
     left = int(study.steered.collapsed.sum())
     total = study.steered.strengths.size
     lines = [
-        study.verdict(),
+        verdict(study, smallest=smallest),
         "",
         f"{n.n_models} targets, {n.n_questions:,} questions, {total - left} of {total} strengths "
         f"used ({left} collapsed); yes-rates of the steered model "

@@ -1,0 +1,314 @@
+r"""Verdicts: what an interval shows, and what it leaves open.
+
+An interval that holds the null value does not show that there is nothing: eight answers with an
+AUROC of .73 [.24, .96] fit a model that knows nothing as well as one that knows nearly everything.
+With :math:`\theta_0` the null value and :math:`\delta` the smallest effect that matters, an
+interval [L, U] has one of three outcomes:
+
+* *shown*: :math:`L > \theta_0` or :math:`U < \theta_0` (or an adjusted p-value at most
+  :math:`\alpha`);
+* *small*: :math:`\theta_0 - \delta < L` and :math:`U < \theta_0 + \delta`. Whatever there is, it
+  is less than what matters; that it differs from zero in a large table does not make it more;
+* *open*: neither. There are too few data to say.
+
+Small is a test of equivalence (Schuirmann, 1987). Two one-sided tests at 5 % need an interval of
+90 %; with the 95 % interval that is printed each is at 2.5 %, so that "small" is said wrongly at
+most once in forty times where the effect just matters. "Shown" is said wrongly once in twenty
+times where there is nothing.
+
+References
+----------
+Schuirmann, D. J. (1987). A comparison of the two one-sided tests procedure and the power approach
+for assessing the equivalence of average bioavailability. Journal of Pharmacokinetics and
+Biopharmaceutics, 15, 657-680. https://doi.org/10.1007/BF01068419
+
+Lakens, D., Scheel, A. M., & Isager, P. M. (2018). Equivalence testing for psychological research:
+A tutorial. Advances in Methods and Practices in Psychological Science, 1, 259-269.
+https://doi.org/10.1177/2515245918770963
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from psychollm._base.errors import OptionError
+from psychollm._base.types import FloatArray
+
+if TYPE_CHECKING:
+    from psychollm.estimates.estimate import Estimate
+
+FEWEST = 10  # units below which no interval of the library has had its coverage measured
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallestEffects:
+    """The smallest effect that matters, per quantity: what is smaller is as good as nothing.
+
+    The defaults are conventions, not facts. Whoever knows what a difference costs sets them:
+    ``panel.summary(smallest=SmallestEffects(auroc=0.1))``.
+
+    Parameters
+    ----------
+    auroc : float
+        From one half. Cohen's small effect of d = .2 is an AUROC of .556.
+    share : float
+        Rates, shares, accuracies, mean confidence, and their differences: five in a hundred.
+    brier : float
+        Differences in Brier scores: one in a hundred.
+    calibration_error : float
+        Binned or smooth, beyond what chance gives: two in a hundred.
+    correlation : float
+        Cohen's small effect.
+    r_squared : float
+        Cohen's small effect, f squared = .02.
+    kappa : float
+        Agreement beyond chance.
+
+    Raises
+    ------
+    OptionError
+        If a value is not positive and finite.
+
+    Examples
+    --------
+    >>> SmallestEffects(auroc=0.1).auroc, SmallestEffects().share
+    (0.1, 0.05)
+    """
+
+    auroc: float = 0.05
+    share: float = 0.05
+    brier: float = 0.01
+    calibration_error: float = 0.02
+    correlation: float = 0.1
+    r_squared: float = 0.02
+    kappa: float = 0.05
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (isinstance(value, int | float) and 0.0 < value < np.inf):
+                msg = f"smallest effect {field.name}={value!r} must be a positive number"
+                raise OptionError(msg)
+
+    def with_values(self, values: Mapping[str, float]) -> "SmallestEffects":
+        """Return the same with some values replaced, by name.
+
+        Raises
+        ------
+        OptionError
+            If there is no such quantity, or a value is not positive.
+
+        Examples
+        --------
+        >>> SmallestEffects().with_values({"kappa": 0.1}).kappa
+        0.1
+        """
+        known = [field.name for field in fields(self)]
+        for name in values:
+            if name not in known:
+                msg = f"there is no smallest effect of {name!r}: there are {', '.join(known)}"
+                raise OptionError(msg)
+        return replace(self, **values)
+
+
+SMALLEST = SmallestEffects()
+
+
+class Outcome(StrEnum):
+    """What an interval shows.
+
+    Examples
+    --------
+    >>> Outcome.ABOVE.shown, Outcome.SMALL.shown, str(Outcome.OPEN)
+    (True, False, 'too few to say')
+    """
+
+    ABOVE = "above"
+    BELOW = "below"
+    SMALL = "smaller than what matters"
+    OPEN = "too few to say"
+
+    @property
+    def shown(self) -> bool:
+        """Whether an effect that may matter is shown."""
+        return self in {Outcome.ABOVE, Outcome.BELOW}
+
+
+def outcome(
+    interval: FloatArray | Sequence[float],
+    *,
+    smallest: float,
+    null: float = 0.0,
+    rejected: bool | None = None,
+    enough: bool = True,
+) -> Outcome:
+    """Return what an interval shows.
+
+    Parameters
+    ----------
+    interval : (2,)
+        Lower and upper bound; open where one is NaN.
+    smallest : float
+        The smallest distance from `null` that matters.
+    null : float
+        Where there is nothing.
+    rejected : bool, optional
+        Whether a test rejects `null`, where it says more than the interval does: a p-value that
+        is adjusted for several models. By default the interval decides.
+    enough : bool
+        Whether there are as many units as the interval needs; open if not.
+
+    Examples
+    --------
+    >>> outcome([0.24, 0.96], null=0.5, smallest=0.05)
+    <Outcome.OPEN: 'too few to say'>
+    >>> outcome([0.49, 0.52], null=0.5, smallest=0.05)
+    <Outcome.SMALL: 'smaller than what matters'>
+    >>> outcome([0.61, 0.72], null=0.5, smallest=0.05)
+    <Outcome.ABOVE: 'above'>
+    """
+    low, high = (float(bound) - null for bound in interval)
+    if not enough or not np.isfinite(low + high):
+        return Outcome.OPEN
+    if -smallest < low and high < smallest:
+        return Outcome.SMALL
+    apart = low > 0.0 or high < 0.0 if rejected is None else rejected
+    if not apart:
+        return Outcome.OPEN
+    return Outcome.ABOVE if low + high > 0.0 else Outcome.BELOW
+
+
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """The outcomes of several labels, such as models, to be counted and named in a sentence.
+
+    Examples
+    --------
+    >>> found = Verdicts(("a", "b", "c"), (Outcome.ABOVE, Outcome.OPEN, Outcome.ABOVE))
+    >>> found.which(Outcome.ABOVE), found.count(Outcome.SMALL)
+    (['a', 'c'], 0)
+    """
+
+    labels: tuple[Any, ...]
+    outcomes: tuple[Outcome, ...]
+
+    def which(self, wanted: Outcome) -> list[str]:
+        """Return the labels with an outcome."""
+        both = zip(self.labels, self.outcomes, strict=True)
+        return [str(label) for label, found in both if found is wanted]
+
+    def count(self, wanted: Outcome) -> int:
+        """Return how many have an outcome."""
+        return sum(found is wanted for found in self.outcomes)
+
+
+def verdicts(
+    estimate: "Estimate",
+    *,
+    smallest: float,
+    null: float = 0.0,
+    rejected: Sequence[bool] | None = None,
+    fewest: int = FEWEST,
+) -> Verdicts:
+    """Return what the interval of each model shows.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Values with intervals; those that are undefined are open.
+    smallest, null
+        As in `outcome`.
+    rejected : sequence of bool (models,), optional
+        As in `outcome`.
+    fewest : int
+        Observations, and clusters where there are any, below which the outcome is open.
+
+    Examples
+    --------
+    >>> from psychollm.estimates.proportions import proportion
+    >>> hits, n = np.array([50.0, 2.0]), np.array([1000.0, 4.0])
+    >>> rate = proportion("rate", hits, n, level=0.95, labels=("a", "b"))
+    >>> [str(one) for one in verdicts(rate, smallest=0.1).outcomes]
+    ['smaller than what matters', 'too few to say']
+    """
+    enough = np.asarray(estimate.n >= fewest, dtype=np.bool_)
+    if estimate.n_clusters is not None:
+        enough &= estimate.n_clusters >= fewest
+    rows = range(len(estimate.labels))
+    return Verdicts(
+        estimate.labels,
+        tuple(
+            outcome(
+                estimate.interval[row],
+                smallest=smallest,
+                null=null,
+                rejected=None if rejected is None else bool(rejected[row]),
+                enough=bool(enough[row]),
+            )
+            for row in rows
+        ),
+    )
+
+
+def counted(
+    found: Verdicts,
+    words: Mapping[Outcome, tuple[str, str]],
+    *,
+    kind: str = "model",
+    data: str = "answers",
+    named: Outcome = Outcome.BELOW,
+) -> str:
+    """Say how many models have each outcome.
+
+    Parameters
+    ----------
+    found : Verdicts
+        One outcome per model.
+    words : mapping of Outcome to (str, str)
+        What is said of one model and of several: "is above" and "are above". `Outcome.OPEN` is
+        always worded alike.
+    kind : str
+        What the labels name.
+    data : str
+        What there is too little of where the outcome is open.
+    named : Outcome
+        With this outcome models are named.
+
+    Examples
+    --------
+    >>> found = Verdicts(("a", "b", "c"), (Outcome.ABOVE, Outcome.OPEN, Outcome.BELOW))
+    >>> counted(found, {Outcome.ABOVE: ("rises", "rise"), Outcome.BELOW: ("falls", "fall")})
+    '1 of 3 models rises, 1 falls (c); for 1 there are too few answers to say'
+    """
+    parts: list[str] = []
+    for one in (Outcome.ABOVE, Outcome.BELOW, Outcome.SMALL):
+        n = found.count(one)
+        if n and one in words:
+            whole = "" if parts else _of_all(n, len(found.labels), kind)
+            who = f" ({names_of(found.which(one))})" if one is named else ""
+            parts.append(f"{whole or n} {words[one][n > 1]}{who}")
+    n = found.count(Outcome.OPEN)
+    if not n:
+        return ", ".join(parts)
+    whom = f"for {n if parts else _of_all(n, len(found.labels), kind)}"
+    text = f"{whom} there are too few {data} to say"
+    return f"{', '.join(parts)}; {text}" if parts else text
+
+
+def _of_all(n: int, total: int, kind: str) -> str:
+    return f"all {n} {kind}s" if n == total > 1 else f"{n} of {total} {kind}{'s' * (total > 1)}"
+
+
+def names_of(labels: Sequence[str], *, most: int = 4) -> str:
+    """Return labels as a list that breaks off.
+
+    Examples
+    --------
+    >>> names_of(list("abcdef"))
+    'a, b, c, d and 2 more'
+    """
+    more = len(labels) - most
+    return ", ".join(labels[:most]) + (f" and {more} more" if more > 0 else "")
