@@ -132,9 +132,7 @@ class SharedConfidence(Result):
         """Whether confidence is one shared signal, and whether it is more, in one sentence."""
         return verdict(self)
 
-    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Say what was found in a screen of plain sentences, every number with its interval."""
-        return summary(self, smallest=smallest)
+    summary = summary
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per model: rates, threshold, loading, areas, tests, flags."""
@@ -173,10 +171,8 @@ class SharedConfidence(Result):
         Path
             Where it is.
         """
-        written: Path = view("reports.shared_confidence", "write_report")(
-            self, path, source=source, smallest=smallest
-        )
-        return written
+        write = view("reports.shared_confidence", "write_report")
+        return Path(write(self, path, source=source, smallest=smallest))
 
     def __repr__(self) -> str:
         return (
@@ -390,8 +386,7 @@ def _factors(
         left = f" ({'; '.join(why[:_NAMED])}{'; ...' * (len(why) > _NAMED)})" if why else ""
         msg = (
             f"confidence: {len(varying)} of {said.n_models} models can be correlated{left}, but "
-            f"the study needs at least {LEAST_MODELS}: the single metrics of "
-            "psychollm.calibration work with fewer"
+            f"the study needs {LEAST_MODELS}: the metrics of psychollm.calibration work with fewer"
         )
         raise ShapeError(msg)
     return dimensionality(
