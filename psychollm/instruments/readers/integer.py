@@ -32,6 +32,7 @@ def read_integer(reply: str, *, finish_reason: str | None = None) -> Reading:
 
 
 class _Integer(NumericForm):
+    states = True
     labels = ("sum", "number", "amount")
 
     def value(self, one: Numeral) -> Value | None:

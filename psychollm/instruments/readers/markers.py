@@ -9,8 +9,10 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from psychollm.instruments.readers.mentions import Mode
 from psychollm.instruments.readers.plain_text import CLOSE, OPEN
 from psychollm.instruments.readers.sentences import WORD, sentences
+from psychollm.instruments.readers.stance import manner, of_error
 
 _FINAL = (
     "final answer|final_answer|final response|final verdict|final decision|final rating|final|"
@@ -141,7 +143,16 @@ def _fields(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int
 
 def _named(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int, Marked]]:
     found = []
+    spans = sentences(text)
+    at = 0
     for name in _names(labels).finditer(text):
+        while spans[at].end < name.start():
+            at += 1
+        own_words = (
+            manner(text, spans[at]._replace(asks=False), name.end(), name.end()) is Mode.SAID
+        )
+        if not own_words or of_error(name.group(), len(name.group()), 0):
+            continue
         said = _line(text, name.end())
         own, final = name["own"] or name["own_"], name["final"] or name["final_"]
         rank = 1 if final else 0 if own and lead else 2

@@ -39,6 +39,7 @@ def read_number(
 
 
 class _Number(NumericForm):
+    states = True
     labels = ("sum", "number", "amount", "value")
 
     def __init__(self, decimal_mark: DecimalMark) -> None:

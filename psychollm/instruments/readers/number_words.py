@@ -19,6 +19,42 @@ _PHRASE = re.compile(
     rf"(?:{_ANY})(?:(?:\s|-|\sand\s|,\s)(?:{_ANY}))*(?![\w'])(?!-point)"
 )
 
+_DIGIT = "|".join(_ENGLISH_UNITS.split("|")[:10])
+_IN = re.compile(rf"(?i)\s(?:in|out of)\s(?:a\s)?(?:{_ANY}|[0-9]+)(?![\w-])")
+_HALF = re.compile(
+    r"(?i)(?<![\w-])half an? (?P<scale>dozen|hundred|thousand|million|billion)(?!\w)"
+)
+_DECIMALS = re.compile(
+    rf"(?i)\s(?:point\s(?P<digits>(?:{_DIGIT})(?:\s(?:{_DIGIT}))*)|and\sa\shalf)(?![\w-])"
+)
+_TOPS = {
+    **{word: value for value, word in enumerate(_ENGLISH_UNITS.split("|")[:11])},
+    **dict.fromkeys(["a", "ein", "un", "uno", "um", "een"], 1),
+    **dict.fromkeys(["zwei", "deux", "dos", "due", "dois", "twee", "две"], 2),
+    **dict.fromkeys(["drei", "trois", "tres", "tre", "três", "drie", "три"], 3),
+    **dict.fromkeys(["vier", "quatre", "cuatro", "quattro", "quatro", "четыре"], 4),
+}
+_BOTTOMS = {
+    word: value
+    for value, words in {
+        2: "half halves",
+        3: "third thirds drittel tiers tercio tercios terzi terços derde трети",
+        4: "quarter quarters fourth fourths viertel quart quarts cuartos quarti quartos kwart четверти",
+        5: "fifth fifths fünftel cinquièmes quintos quinti vijfde",
+        6: "sixth sixths", 7: "seventh sevenths", 8: "eighth eighths", 9: "ninth ninths",
+        10: "tenth tenths",
+    }.items()
+    for word in words.split()
+}  # fmt: skip
+# "A third option" is no fraction, nor is "half" of anything without a number before it.
+_FRACTION = re.compile(
+    rf"(?i)(?<![\w-])(?<!and )(?P<top>{'|'.join(_TOPS)})[\s-](?P<bottom>{'|'.join(sorted(_BOTTOMS, key=len, reverse=True))})"
+    r"(?=\s*(?:$|[^\w\s])|\s(?:of|chance|sure|certain|confident|probability|likely|sicher|sûr|seguro|von|de|di)(?!\w))(?!-\w)"
+)
+_EASTERN_FRACTION = re.compile(
+    "(?P<bottom>[二两三四五六七八九十]{1,3})分之(?P<top>[一二两三四五六七八九十]{1,3})"
+)
+
 # From nought to nineteen, then the tens from twenty to a hundred, by language. The German word for
 # nought is left out ("-"): it is also how programs say that there is no answer.
 _LISTS = """
@@ -36,6 +72,10 @@ sıfır bir iki üç dört beş altı yedi sekiz dokuz on on_bir on_iki on_üç 
 शून्य एक दो तीन चार पाँच छह सात आठ नौ दस ग्यारह बारह तेरह चौदह पंद्रह सोलह सत्रह अठारह उन्नीस | बीस तीस चालीस पचास साठ सत्तर अस्सी नब्बे सौ
 """
 _VARIANTS = {"पांच": 5, "duas": 2, "zwo": 2, "нуль": 0, "dreissig": 30, "اثنين": 2, "두": 2}
+_THERE_ARE = re.compile(
+    r"^(?:es|das) sind |^il y en a |^ce sont |^hay |^son |^(?:ci )?sono |^são |^há |^er zijn |^их |^это "
+)
+_COUNTERS = re.compile("(?<=.)(?:[個个只人名本张枚匹頭头杯分点條条]|です|개|명)+$")
 _LARGEST = 10**15  # no one counts further in words
 _LINKS = frozenset(["und", "en", "y", "e", "et", "i", "и", "ve"])
 _EAST_DIGITS = {
@@ -75,12 +115,55 @@ def english_numbers(text: str) -> list[tuple[int, int, int]]:
         words = re.findall(r"[a-z]+", phrase.group().lower())
         alone = words == ["one"]
         before = text[max(phrase.start() - 10, 0) : phrase.start()].lower()
-        if alone and not re.search(r"(?:exactly|only|just)\s$", before):
+        if (
+            alone
+            and not re.search(r"(?:exactly|only|just)\s$", before)
+            and not _IN.match(text, phrase.end())
+        ):
             continue
         for value in _compose(words):
             if value > _LARGEST:
                 continue
             found.append((-value if phrase["sign"] else value, *phrase.span()))
+    return found
+
+
+def numbers_in_words(text: str) -> list[tuple[float, int | None, int, int]]:
+    """Return numbers and fractions in words: value, denominator if any, start and end.
+
+    Examples
+    --------
+    >>> numbers_in_words("two thirds, or three point five")
+    [(2, 3, 0, 10), (3.5, None, 12, 28)]
+    """
+    fractions: list[tuple[float, int | None, int, int]] = [
+        (_TOPS[one["top"].lower()], _BOTTOMS[one["bottom"].lower()], *one.span())
+        for one in _FRACTION.finditer(text)
+    ]
+    fractions += [
+        (top, bottom, *one.span())
+        for one in _EASTERN_FRACTION.finditer(text)
+        if (top := _eastern(one["top"])) is not None and (bottom := _eastern(one["bottom"]))
+    ]
+    fractions += [
+        (SCALES[one["scale"].lower()] // 2, None, *one.span()) for one in _HALF.finditer(text)
+    ]
+    within = {place for *_, start, end in fractions for place in range(start, end)}
+    found: list[tuple[float, int | None, int, int]] = [*fractions]
+    consumed = 0  # by the decimals of another number
+    for value, start, end in english_numbers(text):
+        if start in within or start < consumed:
+            continue
+        rest = _DECIMALS.match(text, end)
+        if rest is None:
+            found.append((value, None, start, end))
+            continue
+        digits = "".join(
+            str(_ENGLISH[word]) for word in (rest["digits"] or "five").lower().split()
+        )
+        decimal = float(f"{abs(value)}.{digits}")
+        consumed = rest.end()
+        found.append((-decimal if value < 0 else decimal, None, start, rest.end()))
     return found
 
 
@@ -112,7 +195,7 @@ def number_in_words(text: str) -> int | None:
     >>> number_in_words("einundzwanzig"), number_in_words("二十五"), number_in_words("a house")
     (21, 25, None)
     """
-    text = " ".join(text.lower().split())
+    text = _THERE_ARE.sub("", " ".join(text.lower().split()))
     if not text or len(text) > 60:
         return None
     if text == "one":
@@ -143,6 +226,7 @@ def _sum(text: str) -> int | None:
 
 def _eastern(text: str) -> int | None:
     """Return a number in Chinese characters or Sino-Korean syllables."""
+    text = _COUNTERS.sub("", text)
     total, section, digit = 0, 0, -1
     for one in text:
         if one in _EAST_DIGITS and digit < 1:

@@ -11,9 +11,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from psychollm.instruments.readers.mentions import Mode, manner
-from psychollm.instruments.readers.number_words import SCALES, english_numbers, number_in_words
+from psychollm.instruments.readers.mentions import Mode
+from psychollm.instruments.readers.number_words import SCALES, number_in_words, numbers_in_words
 from psychollm.instruments.readers.sentences import Sentence, sentences
+from psychollm.instruments.readers.stance import manner
 
 _LABEL = (
     "rules?|steps?|questions?|statements?|items?|cases?|sections?|chapters?|figures?|equations?"
@@ -25,7 +26,7 @@ _TOKEN = re.compile(
         (?<![^\W\d_])(?<!this\ )(?<!that\ )(?:{_LABEL})\.?\s?\#?[0-9]+(?![\w])
       | (?<!\w)[^\W\d_]\w{{0,30}}-[0-9]+(?:\.[0-9]+)*\b | (?<![A-Za-z_])[A-Za-z_]{{1,30}}[0-9]\w*
       | [0-9]+(?::[0-9]+)+ | [0-9]+(?:-[0-9]+){{2,}} | [0-9]+(?:/[0-9]+){{2,}}
-      | [0-9]+(?:st|nd|rd|th|s)\b | [0-9]+-(?:point|step|scale)\w*
+      | [0-9]+(?:st|nd|rd|th|s)\b | (?:version|v)\s?[0-9]+(?:\.[0-9]+)+ | [0-9]{{4}}\s(?=(?:knowledge|training)\b) | [0-9]+-(?:point|step|scale)\w*
       | (?![0-9]{{1,3}}(?:\.[0-9]{{3}})+(?![0-9.]))[0-9]+(?:\.[0-9]+){{2,}}
     )
   | (?P<grouped>
@@ -34,7 +35,7 @@ _TOKEN = re.compile(
       | [0-9]{{1,3}}(?:\.[0-9]{{3}})+,[0-9]+(?![0-9])
       | [0-9]{{1,3}}(?:(?P<gap>[ '_])[0-9]{{3}})(?:(?P=gap)[0-9]{{3}})*(?:[.,][0-9]+)?(?![0-9])
     )
-  | (?P<power>[0-9]+(?:\.[0-9]+)?e[-+]?[0-9]{{1,3}}(?![\w]))
+  | (?P<power>[0-9]+(?:\.[0-9]+)?(?:e|\s?[×x*·]\s?10\s?\^\s?\{{?)[-+]?[0-9]{{1,3}}\}}?(?![\w]))
   | (?P<decimal>[0-9]+[.,][0-9]+|(?<![\w.])\.[0-9]+)
   | (?P<whole>[0-9]+)
     """
@@ -53,7 +54,11 @@ _BOUND_BEFORE = re.compile(
 _BOUND_AFTER = re.compile(
     r"(?i)\s?(?:\+(?!\s?[0-9/])|(?:or|and) (?:more|less|fewer|higher|lower|above|below|up|greater)\b)"
 )
-_COUNTS = re.compile(r"(?i)\s(?:things|reasons|possibilities|interpretations|readings)\b")
+_COUNTS = re.compile(
+    r"(?i)\s(?:things|reasons|possibilities|interpretations|readings|caveats|assumptions|scenarios|issues|factors"
+    r"|ways to (?:look|see|interpret|read|answer|approach|think))\b"
+)
+_IN_A_YEAR = re.compile(r"(?i)(?:^|[.!?]\s)in\s$")
 _REACH = 24
 _MAX_DIGITS = 18
 
@@ -123,9 +128,10 @@ def _plain(text: str, sentence: Sentence) -> list[Numeral]:
         for token in _TOKEN.finditer(text, sentence.start, sentence.end)
         if not token["skip"] and (one := _numeral(text, token)) is not None
     ]
-    words = english_numbers(text[sentence.start : sentence.end])
+    words = numbers_in_words(text[sentence.start : sentence.end])
     found += [
-        Numeral(value, sentence.start + start, sentence.start + end) for value, start, end in words
+        Numeral(value, sentence.start + start, sentence.start + end, out_of=out_of)
+        for value, out_of, start, end in words
     ]
     return _scaled(text, sorted(found, key=lambda one: one.start))
 
@@ -162,14 +168,30 @@ def _numeral(text: str, token: re.Match[str]) -> Numeral | None:
     value = _value(token)
     if math.isinf(value):
         return None
-    if start < token.start() and before == "-" and not _is_operator(text, start):
+    if (
+        start < token.start() and before == "-" and not _is_operator(text, start)
+    ) or _MINUS.search(text[max(start - 16, 0) : start]):
         value = -value
+    scale = _SCALE.match(text, token.end())
+    if scale:
+        power = next(10 ** int(name[1:]) for name, word in scale.groupdict().items() if word)
+        value = round(value * power)
+        return Numeral(value, start, scale.end(), written="")
     doubtful = re.fullmatch(r"[1-9][0-9]{0,2}\.[0-9]{3}", written) is not None
     percent = _PERCENT.match(text, token.end())
     end = percent.end() if percent else token.end()
     return Numeral(
         value, start, end, written=written, percent=percent is not None, doubtful=doubtful
     )
+
+
+_MINUS = re.compile(
+    r"(?i)(?:^|[:,(]\s?|\b(?:is|was|be|about|around|to|of|at)\s)(?:minus|negative)\s$"
+)
+_SCALE = re.compile(
+    r"(?i)\s?(?:(?P<e9>milliarden?|milliards?|miljard|miliardi|мил+иард\w*|mil millones)|(?P<e6>millionen|millions|millones|milioni|milhões|miljoen|mio"
+    r"|миллион\w*)|(?P<e3>tausend|mille|mila|duizend|тысяч\w?|mil)|(?P<e4>万|萬)|(?P<e8>亿|億))(?!\w)"
+)
 
 
 def _is_operator(text: str, start: int) -> bool:
@@ -193,7 +215,7 @@ def _value(token: re.Match[str]) -> float:
         return float(f"{digits}.{rest}") if rest.strip("0") else digits
     if token["whole"]:
         return int(written)
-    value = float(written.replace(",", "."))
+    value = float(re.sub(r"\s?[×x*·][^^]*\^\s?\{?", "e", written).strip("}").replace(",", "."))
     return int(value) if value.is_integer() and abs(value) < 10**15 else value
 
 
@@ -206,6 +228,10 @@ def _fractions(text: str, ones: list[Numeral], *, shares: bool) -> list[Numeral]
             between = text[last.end : one.start]
             if between.strip() == "/" or (shares and _OUT_OF.fullmatch(between)):
                 joined[-1] = replace(last, end=one.end, out_of=one.value, percent=one.percent)
+                whole = joined[-2] if len(joined) > 1 else None
+                if whole and whole.written.isdigit() and text[whole.end : last.start] == " ":
+                    top = whole.value * one.value + last.value  # "3 1/2"
+                    joined[-2:] = [replace(joined[-1], value=top, start=whole.start)]
                 continue
         joined.append(one)
     return joined
@@ -218,25 +244,26 @@ _OUT_OF = re.compile(
 
 def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
     heads = not text[sentence.start : one.start].strip(" \"'([{$€£~≈=")
-    mode = manner(text, sentence, one.start)
+    mode = manner(text, sentence, one.start, one.end)
     if mode is not Mode.SAID:
         return replace(one, mode=mode, heads=heads)
-    if _COUNTS.match(text, one.end):
-        mode = Mode.RAISED
-    elif _BOUND_BEFORE.search(text[max(one.start - _REACH, 0) : one.start]) or _BOUND_AFTER.match(
-        text, one.end
+    before = text[max(one.start - _REACH, 0) : one.start]
+    if _COUNTS.match(text, one.end) or (
+        text[one.end : one.end + 1] == "," and _IN_A_YEAR.search(before)
     ):
+        mode = Mode.RAISED
+    elif _BOUND_BEFORE.search(before) or _BOUND_AFTER.match(text, one.end):
         mode = Mode.OPEN
     return replace(one, mode=mode, heads=heads)
 
 
-_TERM = r"[-−]?[0-9](?:[0-9.,]*[0-9])?"
+_TERM = r"[-−]?[0-9](?:[0-9.,]{0,30}[0-9])?"
 _SUM_IN_WORDS = re.compile(
     rf"(?i)(?P<sum>(?<![\w.]){_TERM}(?:(?:\s(?:plus|minus|times|over|divided\ by|multiplied\ by|added\ to|x"
     rf"|[-+*×·/÷−])\s|\s?[+*×·÷]\s?){_TERM})+\s)(?P<is>is\ equal\ to|equals|is|are|makes?|gives?|comes\ to)"
     rf"(?=\s(?:exactly\s|simply\s)?{_TERM})"
 )
-_SIDES = re.compile(r"[,;:\n]\s|\bso\b|\bhence\b|\btherefore\b")
+_SIDES = re.compile(r"[,;:\n]\s|\bor\b|\bso\b|\bhence\b|\btherefore\b")
 
 
 def _with_signs(text: str) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from psychollm.instruments.readers.mentions import Mention, Mode, Value
 from psychollm.instruments.readers.numerals import Numeral, number_alone, numerals
-from psychollm.instruments.readers.sentences import WORD, sentences
+from psychollm.instruments.readers.sentences import WORD, clause_before, sentences
+from psychollm.instruments.readers.stance import leads
 from psychollm.instruments.readers.verdict import Form
 
 _EDGES = " \t\n\"'()[]{}$€£¥~≈=*.,;:!–"
@@ -16,9 +17,24 @@ _REASON = re.compile(
     r"|parce que\b|car\b|porque\b|perché\b|omdat\b|bo\b|потому\b|çünkü\b|因为|なぜなら)"
 )
 _ONE = re.compile(
-    r"(?i)\W*(?:exactly\s|just\s|only\s)?one(?:\s(?!of|more|moment|second|minute|way|thing|word)\w+)?\W*"
+    r"(?i)\W*(?:exactly\s|just\s|only\s)?one(?:\s(?!of|more|half|third|quarter|moment|second|minute|way|thing|word)\w+)?\W*"
 )
 _JOINS = re.compile(r"(?i)\s*\(?(?:or|and|to|oder|ou|o|of|lub|или|veya|或|또는|أو|या|maybe)\b")
+
+
+_STATES = re.compile(
+    r"""(?ix)
+    (?:^|=|\b(?:it's|that's|there's|stays?|reste|restent|quedan?|is|are|was|were|be|been|has|have|had|having|equals?|makes?|making|gives?|giving|gets?|got|yields?|produces?
+      |leaves?|leaving|remains?|totals?|totalling|contains?|includes?|to|of|at|in|with|for|by|need|needs|takes?|costs?
+      |weighs?|measures?|earns?|pays?|spends?|runs?|travels?|lives?|scores?|won|ate|finds?|found|counted?|counts|see|obtain
+      |obtains|receives?|holds?|sells?|sold|bought|ended|began|since|from|than|only|the|number|value|result|sum|p|r|x|y|n
+      |shows?|ist|sind|beträgt|hat|haben|gibt|macht|ergibt|es|est|sont|fait|a|y|en|son|hay|tiene|da|è|sono|ci|fa|ha|é|são|há
+      |tem|zijn|er|heeft|jest|ma|to)\s)
+    \s*(?:(?:about|around|roughly|approximately|exactly|precisely|just|only|nearly|almost|some|an?|the|another|still|also
+      |now|then|indeed|actually|simply|therefore|hence|estimated|rund|etwa|circa|ca|environ|unos|unas|cerca|de|di|ungefähr
+      |genau|insgesamt|minus|negative|ein|eine|un|une|total|year)\s+)*\W*$
+    """
+)
 
 
 class NumericForm(Form):
@@ -28,6 +44,8 @@ class NumericForm(Form):
     opening_decides = True
     equations = True
     shares = False
+    states = False  # whether any sentence may state it (She has 5)
+    leads: frozenset[str] = frozenset()  # what else leads up to a number
     off_scale_opposes = True  # whether a number that cannot be meant casts doubt on one that can
 
     def value(self, one: Numeral) -> Value | None:
@@ -37,6 +55,13 @@ class NumericForm(Form):
     def unclear(self, one: Numeral) -> bool:
         """Tell whether a number may be read in two ways."""
         return False
+
+    def led_up_to(self, text: str, one: Numeral) -> bool:
+        """Tell whether a clause presents a number as an answer, rather than in passing."""
+        before = clause_before(text, one.start)
+        return (self.states and ("=" in before or bool(_STATES.search(before)))) or leads(
+            text, one.start, self.leads
+        )
 
     def found(self, text: str) -> list[Numeral]:
         """Return the numbers of a text that may be meant."""
@@ -52,6 +77,8 @@ class NumericForm(Form):
                 value, mode = f"{one.value}/{one.out_of}", Mode.RAISED  # "3 to 5" of four points
             elif mode is Mode.SAID and self.unclear(one):
                 mode = Mode.OPEN
+            elif mode is Mode.SAID and not self.led_up_to(text, one):
+                mode = Mode.RAISED
             if value is not None:
                 mentions.append(Mention(value, one.start, one.end, mode, one.heads))
         return mentions

@@ -8,11 +8,14 @@ after "option", before "is correct", or beside another letter.
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from psychollm._base.errors import InputError
-from psychollm.instruments.readers.mentions import Mention, Mode, Value, manner
-from psychollm.instruments.readers.sentences import WORD, Sentence, sentences
+from psychollm.instruments.readers.lead_words import OPTION_LEADS
+from psychollm.instruments.readers.mentions import Mention, Mode, Value
+from psychollm.instruments.readers.sentences import WORD, Sentence, clause_before, sentences
+from psychollm.instruments.readers.stance import leads, manner
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
@@ -31,16 +34,20 @@ _LABELS = re.compile(
     r"|because|since|as|rather)\b|\s?[/>–]|-[A-Z](?![\w])|\s-\s|\n|です|입니다|或|は|은"
 )
 _WORD_LETTERS = frozenset("AEIOUY")
-_DENIED_AFTER = re.compile(
-    r"(?i)\W{0,3}(?:[^\W\d]\w*\W{1,3}){0,2}?(?:is|are|was|can be|would be|isn't|seems|looks)\s?(?:not|n't|also)?\s?"
-    r"(?:wrong|incorrect|false|out|eliminated|ruled out|excluded|implausible|impossible|not)\b|\W{0,3}isn't\b"
+_LISTED = re.compile(
+    r"\s*[)\"']?\s*(?:,\s?(?:and|or)?|&|and|or|nor|und|oder|et|ou|y|o|e|и|或|和|と)\s*[(\"']?"
+)
+_IS = re.compile(
+    r"(?i)(?:\b(?:is|are|was|were|be|called|named|ist|est|es|è|é|jest|to)|[^\x00-\u024f])\s*(?:the\s|an?\s)?[\"'(]*$"
+)
+_IS_IT = re.compile(
+    r"(?i)[\"')\]]*\s*(?:$|[^\w\s]|(?:is|are|was|would be|must be)\s(?:the|correct|right|my|it|what|best)\b|(?:because|since|as|ist|est|es|è|é)\b|\()"
 )
 _JOINED = re.compile(r"\s*(?:,|/|&|or\b|and\b|oder\b|ou\b)\s*")
 # What letters are the names of.
 _NAMED = re.compile(
     r"(?i)\b(?:plan|vitamin|hepatitis|influenza|grade:?|class|exhibit|schedule|appendix|annex)\s$"
 )
-_CUT = re.compile(r"(?i)(?:rule[sd]?|ruling|eliminat\w+|exclud\w+)\s(?:out\s)?[\"'(]?$")
 _REASON = re.compile(r"\s?(?:$|[).\],;:–\n]|-\s|\(|\s(?:because|since|as|weil|parce|porque)\b)")
 
 
@@ -191,7 +198,11 @@ class _Option(Form):
         if self._of.text is None:
             return []
         return [
-            Mention(self._of.texts[_norm(one.group())], *one.span(), _mode(text, sentence, one))
+            Mention(
+                self._of.texts[_norm(one.group())],
+                *one.span(),
+                _chosen(text, sentence, one),
+            )
             for sentence in sentences(text)
             for one in self._of.text.finditer(text, sentence.start, sentence.end)
         ]
@@ -204,10 +215,24 @@ class _Option(Form):
                 continue
             if key in _WORD_LETTERS and not _labels(text, one):
                 continue
-            mode = _mode(text, sentence, one)
+            mode = manner(text, sentence, *one.span())
+            if mode is Mode.SAID and not leads(text, one.start(), OPTION_LEADS):
+                mode = Mode.RAISED
             found.append(Mention(key, *one.span(), mode))
             found += [Mention(other, *one.span(), mode) for other in self._beside(text, one.end())]
-        return found
+        return _listed(text, found)
+
+
+def _listed(text: str, ones: list[Mention]) -> list[Mention]:
+    """Give the letters of a list one manner: "A, B and D are wrong", "among A, B and C"."""
+    start = 0
+    for i in range(1, len(ones) + 1):
+        if i < len(ones) and _LISTED.fullmatch(text, ones[i - 1].end, ones[i].start):
+            continue
+        shared = next((one.mode for one in ones[start:i] if one.mode is not Mode.SAID), Mode.SAID)
+        ones[start:i] = [replace(one, mode=shared) for one in ones[start:i]]
+        start = i
+    return ones
 
 
 def _past(text: str, end: int) -> int:
@@ -229,9 +254,15 @@ def _labels(text: str, one: re.Match[str]) -> bool:
     return beside is not None or called is not None
 
 
-def _mode(text: str, sentence: Sentence, one: re.Match[str]) -> Mode:
-    mode = manner(text, sentence, one.start())
-    before = text[max(one.start() - 20, 0) : one.start()]
-    if mode is Mode.SAID and (_DENIED_AFTER.match(text, one.end()) or _CUT.search(before)):
-        return Mode.DENIED
+def _chosen(text: str, sentence: Sentence, one: re.Match[str]) -> Mode:
+    """Return in what manner the text of an option stands: in passing it chooses nothing."""
+    mode = manner(text, sentence, *one.span())
+    before = clause_before(text, one.start())
+    named = _IS.search(before) if before.strip(_EDGES) else _IS_IT.match(text, one.end())
+    if (
+        mode is Mode.SAID
+        and not named
+        and not (before.strip(_EDGES) and leads(text, one.start(), OPTION_LEADS))
+    ):
+        return Mode.RAISED
     return mode

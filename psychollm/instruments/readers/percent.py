@@ -1,16 +1,23 @@
 """A confidence: a percentage, a share, or a number on the scale that was asked for."""
 
 import re
+from dataclasses import replace
 from typing import Literal
 
 from psychollm._base.checks import check_choice
+from psychollm.instruments.readers.lead_words import PERCENT_LEADS
 from psychollm.instruments.readers.mentions import Mention, Mode, Value
 from psychollm.instruments.readers.number_words import number_in_words
 from psychollm.instruments.readers.numerals import PERCENT, Numeral
 from psychollm.instruments.readers.numeric_form import NumericForm
+from psychollm.instruments.readers.sentences import clause_before
+from psychollm.instruments.readers.stance import of_error
 from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 
+_SURE = re.compile(r"(?i)\s(?:sure|certain|confident|convinced|positive)\b")
+_FIRST_PERSON = re.compile(r"(?i)(?<![\w'])(?:i|i'm|i'd|we|me|am)(?![\w'])")
+_CLAUSE = re.compile(r"[,;:.!?\n()–]")
 _REACH = 24
 _JOINT = r"\s?(?:-|–|to|or|and|bis|à|a|do|до|oder|ou|o|или|±|\+/-)\s?"
 _NEXT = re.compile(rf"(?i){_JOINT}[0-9.,]{{1,8}}{PERCENT}")
@@ -18,6 +25,9 @@ _LAST = re.compile(rf"(?i)[0-9]{PERCENT}{_JOINT}$")
 
 Scale = Literal["0-100", "0-1"]
 
+_SHARE = re.compile(
+    r"(?i)\sof (?!the time|certain|confiden|the cases|cases)(?:the |all |these |my )?[a-z]"
+)
 _EVEN = re.compile(r"(?i)(?<![\w.])(?:50\s?[-/:]\s?50|fifty[\s-]fifty)(?![\w.])")
 _SIGN_FIRST = re.compile(
     r"(?<![\w%])(?:%|yüzde )\s?([0-9]+(?:[.,][0-9]+)?)(?![\w%])", re.IGNORECASE
@@ -60,6 +70,13 @@ def read_percent(
     return read(reply, _Percent(scale), finish_reason)
 
 
+# What a share is a share of.
+_MEASURE = re.compile(
+    r"(?i)\b(?:confiden\w*|certain\w*|sure|probab\w*|chances?|likel\w*|odds|believe|sicher\w*|wahrscheinl\w*|sûre?|confian\w+|segur\w+"
+    r"|certez\w+|sicur\w+|fiducia|zeker\w*)"
+)
+
+
 class _Percent(NumericForm):
     labels = (
         "confidence", "confidence level", "confidence score", "my confidence", "probability",
@@ -69,6 +86,7 @@ class _Percent(NumericForm):
         "вероятность", "güven", "置信度", "自信度", "信心", "確信度", "확신도", "신뢰도", "الثقة",
     )  # fmt: skip
     labels_lead = True
+    leads = PERCENT_LEADS
     shares = True
     off_scale_opposes = False  # years and the like are no confidences
 
@@ -86,12 +104,17 @@ class _Percent(NumericForm):
 
     def found(self, text: str) -> list[Numeral]:
         blank = self._ends.sub(lambda ends: " " * len(ends.group()), text)
-        ones = super().found(blank)
         return [
-            one
-            for one in ones
+            replace(one, mode=Mode.DENIED) if _measures_another(blank, one) else one
+            for one in super().found(blank)
             if not self._signed or self._has_form(one) or _beside_one(blank, one)
         ]
+
+    def led_up_to(self, text: str, one: Numeral) -> bool:
+        after = _CLAUSE.split(text[one.end : one.end + 2 * _REACH])[0]
+        beside = clause_before(text, one.start) + after
+        own = not _SURE.match(after) or _FIRST_PERSON.search(beside)
+        return super().led_up_to(text, one) or bool(own and _MEASURE.search(beside))
 
     def _has_form(self, one: Numeral) -> bool:
         """Tell whether a number is written as a confidence, whatever it says."""
@@ -114,6 +137,13 @@ class _Percent(NumericForm):
         if not found and (ends := self._ends.search(text)):
             return [Mention(0.0, *ends.span(), Mode.OPEN)]
         return found
+
+
+def _measures_another(text: str, one: Numeral) -> bool:
+    """Tell whether a number is the chance of an error, or a share of something else."""
+    return of_error(text, one.start, one.end) or (
+        one.percent and _SHARE.match(text, one.end) is not None
+    )
 
 
 def _beside_one(text: str, one: Numeral) -> bool:

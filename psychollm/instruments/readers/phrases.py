@@ -3,8 +3,9 @@
 import re
 from collections.abc import Mapping
 
-from psychollm.instruments.readers.mentions import Mention, Mode, Value, manner
+from psychollm.instruments.readers.mentions import Mention, Mode, Value
 from psychollm.instruments.readers.sentences import WORD, sentences
+from psychollm.instruments.readers.stance import manner
 
 _MODIFIER = re.compile(
     r"(?:\b(?:almost|nearly|extremely|quite|fairly|rather|somewhat|pretty|more|less|most|least|very"
@@ -54,7 +55,7 @@ class Phrases:
                 before = lower[max(one.start() - 16, 0) : one.start()]
                 if before.endswith("a ") and one.group() == "certain":
                     continue  # "a certain amount"
-                mode = manner(others, sentence, one.start())
+                mode = manner(others, sentence, *one.span())
                 if mode is Mode.SAID and _MODIFIER.search(before):
                     mode = Mode.RAISED
                 if mode is Mode.SAID and _DENIED_AFTER.match(lower, one.end()):

@@ -22,6 +22,7 @@ _UNSEEN = re.compile(
     "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe0e\ufe0f\ufeff\xad\u20e3\ue000\ue001"
     "\U0001f3fb-\U0001f3ff]"
 )
+_POWER = re.compile("(?<=10)[⁻⁰¹²³⁴-⁹]+")
 _VULGAR = re.compile("([0-9]{0,9})([¼½¾⅐-⅞])")
 _VARIANTS = str.maketrans(
     {
@@ -45,6 +46,9 @@ _VARIANTS = str.maketrans(
         "\u2028": "\n",
     }
 )
+_TICKED = r"\[[xX✓✔]\]|\([xX✓✔•●]\)|[☑☒◉🔘]"
+_BOX = re.compile(rf"(?P<ticked>{_TICKED})|\[\s\]|\(\s\)|[☐⬜◯○]")
+_SIGNS = re.compile(r"(?P<ticked>[✅✔✓])|[❌✗✘✖]")
 _RESULT_TAG = re.compile(
     r"(?i)<(/?)(?:final[_ -]?)?(?:answer|response|result|output|rating|score|confidence"
     r"|probability|choice|option|prediction)>"
@@ -99,7 +103,7 @@ def plain(reply: str) -> Plain:
     True
     """
     said, thought = _without_thinking(reply)
-    said = _characters(_CONTROL.sub(" ", said))
+    said = _without_unticked(_characters(_CONTROL.sub(" ", said)))
     if _MARKS_ONLY.fullmatch(said):
         return Plain("", thought)
     said = _without_markdown(_without_latex(_without_html(said)))
@@ -130,6 +134,7 @@ def _characters(text: str) -> str:
     text = _UNSEEN.sub("", text)
     if text.isascii():
         return text.replace("\r", "\n")
+    text = _POWER.sub(lambda power: "^" + power.group(), text)
     text = _VULGAR.sub(_mixed_number, text.translate(_VARIANTS))
     text = unicodedata.normalize("NFKC", text).translate(_VARIANTS)
     if text.isascii():
@@ -137,6 +142,38 @@ def _characters(text: str) -> str:
     return "".join(
         str(unicodedata.decimal(one, "")) or one if one > "\x7f" else one for one in text
     )
+
+
+def _without_unticked(text: str) -> str:
+    """Set apart what is ticked and drop what is not, in a list with boxes or with signs."""
+    lines = text.split("\n")
+    signs = [_SIGNS.search(line) for line in lines]
+    listed = {bool(sign["ticked"]) for sign in signs if sign} == {True, False}
+    marks = _SIGNS if listed and len(lines) > 1 and len(_SIGNS.findall(text)) > 1 else _BOX
+    return "\n".join(_ticked(line, marks) for line in lines)
+
+
+def _ticked(line: str, marks: re.Pattern[str]) -> str:
+    """Keep of a line what its ticked boxes stand before, or behind where it ends with one."""
+    boxes = list(marks.finditer(line))
+    if not boxes:
+        return line
+    behind = not line[boxes[-1].end() :].strip(" \t|*") and line[: boxes[0].start()].strip(
+        " \t|*-"
+    )
+    edges = [box.end() for box in boxes]
+    spans = (
+        zip([0, *edges], [box.start() for box in boxes], strict=False)
+        if behind
+        else zip(edges, [*(box.start() for box in boxes[1:]), len(line)], strict=True)
+    )
+    kept = [
+        f"{OPEN}{line[start:end].strip(' |*-')}{CLOSE}"
+        for box, (start, end) in zip(boxes, spans, strict=True)
+        if box.groupdict()["ticked"]
+    ]
+    before = "" if behind else line[: boxes[0].start()].rstrip(" \t-*+|")
+    return " ".join([before, *kept]).strip()
 
 
 def _mixed_number(match: re.Match[str]) -> str:

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from psychollm._base.errors import InputError
+from psychollm.instruments.readers.lead_words import RATING_LEADS
 from psychollm.instruments.readers.mentions import Mention, Mode, Value
 from psychollm.instruments.readers.numerals import Numeral, numerals
 from psychollm.instruments.readers.numeric_form import NumericForm
 from psychollm.instruments.readers.phrases import Phrases
+from psychollm.instruments.readers.stance import leads
 from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 
@@ -74,6 +77,7 @@ class _Rating(NumericForm):
     )  # fmt: skip
     equations = False
     shares = True
+    leads = RATING_LEADS
 
     def __init__(self, low: int, high: int, labels: Mapping[str, int]) -> None:
         self._low, self._high = low, high
@@ -101,7 +105,12 @@ class _Rating(NumericForm):
     def mentions(self, text: str) -> Sequence[Mention]:
         found = [*super().mentions(text)]
         if self._phrases is not None:
-            found += self._phrases.mentions(text)
+            found += [
+                replace(one, mode=Mode.RAISED)
+                if one.mode is Mode.SAID and not leads(text, one.start, RATING_LEADS)
+                else one
+                for one in self._phrases.mentions(text)
+            ]
         if not found and (ends := self._scale.search(text)):
             found = [Mention(self._low, *ends.span(), Mode.OPEN)]
         return sorted(found, key=lambda one: one.start)

@@ -6,9 +6,11 @@ from typing import NamedTuple
 # Letters with their marks: `\\w` alone ends Hindi and Arabic words at a vowel sign.
 WORD = r"\w\u0300-\u036f\u0591-\u05c7\u064b-\u0655\u0670\u0900-\u0903\u093a-\u094f\u0e31-\u0e4e"
 
-_END = re.compile(r"(?<![.!?])[.!?]+[\"')\]}]*(?=\s|$|[\u3040-\u9fff\uac00-\ud7af])|\n+")
+_END = re.compile(
+    r"(?<![.!?])[.!?]+[\"')\]}]*(?!\s?[=×*/])(?=\s|$|[\u3040-\u9fff\uac00-\ud7af])|\n+"
+)
 _BREAK = re.compile(
-    r"[,;:.!?\n()–]|(?<![\w'])(?:but|yet|however|though|so|aber|sondern|mais|pero|sino|ma|mas"
+    r"[;:!?\n()–]|[.,](?![0-9])|(?<![\w'])(?:(?<![Aa]ll )(?<!thing )(?<!none )(?<![Aa]ny \w{6} )but|yet|however|though|so|aber|sondern|mais|pero|sino|ma|mas"
     r"|sondern|maar|ale|lecz|но|а|ama|fakat|يل|بل|लेकिन|बल्कि)(?![\w'])"
 )
 _NEGATION = re.compile(
@@ -18,6 +20,7 @@ _NEGATION = re.compile(
 _CONDITION = re.compile(
     r"(?i)\W{0,3}(?:even |and |but )?(?:if|whether|wenn|ob|jeśli|если|eğer|如果)(?!\w)"
 )
+_COLON = re.compile(r"[:=][\s\"'(\[]*$")
 _REACH = 60  # how far back a denial is looked for: clauses are rarely longer
 
 
@@ -56,8 +59,10 @@ def sentences(text: str) -> list[Sentence]:
     return found
 
 
-def clause_before(text: str, position: int) -> str:
+def clause_before(text: str, position: int, *, colon: bool = False) -> str:
     """Return the words of a clause that stand before a position.
+
+    With `colon`, those before a colon that stands there count as well ("He said: yes").
 
     Examples
     --------
@@ -65,7 +70,8 @@ def clause_before(text: str, position: int) -> str:
     ' I would say '
     """
     reach = text[max(position - _REACH, 0) : position]
-    breaks = list(_BREAK.finditer(reach))
+    end = _COLON.search(reach) if colon else None
+    breaks = list(_BREAK.finditer(reach, 0, end.start() if end else len(reach)))
     return reach[breaks[-1].end() :] if breaks else reach
 
 

@@ -10,12 +10,16 @@ translations count as what they translate.
 models differ in what they mean by them. Any other mapping can be passed.
 """
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from psychollm._base.errors import InputError
+from psychollm.instruments.readers.lead_words import VERBAL_LEADS
 from psychollm.instruments.readers.mentions import Mention, Mode, Value
 from psychollm.instruments.readers.phrases import Phrases
+from psychollm.instruments.readers.stance import leads, of_error
 from psychollm.instruments.readers.verbal_phrases import LIKELIHOOD_BY_LANGUAGE
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
@@ -78,6 +82,11 @@ def _phrases(items: tuple[tuple[str, float], ...]) -> Phrases:
     return Phrases(dict(items))
 
 
+_TO_SAY = re.compile(
+    r"(?i)\s(?:for me )?(?:to fail|against|(?:à|a|de|da|zu|te) (?:dire|dizer|decir|sagen|zeggen))\b|\s(?:for me )?to (?:say|tell|know|judge|predict|determine|answer|give|assess|estimate|be sure)\b"
+)
+
+
 class _Verbal(Form):
     labels = (
         "confidence", "confidence level", "likelihood", "probability", "certainty", "assessment",
@@ -90,7 +99,14 @@ class _Verbal(Form):
         self._phrases = phrases
 
     def mentions(self, text: str) -> list[Mention]:
-        return self._phrases.mentions(text)
+        return [
+            replace(one, mode=Mode.DENIED)
+            if of_error(text, one.start, one.end) or _TO_SAY.match(text, one.end)
+            else replace(one, mode=Mode.RAISED)
+            if one.mode is Mode.SAID and not leads(text, one.start, VERBAL_LEADS)
+            else one
+            for one in self._phrases.mentions(text)
+        ]
 
     def whole(self, text: str) -> frozenset[Value]:
         found = self.mentions(text)

@@ -12,12 +12,15 @@ In order, the first that speaks decides:
 5. opening words followed by a reason, for forms in which a reason names other values;
 6. the one value that the reply mentions, unopposed.
 
-What is denied ("not 5") or asked ("5?") is not said. A choice left open ("yes or no"), a bound
+A value is said in a clause that leads up to it ("I would say 5") and stands by it: what is denied
+("not 5"), reported ("he said 5"), wished for, supposed or asked ("5?") is not said (`stance`). What
+a reply takes back ("scratch that", "let me recount") does not count if an answer follows. A choice left open ("yes or no"), a bound
 ("at least 5") and two different mentions are ambiguous. Nothing found: refused, if the reply
 declines to answer; else unreadable. A reply cut off by the limit on its length is read by 1, 2, the
 first line of 3, and opening words alone: what it mentions on the way need not be where it was going.
 """
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,6 +31,14 @@ from psychollm.instruments.readers.plain_text import CLOSE, OPEN, plain
 from psychollm.instruments.readers.refusals import declines
 from psychollm.instruments.readers.sentences import sentences
 from psychollm.instruments.reading import Outcome, Reading
+
+# What takes back all that was said before; a mere "wait" or "actually" may not.
+_RETRACTS = re.compile(
+    r"(?im)(?:^|[.!?]\s|\b(?:wait|actually|hmm|no|sorry|but)\b[,.\s]{1,3})(?:let me (?:re(?:count|consider|do|calculate|compute|think|phrase|evaluate|vise)|correct (?:myself|that)|try again"
+    r"|start over)|on (?:second thoughts?|(?:further |closer )?(?:reflection|inspection|consideration))|scratch that|strike that|i misspoke"
+    r"|i (?:just )?made an? (?:\w+ )?(?:mistake|error|typo)|i take that back|i stand corrected|i(?:'ve| have)? changed my mind"
+    r"|(?:having )?thought about it (?:again|more))\b"
+)
 
 
 class Form(ABC):
@@ -109,6 +120,11 @@ def _without_number_cut_short(text: str) -> str:
 
 
 def _weigh(text: str, form: Form, *, cut: bool) -> Reading:
+    retracted = list(_RETRACTS.finditer(text))
+    if retracted and not cut:
+        corrected = _weigh(text[retracted[-1].end() :], form, cut=cut)
+        if corrected.answered:
+            return corrected
     bare = text.replace(OPEN, " ").replace(CLOSE, " ")
     for found in (
         _from_marks(text, form),
@@ -200,7 +216,7 @@ def _from_opening(text: str, form: Form, *, cut: bool) -> Reading | None:
         return None
     values = form.opening(text)
     if not form.opening_decides:
-        opposing = {Mode.SAID, Mode.RAISED}
+        opposing = {Mode.SAID, Mode.ASKED, Mode.RAISED}
         others = {one.value for one in form.mentions(text) if one.mode in opposing}
         if others - values:
             return None
@@ -211,7 +227,12 @@ def _from_mentions(text: str, form: Form, *, cut: bool) -> Reading:
     mentions = form.mentions(text)
     said = [one for one in mentions if one.mode is Mode.SAID]
     values = {one.value for one in said}
-    asked = {one.value for one in mentions if one.mode is Mode.RAISED}
+    last = max((one.start for one in said), default=-1)
+    asked = {
+        one.value
+        for one in mentions
+        if one.mode is Mode.RAISED or (one.mode is Mode.ASKED and one.start > last)
+    }
     refused = declines(text)
     if len(values) == 1 and not asked - values and not cut:
         words = text[said[0].start : said[0].end]

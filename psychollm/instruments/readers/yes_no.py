@@ -9,13 +9,14 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from psychollm.instruments.readers.mentions import Mention, Mode, Value, manner
+from psychollm.instruments.readers.mentions import Mention, Mode, Value
 from psychollm.instruments.readers.sentences import (
     WORD,
     Sentence,
     clause_before,
     sentences,
 )
+from psychollm.instruments.readers.stance import conditioned, leads, manner
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.readers.yes_no_words import CLAUSES, JOINS, PARTICLES, WHOLE
 from psychollm.instruments.reading import Reading
@@ -52,6 +53,7 @@ _NUMBER = re.compile(r"\.\s?[0-9]")
 _EDGES = " \t\n\"'()[]{}<>.,;:!?…*_`~#|/\\-–=→·•¡¿"
 _TOKENS = re.compile(rf"[{WORD}'-]+|[^\s{WORD}'-]")
 _GLUED = {"ولا": 0, "ونعم": 1}
+_THAT = re.compile(r"(?:\sthat)?\s?")
 _BOTH = "yes or no"  # the value of a mention that chooses neither
 _CLAUSE = re.compile(r"[^,;:.!?\n()–]+")
 _INTERJECTION = re.compile(
@@ -136,7 +138,8 @@ class _YesNo(Form):
             clause = _CLAUSE.match(text)
             value = _clause(clause.group()) if clause else None
             return frozenset() if value is None else frozenset({value})
-        if not _answers(text, found) or text[found.end() : found.end() + 1] == "?":
+        asked = text[found.end() : found.end() + 1] == "?"
+        if asked or not _answers(text, found) or conditioned(text, found.end()):
             return frozenset()
         after = _JOINED.match(text, found.end())
         second = _PARTICLE.match(text, after.end()) if after else None
@@ -158,8 +161,13 @@ class _YesNo(Form):
         assert self._further is not None  # noqa: S101
         found = []
         for phrase in self._further.finditer(text, sentence.start, sentence.end):
-            mode = manner(text, sentence, phrase.start())
+            mode = manner(text, sentence, *phrase.span())
+            if mode is Mode.SAID and not leads(text, phrase.start()):
+                mode = Mode.RAISED
             value = int(phrase.group() in self._yes)
+            that = _THAT.match(text, phrase.end())
+            if value and that and self._further.match(text, that.end()):
+                continue  # "I am sure that I cannot answer"
             found.append(Mention(value, phrase.start(), phrase.end(), mode))
         return found
 
@@ -213,11 +221,13 @@ def _in_sentence(text: str, sentence: Sentence) -> list[Mention]:
         if word.start() in paired or not _answers(text, word):
             continue
         heads = not text[sentence.start : word.start()].strip(_EDGES)
-        mode = manner(text, sentence, word.start())
+        mode = manner(text, sentence, *word.span())
+        if mode is Mode.SAID and not leads(text, word.start()):
+            mode = Mode.RAISED  # "One could answer yes"
         found.append(Mention(_value(word["word"]), *word.span(), mode, heads))
-    mode = Mode.RAISED if sentence.asks else Mode.SAID
     for clause in _CLAUSE.finditer(text, sentence.start, sentence.end):
         value = _clause(clause.group())
+        mode = manner(text, sentence, *clause.span())
         heads = clause.start() == sentence.start
         values = [CLAUSES[said.group()] for said in _SAYINGS.finditer(clause.group())]
         said_here = values if value is None else [value]

@@ -15,7 +15,7 @@ no nope nah nay nein nö nee non não nao nie нет hayır hayir nej nei ei nem
 """
 _YES_CLAUSES = """
 i think so|i believe so|i do think so|i guess so|i suppose so|i would think so|hell yes|of course i can
-|affirmative|ich denke schon|ich glaube schon|ich denke ja|je crois que oui|je pense que oui|creo que sí
+|affirmative|i would say so|i'd say so|ich denke schon|ich glaube schon|ich denke ja|je crois que oui|je pense que oui|creo que sí
 |claro que sí|credo di sì|penso di sì|acho que sim|creio que sim|claro que sim|ik denk van wel
 |ik denk het wel|думаю, да|jī hā̃|जी हाँ|जी हां|我认为是|我觉得是|我认为能|我觉得能|我能|我可以|我会|できます
 |そうです|はいです|할 수 있습니다|그렇습니다|نعم أستطيع|أستطيع
@@ -24,16 +24,19 @@ _NO_CLAUSES = """
 i don't think so|i dont think so|i do not think so|i don't believe so|i do not believe so|i doubt it
 |i doubt so|absolutely not|definitely not|certainly not|of course not|probably not|surely not
 |not at all|not really|no way|by no means|not a chance|no chance|hell no|most certainly not|i think not|i'm afraid not
-|negative|auf keinen fall|ich glaube nicht|ich denke nicht|eher nicht|natürlich nicht
+|negative|i would not say so|i wouldn't say so|i would say not|i'd say not|auf keinen fall|ich glaube nicht|ich denke nicht|eher nicht|natürlich nicht
 |wahrscheinlich nicht|absolument pas|pas du tout|bien sûr que non|je ne pense pas|je ne crois pas
-|je pense que non|je crois que non|para nada|creo que no|claro que no|de ninguna manera|credo di no
+|je pense que non|je crois que non|para nada|creo que no|no lo creo|no creo|claro que no|de ninguna manera|credo di no
 |penso di no|non credo|non penso|assolutamente no|per niente|acho que não|de jeito nenhum|claro que não
 |ik denk het niet|ik denk van niet|absoluut niet|zeker niet|nie sądzę|raczej nie|chyba nie
 |не думаю|конечно нет|вряд ли|hiç sanmıyorum|sanmıyorum|जी नहीं|我认为不是|我觉得不是|我认为不能|我觉得不能
 |我不能|我不会|我不可以|できません|違います|할 수 없습니다|아닙니다|لا أستطيع|لا أظن
 """
 _YES_WHOLE = """
-y|true|sure|sure thing|absolutely|definitely|certainly|of course|most certainly|most definitely
+y|true|correct|that's correct|that is correct|that's right|that is right|that's true|that is true|right|exactly|yes indeed|it's true|it is true
+|das stimmt|stimmt|richtig|das ist richtig|genau|c'est exact|c'est vrai|exact|c'est correct|correcto|así es|es correcto|es cierto
+|corretto|esatto|è vero|è corretto|correto|isso mesmo|está correto|exato|klopt|dat klopt|juist|верно|правильно|так и есть
+|正确|对的|没错|その通りです|正しいです|صحيح|هذا صحيح|सही|सही है|यह सही है|sure|sure thing|absolutely|definitely|certainly|of course|most certainly|most definitely
 |without a doubt|without doubt|no doubt|undoubtedly|indeed|you bet|ok|okay|i can|i do|i am|i could
 |i will|i would|it is|it does|they are|uh-huh|natürlich|klar|sicher|selbstverständlich|bien sûr
 |certainement|évidemment|d'accord|si|por supuesto|claro|desde luego|certo|certamente|naturalmente
@@ -42,7 +45,10 @@ y|true|sure|sure thing|absolutely|definitely|certainly|of course|most certainly|
 |बिल्कुल|ज़रूर|हाँ जी|👍|✅|✔|✓|☑|👌|💯
 """
 _NO_WHOLE = """
-n|false|i can't|i cannot|i cant|i can not|i couldn't|i don't|i do not|i'm not|i am not|i won't
+n|false|incorrect|that's incorrect|that is incorrect|that's wrong|that is wrong|that's false|that is false|wrong
+|that's not right|that is not right|that's not true|that is not true|that's not correct|that is not correct|it's false
+|das stimmt nicht|stimmt nicht|falsch|das ist falsch|c'est faux|faux|incorrecto|es falso|falso|è falso|sbagliato|incorreto
+|está errado|fout|dat klopt niet|onjuist|неверно|неправильно|это не так|不正确|不对|错|错误|違う|間違いです|خطأ|هذا خطأ|गलत|यह गलत है|i can't|i cannot|i cant|i can not|i couldn't|i don't|i do not|i'm not|i am not|i won't
 |i will not|i wouldn't|it isn't|it is not|it doesn't|it does not|they aren't|uh-uh|nuh-uh
 |否定的|没有|无|無|無理です|👎|❌|✗|✘|✖|🚫
 """

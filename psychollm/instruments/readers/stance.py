@@ -1,0 +1,235 @@
+"""Whether a reply stands by what it mentions.
+
+A value that is denied or excluded, ascribed to somebody else, wished for, or held earlier is not
+said. One that is asked or supposed is raised. One among alternatives, or under a condition, is left
+open. The words that tell stand in the clause of the value, or open its sentence; they are English,
+with the commonest of other languages.
+"""
+
+import re
+
+from psychollm.instruments.readers.lead_words import LEADS
+from psychollm.instruments.readers.mentions import Mode
+from psychollm.instruments.readers.sentences import Sentence, clause_before, conditional, denied
+
+_REACH = 60  # how far words tell: clauses are rarely longer
+
+# Subjects whose words are the writer's own, or speak for the truth ("the passage says 5").
+_OWN = r"""i|we|i'd|i'll|i've|we'd|we'll|me|us|to|not|please|then|and|or|so|just|it|this|that|which|would
+    |let's|passages?|texts?|evidence|data|contexts?|articles?|story|tables?|graphs?|figures?|results?
+    |calculations?|math|rules?|equations?|formulas?|statements?|definitions?|dictionary|key|documents?
+    |reasoning|analysis|therefore|final|my|correct|best|right|the|an?|must|should|can|could|will"""
+_PERSON = r"""(?:he|she|they|you|people|everyone|someone|somebody|others|experts?|scientists?|critics|humans?
+    |users?|students?|(?:my|his|her|their|our|your)\s(?:friend|colleague|teacher|brother|sister|mother
+    |father|mom|dad|boss|partner|wife|husband|neighbou?r|professor|doctor|cousin|uncle|aunt|roommate|coworker|boss|therapist)s?)"""
+_AUXILIARY = r"""(?:would|might|may|could|will|can|must|should|do|does|did|has|have|had|used\sto
+    |tends?\sto|\w{2,12}ly|often|also|always|still|once|even)"""
+_SAYS = r"""(?:say|says|said|tells?|told|claims?|claimed|thinks?|thought|believes?|believed|argues?|argued
+    |insists?|insisted|suggests?|suggested|repl(?:y|ies|ied)|swears?|swore|reckons?|reckoned|assumes?
+    |assumed|suspects?|suspected|guesse[sd]|answered|concludes?|concluded)"""
+_DOES = r"""(?:picks?|picked|choose|chooses|chose|selects?|selected|voted?|votes|rates?|rated|opts?|opted
+    |goes|went|gives?|gave)"""
+_THEIRS = r"""(?:his|her|their|(?!(?:it|that|let|here|what|there|today)'s)[a-z0-9]{1,20}'s|student|users?'
+    |common|popular|tempting|typical|naive|previous|earlier|initial|obvious|wrong|incorrect|false|other
+    |another|possible|sample|example|student|human|average|hypothetical|placeholder|least|second|third|next|worst|alternative)\s(?:\w{1,12}\s)?(?:answers?|choice|pick|guess|opinion|view|vote|response|rating
+    |verdict|option|estimate|confidence)"""
+_REPORTED = re.compile(
+    rf"""(?x)
+    (?<![\w'])(?!(?:{_OWN})\s)[\w'-]{{1,20}}\s(?:{_AUXILIARY}\s){{0,3}}(?:{_SAYS}|(?P<does>{_DOES}))(?![\w'-])
+  | (?<!\w){_PERSON}(?:\s(?:am|is|are|was|were|seems?|feels?)|'re|'s)\s[^.]{{0,20}}$
+  | (?<!\w){_PERSON}\s(?:(?:would|might|may|could|will|probably|likely|usually)\s){{0,3}}(?:answer|guess)(?!\w)
+  | (?<!\w){_PERSON}\s(?:would|might|may|could|will)\s(?:\w{{2,12}}ly\s)?$
+  | (?<!\w){_THEIRS}(?!\w) | (?<!\w)(?:others|another)\s$
+  | \b(?:wants?|wanted|expects?|expected|asks?|asked|tells?|told|urges?|urged)\s(?:me|us)\sto\s(?:say|answer|claim|pick|choose|give
+      |respond\swith|believe)\s(?:that\s)?(?:it'?s?\s(?:is\s)?)?["']?$
+  | (?<!\w)(?:ha\sdetto|han\sdicho|a\sdit|ont\sdit|hat\sgesagt|sagte|sagt|meinte|meint|behauptete?|glaubt|dit|disait|dijo|dice|dicen|cree|creen|disse|dizem
+    |dicono|zegt|zei|zeggen|vindt|сказала?|говорит|говорят|считает|считают)(?!\w)
+  | [他她们人家师友](?:都|会)?(?:说|認為|认为|觉得|回答)
+    """
+)
+_FORMER = re.compile(
+    r"""(?x)
+    \b(?:previously|earlier)\b.{0,24}\b(?:said|answered|wrote|thought)\b | \bi\s(?:had\s|have\s)?(?:first\s|initially\s|originally\s|once\s|was\s)?(?:thought|assumed|believed
+      |guessed|suspected|used\sto|inclined|tempted)\b
+  | \b(?:would|could|might|should)\shave\b | \bwas\s(?:going|about)\sto\b
+  | \b(?:at\sfirst|initially|originally|first\sglance)\b.{0,24}\b(?:thought|think|look(?:s|ed)?|seem\w*
+      |appear\w*|said|guess\w*|i)\b
+    """
+)
+# What keeps from saying: wishes, reluctance, exclusion.
+_WITHHELD = re.compile(
+    r"""(?x)
+    \b(?:wish|wished|hope|hoped|hoping|if\sonly|tempt(?:ed|ing)|hesitate|hesitant|reluctant|refus(?:e|ed|ing)
+      |unwilling|pretend|imagine|suppose(?!\sso)|supposing|assuming|hypothetical(?:ly)?
+      |(?:would|'d)\s(?:really\s)?(?:like|love|have\s(?:liked|loved))\s(?:to|it)
+      |no\s(?:reason|basis|grounds?|evidence|justification|way|point|right)
+      |(?:hard|difficult|dishonest|wrong|misleading|irresponsible|premature|inaccurate|incorrect|foolish
+        |overconfident|mistake|lie|lying|unfair|reckless|risky|unwise)\s(?:\w+\s\w+\s)?(?:to|if)
+      |(?<!no\s)(?<!not\s)(?<!n't\s)doubt(?:ful|ed)?(?!\s(?:about\s)?it(?!'s|\sis))|far\sfrom|no\slonger|nothing|nobody|none|by\sno\smeans|used\sto\sbe|i\swant(?:ed)?\sto\s(?:say|answer)|wonder\w*|whether|(?:sure|unclear|know|see|check|tell|say|ask)\sif|rumou?rs?|legend\shas|anything\sbut|hardly|scarcely
+      |except(?:ing)?|all\sbut|everything\sbut|other\sthan|apart\sfrom|aside\sfrom|excluding|excludes?|excluded
+      |eliminat(?:e|es|ed|ing)|discard(?:ed|ing)?|rul(?:e|es|ed|ing)\sout|reject(?:ed|ing)?
+      |to\sthe\s(?:first|second|third|last|former|latter)|sake\sof|cross(?:ed|ing)?\sout|disagree\swith|unable)\b
+  | (?<!\w)(?:gerne?|lieber|wünsch\w+|hoff\w+|bezweif\w+|außer|ausser|j'aimerais|je\svoudrais|j'espère|je\sdoute
+      |sauf|excepté|no\s(?:es|diría|digo|creo|pienso|puedo)|non\s(?:è|direi|credo|penso|posso)|não\s(?:é|diria|acho|creio|posso)|falsch\sist|tod[oa]s\smenos|todo\smenos|me\sgustaría|quisiera|ojalá|dudo|excepto|salvo|vorrei|magari|tranne|eccetto|gostaria|duvido
+      |exceto|graag|betwijfel|behalve|хотел\w*\sбы|надеюсь|сомневаюсь|кроме)(?!\w)
+  | 我希望|我想说|除了|怀疑|と言いたい|と思いたい
+    """
+)
+_HEADED = re.compile(
+    r"\b(?:wrong|incorrect|false|not|eliminated?|excluded?|rejected|ruled out|falsch|incorrecta?|faux|falso"
+    r"|fout|неверно)(?: (?:answers?|options?|choices?))?\s?:\s*[\"'(]*$"
+    r"|\b(?:any|all|every|each|no) (?:\w+ )?but (?:for )?\W*$|^\W*(?:in order )?to (?:say|answer)\W*$"
+)
+_DENIED_AFTER = re.compile(
+    r"\W{0,3}(?:[^\W\d]\w*\W{1,3}){0,2}?(?:is|are|was|can be|would be|isn't|seems|looks)\s?(?:not|n't|also)?\s?"
+    r"(?:wrong|incorrect|false|out|eliminated|ruled out|excluded|implausible|impossible|not(?!\s[0-9]))\b|\W{0,3}isn't\b|\s?(?:では|じゃ)(?:ない|あり)|\s?(?:不是|不对|是错|아니|이 아니|가 아니)"
+)
+_AFTER = re.compile(
+    rf"""(?x)
+    [\"')]*\s(?:(?:would|might|could|seems?|feels?|sounds?|is|was)\s(?:be\s|like\s)?(?:too\b|over\w+ing\b
+      |misleading|dishonest|premature|tempting|an?\s(?:over|exagg|lie\b|stretch)|what\s(?:{_PERSON}|most))
+      |(?:is|was)\swhat\b)
+  | [\"')]*,?\s(?:{_PERSON}\s{_SAYS}|(?:said|says|claimed|replied|thinks|thought)\s(?!i\b)\w+|(?:which|but\s(?:that|this|it))\s(?:was|is|would\sbe)\s(?:an?\s)?(?:mistake|wrong|incorrect|error|not))\b
+    """
+)
+
+# "If it were so, B", but not "if I had to choose, B", and not arithmetic: "if we add 2, 5".
+_SUPPOSES = re.compile(
+    r"\W*(?:(?:but|and|so|well) )?(?:if|unless|provided|suppose|supposing|assuming|were (?:the|it|this|that|i|we)|had (?:the|it|this|i|we|you)|wenn|falls|angenommen|si(?= \w)"
+    r"|se(?= \w)|als(?= \w+ \w+ \w+,)|indien|если|eğer|jeśli|gdyby|अगर|यदि|إذا|لو|hätte ich|wäre ich)(?!\w)|\W*(?:如果|要是|もし)"
+    r"|\W*(?:according to (?:my|some|him|her|them|others|people|you|most|many|the users?)|in (?:a perfect|an ideal) world|ideally|hypothetically"
+    r"|in (?:his|her|their|your) (?:opinion|view)|for the sake of argument)\b"
+)
+_IDLE = (
+    r"[,\s]*(?:so|not|yes|no|anything|any|pressed|forced|asked|needed|necessary|possible|in doubt|memory serves"
+    r"|you (?:ask|want|insist|must|like|prefer)|i (?:had|have|must|were|was|am|were to|remember|recall|understand"
+    r"|read)(?: (?:correctly|rightly|this|to|forced|not|honest))+|i'm (?:not|forced|reading|honest|being)|i must)\b"
+)
+_IDLE_CONDITION = re.compile(_IDLE)
+_CONTRARY = re.compile(r"\b(?:were|had|could|knew|didn't|wasn't|weren't|would|might)\b|'d\b")
+_WORKED = re.compile(r"[0-9]|\b(?:we|each|every)\b")
+_CONDITION_AFTER = re.compile(
+    r"[\"')]*(?:\s\w+){0,4}?,?\s(?:but )?(?:only )?(?:(?:had i|were i|if|unless|provided|assuming|as long as|depending on|(?:under|on) the (?:assumption|condition))\b"
+    rf"(?!{_IDLE}|\s(?:this|that|it) helps)|(?:falls|wenn|sofern|siempre que|à condition)\b)"
+)
+_AMONG = re.compile(
+    r"\b(?:among|amongst|between|torn|choose from|options are|choices are|either)\b(?!.*\b(?:is|are|be)\b)"
+)
+
+# "The probability of B: 10 %" does not choose B.
+_MEASURED_BEFORE = re.compile(
+    r"\b(?:probability|chances?|confidence|likelihood|odds|certainty|p)\s?(?:of|that|for|in|\()\b.*$"
+)
+_MEASURED_AFTER = re.compile(
+    r"[^,;.!?\n]{0,40}?(?:[:=(]|\b(?:is|at|are))\s?(?:about |only )?[0-9]"
+)
+
+_LATIN = re.compile(r"[a-zà-ž]+(?:'[a-zà-ž]+)?")
+
+# Whose measure a value is: "a 30 % chance that I'm wrong", "certain that I don't know".
+_ERROR = (
+    r"wrong|incorrect\w*|inaccurate|mistak\w+|error|errors|err|erring|false|untrue|not (?:right|correct|true|know)|uncertain\w*"
+    r"|(?<!no )(?<!out )doubts?|don't know|(?:can't|cannot) (?:answer|know|say|tell)|unable|no idea|falsch\w*|irre|fehler"
+    r"|täusche|faux|tort|tromp\w+|equivo\w+|erro|errore|erreur|errad[oa]|error|sbagli\w+|fout|ongelijk|ошиб\w+|неправ\w*"
+)
+_UNTO = r"[^,;.!?\n()–]"
+_CONTRAST = re.compile(r"\b(?:but|though|although|however|yet)\b|\s-\s")
+_OF_ERROR_AFTER = re.compile(rf"{_UNTO}{{0,48}}?(?:(?<!\w)(?:{_ERROR})(?!\w)|错|間違|誤)")
+_OF_ERROR_BEFORE = re.compile(rf"(?:(?<!\w)(?:{_ERROR})(?!\w)|错|間違|誤)\)?{_UNTO}{{0,30}}$")
+
+
+def manner(text: str, sentence: Sentence, start: int, end: int) -> Mode:
+    """Return in what manner a sentence holds a value.
+
+    Parameters
+    ----------
+    text : str
+        What the sentence is part of.
+    sentence : Sentence
+        One of `sentences`.
+    start, end : int
+        Where the value stands.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.readers.sentences import sentences
+    >>> manner("Is it 5?", sentences("Is it 5?")[0], 6, 7).value
+    'asked'
+    >>> manner("He said yes.", sentences("He said yes.")[0], 8, 11).value
+    'denied'
+    """
+    before = clause_before(text, start, colon=True).lower()
+    after = text[end : end + _REACH].lower()
+    if not sentence.asks and (
+        denied(text, start) or _disowned(before, after) or _DENIED_AFTER.match(after)
+    ):
+        return Mode.DENIED
+    if sentence.asks:
+        return Mode.ASKED
+    measured = _MEASURED_BEFORE.search(before) and _MEASURED_AFTER.match(after)
+    if (
+        conditional(text, start)
+        or _supposed(text, sentence, start)
+        or _AFTER.match(after)
+        or measured
+    ):
+        return Mode.RAISED
+    if _AMONG.search(before) or conditioned(text, end):
+        return Mode.OPEN
+    return Mode.SAID
+
+
+def _disowned(before: str, after: str) -> bool:
+    reported = _REPORTED.search(before)
+    if reported and (
+        reported["does"] is None or re.match(r"\W*(?:$|[^\w\s]|(?:and|but|while)\b)", after)
+    ):
+        return True
+    return any(words.search(before) for words in (_FORMER, _WITHHELD, _HEADED))
+
+
+def leads(text: str, position: int, words: frozenset[str] = frozenset()) -> bool:
+    """Tell whether the clause holds nothing but words that lead up to an answer at a position.
+
+    Letters other than Latin count as such words; `words` are those that a form adds.
+
+    Examples
+    --------
+    >>> leads("I would say yes", 12), leads("My data say yes", 12)
+    (True, False)
+    """
+    before = _LATIN.findall(clause_before(text, position).lower())
+    return all(word in LEADS or word in words for word in before)
+
+
+def conditioned(text: str, end: int) -> bool:
+    """Tell whether a condition follows: "Yes, if ...".
+
+    Examples
+    --------
+    >>> conditioned("Yes, if it rains.", 3), conditioned("Yes, if I had to guess.", 3)
+    (True, False)
+    """
+    return _CONDITION_AFTER.match(text[end : end + _REACH].lower()) is not None
+
+
+def _supposed(text: str, sentence: Sentence, start: int) -> bool:
+    """Tell whether a sentence opens with a condition that what stands at a position depends on."""
+    lead = text[sentence.start : min(start, sentence.start + 3 * _REACH)].lower()
+    supposes = _SUPPOSES.match(lead)
+    if supposes is None or _IDLE_CONDITION.match(lead, supposes.end()):
+        return False
+    return bool(_CONTRARY.search(lead)) or not _WORKED.search(lead)
+
+
+def of_error(text: str, start: int, end: int) -> bool:
+    """Tell whether a value measures how likely the writer is wrong, or does not know.
+
+    Examples
+    --------
+    >>> of_error("a 30% chance that I'm wrong", 2, 5), of_error("30%. I may be wrong", 0, 3)
+    (True, False)
+    """
+    before = text[max(start - _REACH, 0) : start].lower()
+    after = _CONTRAST.split(text[end : end + _REACH].lower())[0]
+    return bool(_OF_ERROR_AFTER.match(after) or _OF_ERROR_BEFORE.search(before))

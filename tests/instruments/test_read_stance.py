@@ -1,0 +1,181 @@
+"""What a sentence does to a value within it is the same for every reader."""
+
+import pytest
+
+from psychollm.instruments.readers import read_option
+from tests.instruments.test_read_unseen import READERS, same
+
+VALUES = {
+    "yes_no": ("yes", 1),
+    "integer": ("12", 12),
+    "number": ("2.5", 2.5),
+    "option": ("B", "B"),
+    "option/capitals": ("Canberra", "C"),
+    "rating": ("3", 3),
+    "percent": ("70%", 0.7),
+    "percent/0-1": ("0.7", 0.7),
+    "verbal": ("likely", 0.675),
+    "verbal/levels": ("high", 0.7),
+}
+# Reported, wished for, withheld, denied, asked, supposed, held earlier, rejected.
+NOT_SAID = [
+    "He said {x}.",
+    "She would say {x}.",
+    "My doctor thinks it's {x}.",
+    "John believes it is {x}.",
+    "The author claims {x}.",
+    "The user wants me to say {x}.",
+    "You said {x}.",
+    "You want me to answer {x}.",
+    "The prompt suggests {x}.",
+    "Some people say {x}.",
+    "It is often said to be {x}.",
+    "It has been claimed that it is {x}.",
+    "Rumor has it that it's {x}.",
+    "Critics say {x}.",
+    "According to my neighbor, {x}.",
+    "I wish I could say {x}.",
+    "I'd love to say {x}.",
+    "I would like to say {x}.",
+    "I hope it's {x}.",
+    "I want to say {x}, but I can't.",
+    "It would be wrong to say {x}.",
+    "It's tempting to say {x}.",
+    "I won't say {x}.",
+    "I refuse to say {x}.",
+    "I can't honestly say {x}.",
+    "I can't say {x}.",
+    "I don't think it's {x}.",
+    "It's not {x}.",
+    "It isn't {x}.",
+    "Not {x}.",
+    "Never {x}.",
+    "Anything but {x}.",
+    "Far from {x}.",
+    "No reason to say {x}.",
+    "There is no evidence for {x}.",
+    "If I knew more, {x}.",
+    "If it rains, {x}.",
+    "If the premise holds, it's {x}.",
+    "Had I known the context, I would say {x}.",
+    "Were I a human, I'd say {x}.",
+    "Assuming the text is right, {x}.",
+    "It would be {x} if the data were complete.",
+    "It depends: {x} if you count ties.",
+    "In a perfect world, {x}.",
+    "Unless I'm told otherwise, {x}.",
+    "Whether it is {x} is unclear.",
+    "I wonder if it's {x}.",
+    "I'm not sure whether it's {x}.",
+    "Is it {x}?",
+    "Could it be {x}?",
+    "Why not {x}?",
+    "Who says it's {x}?",
+    "It used to be {x}.",
+    "I used to say {x}.",
+    "I initially said {x}.",
+    "At first I thought {x}.",
+    "I was going to say {x}.",
+    "Previously I answered {x}, which was a mistake.",
+    "My previous answer was {x}.",
+    "{x} is wrong.",
+    "{x} would be wrong.",
+    "{x} is incorrect.",
+    "{x} can be ruled out.",
+    "{x} is not right.",
+    "{x}? No way to tell.",
+    "{x}, said the teacher.",
+    '"{x}" is what most people say.',
+    "Don't say {x}.",
+    "Never answer {x}.",
+    "I almost said {x}.",
+    "Someone might argue for {x}.",
+    "Er sagte {x}.",
+    "Wenn es regnet, {x}.",
+    "Il a dit {x}.",
+    "Dijo que {x}.",
+    "Ha detto {x}.",
+    "Nicht {x}.",
+    "Je ne dirais pas {x}.",
+    "No diría que {x}.",
+]
+SAID = [
+    "{x}",
+    "{x}.",
+    "**{x}**",
+    "I'd say {x}.",
+    "I would say {x}.",
+    "My answer is {x}.",
+    "The answer is {x}.",
+    "Answer: {x}",
+    "I think it's {x}.",
+    "I believe it is {x}.",
+    "It's {x}.",
+    "It is {x}.",
+    "Probably {x}.",
+    "I'd go with {x}.",
+    "So the answer is {x}.",
+    "Therefore, {x}.",
+    "Therefore, the answer is {x}.",
+    "After careful thought, I would say {x}.",
+    "Well, {x}.",
+    "Honestly, {x}.",
+    "If I had to guess, I'd say {x}.",
+    "If I remember correctly, it's {x}.",
+    "Based on the evidence, {x}.",
+    "In my opinion, {x}.",
+    "I'm going with {x}.",
+    "Overall, I'd say {x}.",
+    "I have to say {x}.",
+    "Final answer: {x}",
+    "Short answer: {x}.",
+    "The correct answer is {x}.",
+    "As far as I know, it is {x}.",
+    "To be honest, I'd say {x}.",
+    "I'm pretty sure it's {x}.",
+    "Without doubt, {x}.",
+    "It has to be {x}.",
+    "It must be {x}.",
+    "Ich würde {x} sagen.",
+    "Meine Antwort ist {x}.",
+    "Je dirais {x}.",
+    "La respuesta es {x}.",
+    "La risposta è {x}.",
+    "A resposta é {x}.",
+    "Het antwoord is {x}.",
+    "Ответ: {x}",
+    "答案：{x}",
+    "{x}, because the text says so.",
+    "{x}. This is well known.",
+    "{x} – no doubt about it.",
+    "({x})",
+    '"{x}"',
+    "- {x}",
+]
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_what_is_not_said_is_not_read(name):
+    value, _ = VALUES[name]
+    replies = [frame.replace("{x}", value) for frame in NOT_SAID]
+    assert not [reply for reply in replies if READERS[name](reply).answered]
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_what_is_said_is_read(name):
+    value, expected = VALUES[name]
+    replies = [frame.replace("{x}", value) for frame in SAID]
+    assert not [reply for reply in replies if not same(READERS[name](reply).value, expected)]
+
+
+@pytest.mark.parametrize(
+    ("reply", "letter"),
+    [
+        ("Eliminating C, it is B.", "B"),
+        ("Excluding A, B and D, it is C.", "C"),
+        ("Eliminating C.", None),
+        ("I rule out D.", None),
+    ],
+)
+def test_eliminated_options_are_not_chosen(reply, letter):
+    assert read_option(reply).value == letter

@@ -1,0 +1,53 @@
+"""Replies that were written before the readers were tried on them."""
+
+import json
+import math
+from functools import partial
+
+import pytest
+
+from psychollm.instruments import readers
+from tests.instruments.replies import GOLDEN
+
+AGREEMENT = {
+    "strongly disagree": 1, "disagree": 2, "neutral": 3, "neither agree nor disagree": 3,
+    "agree": 4, "strongly agree": 5,
+}  # fmt: skip
+CAPITALS = {"A": "Sydney", "B": "Melbourne", "C": "Canberra", "D": "Perth"}
+READERS = {
+    "yes_no": readers.read_yes_no,
+    "yes_no/can": partial(readers.read_yes_no, yes=readers.CAN_ANSWER, no=readers.CANNOT_ANSWER),
+    "integer": readers.read_integer,
+    "number": readers.read_number,
+    "number/comma": partial(readers.read_number, decimal_mark=","),
+    "option": readers.read_option,
+    "option/capitals": partial(readers.read_option, options=CAPITALS),
+    "option/ten": partial(readers.read_option, options="ABCDEFGHIJ"),
+    "rating": readers.read_rating,
+    "rating/seven": partial(readers.read_rating, high=7),
+    "rating/agree": partial(readers.read_rating, high=5, labels=AGREEMENT),
+    "percent": readers.read_percent,
+    "percent/0-1": partial(readers.read_percent, scale="0-1"),
+    "verbal": readers.read_verbal,
+    "verbal/levels": partial(readers.read_verbal, scale=readers.CONFIDENCE_LEVELS),
+}
+FILES = sorted(path.name for path in (GOLDEN / "unseen").glob("*.jsonl"))
+
+
+def same(value, expected):
+    if isinstance(value, str) or None in {value, expected}:
+        return value == expected
+    return math.isclose(value, expected, rel_tol=1e-9, abs_tol=1e-12)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_wrong_values_are_rare_and_most_answers_are_read(name):
+    lines = (GOLDEN / "unseen" / name).read_text(encoding="utf-8").splitlines()
+    wrong, missed, answers = [], [], 0
+    for reader, reply, expected in map(json.loads, lines):
+        value = READERS[reader](reply).value
+        answers += expected is not None
+        if not same(value, expected):
+            (missed if value is None else wrong).append((reader, reply, expected, value))
+    assert len(wrong) <= 0.005 * len(lines), wrong
+    assert len(missed) <= 0.08 * answers, missed
