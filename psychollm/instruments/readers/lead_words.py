@@ -9,7 +9,7 @@ _ENGLISH = """
 a about again also am an and answer answer's answering answers applies around as at be because
 believe best call can cautious certainly choice choose choosing clear clearly conclude conclusion
 confident consider correct decision definite definitely definitive describes direct even final
-find firm for give giving go going guess hard has have hell hence here honest honestly i i'd i'll
+find firm for give giving go going guess hard has have inclined hell hence here honest honestly i i'd i'll
 i'm i've in is it it'd it's item judgement judgment just lean leaning learn leave leaves letter
 like likely long maybe me more most must my myself no nope now of oh on one only opt option
 options or overall perhaps pick picking point prediction prefer pretty probable probably pros
@@ -20,7 +20,8 @@ then therefore think this thus to today toward towards true us verdict verdict's
 weak well will with word would yes you
 """
 _OTHERS = """
-acho alternativa antwoord antwort assolutamente auf benim bin bonne buchstabe c'est certa cevabım
+ganz klar definitiv wohl eher vermutlich wahrscheinlich claro seguramente probablement sûrement
+probabilmente provavelmente waarschijnlijk acho alternativa antwoord antwort assolutamente auf benim bin bonne buchstabe c'est certa cevabım
 cevap choisis com correcta correcte correcto correta corretta credo creo crois debe definitiva
 denk denke di dico die digo dirais direi diria diría dis dois doğru eindeutig el elijo entscheide
 es esatta escojo escolho est eu exacte fico für giusta glaube het ich ik ist je juiste kies klares

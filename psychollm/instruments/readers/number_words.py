@@ -20,7 +20,7 @@ _PHRASE = re.compile(
 )
 
 _DIGIT = "|".join(_ENGLISH_UNITS.split("|")[:10])
-_IN = re.compile(rf"(?i)\s(?:in|out of)\s(?:a\s)?(?:{_ANY}|[0-9]+)(?![\w-])")
+_IN = re.compile(rf"(?i)\sand a half|\s(?:in|out of)\s(?:a\s)?(?:{_ANY}|[0-9]+)(?![\w-])")
 _HALF = re.compile(
     r"(?i)(?<![\w-])half an? (?P<scale>dozen|hundred|thousand|million|billion)(?!\w)"
 )
@@ -73,7 +73,7 @@ sıfır bir iki üç dört beş altı yedi sekiz dokuz on on_bir on_iki on_üç 
 """
 _VARIANTS = {"पांच": 5, "duas": 2, "zwo": 2, "нуль": 0, "dreissig": 30, "اثنين": 2, "두": 2}
 _THERE_ARE = re.compile(
-    r"^(?:es|das) sind |^il y en a |^ce sont |^hay |^son |^(?:ci )?sono |^são |^há |^er zijn |^их |^это "
+    r"^(?:es|das) (?:sind|waren) |их было |было |^il y en a |^ce sont |^hay |^son |^(?:ci )?sono |^são |^há |^er zijn |^их |^это "
 )
 _COUNTERS = re.compile("(?<=.)(?:[個个只人名本张枚匹頭头杯分点條条]|です|개|명)+$")
 _LARGEST = 10**15  # no one counts further in words
@@ -134,7 +134,7 @@ def numbers_in_words(text: str) -> list[tuple[float, int | None, int, int]]:
     Examples
     --------
     >>> numbers_in_words("two thirds, or three point five")
-    [(2, 3, 0, 10), (3.5, None, 12, 28)]
+    [(2, 3, 0, 10), (3.5, None, 15, 31)]
     """
     fractions: list[tuple[float, int | None, int, int]] = [
         (_TOPS[one["top"].lower()], _BOTTOMS[one["bottom"].lower()], *one.span())

@@ -248,7 +248,9 @@ def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
     if mode is not Mode.SAID:
         return replace(one, mode=mode, heads=heads)
     before = text[max(one.start - _REACH, 0) : one.start]
-    if _COUNTS.match(text, one.end) or (
+    if one.written.count(".") == 1 and text.startswith(("...", "…"), one.end):
+        mode = Mode.OPEN  # "0.333..." goes on
+    elif _COUNTS.match(text, one.end) or (
         text[one.end : one.end + 1] == "," and _IN_A_YEAR.search(before)
     ):
         mode = Mode.RAISED

@@ -12,6 +12,7 @@ from psychollm.instruments.readers.verdict import Form
 _EDGES = " \t\n\"'()[]{}$€£¥~≈=*.,;:!–"
 _UNIT_WORDS = 3  # "5 coins", "5 of them", "7 kg in all"
 _TAIL = re.compile(rf"[{WORD}°'%/]+")
+_VERB = re.compile(r"(?i)\b(?:is|was|are|were|would|would've|seems?|remains?)\b")
 _REASON = re.compile(
     r"(?i)[ \t]*(?:[^\W\d]+[ \t]*){0,2}(?:[,;:–-][ \t]*)?(?:\((?:(?=[^()\n]{0,80}[+×*=→])|(?:since|because|as|from|after|given|an?|the|with|for)\b)|because\b|since\b|as\b|weil\b|da\b"
     r"|parce que\b|car\b|porque\b|perché\b|omdat\b|bo\b|потому\b|çünkü\b|因为|なぜなら)"
@@ -24,8 +25,8 @@ _JOINS = re.compile(r"(?i)\s*\(?(?:or|and|to|oder|ou|o|of|lub|или|veya|或|�
 
 _STATES = re.compile(
     r"""(?ix)
-    (?:^|=|\b(?:it's|that's|there's|stays?|reste|restent|quedan?|is|are|was|were|be|been|has|have|had|having|equals?|makes?|making|gives?|giving|gets?|got|yields?|produces?
-      |leaves?|leaving|remains?|totals?|totalling|contains?|includes?|to|of|at|in|with|for|by|need|needs|takes?|costs?
+    (?:^|=|\b(?:it's|that's|there's|stays?|reste|restent|waren|quedan?|is|are|was|were|be|been|has|have|had|having|equals?|makes?|making|gives?|giving|gets?|got|yields?|produces?
+      |leaves?|leaving|remains?|totals?|totalling|contains?|includes?|to|of|in|with|for|by|need|needs|takes?|costs?
       |weighs?|measures?|earns?|pays?|spends?|runs?|travels?|lives?|scores?|won|ate|finds?|found|counted?|counts|see|obtain
       |obtains|receives?|holds?|sells?|sold|bought|ended|began|since|from|than|only|the|number|value|result|sum|p|r|x|y|n
       |shows?|ist|sind|beträgt|hat|haben|gibt|macht|ergibt|es|est|sont|fait|a|y|en|son|hay|tiene|da|è|sono|ci|fa|ha|é|são|há
@@ -97,6 +98,8 @@ class NumericForm(Form):
             return frozenset()
         values = self._values(ones)
         words = len(_TAIL.findall(text[ones[0].end :])) - (len(ones) - 1)
+        if _VERB.search(text, ones[0].end):
+            return frozenset()  # "0.05 was the threshold"
         return values if len(values) == 1 and words <= _UNIT_WORDS else frozenset()
 
     def opening(self, text: str) -> frozenset[Value]:

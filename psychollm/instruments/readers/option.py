@@ -43,6 +43,9 @@ _IS = re.compile(
 _IS_IT = re.compile(
     r"(?i)[\"')\]]*\s*(?:$|[^\w\s]|(?:is|are|was|would be|must be)\s(?:the|correct|right|my|it|what|best)\b|(?:because|since|as|ist|est|es|è|é)\b|\()"
 )
+_SPOKEN_OF = re.compile(
+    r"(?i)[\"')\]]*\s(?:is|was|looks|seems|sounds)\s(?:an?|too|also|only|in|on|from|tempting|plausible|close|possible)\b"
+)
 _JOINED = re.compile(r"\s*(?:,|/|&|or\b|and\b|oder\b|ou\b)\s*")
 # What letters are the names of.
 _NAMED = re.compile(
@@ -216,7 +219,8 @@ class _Option(Form):
             if key in _WORD_LETTERS and not _labels(text, one):
                 continue
             mode = manner(text, sentence, *one.span())
-            if mode is Mode.SAID and not leads(text, one.start(), OPTION_LEADS):
+            spoken_of = _SPOKEN_OF.match(text, one.end())
+            if mode is Mode.SAID and (spoken_of or not leads(text, one.start(), OPTION_LEADS)):
                 mode = Mode.RAISED
             found.append(Mention(key, *one.span(), mode))
             found += [Mention(other, *one.span(), mode) for other in self._beside(text, one.end())]

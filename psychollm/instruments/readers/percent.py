@@ -15,6 +15,7 @@ from psychollm.instruments.readers.stance import of_error
 from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 
+_NEARLY = re.compile(r"(?i)\b(?:nearly|almost|close to|not quite)\s$")  # "nearly 100%" is less
 _SURE = re.compile(r"(?i)\s(?:sure|certain|confident|convinced|positive)\b")
 _FIRST_PERSON = re.compile(r"(?i)(?<![\w'])(?:i|i'm|i'd|we|me|am)(?![\w'])")
 _CLAUSE = re.compile(r"[,;:.!?\n()–]")
@@ -25,9 +26,7 @@ _LAST = re.compile(rf"(?i)[0-9]{PERCENT}{_JOINT}$")
 
 Scale = Literal["0-100", "0-1"]
 
-_SHARE = re.compile(
-    r"(?i)\sof (?!the time|certain|confiden|the cases|cases)(?:the |all |these |my )?[a-z]"
-)
+_SHARE = re.compile(r"(?i)\sof (?!certain|confiden)(?:the |all |these |my )?[a-z]")
 _EVEN = re.compile(r"(?i)(?<![\w.])(?:50\s?[-/:]\s?50|fifty[\s-]fifty)(?![\w.])")
 _SIGN_FIRST = re.compile(
     r"(?<![\w%])(?:%|yüzde )\s?([0-9]+(?:[.,][0-9]+)?)(?![\w%])", re.IGNORECASE
@@ -105,7 +104,12 @@ class _Percent(NumericForm):
     def found(self, text: str) -> list[Numeral]:
         blank = self._ends.sub(lambda ends: " " * len(ends.group()), text)
         return [
-            replace(one, mode=Mode.DENIED) if _measures_another(blank, one) else one
+            replace(one, mode=Mode.DENIED)
+            if _measures_another(blank, one)
+            else replace(one, mode=Mode.OPEN)
+            if self.value(one) == 1
+            and _NEARLY.search(blank[max(one.start - _REACH, 0) : one.start])
+            else one
             for one in super().found(blank)
             if not self._signed or self._has_form(one) or _beside_one(blank, one)
         ]
@@ -142,7 +146,9 @@ class _Percent(NumericForm):
 def _measures_another(text: str, one: Numeral) -> bool:
     """Tell whether a number is the chance of an error, or a share of something else."""
     return of_error(text, one.start, one.end) or (
-        one.percent and _SHARE.match(text, one.end) is not None
+        one.percent
+        and _SHARE.match(text, one.end) is not None
+        and not _FIRST_PERSON.search(clause_before(text, one.start))
     )
 
 

@@ -21,24 +21,26 @@ _OWN = r"""i|we|i'd|i'll|i've|we'd|we'll|me|us|to|not|please|then|and|or|so|just
     |reasoning|analysis|therefore|final|my|correct|best|right|the|an?|must|should|can|could|will"""
 _PERSON = r"""(?:he|she|they|you|people|everyone|someone|somebody|others|experts?|scientists?|critics|humans?
     |users?|students?|(?:my|his|her|their|our|your)\s(?:friend|colleague|teacher|brother|sister|mother
-    |father|mom|dad|boss|partner|wife|husband|neighbou?r|professor|doctor|cousin|uncle|aunt|roommate|coworker|boss|therapist)s?)"""
+    |father|mom|dad|boss|partner|wife|husband|neighbou?r|professor|doctor|cousin|uncle|aunt|roommate|coworker|boss|therapist)s?|(?:mein|sein|ihr|unser)e?[rmn]?\s(?:kolleg\w+|freund\w*|lehrer\w*|bruder|schwester|mutter|vater|chef\w*|arzt|mann|frau)
+    |(?:mon|ma|son|sa|mi|su|mio|mia|suo|sua|meu|minha|seu|mijn|zijn)\s(?:amie?|frère|sœur|collègue|chef|prof\w*|amig[oa]|herman[oa]|jefe|colega
+    |amic[oa]|collega|fratello|irmão|vriend\w*|broer|baas))"""
 _AUXILIARY = r"""(?:would|might|may|could|will|can|must|should|do|does|did|has|have|had|used\sto
     |tends?\sto|\w{2,12}ly|often|also|always|still|once|even)"""
 _SAYS = r"""(?:say|says|said|tells?|told|claims?|claimed|thinks?|thought|believes?|believed|argues?|argued
     |insists?|insisted|suggests?|suggested|repl(?:y|ies|ied)|swears?|swore|reckons?|reckoned|assumes?
-    |assumed|suspects?|suspected|guesse[sd]|answered|concludes?|concluded)"""
-_DOES = r"""(?:picks?|picked|choose|chooses|chose|selects?|selected|voted?|votes|rates?|rated|opts?|opted
-    |goes|went|gives?|gave)"""
+    |assumed|suspects?|suspected|guesse[sd]|answered|counted|measured|computed|calculated|expected|concludes?|concluded)"""
+_DOES = r"""(?:picks?|picked|choose|chooses|chose|selects?|selected|voted?|votes|rates?|rated|opts?|opted)"""
 _THEIRS = r"""(?:his|her|their|(?!(?:it|that|let|here|what|there|today)'s)[a-z0-9]{1,20}'s|student|users?'
     |common|popular|tempting|typical|naive|previous|earlier|initial|obvious|wrong|incorrect|false|other
-    |another|possible|sample|example|student|human|average|hypothetical|placeholder|least|second|third|next|worst|alternative)\s(?:\w{1,12}\s)?(?:answers?|choice|pick|guess|opinion|view|vote|response|rating
+    |another|expected|possible|sample|example|student|human|average|hypothetical|placeholder|least|second|third|next|worst|alternative)\s(?:\w{1,12}\s)?(?:answers?|choice|pick|guess|opinion|view|vote|response|rating
     |verdict|option|estimate|confidence)"""
 _REPORTED = re.compile(
     rf"""(?x)
     (?<![\w'])(?!(?:{_OWN})\s)[\w'-]{{1,20}}\s(?:{_AUXILIARY}\s){{0,3}}(?:{_SAYS}|(?P<does>{_DOES}))(?![\w'-])
-  | (?<!\w){_PERSON}(?:\s(?:am|is|are|was|were|seems?|feels?)|'re|'s)\s[^.]{{0,20}}$
+  | (?<!\w){_PERSON}(?:\s(?:am|is|are|was|were|seems?|feels?|ist|war|est|está|è|is)|'re|'s)\s[^.]{{0,20}}$
   | (?<!\w){_PERSON}\s(?:(?:would|might|may|could|will|probably|likely|usually)\s){{0,3}}(?:answer|guess)(?!\w)
   | (?<!\w){_PERSON}\s(?:would|might|may|could|will)\s(?:\w{{2,12}}ly\s)?$
+  | (?<!\w)(?:{_PERSON}|(?:sources|books|websites|manuals?|textbooks?))\s(?:{_AUXILIARY}\s){{0,3}}(?:goes|went|go|gives?|gave|rates?|rated)(?!\w)
   | (?<!\w){_THEIRS}(?!\w) | (?<!\w)(?:others|another)\s$
   | \b(?:wants?|wanted|expects?|expected|asks?|asked|tells?|told|urges?|urged)\s(?:me|us)\sto\s(?:say|answer|claim|pick|choose|give
       |respond\swith|believe)\s(?:that\s)?(?:it'?s?\s(?:is\s)?)?["']?$
@@ -65,7 +67,7 @@ _WITHHELD = re.compile(
       |no\s(?:reason|basis|grounds?|evidence|justification|way|point|right)
       |(?:hard|difficult|dishonest|wrong|misleading|irresponsible|premature|inaccurate|incorrect|foolish
         |overconfident|mistake|lie|lying|unfair|reckless|risky|unwise)\s(?:\w+\s\w+\s)?(?:to|if)
-      |(?<!no\s)(?<!not\s)(?<!n't\s)doubt(?:ful|ed)?(?!\s(?:about\s)?it(?!'s|\sis))|far\sfrom|no\slonger|nothing|nobody|none|by\sno\smeans|used\sto\sbe|i\swant(?:ed)?\sto\s(?:say|answer)|wonder\w*|whether|(?:sure|unclear|know|see|check|tell|say|ask)\sif|rumou?rs?|legend\shas|anything\sbut|hardly|scarcely
+      |(?<!no\s)(?<!not\s)(?<!n't\s)doubt(?:ful|ed)?(?!\s(?:about\s)?it(?!'s|\sis))|far\sfrom|no\slonger|nothing|nobody|none|by\sno\smeans|used\sto\sbe|i\swant(?:ed)?\sto\s(?:say|answer)|i(?:'d|\swould)?\s(?:need|want|have)\sto\sbe|wonder\w*|whether|(?:sure|unclear|know|see|check|tell|say|ask)\sif|rumou?rs?|legend\shas|anything\sbut|hardly|scarcely
       |except(?:ing)?|all\sbut|everything\sbut|other\sthan|apart\sfrom|aside\sfrom|excluding|excludes?|excluded
       |eliminat(?:e|es|ed|ing)|discard(?:ed|ing)?|rul(?:e|es|ed|ing)\sout|reject(?:ed|ing)?
       |to\sthe\s(?:first|second|third|last|former|latter)|sake\sof|cross(?:ed|ing)?\sout|disagree\swith|unable)\b
@@ -89,6 +91,9 @@ _AFTER = re.compile(
     [\"')]*\s(?:(?:would|might|could|seems?|feels?|sounds?|is|was)\s(?:be\s|like\s)?(?:too\b|over\w+ing\b
       |misleading|dishonest|premature|tempting|an?\s(?:over|exagg|lie\b|stretch)|what\s(?:{_PERSON}|most))
       |(?:is|was)\swhat\b)
+  | [\"')]*\s(?:\w+\s){{0,2}}would\s(?:require|need|mean|imply|suggest|depend|presuppose)\b
+  | [\"')]*\s(?:is|was)\sthe\s(?:threshold|limit|cut-?off|minimum|maximum|average|old|previous|default|midpoint|middle|lowest|highest|worst)\b
+  | [^.;\n]{{0,40}}\bbut\s(?:it|this|that|he|she)(?:'s|\sis|\swas|\swould\sbe|\sdoes)?\s?(?:isn't|wasn't|not|n't|wrong|incorrect|false)\b
   | [\"')]*,?\s(?:{_PERSON}\s{_SAYS}|(?:said|says|claimed|replied|thinks|thought)\s(?!i\b)\w+|(?:which|but\s(?:that|this|it))\s(?:was|is|would\sbe)\s(?:an?\s)?(?:mistake|wrong|incorrect|error|not))\b
     """
 )
@@ -116,6 +121,13 @@ _AMONG = re.compile(
     r"\b(?:among|amongst|between|torn|choose from|options are|choices are|either)\b(?!.*\b(?:is|are|be)\b)"
 )
 
+_PERSPECTIVE = re.compile(
+    r"(?:^|[,;:.]\s*)\W*(?:but |and |aber )?(?:before that|before then|until then|back then|formerly|in the past|for (?:him|her|them|some|others|most)"
+    r"|selon (?:lui|elle|eux|mon|ma|les|certains)|d'après (?:lui|elle|eux)|laut |angeblich|según (?:él|ella|ellos|mi|algunos)|secondo (?:lui|lei|alcuni)"
+    r"|segundo (?:ele|ela|alguns)|volgens (?!mij)|по словам|неверно|неправда|сомневаюсь|не думаю|вряд ли|ich bezweifle"
+    r"|ich glaube nicht|ich denke nicht|es stimmt nicht|nie sądzę)(?![^\W\d])[^,;:.]{0,40}(?:,(?: (?:что|dass|że))?)?[^,;:.]{0,30}$"
+)
+
 # "The probability of B: 10 %" does not choose B.
 _MEASURED_BEFORE = re.compile(
     r"\b(?:probability|chances?|confidence|likelihood|odds|certainty|p)\s?(?:of|that|for|in|\()\b.*$"
@@ -128,7 +140,7 @@ _LATIN = re.compile(r"[a-zà-ž]+(?:'[a-zà-ž]+)?")
 
 # Whose measure a value is: "a 30 % chance that I'm wrong", "certain that I don't know".
 _ERROR = (
-    r"wrong|incorrect\w*|inaccurate|mistak\w+|error|errors|err|erring|false|untrue|not (?:right|correct|true|know)|uncertain\w*"
+    r"wrong|mis\w{3,}|guessing|incorrect\w*|inaccurate|mistak\w+|error|errors|err|erring|false|untrue|not (?:right|correct|true|know)|uncertain\w*"
     r"|(?<!no )(?<!out )doubts?|don't know|(?:can't|cannot) (?:answer|know|say|tell)|unable|no idea|falsch\w*|irre|fehler"
     r"|täusche|faux|tort|tromp\w+|equivo\w+|erro|errore|erreur|errad[oa]|error|sbagli\w+|fout|ongelijk|ошиб\w+|неправ\w*"
 )
@@ -166,6 +178,8 @@ def manner(text: str, sentence: Sentence, start: int, end: int) -> Mode:
         return Mode.DENIED
     if sentence.asks:
         return Mode.ASKED
+    if _elsewhere(text, sentence, start):
+        return Mode.RAISED
     measured = _MEASURED_BEFORE.search(before) and _MEASURED_AFTER.match(after)
     if (
         conditional(text, start)
@@ -177,6 +191,12 @@ def manner(text: str, sentence: Sentence, start: int, end: int) -> Mode:
     if _AMONG.search(before) or conditioned(text, end):
         return Mode.OPEN
     return Mode.SAID
+
+
+def _elsewhere(text: str, sentence: Sentence, start: int) -> bool:
+    """Tell whether a sentence says before a comma whose or which time's view follows."""
+    lead = text[max(sentence.start, start - 2 * _REACH) : start].lower()
+    return _PERSPECTIVE.search(lead) is not None
 
 
 def _disowned(before: str, after: str) -> bool:

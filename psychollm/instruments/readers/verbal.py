@@ -82,6 +82,11 @@ def _phrases(items: tuple[tuple[str, float], ...]) -> Phrases:
     return Phrases(dict(items))
 
 
+_OF_ANOTHER = re.compile(  # "certain parts", "high prices"
+    r"(?i)\s(?!that|to|because|since|as|given|for|in|on|at|but|and|or|if|though|although|so|true|correct|right|false|yes|no|not"
+    r"|it|this|i|he|she|they|we|you|the|here|confidence|certainty|probability|likelihood|chance|chances|about|of|overall|indeed|is"
+    r"|now|again|considering|despite|due|based|by|with|would|event|outcome|level|sagen|zeggen|que|dass|che|qu)[a-z]+"
+)
 _TO_SAY = re.compile(
     r"(?i)\s(?:for me )?(?:to fail|against|(?:à|a|de|da|zu|te) (?:dire|dizer|decir|sagen|zeggen))\b|\s(?:for me )?to (?:say|tell|know|judge|predict|determine|answer|give|assess|estimate|be sure)\b"
 )
@@ -103,7 +108,8 @@ class _Verbal(Form):
             replace(one, mode=Mode.DENIED)
             if of_error(text, one.start, one.end) or _TO_SAY.match(text, one.end)
             else replace(one, mode=Mode.RAISED)
-            if one.mode is Mode.SAID and not leads(text, one.start, VERBAL_LEADS)
+            if one.mode is Mode.SAID
+            and (_OF_ANOTHER.match(text, one.end) or not leads(text, one.start, VERBAL_LEADS))
             else one
             for one in self._phrases.mentions(text)
         ]

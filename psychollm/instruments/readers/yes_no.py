@@ -53,6 +53,9 @@ _NUMBER = re.compile(r"\.\s?[0-9]")
 _EDGES = " \t\n\"'()[]{}<>.,;:!?…*_`~#|/\\-–=→·•¡¿"
 _TOKENS = re.compile(rf"[{WORD}'-]+|[^\s{WORD}'-]")
 _GLUED = {"ولا": 0, "ونعم": 1}
+_SPOKEN_OF = re.compile(
+    r"[\"']?\s(?:is|was|would|seems|feels|sounds|could|might)\b(?!\s(?:be\s)?(?:my(?!\sfirst)|the|correct|right))"
+)
 _THAT = re.compile(r"(?:\sthat)?\s?")
 _BOTH = "yes or no"  # the value of a mention that chooses neither
 _CLAUSE = re.compile(r"[^,;:.!?\n()–]+")
@@ -222,8 +225,10 @@ def _in_sentence(text: str, sentence: Sentence) -> list[Mention]:
             continue
         heads = not text[sentence.start : word.start()].strip(_EDGES)
         mode = manner(text, sentence, *word.span())
-        if mode is Mode.SAID and not leads(text, word.start()):
-            mode = Mode.RAISED  # "One could answer yes"
+        if mode is Mode.SAID and (
+            _SPOKEN_OF.match(text, word.end()) or not leads(text, word.start())
+        ):
+            mode = Mode.RAISED  # "One could answer yes", "Yes was my first thought"
         found.append(Mention(_value(word["word"]), *word.span(), mode, heads))
     for clause in _CLAUSE.finditer(text, sentence.start, sentence.end):
         value = _clause(clause.group())

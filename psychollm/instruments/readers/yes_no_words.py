@@ -16,7 +16,7 @@ no nope nah nay nein nö nee non não nao nie нет hayır hayir nej nei ei nem
 _YES_CLAUSES = """
 i think so|i believe so|i do think so|i guess so|i suppose so|i would think so|hell yes|of course i can
 |affirmative|i would say so|i'd say so|ich denke schon|ich glaube schon|ich denke ja|je crois que oui|je pense que oui|creo que sí
-|claro que sí|credo di sì|penso di sì|acho que sim|creio que sim|claro que sim|ik denk van wel
+|claro que sí|por supuesto que sí|desde luego que sí|credo di sì|penso di sì|acho que sim|creio que sim|claro que sim|ik denk van wel
 |ik denk het wel|думаю, да|jī hā̃|जी हाँ|जी हां|我认为是|我觉得是|我认为能|我觉得能|我能|我可以|我会|できます
 |そうです|はいです|할 수 있습니다|그렇습니다|نعم أستطيع|أستطيع
 """
@@ -30,7 +30,7 @@ i don't think so|i dont think so|i do not think so|i don't believe so|i do not b
 |penso di no|non credo|non penso|assolutamente no|per niente|acho que não|de jeito nenhum|claro que não
 |ik denk het niet|ik denk van niet|absoluut niet|zeker niet|nie sądzę|raczej nie|chyba nie
 |не думаю|конечно нет|вряд ли|hiç sanmıyorum|sanmıyorum|जी नहीं|我认为不是|我觉得不是|我认为不能|我觉得不能
-|我不能|我不会|我不可以|できません|違います|할 수 없습니다|아닙니다|لا أستطيع|لا أظن
+|我不能|我不会|我不可以|できません|違います|할 수 없습니다|아닙니다|لا أستطيع|لا أظن|لا أعتقد|لا أعتقد ذلك|لا أظن ذلك|por supuesto que no|desde luego que no
 """
 _YES_WHOLE = """
 y|true|correct|that's correct|that is correct|that's right|that is right|that's true|that is true|right|exactly|yes indeed|it's true|it is true
