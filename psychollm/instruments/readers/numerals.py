@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from psychollm.instruments.readers.mentions import Mode
 from psychollm.instruments.readers.number_words import SCALES, number_in_words, numbers_in_words
@@ -101,6 +102,11 @@ def numerals(text: str, *, equations: bool = True, shares: bool = False) -> list
     >>> [one.value for one in numerals("By rule 2: 10 - 4 = 6.")]
     [6]
     """
+    return list(_numerals(text, equations, shares))
+
+
+@lru_cache(maxsize=16)  # one reply is looked at from several sides
+def _numerals(text: str, equations: bool, shares: bool) -> tuple[Numeral, ...]:  # noqa: FBT001
     found: list[Numeral] = []
     operands: set[float] = set()
     results: list[Numeral] = []
@@ -116,9 +122,9 @@ def numerals(text: str, *, equations: bool = True, shares: bool = False) -> list
             results += ends
         found += ones
     if not results:
-        return found
+        return tuple(found)
     kept = {id(one) for one in results}
-    return [one for one in found if id(one) in kept or one.value not in operands]
+    return tuple(one for one in found if id(one) in kept or one.value not in operands)
 
 
 def _plain(text: str, sentence: Sentence) -> list[Numeral]:
@@ -249,7 +255,7 @@ def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
         return replace(one, mode=mode, heads=heads)
     before = text[max(one.start - _REACH, 0) : one.start]
     if one.written.count(".") == 1 and text.startswith(("...", "…"), one.end):
-        mode = Mode.OPEN  # "0.333..." goes on
+        mode = Mode.RAISED  # "0.333..." goes on
     elif _COUNTS.match(text, one.end) or (
         text[one.end : one.end + 1] == "," and _IN_A_YEAR.search(before)
     ):
