@@ -7,7 +7,9 @@ along a common shift, of which the data say next to nothing per item. SQUAREM (V
 2008) extrapolates pairs of steps. Every step that would lower the objective is shortened.
 
 Newton steps use the observed information; it is computed anew only where the gradient has not
-fallen thirtyfold, since near the top one matrix serves several steps.
+fallen thirtyfold, since near the top one matrix serves several steps. Far from a top, as of a 3PL
+without priors, it need not be positive definite: then a share of the information that the unknown
+abilities take away is left in, down to none, which makes it a scoring step of EM.
 
 References
 ----------
@@ -25,6 +27,7 @@ from typing import TypeAlias
 import numpy as np
 
 from psychollm._base.convergence import Convergence
+from psychollm._base.progress import Progress
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.irt.curvature import DenseCurvature, dense_curvature, parts
 from psychollm.irt.likelihood import COARSE, Expectation, Grid, Problem, expectation, grid_for
@@ -35,7 +38,8 @@ ROUNDING = 1e-14  # of the gradient, per respondent
 NEAR = 1e-4  # of the gradient on the coarse grid, per respondent
 CLOSE = 0.02  # largest change of an EM step at which Newton takes over
 LONGEST = 1.5  # largest change of a parameter in one step
-MAX_NEWTON = 60
+MAX_ITERATIONS = 500
+LEFT_OUT = (0.9, 0.6, 0.0)  # of the missing information, where all of it leaves too little
 STALE = 0.03  # of the gradient must be left at most for a matrix to serve the next step
 FLAT = 1e-6  # steepness from which on rounding may be all that is left
 EM_TRIES = 4  # of shorter EM steps: near the top, priors make expanded ones fail at any length
@@ -43,7 +47,26 @@ SLACK = 1e-13  # relative loss of the objective that is rounding
 ROUNDED = 1e-11  # the same where the gradient says that the step was good
 
 
+EM_CYCLES = 40
 Matrix: TypeAlias = DenseCurvature | LowRankCurvature
+
+
+class Steps:
+    """Counts the steps of a climb, against a limit and on a bar."""
+
+    def __init__(self, limit: int, bar: Progress | None = None) -> None:
+        self.limit, self.taken, self._bar = limit, 0, bar
+
+    @property
+    def left(self) -> bool:
+        """Whether another step may be taken."""
+        return self.taken < self.limit
+
+    def take(self, n: int) -> None:
+        """Count n steps: one of Newton's, or the passes of a cycle of EM."""
+        self.taken += n
+        if self._bar is not None:
+            self._bar.update(n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +164,14 @@ def improved(
 
 
 def accelerated_em(
-    problem: Problem, point: Point, grid: Grid, *, cycles: int, close: float = CLOSE
+    problem: Problem, point: Point, grid: Grid, steps: Steps, *, cycles: int, close: float = CLOSE
 ) -> tuple[Point, list[float]]:
     """Run SQUAREM cycles until an EM step changes no parameter by more than `close`."""
     path = [point.state.objective]
     for _ in range(cycles):
+        if not steps.left:
+            break
+        steps.take(3)
         first = improved(problem, point, em_step(problem, point, grid), grid, tries=EM_TRIES)
         if first is None:
             break
@@ -178,24 +204,37 @@ def _extrapolated(
     return leap if leap.state.objective > second.state.objective else second
 
 
-def curvature(problem: Problem, point: Point, grid: Grid, *, rough: bool = False) -> Matrix | None:
-    """Return the observed information, factored; None if it is not positive definite."""
-    pieces = parts(
-        problem, point.parameters, grid, point.state.counts, point.observed, rough=rough
-    )
+def curvature(problem: Problem, point: Point, grid: Grid, *, step: bool = False) -> Matrix | None:
+    """Return the observed information, factored; None if it is not positive definite.
+
+    For a `step` it is less exact, and made positive definite where it is not.
+    """
+    pieces = parts(problem, point.parameters, grid, point.state.counts, point.observed, rough=step)
     build = dense_curvature if pieces.dense else low_rank_curvature
-    return build(pieces, point.frozen, tied=problem.family.tied)
+    matrix = build(pieces, point.frozen, tied=problem.family.tied)
+    for share in LEFT_OUT if step else ():
+        if matrix is None:
+            missing = pieces.missing * (share if pieces.dense else np.sqrt(share))
+            smaller = replace(pieces, blocks=point.expected, missing=missing)
+            matrix = build(smaller, point.frozen, tied=problem.family.tied)
+    return matrix
 
 
 def _newton_target(problem: Problem, point: Point, matrix: Matrix) -> FloatArray:
-    """Return where a Newton step leads, no parameter further than the longest step."""
+    """Return where a Newton step leads, no parameter further than the longest step.
+
+    Asymptotes, and items whose own step is longer, are held back alone: a guessing of next to
+    nothing, which no answer speaks of, delays no other parameter.
+    """
     gradient = np.where(point.frozen, 0.0, point.gradient)
     if problem.family.tied:
         gradient[:, 0] /= gradient.shape[0]
     step = matrix.solve(gradient)
     step = np.where(point.frozen, 0.0, step)
-    longest = float(np.abs(step).max())
-    return point.parameters + step * min(1.0, LONGEST / max(longest, 1e-300))
+    step = np.where(problem.family.asymptotes, np.clip(step, -LONGEST, LONGEST), step)
+    longest = np.abs(step).max(axis=None if problem.family.tied else 1, keepdims=True)
+    scale = np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))
+    return np.asarray(point.parameters + step * scale)
 
 
 def newton(
@@ -204,69 +243,73 @@ def newton(
     grid: Grid,
     *,
     tolerance: float,
+    steps: Steps,
     matrix: Matrix | None = None,
-) -> tuple[Point, int, bool, Matrix | None]:
-    """Climb to where the gradient is at most `tolerance`; return also steps, success, matrix.
+) -> tuple[Point, bool, Matrix | None]:
+    """Climb to where the gradient is at most `tolerance`; return also success and matrix.
 
     A matrix of a point nearby saves the first one.
     """
-    for taken in range(MAX_NEWTON):
-        if point.steepness <= tolerance:
-            return point, taken, True, matrix
+    while point.steepness > tolerance:
+        if not steps.left:
+            return point, False, matrix
+        steps.take(1)
         if matrix is None:
-            matrix = curvature(problem, point, grid, rough=True)
+            matrix = curvature(problem, point, grid, step=True)
         reached = None
         if matrix is not None:
             target = _newton_target(problem, point, matrix)
             reached = improved(problem, point, target, grid)
         if reached is None:
             if point.steepness <= 100.0 * tolerance:
-                return point, taken, True, matrix
-            reached, _ = accelerated_em(problem, point, grid, cycles=5, close=1e-6)
+                return point, True, matrix
+            reached, _ = accelerated_em(problem, point, grid, steps, cycles=5, close=1e-6)
         if not reached.steepness <= STALE * point.steepness:
             matrix = None
             if reached.steepness >= 0.5 * point.steepness <= 50.0 * min(tolerance, FLAT):
-                return point, taken, True, matrix
+                return point, True, matrix
         point = reached
-    return point, MAX_NEWTON, False, matrix
+    return point, True, matrix
 
 
-def climb(problem: Problem, start: FloatArray, *, cycles: int = 40) -> Summit:
+def climb(problem: Problem, start: FloatArray, steps: Steps | None = None) -> Summit:
     """Maximise from `start`: coarse grid first, then one that fits the narrowest posterior."""
+    steps = steps or Steps(MAX_ITERATIONS)
     tolerance = max(TOLERANCE, ROUNDING * problem.patterns.n_respondents)
     grid = grid_for(problem.family, start, COARSE)
     point = at(problem, start, grid)
-    point, path = accelerated_em(problem, point, grid, cycles=cycles)
+    point, path = accelerated_em(problem, point, grid, steps, cycles=EM_CYCLES)
     grid = grid_for(problem.family, point.parameters, COARSE)
     near = NEAR * max(problem.patterns.n_respondents, 1_000.0)
-    point, taken, _, matrix = newton(
-        problem, at(problem, point.parameters, grid), grid, tolerance=near
+    point, done, matrix = newton(
+        problem, at(problem, point.parameters, grid), grid, tolerance=near, steps=steps
     )
-    steps, done = len(path) + taken, False
     for _ in range(4):
         grid = grid_for(problem.family, point.parameters)
-        point, taken, done, matrix = newton(
+        point, done, matrix = newton(
             problem,
             at(problem, point.parameters, grid),
             grid,
             tolerance=tolerance,
+            steps=steps,
             matrix=matrix,
         )
-        steps += taken
         if grid.spacing <= 1.02 * grid_for(problem.family, point.parameters).spacing:
             break
     ending = Convergence(
         converged=done,
-        iterations=steps,
-        reason="converged" if done else _why(problem, point, grid),
+        iterations=steps.taken,
+        reason="converged" if done else _why(problem, point, grid, steps),
         objective=point.state.objective,
     )
     return Summit(_oriented(problem, point, grid), grid, ending, tuple(path))
 
 
-def _why(problem: Problem, point: Point, grid: Grid) -> str:
+def _why(problem: Problem, point: Point, grid: Grid, steps: Steps) -> str:
     """Say why the climb did not end at a top."""
     steep = f"the gradient is still {point.steepness:.1e}"
+    if not steps.left:
+        steep = f"max_iterations={steps.limit} was reached where {steep}"
     if curvature(problem, point, grid) is None:
         return f"{steep} and the information singular: the data do not determine all parameters"
     return steep

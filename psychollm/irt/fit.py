@@ -22,12 +22,14 @@ https://doi.org/10.1007/BF02293801
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import closing
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice
+from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import CodeError, OptionError, ShapeError
+from psychollm._base.progress import progress_bar
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, as_responses
@@ -42,7 +44,7 @@ from psychollm.irt.answers import (
     patterns_of,
     spread,
 )
-from psychollm.irt.climb import Summit, climb, curvature
+from psychollm.irt.climb import MAX_ITERATIONS, Steps, Summit, climb, curvature
 from psychollm.irt.families import Family, Link, Model
 from psychollm.irt.likelihood import Problem
 from psychollm.irt.mixed import (
@@ -74,6 +76,8 @@ def fit_irt(
     respondents: Respondents = "models",
     priors: Priors | Literal["auto"] | None = "auto",
     standard_errors: StandardErrors = "observed",
+    max_iterations: int = MAX_ITERATIONS,
+    progress: bool = False,
 ) -> IRTFit:
     """Fit an item response model by marginal maximum likelihood.
 
@@ -98,6 +102,11 @@ def fit_irt(
         always; None maximises the likelihood alone. The result says what was used.
     standard_errors : {"observed", "cross_product", "sandwich"}
         From the observed information, the cross products of scores, or both.
+    max_iterations : int
+        Most steps of the climb: passes of EM and steps of Newton's method. A fit that ends there
+        warns and says so in its `convergence`.
+    progress : bool
+        Whether to show a bar of these steps (needs tqdm).
 
     Raises
     ------
@@ -131,7 +140,17 @@ def fit_irt(
     models = models_of_items(model, answers.items)
     _check_answers(table, answers, models, link)
     used = _priors(priors, models, link, len(answers.respondents))
-    found = fit_answers(answers, models, link, priors=used, standard_errors=standard_errors)
+    most = check_count("max_iterations", max_iterations)
+    bar = progress_bar(show=progress, total=most, label="steps of the fit")
+    with closing(bar):
+        found = fit_answers(
+            answers,
+            models,
+            link,
+            priors=used,
+            standard_errors=standard_errors,
+            steps=Steps(most, bar),
+        )
     found.convergence.warn(f"the {found.model} fit")
     return found
 
@@ -144,6 +163,7 @@ def fit_answers(
     priors: Priors,
     standard_errors: StandardErrors | None = "observed",
     start: IRTFit | None = None,
+    steps: Steps | None = None,
 ) -> IRTFit:
     """Fit the model of each item to oriented answers, from where a fit ended if there is one.
 
@@ -159,7 +179,7 @@ def fit_answers(
     if start is not None and start.parameters.shape[1] == begin.shape[1]:
         same = (start.has_answer == has_answer).all(axis=1) & start.fitted
         begin[same[keep]] = np.nan_to_num(start.parameters[same & keep])
-    summit = climb(problem, begin)
+    summit = climb(problem, begin, steps)
     read = answers, has_answer, tuple(models)
     return _result(problem, summit, read, reasons, priors, standard_errors)
 

@@ -9,7 +9,7 @@ from psychollm._base.errors import CodeError, ConvergenceWarning, OptionError, S
 from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import patterns_of
-from psychollm.irt.climb import accelerated_em, at, em_step, improved
+from psychollm.irt.climb import Steps, accelerated_em, at, em_step, improved
 from psychollm.irt.families import Dichotomous
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.likelihood import Problem, expectation, grid_for, narrowest_posterior
@@ -152,7 +152,7 @@ def test_em_never_lowers_the_likelihood(model, link, simulated):
             assert after is not None
             assert after.state.log_likelihood >= here.state.log_likelihood - 1e-9
             here = after
-    _, path = accelerated_em(problem, point, grid, cycles=20, close=0.0)
+    _, path = accelerated_em(problem, point, grid, Steps(500), cycles=20, close=0.0)
     assert (np.diff(path) >= -1e-9).all()
 
 
@@ -274,11 +274,47 @@ def test_bad_input(simulated):
         fit_irt([[0, 1, 2], [1, 0, 1]])
 
 
-def test_not_converged_warns(simulated, monkeypatch):
-    monkeypatch.setattr("psychollm.irt.climb.MAX_NEWTON", 0)
-    with pytest.warns(ConvergenceWarning, match="2pl fit"):
-        fit = fit_irt(simulated(100, np.ones(4), np.zeros(4), 18))
+def test_not_converged_warns(simulated):
+    answers = simulated(100, np.ones(4), np.zeros(4), 18)
+    with pytest.warns(ConvergenceWarning, match="2pl fit.*max_iterations=4 was reached"):
+        fit = fit_irt(answers, max_iterations=4)
     assert not fit.convergence.converged
+    assert 4 <= fit.convergence.iterations < 8  # a cycle of EM is not cut in two
+    with pytest.raises(OptionError, match="max_iterations"):
+        fit_irt(answers, max_iterations=0)
+
+
+def test_progress_counts_the_steps(simulated, monkeypatch):
+    taken = []
+
+    class Bar:
+        def update(self, n):
+            taken.append(n)
+
+        def close(self):
+            taken.append("closed")
+
+    monkeypatch.setattr("psychollm.irt.fit.progress_bar", lambda **_: Bar())
+    fit = fit_irt(simulated(100, np.ones(4), np.zeros(4), 18), progress=True)
+    assert taken.pop() == "closed"
+    assert sum(taken) == fit.convergence.iterations
+
+
+def test_3pl_without_priors_ends_though_guessing_vanishes():
+    """Guessing next to nothing made Newton's matrix singular and held back all other steps."""
+    rng = np.random.default_rng(1)
+    n, items = 1500, 30
+    slopes, places = np.exp(rng.normal(0.2, 0.5, items)), rng.normal(0.0, 1.3, items)
+    slopes[:3] *= -0.4
+    slopes[3:6] *= 3.0
+    places[6:11] -= 3.0
+    ability = rng.normal(size=n)
+    ability = np.where(rng.random(n) < 0.15, 0.5 * ability - 2.2, ability)
+    chance = 0.2 + 0.8 / (1.0 + np.exp(-slopes * (ability[:, None] - places)))
+    fit = fit_irt(rng.random((n, items)) < chance, model="3pl", priors=None)
+    assert fit.convergence.converged
+    assert fit.convergence.iterations < 150
+    assert fit.gradient < 1e-7
 
 
 def test_result_is_plain(simulated):
