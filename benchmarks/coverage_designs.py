@@ -101,16 +101,18 @@ def right_or_wrong(n: int, count: int, rng: np.random.Generator, jobs: int) -> I
 def conditions(
     n: int, count: int, rng: np.random.Generator, jobs: int, *, models: int | None
 ) -> Intervals:
-    """Three conditions; n models once each, or a few with n scores in all, one in ten lost."""
+    """Three conditions; n models once each, or a few with n scores, one cell in ten lost."""
     k, repeats = models or n, 1 if models is None else n // (3 * models) + 1
     shift, between, residual = np.array([0.0, 0.3, 0.6]), 0.5, 1.0
     rows = np.array(list(product(range(k), range(3), range(repeats))))
     truth = {"mean of the first": 0.0, "second - first": 0.3, "third - first": 0.6}
-    truth |= {"variance of models": between, "residual variance": residual}
-    truth["intraclass"] = between / (between + residual)
+    # Repeats are averaged: what is left of them is the noise of their mean.
+    truth |= {"variance of models": between, "residual variance": residual / repeats}
+    truth["intraclass"] = between / (between + residual / repeats)
 
     def kept() -> np.ndarray:
-        return rng.uniform(size=len(rows)) > (0.0 if models is None else 0.1)
+        cells = rng.uniform(size=3 * k) > (0.0 if models is None else 0.1)
+        return np.repeat(cells, repeats)
 
     def one() -> dict[str, np.ndarray]:
         model, condition = rows[kept(), :2].T

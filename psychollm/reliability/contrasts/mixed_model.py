@@ -11,7 +11,7 @@ level; repeats are then kept, and the variance between models is what conditions
 The fit is restricted maximum likelihood (`random_intercept`), exact and for many data sets at
 once, tests are Satterthwaite's and a parametric bootstrap, intervals of the variances are pivotal
 (`intercept_fit`). The reactions to all conditions are taken to vary alike; where models scatter
-under one condition only, F alarms too often (figures in the guide on replication), and
+under one condition only, F alarms too often (figures in docs/reliability.md), and
 `pairwise_conditions`, whose tests are of two conditions at a time, does not.
 
 References
