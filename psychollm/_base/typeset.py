@@ -1,11 +1,13 @@
 """A table of text, typeset: as Markdown, and as LaTeX with the rules of booktabs."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from psychollm._base.errors import OptionError
 
 MISSING = "–"
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")  # what Markdown would take for HTML
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -37,7 +39,10 @@ class Table:
         |:------|----:|
         | a\|b  |  12 |
         """
-        cells = [[_one_line(cell).replace("|", "\\|") for cell in row] for row in self._all()]
+        cells = [
+            [_TAG.sub(r"\\<", _one_line(cell)).replace("|", "\\|") for cell in row]
+            for row in self._all()
+        ]
         widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
         lines = [
             "| " + " | ".join(map(_padded, row, widths, self.numeric)) + " |" for row in cells

@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.csv_text import write_csv
 from psychollm._base.errors import InputError
 from psychollm.calibration.panels.panel_text import verdict
 from psychollm.cli.calibrate_inputs import StatedTables
@@ -39,7 +40,7 @@ def write_panel(
     if folder is not None:
         try:
             for name, frame in frames(evidence).items():
-                frame.to_csv(folder / f"{name}.csv", index=False)
+                write_csv(frame, folder / f"{name}.csv")
             (folder / "results.json").write_text(as_json(found) + "\n", encoding="utf-8")
             if settings.report:
                 source = source_code(tables, settings)

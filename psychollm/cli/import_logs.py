@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.csv_text import write_csv
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.optional import require
 
@@ -193,7 +194,7 @@ def _write(frame: "pd.DataFrame", path: Path, *, index: bool) -> None:
     plain = frame.reset_index() if index else frame
     try:
         if path.suffix == ".csv":
-            plain.to_csv(path, index=False)
+            write_csv(plain, path)
         else:
             plain.rename(columns=str).to_parquet(path, index=False)
     except OSError as error:

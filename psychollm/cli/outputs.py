@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.csv_text import write_csv
 from psychollm._base.errors import InputError
 from psychollm._base.optional import require
 from psychollm.cli.inputs import Tables
@@ -66,7 +67,7 @@ class Outputs:
 
     def _write_files(self, folder: Path, study: "SharedConfidence", tables: Tables) -> None:
         for name, frame in frames(study).items():
-            frame.to_csv(folder / f"{name}.csv", index=False)
+            write_csv(frame, folder / f"{name}.csv")
         (folder / "results.json").write_text(
             as_json(results(study, tables, self.settings)) + "\n", encoding="utf-8"
         )

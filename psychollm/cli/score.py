@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.csv_text import write_csv
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -107,7 +109,7 @@ def _write(found: "list[tuple[Readings, Scores]]", path: Path) -> None:
         msg = f"--out {path}: one table holds one of {names}; choose it with --instrument"
         raise OptionError(msg)
     try:
-        scores_frame(found[0][1]).to_csv(path, index=False)
+        write_csv(scores_frame(found[0][1]), path)
     except OSError as error:
         msg = f"--out {path}: cannot be written ({error.strerror})"
         raise InputError(msg) from error

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.csv_text import write_csv
 from psychollm._base.errors import InputError, LabelError
 from psychollm.cli.settings import Settings
 
@@ -136,7 +137,7 @@ STUDIES: "dict[str, Compute]" = {
 def _write(folder: Path, tables: "Mapping[str, pd.DataFrame]", text: str) -> None:
     try:
         for name, table in tables.items():
-            table.to_csv(folder / f"{name}.csv", index=False)
+            write_csv(table, folder / f"{name}.csv")
         (folder / "results.json").write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         msg = f"--out {folder}: cannot be written ({error.strerror})"

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.csv_text import write_csv
 from psychollm._base.errors import InputError
 from psychollm._base.optional import require
 from psychollm.collect.store import Store
@@ -107,7 +108,7 @@ def export(store: Store, path: Path) -> int:
     frame = to_frame(store)
     try:
         if path.suffix == ".csv":
-            frame.to_csv(path, index=False)
+            write_csv(frame, path)
         elif path.suffix == ".parquet":
             require("pyarrow", extra="io", purpose="writing Parquet files")
             frame.to_parquet(path, index=False)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.types import FloatArray
-from psychollm.plots.canvas import legend, name_axes, note, open_axes
+from psychollm.plots.canvas import legend, name_axes, note, open_axes, plain_text
 from psychollm.plots.labels import label_points
 from psychollm.plots.palette import BLUE, INK, PURPLE, RED
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from psychollm.calibration.decisions.confusion import Confusion
 
 
+@plain_text()
 def plot_between_models(
     result: "BetweenModels", *, rates: "Confusion | None" = None, ax: "Axes | None" = None
 ) -> "Axes":

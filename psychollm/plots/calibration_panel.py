@@ -8,6 +8,7 @@ import numpy as np
 from psychollm._base.optional import require
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.panels.metric_words import words_of
+from psychollm.plots.canvas import plain_text
 from psychollm.plots.forest import plot_forest
 from psychollm.plots.labels import shortened
 
@@ -22,6 +23,7 @@ _WIDTH, _NAMES = 1.75, 1.6  # inches
 _LONGEST = 32  # letters of a reason in a row
 
 
+@plain_text()
 def plot_calibration_panel(
     panel: "CalibrationPanel",
     *,

@@ -1,6 +1,7 @@
 """Axes to draw on, and how they look; nothing global is touched."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import OptionError
@@ -15,6 +16,14 @@ TICK_SIZE = 8.5
 TEXT_SIZE = 8.5
 LABEL_SIZE = 9.5
 TITLE_SIZE = 10.5
+
+
+@contextmanager
+def plain_text() -> Iterator[None]:
+    """Show all text as it stands, in the plot that this decorates: a dollar is no formula."""
+    matplotlib = require("matplotlib", extra="plot", purpose="a plot")
+    with matplotlib.rc_context({"text.parse_math": False}):
+        yield
 
 
 def open_axes(ax: "Axes | None", *, size: tuple[float, float] = (7.2, 4.6)) -> "Axes":
@@ -60,6 +69,9 @@ def dress(ax: "Axes") -> None:
     ax.tick_params(axis="both", which="minor", length=0)
     ax.grid(visible=True, which="major", color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
+    for axis in (ax.xaxis, ax.yaxis):  # made before `plain_text` holds, where axes are given
+        for text in (axis.label, *axis.get_ticklabels()):
+            text.set_parse_math(False)
 
 
 def name_axes(ax: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:
@@ -69,7 +81,9 @@ def name_axes(ax: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:
     if y:
         ax.set_ylabel(y, fontsize=LABEL_SIZE, color=INK)
     if title:
-        ax.set_title(title, fontsize=TITLE_SIZE, color=INK, loc="left", fontweight="bold")
+        ax.set_title(
+            title, fontsize=TITLE_SIZE, color=INK, loc="left", fontweight="bold"
+        ).set_parse_math(False)
 
 
 def legend(ax: "Axes", *, columns: int = 1, inside: str = "") -> None:

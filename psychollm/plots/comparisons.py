@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.types import FloatArray
+from psychollm.plots.canvas import plain_text
 from psychollm.plots.matrix import plot_matrix
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from psychollm.estimates.comparisons import Comparisons
 
 
+@plain_text()
 def plot_comparisons(
     result: "Comparisons", *, order: FloatArray | None = None, ax: "Axes | None" = None
 ) -> "Axes":

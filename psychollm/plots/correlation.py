@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm.plots.canvas import plain_text
 from psychollm.plots.matrix import plot_matrix
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from psychollm.correlation.tetrachoric import Correlation
 
 
+@plain_text()
 def plot_correlation(result: "Correlation", *, ax: "Axes | None" = None) -> "Axes":
     """Draw tetrachoric correlations, rows from bold to cautious.
 

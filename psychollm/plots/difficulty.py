@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm.plots.canvas import TEXT_SIZE, name_axes, open_axes
+from psychollm.plots.canvas import TEXT_SIZE, name_axes, open_axes, plain_text
 from psychollm.plots.palette import BLUE, INK, MUTED
 from psychollm.studies.difficulty.study import Difficulty
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@plain_text()
 def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
     """Draw the score of every question over its prediction by a model that had not seen it.
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm.plots.canvas import TEXT_SIZE, legend, name_axes, open_axes
+from psychollm.plots.canvas import TEXT_SIZE, legend, name_axes, open_axes, plain_text
 from psychollm.plots.labels import spread
 from psychollm.plots.palette import INK, MUTED, QUIET, RULE, colour_of
 
@@ -18,6 +18,7 @@ MOST_NAMES = 26  # more do not fit beside the axes; then only the winners are na
 _STRIP = (1.015, 1.05)  # the winners' strip, as shares of the height of the axes
 
 
+@plain_text()
 def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
     """Draw one curve per model, the winners above, and what knowing nothing reaches.
 

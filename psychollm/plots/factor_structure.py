@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.types import FloatArray
-from psychollm.plots.canvas import TICK_SIZE, dress, legend, name_axes, open_axes
+from psychollm.plots.canvas import TICK_SIZE, dress, legend, name_axes, open_axes, plain_text
 from psychollm.plots.labels import label_points
 from psychollm.plots.null import draw_replicates
 from psychollm.plots.palette import BLUE, INK, MUTED, PAPER, PURPLE, RED
@@ -21,6 +21,7 @@ _COMPONENTS = 6
 _LOWER_PART = 0.44
 
 
+@plain_text()
 def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None) -> "Axes":
     """Draw each model's loading on the shared factor over its threshold.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, legend, name_axes, open_axes
+from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, legend, name_axes, open_axes, plain_text
 from psychollm.plots.palette import INK, MUTED, RULE, STRIPE, colour_of
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _MARKS = ("o", "D", "s", "^", "v")
 
 
+@plain_text()
 def plot_forest(
     estimates: "Estimate | Sequence[Estimate]",
     *,

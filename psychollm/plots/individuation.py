@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm.plots.canvas import plain_text
 from psychollm.plots.forest import plot_forest
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from psychollm.calibration.consensus.individuation import Individuation
 
 
+@plain_text()
 def plot_individuation(
     result: "Individuation",
     *,

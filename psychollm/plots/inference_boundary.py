@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.errors import LabelError
-from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes
+from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes, plain_text
 from psychollm.plots.forest import plot_forest
 from psychollm.plots.palette import INK, colour_of
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from psychollm.studies.inference_boundary.study import InferenceBoundary
 
 
+@plain_text()
 def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None) -> "Axes":
     """Draw each model's rate of passing, by type of question, with its interval.
 
@@ -55,6 +56,7 @@ def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None)
     return ax
 
 
+@plain_text()
 def plot_failures(
     study: "InferenceBoundary", *, kind: Hashable | None = None, ax: "Axes | None" = None
 ) -> "Axes":

@@ -10,7 +10,7 @@ from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.irt.information import Information, information
 from psychollm.irt.result import IRTFit
-from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes
+from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes, plain_text
 from psychollm.plots.labels import shortened
 from psychollm.plots.palette import BLUE, DEEP_ORANGE, GREY, INK, RULE, colour_of
 
@@ -23,6 +23,7 @@ _REACH = 4.0
 _LONGEST = 18  # letters
 
 
+@plain_text()
 def plot_item_curves(
     fit: IRTFit,
     *,
@@ -83,6 +84,7 @@ def plot_item_curves(
     return ax
 
 
+@plain_text()
 def plot_test_information(
     fit: IRTFit, *, abilities: FloatArray | None = None, ax: "Axes | None" = None
 ) -> "Axes":

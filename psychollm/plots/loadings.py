@@ -8,7 +8,7 @@ from psychollm._base.errors import LabelError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.factor.loading_errors import LoadingErrors
 from psychollm.factor.solution import FactorSolution
-from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes
+from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes, plain_text
 from psychollm.plots.labels import shortened
 from psychollm.plots.palette import INK, RULE, STRIPE, colour_of
 
@@ -21,6 +21,7 @@ _MOST_NAMES = 60
 _FARTHEST = 1.3  # intervals beyond are cut off
 
 
+@plain_text()
 def plot_loadings(
     solution: FactorSolution,
     *,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, colour_map, open_axes
+from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, colour_map, open_axes, plain_text
 from psychollm.plots.palette import DIVERGING, INK, MUTED, SEQUENTIAL
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ _MOST_NAMES = 60
 _RASTER_FROM = 1_000
 
 
+@plain_text()
 def plot_matrix(
     matrix: FloatArray,
     labels: Sequence[Any],

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.errors import ShapeError
-from psychollm.plots.canvas import legend, name_axes, open_axes
+from psychollm.plots.canvas import legend, name_axes, open_axes, plain_text
 from psychollm.plots.palette import GREY, INK
 from psychollm.plots.scree import NULL_COLOURS, NULL_NAMES
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from psychollm.nulls.null import Null
 
 
+@plain_text()
 def plot_null(
     null: "Null", *, entry: int = 0, name: str | None = None, ax: "Axes | None" = None
 ) -> "Axes":

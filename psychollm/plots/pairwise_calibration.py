@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.checks import check_count
-from psychollm.plots.canvas import legend, name_axes, note, open_axes
+from psychollm.plots.canvas import legend, name_axes, note, open_axes, plain_text
 from psychollm.plots.palette import BLUE, INK, PURPLE, RED
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _RASTER_FROM = 1_000
 
 
+@plain_text()
 def plot_pairwise_calibration(
     result: "PairwiseCalibration", *, least: int = 10, ax: "Axes | None" = None
 ) -> "Axes":

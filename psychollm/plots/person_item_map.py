@@ -10,7 +10,7 @@ from psychollm.irt.ability import Abilities
 from psychollm.irt.bayes.result import BayesianIRT
 from psychollm.irt.result import IRTFit
 from psychollm.irt.thresholds import thresholds
-from psychollm.plots.canvas import TEXT_SIZE, name_axes, note, open_axes
+from psychollm.plots.canvas import TEXT_SIZE, name_axes, note, open_axes, plain_text
 from psychollm.plots.labels import shortened, spread
 from psychollm.plots.palette import BLUE, DEEP_ORANGE, INK, MUTED, QUIET, RULE
 
@@ -23,6 +23,7 @@ _BINS = 32
 _GAP = 0.032  # least distance of two names, share of the height
 
 
+@plain_text()
 def plot_wright_map(
     fit: IRTFit | BayesianIRT,
     abilities: Abilities | None = None,

@@ -8,7 +8,7 @@ from psychollm._base.errors import ShapeError
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.posterior import shortest_interval
-from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, name_axes, open_axes
+from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, name_axes, open_axes, plain_text
 from psychollm.plots.palette import BLUE, INK, MUTED, STRIPE
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ HALF = 0.5
 MOST_ROWS = 60
 
 
+@plain_text()
 def plot_posterior_forest(
     estimate: Estimate,
     *,

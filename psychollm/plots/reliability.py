@@ -10,7 +10,7 @@ from psychollm._base.types import FloatArray
 from psychollm.calibration.errors.binned import BinnedCalibrationError
 from psychollm.calibration.errors.calibration_error import CalibrationError
 from psychollm.calibration.scores.corp import Corp
-from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, name_axes, open_axes
+from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, name_axes, open_axes, plain_text
 from psychollm.plots.palette import BLUE, GREY, INK, MUTED, RULE
 from psychollm.plots.reliability_diagram import Band, Diagram, Reliability, diagram_of
 from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title, say
@@ -25,6 +25,7 @@ _FLOOR, _CEILING = -0.27, 1.03
 _PANEL = (2.15, 2.75)  # inches
 
 
+@plain_text()
 def plot_reliability(
     result: Reliability,
     *,
@@ -89,6 +90,7 @@ def plot_reliability(
     return ax
 
 
+@plain_text()
 def plot_reliability_grid(
     result: Reliability,
     *,

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.types import FloatArray
+from psychollm.plots.canvas import plain_text
 from psychollm.plots.matrix import plot_matrix
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 _LEAST_LIMIT = 3.0
 
 
+@plain_text()
 def plot_residuals(
     result: "PairResiduals", *, order: FloatArray | None = None, ax: "Axes | None" = None
 ) -> "Axes":

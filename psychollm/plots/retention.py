@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm.factor.retention import Retention
-from psychollm.plots.canvas import TICK_SIZE, name_axes, open_axes
+from psychollm.plots.canvas import TICK_SIZE, name_axes, open_axes, plain_text
 from psychollm.plots.palette import BLUE, INK, RULE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@plain_text()
 def plot_retention(found: Retention, *, ax: "Axes | None" = None) -> "Axes":
     """Draw how many factors each rule counts; what most rules agree on is shaded.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import positions
-from psychollm.plots.canvas import legend, name_axes, open_axes
+from psychollm.plots.canvas import legend, name_axes, open_axes, plain_text
 from psychollm.plots.emphasis import emphasised
 from psychollm.plots.end_labels import name_ends
 from psychollm.plots.palette import BLUE, INK, MUTED, QUIET
@@ -26,6 +26,7 @@ _RANDOM, _BEST = (0, (4, 2)), (0, (1, 1.6))
 _PANEL = (2.15, 2.0)  # inches
 
 
+@plain_text()
 def plot_risk_coverage(
     result: "RiskCoverage",
     *,
@@ -96,6 +97,7 @@ def plot_risk_coverage(
     return ax
 
 
+@plain_text()
 def plot_risk_coverage_grid(
     result: "RiskCoverage",
     *,

@@ -7,7 +7,7 @@ import numpy as np
 
 from psychollm._base.errors import ShapeError
 from psychollm.nulls.null import Null
-from psychollm.plots.canvas import TICK_SIZE, dress, legend, name_axes, open_axes
+from psychollm.plots.canvas import TICK_SIZE, dress, legend, name_axes, open_axes, plain_text
 from psychollm.plots.palette import DEEP_ORANGE, GREY, INK, MUTED, PURPLE
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ NULL_COLOURS = {
 }
 
 
+@plain_text()
 def plot_scree(
     nulls: "Null | ParallelAnalysis | Sequence[Null | ParallelAnalysis]",
     *,

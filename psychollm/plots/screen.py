@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.plots.canvas import legend, name_axes, open_axes
+from psychollm.plots.canvas import legend, name_axes, open_axes, plain_text
 from psychollm.plots.labels import label_points
 from psychollm.plots.palette import BLUE, INK, ORANGE, RED
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from psychollm.data.screen import Screen
 
 
+@plain_text()
 def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
     """Draw yes rates over how well yes and no tell correct from wrong; flagged models are named.
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from psychollm._base.errors import ShapeError
 from psychollm._base.types import FloatArray
-from psychollm.plots.canvas import legend, name_axes, open_axes
+from psychollm.plots.canvas import legend, name_axes, open_axes, plain_text
 from psychollm.plots.labels import label_points
 from psychollm.plots.palette import BLUE, GREY, INK
 from psychollm.plots.scree import NULL_COLOURS, NULL_NAMES
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from psychollm.nulls.null import Null
 
 
+@plain_text()
 def plot_second_factor(
     nulls: "Null | Sequence[Null]",
     *,

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes
+from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes, plain_text
 from psychollm.plots.palette import GRID, INK, MUTED, STRIPE, colour_of
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ _MARKS = ("o", "D", "s", "^", "v")
 _REACH = 0.27  # how far the marks of one row spread
 
 
+@plain_text()
 def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) -> "Axes":
     """Draw the mean total of each model under each condition, and the norm where there is one.
 

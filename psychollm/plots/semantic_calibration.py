@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.errors import LabelError
-from psychollm.plots.canvas import TICK_SIZE
+from psychollm.plots.canvas import TICK_SIZE, plain_text
 from psychollm.plots.palette import BLUE, GREY, INK, MUTED, RULE
 from psychollm.plots.small_multiples import draw_panels, panel_title
 from psychollm.studies.semantic_calibration.null import SampleCurve
@@ -24,6 +24,7 @@ _FEWEST = 3  # questions
 _LARGEST = 90.0  # area of a ring that holds all questions
 
 
+@plain_text()
 def plot_semantic_calibration(
     study: SemanticCalibration,
     *,

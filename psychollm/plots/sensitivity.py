@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm.plots.canvas import TEXT_SIZE, legend, name_axes, open_axes
+from psychollm.plots.canvas import TEXT_SIZE, legend, name_axes, open_axes, plain_text
 from psychollm.plots.palette import BLUE, DEEP_ORANGE, GREY, INK, MUTED, PURPLE
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 _WHICH = ((0, "first", BLUE), (1, "second", DEEP_ORANGE), (2, "third", PURPLE), (-1, "last", GREY))
 
 
+@plain_text()
 def plot_sensitivity(result: "Sensitivity", *, ax: "Axes | None" = None) -> "Axes":
     """Draw shares of the eigenvalues under each empty-cell rule.
 

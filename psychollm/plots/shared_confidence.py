@@ -10,7 +10,7 @@ from psychollm._base.checks import check_choice
 from psychollm._base.optional import require
 from psychollm.nulls.null import Null
 from psychollm.plots.between_models import plot_between_models
-from psychollm.plots.canvas import note, open_axes
+from psychollm.plots.canvas import note, open_axes, plain_text
 from psychollm.plots.correlation import plot_correlation
 from psychollm.plots.f_beta import plot_f_beta
 from psychollm.plots.factor_structure import plot_factor_structure
@@ -62,6 +62,7 @@ class Drawing:
         return self.width, min(self.height + self.per_model * k, self.tallest)
 
 
+@plain_text()
 def plot_shared_confidence(
     result: "SharedConfidence", *, figure: FigureName = "overview"
 ) -> "Figure":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.optional import require
-from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, dress, legend, name_axes, note
+from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, dress, legend, name_axes, note, plain_text
 from psychollm.plots.labels import shortened
 from psychollm.plots.palette import BLUE, DEEP_ORANGE, GREY, INK, MUTED, PURPLE, RULE
 from psychollm.studies.steering_match.evidence import HEADLINES
@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_NAMES = {"r_squared": "$R^2$ of strengths on thresholds", "held_out_kappa": "held-out kappa"}
+_NAMES = {"r_squared": "R² of strengths on thresholds", "held_out_kappa": "held-out kappa"}
 _TABLE, _CUT = PURPLE, DEEP_ORANGE
 _LONGEST = 18
 _ROOM = 0.24
 
 
+@plain_text()
 def plot_steering_match(study: SteeringMatch, *, figure: "Figure | None" = None) -> "Figure":
     """Draw best strengths over thresholds with the controls that belong to them.
 
@@ -95,7 +96,7 @@ def draw_line(ax: "Axes", study: SteeringMatch) -> None:
             )
             points.set_gid(words)
     low, high = best.r_squared_interval
-    _corner(ax, f"$R^2$ {_number(best.line.r_squared)} [{_number(low)}, {_number(high)}]", study)
+    _corner(ax, f"R² {_number(best.line.r_squared)} [{_number(low)}, {_number(high)}]", study)
     legend(ax, inside="best")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import positions
-from psychollm.plots.canvas import TEXT_SIZE, name_axes, open_axes
+from psychollm.plots.canvas import TEXT_SIZE, name_axes, open_axes, plain_text
 from psychollm.plots.emphasis import emphasised
 from psychollm.plots.end_labels import MOST_NAMES
 from psychollm.plots.labels import shortened
@@ -22,6 +22,7 @@ _MOST_BANDS = 3
 _LONGEST = 36  # letters of a name in the legend
 
 
+@plain_text()
 def plot_type2_roc(
     result: "Type2ROC",
     *,

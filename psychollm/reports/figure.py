@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 # Words stay words: they can be read aloud, searched and set in the fonts of the page.
-_SETTINGS = {"svg.fonttype": "none", "svg.hashsalt": "psychollm", "figure.dpi": 100.0}
+_SETTINGS = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "psychollm",
+    "figure.dpi": 100.0,
+    "text.parse_math": False,  # a dollar in a label is no formula
+}
 _RASTER_DPI = 150
 
 

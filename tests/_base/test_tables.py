@@ -12,7 +12,7 @@ import psychollm as psy
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.tables import digits_of, level_of, reporting_table
-from psychollm._base.typeset import latex_text
+from psychollm._base.typeset import Table, latex_text
 from psychollm.calibration import brier
 from psychollm.calibration.consensus.logistic import Logistic
 from psychollm.estimates.estimate import Estimate
@@ -244,3 +244,11 @@ def test_latex_compiles(tmp_path: Path) -> None:
         check=False,
     )
     assert ran.returncode == 0, ran.stdout.decode(errors="replace")[-2000:]
+
+
+def test_markdown_holds_no_html() -> None:
+    cells = ("<script>alert(1)</script>", "p < .05", "<.001", "<!-- a -->")
+    text = Table(("a", "b", "c", "d"), (False,) * 4, (cells,)).markdown()
+    assert r"\<script>alert(1)\</script>" in text
+    assert r"\<!-- a -->" in text
+    assert "| p < .05 | <.001 |" in text

@@ -1,12 +1,16 @@
 """Axes: made if none are given, never changed beyond them."""
 
+import html
 import subprocess
 import sys
+from io import StringIO
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import psychollm as psy
 from psychollm import plots
@@ -61,3 +65,27 @@ def test_every_plot_takes_axes_by_keyword(name: str) -> None:
     parameter = inspect.signature(getattr(plots, name)).parameters["ax"]
     assert parameter.kind is parameter.KEYWORD_ONLY
     assert parameter.default is None
+
+
+HOSTILE = (r"m $\x$", "$a_$", "$$", r"a \$ b", "<script>", "a $b$ c")
+
+
+@pytest.mark.parametrize("given", [True, False])
+def test_labels_are_shown_as_they_stand(given: bool, pyplot: object) -> None:
+    """A dollar in a name is no formula; a report ended with an error of matplotlib's parser."""
+    rng = np.random.default_rng(0)
+    values = rng.random((len(HOSTILE), 40))
+    right = rng.random((len(HOSTILE), 40)) < values
+    table = pd.DataFrame(values, index=list(HOSTILE))
+    found = psy.calibration.brier(table, pd.DataFrame(right, index=table.index), n_bootstrap=9)
+    ax = plots.plot_forest(found, ax=Figure().subplots() if given else None)
+    written = StringIO()
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        ax.figure.savefig(written, format="svg")
+    for name in HOSTILE:
+        assert html.escape(name, quote=False) in written.getvalue()
+
+
+@pytest.mark.parametrize("name", [name for name in plots.__all__ if name.startswith("plot_")])
+def test_every_plot_shows_text_as_it_stands(name: str) -> None:
+    assert hasattr(getattr(plots, name), "__wrapped__"), "decorate it with plain_text"
