@@ -20,7 +20,7 @@ then therefore think this thus to today toward towards true us verdict verdict's
 weak well will with word would yes you
 """
 _OTHERS = """
-ganz klar definitiv wohl eher vermutlich wahrscheinlich claro seguramente probablement sûrement
+das ganz klar definitiv wohl eher vermutlich wahrscheinlich claro seguramente probablement sûrement
 probabilmente provavelmente waarschijnlijk acho alternativa antwoord antwort assolutamente auf benim bin bonne buchstabe c'est certa cevabım
 cevap choisis com correcta correcte correcto correta corretta credo creo crois debe definitiva
 denk denke di dico die digo dirais direi diria diría dis dois doğru eindeutig el elijo entscheide

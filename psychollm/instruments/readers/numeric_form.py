@@ -26,7 +26,7 @@ _JOINS = re.compile(r"(?i)\s*\(?(?:or|and|to|oder|ou|o|of|lub|или|veya|或|�
 _STATES = re.compile(
     r"""(?ix)
     (?:^|=|\b(?:it's|that's|there's|stays?|reste|restent|waren|quedan?|is|are|was|were|be|been|has|have|had|having|equals?|makes?|making|gives?|giving|gets?|got|yields?|produces?
-      |leaves?|leaving|remains?|totals?|totalling|contains?|includes?|to|of|in|with|for|by|need|needs|takes?|costs?
+      |leaves?|leaving|remains?|totals?|totalling|contains?|includes?|to|of|in|with|for|need|needs|takes?|costs?
       |weighs?|measures?|earns?|pays?|spends?|runs?|travels?|lives?|scores?|won|ate|finds?|found|counted?|counts|see|obtain
       |obtains|receives?|holds?|sells?|sold|bought|ended|began|since|from|than|only|the|number|value|result|sum|p|r|x|y|n
       |shows?|ist|sind|beträgt|hat|haben|gibt|macht|ergibt|es|est|sont|fait|a|y|en|son|hay|tiene|da|è|sono|ci|fa|ha|é|são|há

@@ -92,6 +92,7 @@ _AFTER = re.compile(
       |misleading|dishonest|premature|tempting|an?\s(?:over|exagg|lie\b|stretch)|what\s(?:{_PERSON}|most))
       |(?:is|was)\swhat\b)
   | [\"')]*\s(?:\w+\s){{0,2}}would\s(?:require|need|mean|imply|suggest|depend|presuppose)\b
+  | [\"')]*\s(?:before|prior\sto|until|back\sthen|at\sfirst|originally|initially)\b
   | [\"')]*\s(?:is|was)\sthe\s(?:threshold|limit|cut-?off|minimum|maximum|average|old|previous|default|midpoint|middle|lowest|highest|worst)\b
   | [^.;\n]{{0,40}}\bbut\s(?:it|this|that|he|she)(?:'s|\sis|\swas|\swould\sbe|\sdoes)?\s?(?:isn't|wasn't|not|n't|wrong|incorrect|false)\b
   | [\"')]*,?\s(?:{_PERSON}\s{_SAYS}|(?:said|says|claimed|replied|thinks|thought)\s(?!i\b)\w+|(?:which|but\s(?:that|this|it))\s(?:was|is|would\sbe)\s(?:an?\s)?(?:mistake|wrong|incorrect|error|not))\b
