@@ -6,7 +6,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from psychollm._base.errors import LabelError, OptionError
+from psychollm._base.arrays import float_array
+from psychollm._base.errors import InputError, LabelError, OptionError
 from psychollm._base.types import FloatArray, RandomState
 
 
@@ -66,10 +67,9 @@ def check_weights(weights: object, n: int) -> FloatArray:
         If there are not `n` of them, or any is negative or not finite, or all are zero.
     """
     try:
-        array = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        msg = f"weights must be numbers, one per question, got {weights!r:.80}"
-        raise OptionError(msg) from error
+        array = float_array(weights, "weights")
+    except InputError as error:
+        raise OptionError(str(error)) from error
     if array.shape != (n,):
         msg = f"weights must hold one number per question ({n}), got shape {array.shape}"
         raise OptionError(msg)

@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import OptionError
 from psychollm._base.types import FloatArray
@@ -51,7 +52,7 @@ def adjust_p_values(p_values: Any, *, method: Adjustment = "holm") -> FloatArray
     array([0.03, 0.06, 0.06,  nan])
     """
     check_choice("method", method, Adjustment)
-    p = np.asarray(p_values, dtype=np.float64)
+    p = float_array(p_values, "p_values")
     tested = np.isfinite(p)
     if not ((p[tested] >= 0) & (p[tested] <= 1)).all():
         worst = p[tested][np.abs(p[tested] - 0.5).argmax()]

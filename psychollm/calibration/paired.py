@@ -8,7 +8,7 @@ import numpy as np
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.coerce import check_binary
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import as_responses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,8 +73,10 @@ def paired_answers(confidence: Any, correctness: Any) -> PairedAnswers:
     >>> paired_answers([[1, 0]], [[1, float("nan")]]).present
     array([[ True, False]])
     """
-    said = _binary("confidence", confidence)
-    known = said.align(_binary("correctness", correctness))
+    said = as_responses(confidence, argument="confidence")
+    known = as_responses(correctness, argument="correctness", like=said)
+    check_binary(said, argument="confidence")
+    check_binary(known, argument="correctness")
     present = ~(said.missing | known.missing)
     return PairedAnswers(
         said=np.asarray(said.codes == 1, dtype=np.float64),
@@ -87,9 +89,3 @@ def paired_answers(confidence: Any, correctness: Any) -> PairedAnswers:
         models=said.models,
         questions=said.questions,
     )
-
-
-def _binary(argument: str, data: Any) -> Responses:
-    responses = as_responses(data, argument=argument)
-    check_binary(responses, argument=argument)
-    return responses

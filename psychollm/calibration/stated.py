@@ -1,17 +1,18 @@
 """Stated confidence and correctness side by side, ready to be resampled."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from psychollm._base.checks import check_weights
-from psychollm._base.errors import CodeError, LabelError, ShapeError
+from psychollm._base.errors import CodeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.encode import numbers
-from psychollm.data.labels import Labels, reorder
-from psychollm.data.table import Table, as_table
+from psychollm.data.labels import Labels
+from psychollm.data.per_unit import in_order, numbered, unit_labels
+from psychollm.data.table import Table, one_model, values_like
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -84,7 +85,7 @@ def stated_answers(
     >>> stated_answers([0.5, 1.0], [0, 1], clusters=["a", "a"]).clusters
     array([0, 0])
     """
-    table = as_table(two_dimensional(confidence), argument="confidence")
+    table = one_model(confidence, argument="confidence")
     stated = numbers(table, argument="confidence")
     _check_probabilities(stated, table, "confidence", "a stated confidence is a probability")
     correct = _correctness(correctness, table)
@@ -99,7 +100,7 @@ def stated_answers(
     )
 
 
-def cluster_codes(clusters: Any, questions: Labels) -> IntArray:
+def cluster_codes(clusters: Any, questions: Labels, *, argument: str = "clusters") -> IntArray:
     """Return the cluster of each question as a number from zero, in order of first appearance.
 
     Raises
@@ -114,17 +115,7 @@ def cluster_codes(clusters: Any, questions: Labels) -> IntArray:
     >>> cluster_codes(["b", "a", "b"], ("q1", "q2", "q3"))
     array([0, 1, 0])
     """
-    labels = in_order(clusters, questions, "clusters")
-    found = labels.tolist() if hasattr(labels, "tolist") else list(labels)
-    if len(found) != len(questions):
-        msg = f"clusters holds {len(found)} labels for {len(questions)} questions: pass one each"
-        raise ShapeError(msg)
-    for question, label in zip(questions, found, strict=True):
-        if label is None or (isinstance(label, float) and np.isnan(label)):
-            msg = f"question {question!r} has no cluster: give it one of its own"
-            raise LabelError(msg)
-    number: dict[Any, int] = {}
-    return np.array([number.setdefault(label, len(number)) for label in found], dtype=np.int64)
+    return numbered(unit_labels(clusters, questions, argument=argument))[0]
 
 
 def question_weights(weights: Any, questions: Labels) -> FloatArray:
@@ -142,62 +133,15 @@ def question_weights(weights: Any, questions: Labels) -> FloatArray:
     """
     if weights is None:
         return np.ones(len(questions))
-    return check_weights(in_order(weights, questions, "weights"), len(questions))
-
-
-def two_dimensional(data: Any) -> Any:
-    """Let a vector stand for one model.
-
-    Examples
-    --------
-    >>> two_dimensional([0.5, 1.0])
-    [[0.5, 1.0]]
-    """
-    if hasattr(data, "ndim") or not isinstance(data, list | tuple):
-        is_row = getattr(data, "ndim", 2) == 1
-        return np.asarray(data)[None, :] if is_row else data
-    flat = bool(data) and not any(isinstance(row, list | tuple | np.ndarray) for row in data)
-    return [data] if flat else data
-
-
-def in_order(values: Any, questions: Labels, argument: str) -> Any:
-    """Put a Series whose index holds the questions in their order; leave anything else alone.
-
-    Raises
-    ------
-    LabelError
-        If the index names a question twice.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> in_order(pd.Series([1, 2], index=["b", "a"]), ("a", "b"), "weights")
-    array([2, 1])
-    """
-    if not hasattr(values, "reindex") or set(values.index) != set(questions):
-        return values
-    if not values.index.is_unique:
-        msg = f"{argument} names a question more than once"
-        raise LabelError(msg)
-    return values.reindex(list(questions)).to_numpy()
+    return check_weights(in_order(weights, questions, argument="weights"), len(questions))
 
 
 def _correctness(correctness: Any, like: Table) -> FloatArray:
     """Return correctness (models, questions) in the order of the table of confidences."""
-    known = as_table(two_dimensional(correctness), argument="correctness")
+    known = one_model(correctness, argument="correctness")
     correct = numbers(known, argument="correctness")
     _check_probabilities(correct, known, "correctness", "an answer is correct (1) or wrong (0)")
-    if correct.shape != like.values.shape:
-        msg = (
-            f"confidence has {like.values.shape[0]} models x {like.values.shape[1]} questions, "
-            f"but correctness has {correct.shape[0]} x {correct.shape[1]}: both need one value "
-            "per model and question (NaN where unknown)"
-        )
-        raise ShapeError(msg)
-    rows = reorder("model", known.models, like=like.models)
-    columns = reorder("question", known.questions, like=like.questions)
-    correct = correct if rows is None else correct[rows]
-    return correct if columns is None else correct[:, columns]
+    return values_like(replace(known, values=correct), like, argument="correctness")
 
 
 def _check_probabilities(values: FloatArray, table: Table, argument: str, rule: str) -> None:

@@ -49,7 +49,7 @@ def polychoric_by_group(
     Raises
     ------
     LabelError
-        If there is not one label per unit, or one group only.
+        If a unit has no label, or there is one group only.
     ShapeError
         If a group has fewer than ten units, or nobody in it answered an item.
     CodeError
@@ -64,10 +64,9 @@ def polychoric_by_group(
     """
     table = as_responses(data)
     check_correlatable(table, of)
-    n, unit = table.n_questions, "questions"
-    if of == "questions":
-        n, unit = table.n_models, "models"
-    names, member = group_members(groups, n, unit=unit, fewest=FEWEST)
+    unit: Axis = "questions" if of == "models" else "models"
+    units = table.questions if of == "models" else table.models
+    names, member = group_members(groups, units, unit=unit, fewest=FEWEST)
     found = {}
     for g, name in enumerate(names):
         part = _members(table, member == g, of)

@@ -22,6 +22,7 @@ from psychollm.correlation.ordered_tables import (
 )
 from psychollm.correlation.tetrachoric import PairStatus
 from psychollm.data.coerce import check_correlatable
+from psychollm.data.per_unit import in_order
 from psychollm.data.responses import Responses, as_responses
 from psychollm.kernels.correlate import RULES, empty_outputs
 from psychollm.kernels.polychoric import correlate_ordered_pairs, count_tables
@@ -314,7 +315,10 @@ def polychoric(
     check_correlatable(table, of)
     codes, answers = ordered_codes(table, of)
     labels = table.models if of == "models" else table.questions
-    w = np.empty(0) if weights is None else check_weights(weights, codes.shape[1])
+    w = np.empty(0)
+    if weights is not None:
+        units = table.questions if of == "models" else table.models
+        w = check_weights(in_order(weights, units, argument="weights"), len(units))
     return _correlated(codes, w, answers, labels, (of, empty_cells, missing))
 
 

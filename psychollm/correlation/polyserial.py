@@ -17,8 +17,9 @@ from psychollm.correlation.ordered_tables import ordered_codes
 from psychollm.correlation.tetrachoric import PairStatus
 from psychollm.data.coerce import check_binary
 from psychollm.data.encode import numbers
+from psychollm.data.labels import order_of
 from psychollm.data.responses import Responses, as_responses
-from psychollm.data.table import as_table
+from psychollm.data.table import one_model
 from psychollm.kernels.polychoric import margin_cuts
 from psychollm.kernels.polyserial import correlate_serial
 
@@ -139,7 +140,7 @@ def polyserial(
     >>> polyserial(score, answer[None]).matrix.round(2)
     array([[0.59]])
     """
-    return _serial(scores, as_responses(answers), "polyserial")
+    return _serial(scores, as_responses(answers, argument="answers"), "polyserial")
 
 
 def biserial(
@@ -176,21 +177,23 @@ def biserial(
     >>> biserial(score, answer[None]).matrix.round(2)
     array([[0.6]])
     """
-    table = as_responses(answers)
+    table = as_responses(answers, argument="answers")
     check_binary(table, argument="answers")
     return _serial(scores, table, "biserial")
 
 
 def _serial(scores: Any, table: Responses, method: str) -> SerialCorrelation:
-    values = np.asarray(scores) if not hasattr(scores, "columns") else scores
-    given = as_table(values[None] if values.ndim == 1 else values)
-    z = numbers(given, argument="scores")
-    if z.shape[1] != table.n_questions:
+    given = one_model(scores, argument="scores")
+    if given.values.shape[1] != table.n_questions:
         msg = (
-            f"scores hold {z.shape[1]} units, answers {table.n_questions}: both need one column "
-            "per unit, in the same order"
+            f"scores hold {given.values.shape[1]} units, answers {table.n_questions}: both need "
+            "one column per unit"
         )
         raise ShapeError(msg)
+    z = numbers(given, argument="scores")
+    units = given.questions if given.named[1] else None
+    order = order_of("unit", units, table.questions, argument="scores")
+    z = z if order is None else z[:, order]
     codes, _ = ordered_codes(table, "models")
     shape = (len(z), len(codes))
     found, steps = np.full((*shape, 5), np.nan), np.zeros(shape, dtype=np.int64)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.result import Result
@@ -99,7 +100,10 @@ def tetrachoric_table(
     check_choice("empty_cells", empty_cells, EmptyCells)
     try:
         cells = np.broadcast_arrays(
-            *(np.asarray(n, dtype=np.float64) for n in (n11, n10, n01, n00))
+            *(
+                float_array(n, name)
+                for name, n in (("n11", n11), ("n10", n10), ("n01", n01), ("n00", n00))
+            )
         )
     except ValueError as error:
         msg = f"n11, n10, n01, n00 must have shapes that broadcast: {error}"

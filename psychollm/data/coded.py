@@ -174,9 +174,26 @@ class CodedTable(Result):
         >>> first.align(second).models
         ('a', 'b')
         """
-        rows = reorder("model", other.models, like=self.models)
-        columns = reorder("question", other.questions, like=self.questions)
-        return other._taken(rows, columns)
+        return other.ordered(self.models, self.questions)
+
+    def ordered(self, models: Labels, questions: Labels) -> Self:
+        """Return this table with its models and questions in the order given.
+
+        Raises
+        ------
+        LabelError
+            If it holds others; the first few that differ are named on each side.
+
+        Examples
+        --------
+        >>> from psychollm.data.responses import Responses
+        >>> table = Responses.from_array([[1, 0]], models=["a"], questions=["y", "x"])
+        >>> table.ordered(("a",), ("x", "y")).codes
+        array([[0, 1]], dtype=int16)
+        """
+        rows = reorder("model", self.models, like=models)
+        columns = reorder("question", self.questions, like=questions)
+        return self._taken(rows, columns)
 
     def transpose(self) -> Self:
         """Exchange models and questions; the cuts, which belong to models, are left out.

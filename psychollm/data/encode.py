@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.arrays import advice, is_missing, is_number, is_numeral, shown
 from psychollm._base.errors import CodeError
 from psychollm._base.types import BoolArray, CodeArray, FloatArray
 from psychollm.data.table import Table
@@ -26,51 +27,31 @@ def numbers(table: Table, *, argument: str = "responses") -> FloatArray:
     >>> numbers(as_table([[True, None]]))
     array([[ 1., nan]])
     """
-    raw = table.values
-    if raw.dtype.kind in "biuf":
-        values = np.array(raw, dtype=np.float64)  # a copy: the mask is written into it
-    else:
-        values = _from_objects(table, argument)
-    if isinstance(raw, np.ma.MaskedArray):
-        values[np.ma.getmaskarray(raw)] = np.nan
+    if table.values.dtype.kind not in "biuf":
+        good = is_number(table.values) | is_missing(table.values)
+        value = table.values[~good][0]
+        _refuse(table, ~good, argument, f"not a number: {_advice(value)}")
+    values = np.array(table.values, dtype=np.float64)
     infinite = np.isinf(values)
     if infinite.any():
         _refuse(table, infinite, argument, "infinity: leave unknown answers missing (NaN)")
     return values
 
 
-def _from_objects(table: Table, argument: str) -> FloatArray:
-    """Convert objects cell by cell: slow, and only where the input is not numeric."""
-    import pandas as pd
-
-    cells = np.asarray(np.ma.getdata(table.values), dtype=object)
-    absent = np.asarray(pd.isna(cells)) | np.ma.getmaskarray(table.values)
-    good = absent | np.frompyfunc(_is_number, 1, 1)(cells).astype(np.bool_)
-    if not good.all():
-        _refuse(table, ~good, argument, f"not a number: {_advice(cells[~good][0])}")
-    values = np.full(cells.shape, np.nan)
-    values[~absent] = cells[~absent].astype(np.float64)
-    return values
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number | np.bool_) and not isinstance(value, complex)
-
-
 def _advice(value: Any) -> str:
-    if isinstance(value, str):
+    """Say what to do with a value that is no number, where words may be answers."""
+    if isinstance(value, str) and not is_numeral(value):
         return (
-            'answers in words need codes={"yes": 1, "no": 0}; '
+            'answers in words need Responses.from_array(..., codes={"yes": 1, "no": 0}); '
             "labels belong in the index (DataFrame.set_index)"
         )
-    return "use 0, 1 or other whole numbers"
+    return advice(value)
 
 
 def _refuse(table: Table, bad: BoolArray, argument: str, reason: str) -> None:
     row, column = (int(place) for place in np.argwhere(bad)[0])
-    value = np.ma.getdata(table.values)[row, column]
-    shown = value.item() if isinstance(value, np.generic) else value
-    msg = f"{argument}: {table.place(row, column)} holds {shown!r}, which is {reason}"
+    value = shown(table.values[row, column])
+    msg = f"{argument}: {table.place(row, column)} holds {value}, which is {reason}"
     raise CodeError(msg)
 
 
@@ -101,8 +82,8 @@ def encode(
     array([[1, 0, 0]], dtype=int16)
     """
     source = table if codes is None else _translated(table, codes, argument)
-    raw = np.asanyarray(source.values)
-    if raw.dtype.kind in "biu" and not isinstance(raw, np.ma.MaskedArray):
+    raw = source.values
+    if raw.dtype.kind in "biu":
         missing = np.zeros(raw.shape, dtype=np.bool_)
         low, high = (0, 1) if raw.dtype.kind == "b" else (raw.min(), raw.max())
         if low < 0 or high > MAX_CODE:
@@ -127,17 +108,15 @@ def _translated(table: Table, codes: Mapping[Any, int], argument: str) -> Table:
     """Replace every value by what `codes` says it means."""
     import pandas as pd
 
-    cells = np.ma.getdata(table.values).ravel()
-    index, found = pd.factorize(np.asarray(cells, dtype=object), use_na_sentinel=True)
+    shape = table.values.shape
+    cells = table.values.astype(object).ravel()
+    index, found = pd.factorize(cells, use_na_sentinel=True)
     meaning = np.full(len(found) + 1, np.nan)  # the last stands for missing (index -1)
     unknown = np.zeros(len(found) + 1, dtype=np.bool_)
     for position, value in enumerate(found):
         unknown[position] = value not in codes
         meaning[position] = codes.get(value, 0)
-    mask = np.ma.getmaskarray(table.values)
-    bad = unknown[index].reshape(mask.shape) & ~mask
+    bad = unknown[index].reshape(shape)
     if bad.any():
         _refuse(table, bad, argument, f"not a key of codes={dict(codes)!r}: add it")
-    values = meaning[index].reshape(mask.shape)
-    values[mask] = np.nan
-    return Table(values, table.models, table.questions, table.origin)
+    return Table(meaning[index].reshape(shape), table.models, table.questions, table.origin)

@@ -40,9 +40,8 @@ def inversion(said: Responses, correctness: ResponsesLike | None) -> Inversion:
     if correctness is None:
         nothing = np.full(k, np.nan)
         return Inversion(nothing, nothing.copy(), ("no correctness was given",) * k)
-    right = as_responses(correctness, argument="correctness")
+    right = as_responses(correctness, argument="correctness", like=said)
     check_binary(right, argument="correctness")
-    right = said.align(right)
     both = ~(said.missing | right.missing)
     yes, correct = (said.codes == 1) & both, (right.codes == 1) & both
     n, n_yes, n_correct = both.sum(axis=1), yes.sum(axis=1), correct.sum(axis=1)

@@ -137,13 +137,16 @@ def listed(labels: Sequence[Any]) -> str:
     return text if more <= 0 else f"{text} and {more} more"
 
 
-def reorder(kind: str, labels: Labels, like: Labels) -> IntArray | None:
+def reorder(
+    kind: str, labels: Labels, like: Labels, *, of: str = "the two tables"
+) -> IntArray | None:
     """Return the positions that put `labels` in the order of `like`; None if they are there.
 
     Raises
     ------
     LabelError
-        If the two do not hold the same labels: the first few on each side are named.
+        If the two do not hold the same labels: the first few on each side (first `like`, then
+        `labels`) are named, and whose they are (`of`).
 
     Examples
     --------
@@ -157,9 +160,55 @@ def reorder(kind: str, labels: Labels, like: Labels) -> IntArray | None:
     known = set(like)
     extra = [label for label in labels if label not in known]
     if absent or extra:
-        msg = f"the two tables do not hold the same {kind}s: {_sides(absent, extra)}; {_REMEDY}"
+        msg = f"{of} do not hold the same {kind}s: {_sides(absent, extra)}; {_REMEDY}"
         raise LabelError(msg)
     return np.asarray([place[label] for label in like], dtype=np.int64)
+
+
+def order_of(
+    kind: str, labels: Labels | None, like: Labels, *, argument: str, counted: bool | None = None
+) -> IntArray | None:
+    """Return the positions that put labelled values in the order of `like`; None for "as it is".
+
+    Labels go by labels. What has none, or counts from zero where the other side has names, goes by
+    position; the caller checks that there are as many.
+
+    Parameters
+    ----------
+    kind : str
+        What the labels name.
+    labels, like : tuple, or None
+        Those of the values, None where they have none; those of the table they belong to.
+    argument : str
+        Name of the values in messages.
+    counted : bool, optional
+        Whether `like` are but positions; by default whether they look so.
+
+    Raises
+    ------
+    LabelError
+        If the two hold different labels, are repeated, or could be meant either way.
+
+    Examples
+    --------
+    >>> order_of("question", ("b", "a"), ("a", "b"), argument="weights")
+    array([1, 0])
+    """
+    if labels is None or labels == like:
+        return None
+    positional = tuple(range(len(like)))
+    counted = like == positional if counted is None else counted
+    if set(labels) == set(like) and len(labels) == len(like):
+        if counted:
+            msg = (
+                f"{argument} has the labels {listed(labels)}, but the {kind}s have none, only "
+                "positions: sort_index() puts it in their order, to_numpy() takes it as it stands"
+            )
+            raise LabelError(msg)
+    elif len(labels) == len(like) and (counted or labels == positional):
+        return None
+    check_unique(kind, labels)
+    return reorder(kind, labels, like, of=f"the table and {argument}")
 
 
 _REMEDY = (

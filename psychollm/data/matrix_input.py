@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels, as_labels
@@ -46,7 +47,7 @@ def correlation_matrix(data: object) -> tuple[FloatArray, Labels]:
     (np.float64(0.5), (0, 1))
     """
     values, names = _values_and_names(data)
-    matrix = np.array(values, dtype=np.float64)
+    matrix = float_array(values, "matrix")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
         msg = f"matrix must have shape (k, k) with k of at least 2, got {matrix.shape}"
         raise ShapeError(msg)
@@ -64,7 +65,7 @@ def square_of(data: object, name: str, k: int) -> FloatArray:
     ShapeError
         If it has another shape, or is not symmetric.
     """
-    array = np.array(data, dtype=np.float64)
+    array = float_array(data, name)
     if array.shape != (k, k):
         msg = f"{name} must have shape ({k}, {k}), as the matrix has, got {array.shape}"
         raise ShapeError(msg)
@@ -86,6 +87,9 @@ def _values_and_names(data: Any) -> tuple[Any, Any]:
     """Take apart what carries labels."""
     if hasattr(data, "matrix") and hasattr(data, "labels"):
         return data.matrix, data.labels
+    if hasattr(data, "codes"):
+        msg = "matrix is a table of answers: correlate them first, with tetrachoric or polychoric"
+        raise InputError(msg)
     if hasattr(data, "columns") and hasattr(data, "index"):
         if list(data.index) != list(data.columns):
             msg = "matrix has an index that differs from its columns: reindex it by its columns"

@@ -13,6 +13,7 @@ from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, FloatArray
 from psychollm.data.coerce import check_binary
+from psychollm.data.per_unit import in_order
 from psychollm.data.responses import Responses, as_responses
 from psychollm.kernels.pair_counts import count_pairs, count_with_missing, pack_rows
 
@@ -103,7 +104,8 @@ class PairCounts(Result):
             )
             raise ShapeError(msg)
         if weights is not None:
-            w = check_weights(weights, codes.shape[1])
+            units = table.questions if of == "models" else table.models
+            w = check_weights(in_order(weights, units, argument="weights"), len(units))
             arrays = _weighted_counts(codes == 1, ~missing, w)
         else:
             arrays = _bit_counts(codes == 1, missing)

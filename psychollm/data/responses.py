@@ -9,7 +9,7 @@ from psychollm.data.coded import CodedTable
 from psychollm.data.confidence import Threshold, cut_points, describe_rule, split
 from psychollm.data.encode import encode, numbers
 from psychollm.data.long import Duplicates, spread
-from psychollm.data.table import Table, as_table
+from psychollm.data.table import Table, as_table, values_like
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -255,7 +255,9 @@ class Responses(CodedTable):
 ResponsesLike: TypeAlias = Union[Responses, "pd.DataFrame", "ArrayLike", Any]
 
 
-def as_responses(data: ResponsesLike, *, argument: str = "responses") -> Responses:
+def as_responses(
+    data: ResponsesLike, *, argument: str = "responses", like: Responses | Table | None = None
+) -> Responses:
     """Return `data` as `Responses`: the one door of every public function.
 
     Parameters
@@ -264,11 +266,16 @@ def as_responses(data: ResponsesLike, *, argument: str = "responses") -> Respons
         Responses are returned as they are.
     argument : str
         Name of the argument, for messages.
+    like : Responses or Table, optional
+        Put into the order of its models and questions: labels by labels, and what has no labels as
+        it stands.
 
     Raises
     ------
     InputError
         As in `Responses.from_array`.
+    LabelError
+        If `like` holds other models or questions.
 
     Examples
     --------
@@ -276,11 +283,15 @@ def as_responses(data: ResponsesLike, *, argument: str = "responses") -> Respons
     2
     """
     if isinstance(data, Responses):
-        return data
+        return data if like is None else data.ordered(like.models, like.questions)
     if data is None or isinstance(data, str | bytes) or hasattr(data, "__fspath__"):
         msg = (
             f"{argument}={data!r} is not a table of models x questions: pass Responses, a "
             "DataFrame, a DataArray or an array; files are read by read_responses(path)"
         )
         raise OptionError(msg)
-    return Responses.from_table(as_table(data, argument=argument), codes=None, argument=argument)
+    table = as_table(data, argument=argument)
+    if like is not None:
+        values = values_like(table, like, argument=argument)
+        table = Table(values, like.models, like.questions)
+    return Responses.from_table(table, argument=argument)

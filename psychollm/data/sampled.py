@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from psychollm._base.arrays import float_array, plain_array
 from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Coords, Dims, FloatArray, IntArray
@@ -177,7 +178,7 @@ class SampledAnswers(Result):
 
 
 def _three_dimensional(classes: Any) -> AnyArray:
-    cells = np.asarray(classes, dtype=object)
+    cells = plain_array(classes, "classes").astype(object)
     if cells.ndim == 2:
         cells = cells[None]
     if cells.ndim != 3 or not cells.size:
@@ -201,7 +202,7 @@ def _matches(cells: AnyArray, gold: Any) -> FloatArray:
     """Return 1 where a sample is in the class of the right answer, NaN where that is unknown."""
     import pandas as pd
 
-    answer = np.asarray(gold, dtype=object)
+    answer = plain_array(gold, "gold").astype(object)
     if answer.shape not in {cells.shape[:2], cells.shape[1:2]}:
         msg = (
             f"gold has shape {answer.shape}: pass one class per question, {cells.shape[1:2]}, or "
@@ -216,17 +217,13 @@ def _matches(cells: AnyArray, gold: Any) -> FloatArray:
 def _numbers(values: Any, shape: tuple[int, ...], argument: str) -> FloatArray:
     if values is None:
         return np.full(shape, np.nan)
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        msg = f"{argument} must be numbers, NaN where unknown"
-        raise CodeError(msg) from error
+    array = float_array(values, argument)
     if array.ndim == 2:
         array = array[None]
     if array.shape != shape:
         msg = f"{argument} has shape {array.shape}, but classes has {shape}: pass one per sample"
         raise ShapeError(msg)
-    return array.copy()
+    return array
 
 
 def _numbered(frame: "pd.DataFrame", column: str | None) -> tuple[IntArray, list[Any]]:

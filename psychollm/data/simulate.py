@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.arrays import float_array, plain_array
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
@@ -109,8 +110,8 @@ def simulate_factor(
 
 
 def _parameters(loadings: "ArrayLike", thresholds: "ArrayLike") -> tuple[FloatArray, FloatArray]:
-    L = np.array(loadings, dtype=np.float64)
-    tau = np.array(thresholds, dtype=np.float64)
+    L = float_array(loadings, "loadings")
+    tau = float_array(thresholds, "thresholds")
     L = L[:, None] if L.ndim == 1 else L
     if L.ndim != 2 or 0 in L.shape or tau.shape != (L.shape[0],):
         msg = (
@@ -125,7 +126,7 @@ def _parameters(loadings: "ArrayLike", thresholds: "ArrayLike") -> tuple[FloatAr
 
 
 def _factor_correlation(given: "ArrayLike | None", factors: int) -> FloatArray:
-    phi = np.eye(factors) if given is None else np.array(given, dtype=np.float64)
+    phi = np.eye(factors) if given is None else float_array(given, "factor_correlation")
     if phi.shape != (factors, factors):
         msg = f"factor_correlation has shape {phi.shape}, but loadings hold {factors} factors"
         raise ShapeError(msg)
@@ -152,7 +153,7 @@ def _unique(L: FloatArray, phi: FloatArray) -> FloatArray:
 def _mask(
     missing: "float | ArrayLike", shape: tuple[int, int], generator: np.random.Generator
 ) -> BoolArray:
-    given = np.asarray(missing)
+    given = plain_array(missing, "missing")
     if given.ndim:
         if given.shape != shape or given.dtype != np.bool_:
             msg = f"missing {given.dtype} {given.shape} must be a fraction or a bool mask {shape}"

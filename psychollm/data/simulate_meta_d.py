@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 from scipy.special import log_ndtr, ndtri_exp
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
@@ -119,7 +120,10 @@ def _strength(
 
 
 def _parameters(*given: "ArrayLike") -> tuple[FloatArray, ...]:
-    arrays = [np.atleast_1d(np.asarray(values, dtype=np.float64)) for values in given]
+    names = ("d_prime", "m_ratio", "criterion")
+    arrays = [
+        np.atleast_1d(float_array(values, name)) for name, values in zip(names, given, strict=True)
+    ]
     sizes = {array.size for array in arrays} - {1}
     if len(sizes) > 1 or any(array.ndim != 1 for array in arrays):
         shapes = ", ".join(str(array.shape) for array in arrays)
@@ -130,10 +134,10 @@ def _parameters(*given: "ArrayLike") -> tuple[FloatArray, ...]:
 
 
 def _distances(distances: "ArrayLike") -> FloatArray:
-    steps = np.atleast_1d(np.asarray(distances, dtype=np.float64))
+    steps = np.atleast_1d(float_array(distances, "distances"))
     if steps.ndim != 1 or not steps.size or not (np.diff(steps, prepend=0.0) > 0).all():
         msg = (
-            f"distances={distances!r} must be positive and increasing: the distances of the "
+            f"distances={steps.tolist()} must be positive and increasing: the distances of the "
             "confidence criteria from the criterion"
         )
         raise OptionError(msg)

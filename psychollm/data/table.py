@@ -2,27 +2,28 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
-
-from psychollm._base.errors import ShapeError
+from psychollm._base.arrays import plain_array
+from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import AnyArray
 from psychollm.data.coded import CodedTable
-from psychollm.data.labels import Labels, as_labels
-
-if TYPE_CHECKING:
-    import pandas as pd
+from psychollm.data.labels import Labels, as_labels, order_of
+from psychollm.data.per_unit import index_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
     """Raw values with their labels, not yet checked or coded."""
 
-    values: AnyArray  # (models, questions), any dtype; may be a masked array
+    values: AnyArray  # (models, questions) plain numbers or objects, NaN where missing
     models: Labels
     questions: Labels
     origin: Callable[[int, int], str] | None = None  # names the place of a cell in its file
+    named: tuple[bool, bool] = (True, True)  # whether the data brought labels of rows, of columns
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "values", plain_array(self.values, "values"))
 
     def place(self, row: int, column: int) -> str:
         """Name one cell, and where it stands in its file if it came from one."""
@@ -46,24 +47,27 @@ def as_table(
     ShapeError
         If the data is not a table of at least one model and one question.
     LabelError
-        If labels are missing, duplicated or too few.
+        If labels are missing, duplicated or too few, or a DataArray names its dimensions the wrong
+        way round.
 
     Examples
     --------
     >>> as_table([[1, 0]], models=["m"]).models
     ('m',)
     """
+    if isinstance(data, Table):
+        return data
     values: AnyArray
-    rows: Iterable[Any] | None
-    columns: Iterable[Any] | None
+    rows: Iterable[Any] | None = None
+    columns: Iterable[Any] | None = None
     if isinstance(data, CodedTable):
         values, rows, columns = data.values, data.models, data.questions
-    elif hasattr(data, "iloc") and hasattr(data, "columns"):
-        values, rows, columns = _frame_values(data), data.index, data.columns
     elif hasattr(data, "dims") and hasattr(data, "coords"):
         values, rows, columns = _xarray_values(data, argument)
     else:
-        values, rows, columns = _array_values(data, argument), None, None
+        values = plain_array(data, argument)
+        if hasattr(data, "iloc") and hasattr(data, "columns"):
+            rows, columns = data.index, data.columns
     _check_shape(values, argument)
     rows = rows if models is None else models
     columns = columns if questions is None else questions
@@ -71,7 +75,66 @@ def as_table(
         values,
         as_labels("model", rows, values.shape[0]),
         as_labels("question", columns, values.shape[1]),
+        named=(rows is not None, columns is not None),
     )
+
+
+def one_model(data: Any, *, argument: str) -> Table:
+    """Return a table as `as_table` does; a vector is one model.
+
+    Examples
+    --------
+    >>> one_model([0.5, 1.0], argument="confidence").values
+    array([[0.5, 1. ]])
+    """
+    labelled = any(hasattr(data, name) for name in ("columns", "dims", "models"))
+    if labelled and getattr(data, "ndim", 2) != 1:
+        return as_table(data, argument=argument)
+    values = plain_array(data, argument)
+    if values.ndim != 1:
+        return as_table(values, argument=argument)
+    return as_table(values[None], questions=index_of(data), argument=argument)
+
+
+def values_like(table: Table, first: Any, *, argument: str) -> AnyArray:
+    """Return the values of a table in the order of the first: labels by labels.
+
+    Parameters
+    ----------
+    table : Table
+    first : Table or Responses
+        Whose order they are put in.
+    argument : str
+        Name of the table in messages.
+
+    Raises
+    ------
+    ShapeError
+        If there is not one value for each model and question.
+    LabelError
+        If both have labels and these differ.
+
+    Examples
+    --------
+    >>> first = as_table([[1, 2]], questions=["a", "b"])
+    >>> values_like(as_table([[3, 4]], questions=["b", "a"]), first, argument="scores")
+    array([[4, 3]])
+    """
+    values, shape = table.values, (len(first.models), len(first.questions))
+    named = getattr(first, "named", (True, True))
+    kinds = (("model", table.models, first.models), ("question", table.questions, first.questions))
+    for axis, (kind, labels, wanted) in enumerate(kinds):
+        if not (table.named[axis] and named[axis]) and len(labels) != len(wanted):
+            msg = (
+                f"{argument} has {values.shape[0]} models x {values.shape[1]} questions, but "
+                f"{shape[0]} x {shape[1]} are needed: one value per model and question (NaN where "
+                "unknown)"
+            )
+            raise ShapeError(msg)
+        own = labels if table.named[axis] else None
+        order = order_of(kind, own, wanted, argument=argument, counted=not named[axis])
+        values = values if order is None else values.take(order, axis=axis)
+    return values
 
 
 def _check_shape(values: AnyArray, argument: str) -> None:
@@ -89,35 +152,31 @@ def _check_shape(values: AnyArray, argument: str) -> None:
         raise ShapeError(msg)
 
 
-def _array_values(data: Any, argument: str) -> AnyArray:
-    if isinstance(data, np.ndarray):  # masked arrays keep their mask
-        return data
-    try:
-        array = np.asarray(data)
-        # [1, "yes"] must not become ["1", "yes"]: the error would name the wrong cell.
-        return np.asarray(data, dtype=object) if array.dtype.kind in "US" else array
-    except ValueError as error:
-        msg = f"{argument} has rows of different lengths: each model needs one value per question"
-        raise ShapeError(msg) from error
-
-
-def _frame_values(frame: "pd.DataFrame") -> AnyArray:
-    """Return numbers where all columns are numbers (missing as NaN), else objects."""
-    kinds = {dtype.kind for dtype in set(frame.dtypes)}
-    if kinds <= set("biuf"):
-        return frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    return frame.to_numpy(dtype=object)
+# What dimensions of models and of questions are called.
+_NAMES = (
+    {"model", "models", "respondent", "respondents", "person", "persons", "llm", "llms"},
+    {"question", "questions", "item", "items", "prompt", "prompts", "task", "tasks"},
+)
 
 
 def _xarray_values(array: Any, argument: str) -> tuple[AnyArray, Any, Any]:
-    """Return values and labels; the first dimension holds models unless a name says otherwise."""
+    """Return values and labels, models first: the names of the dimensions say which they are."""
     if len(array.dims) != 2:
         msg = (
             f"{argument} has dimensions {tuple(array.dims)}: two are needed, models and questions"
         )
         raise ShapeError(msg)
     first, second = array.dims
-    if first == "questions" or second == "models":
+    known = [[name in names for names in _NAMES] for name in (first, second)]
+    forward, backward = known[0][0] or known[1][1], known[0][1] or known[1][0]
+    if forward == backward and (first, second) != ("dim_0", "dim_1"):
+        msg = (
+            f"{argument} has dimensions {first!r} and {second!r}: which of them holds models? "
+            f"Rename them: .rename({{{first!r}: 'model', {second!r}: 'question'}}), or "
+            "the other way round"
+        )
+        raise LabelError(msg)
+    if backward:
         first, second = second, first
     labels = [array[dim].to_numpy() if dim in array.coords else None for dim in (first, second)]
-    return array.transpose(first, second).to_numpy(), labels[0], labels[1]
+    return plain_array(array.transpose(first, second), argument), labels[0], labels[1]

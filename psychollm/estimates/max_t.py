@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
@@ -126,8 +127,8 @@ def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> Max
     >>> round(max_t(np.zeros(10), draws).critical, 1)
     2.7
     """
-    found = np.atleast_1d(np.asarray(value, dtype=np.float64))
-    sample = np.array(draws, dtype=np.float64)
+    found = np.atleast_1d(float_array(value, "value"))
+    sample = float_array(draws, "draws")
     sample[~np.isfinite(sample)] = np.nan
     check_fraction("level", level)
     _check(found, sample)
@@ -170,9 +171,10 @@ def _check(value: FloatArray, draws: FloatArray) -> None:
 
 
 def _degrees(df: Any, m: int) -> FloatArray:
-    freedom = np.full(m, np.inf) if df is None else np.asarray(df, dtype=np.float64)
+    freedom = np.full(m, np.inf) if df is None else float_array(df, "df")
     if freedom.shape not in {(), (m,)} or not (freedom > 0).all():
-        msg = f"df={df!r} must be positive: one number, or one for each of {m} estimates"
+        given = f"{freedom.tolist()!r:.80}"
+        msg = f"df={given} must be positive: one number, or one for each of {m} estimates"
         raise OptionError(msg)
     return np.asarray(np.broadcast_to(freedom, m), dtype=np.float64)
 

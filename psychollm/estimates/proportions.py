@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv, ndtri
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_fraction
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.estimates.estimate import Estimate
@@ -56,7 +57,7 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArray:
     array([[0.    , 0.1611],
            [0.7412, 1.    ]])
     """
-    hits, size = np.broadcast_arrays(np.asarray(successes, float), np.asarray(n, float))
+    hits, size = _counts(successes, n)
     square = normal_multiplier(level) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = np.where(size > 0, hits / size, np.nan)
@@ -89,7 +90,7 @@ def clopper_pearson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArra
     array([[0.    , 0.1684],
            [0.7151, 1.    ]])
     """
-    hits, size = np.broadcast_arrays(np.asarray(successes, float), np.asarray(n, float))
+    hits, size = _counts(successes, n)
     tail = 0.5 - 0.5 * check_fraction("level", level)
     # At 0 and n one bound is 0 or 1 by definition: the beta quantile does not exist there.
     lower = np.where(hits > 0, betaincinv(np.maximum(hits, 1.0), size - hits + 1.0, tail), 0.0)
@@ -106,7 +107,7 @@ def proportion_se(successes: Any, n: Any) -> FloatArray:
     >>> float(proportion_se(50, 100))
     0.05
     """
-    hits, size = np.asarray(successes, float), np.asarray(n, float)
+    hits, size = _counts(successes, n)
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = hits / size
         return np.asarray(np.sqrt(rate * (1.0 - rate) / size), dtype=np.float64)
@@ -137,7 +138,9 @@ def paired_difference(
     array([-0.032,  0.263])
     """
     up, down, size = np.broadcast_arrays(
-        *(np.asarray(count, float) for count in (first_only, second_only, n))
+        float_array(first_only, "first_only"),
+        float_array(second_only, "second_only"),
+        float_array(n, "n"),
     )
     high, low = (up + 1.0) / (size + 2.0), (down + 1.0) / (size + 2.0)
     difference = high - low
@@ -188,6 +191,7 @@ def proportion(
     >>> proportion("hits", np.array([2.0]), np.array([4.0]), level=0.95, labels=("m",)).value
     array([0.5])
     """
+    successes, n = _counts(successes, n)
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.where(n > 0, successes / n, np.nan)
     return Estimate(
@@ -201,3 +205,9 @@ def proportion(
         level=level,
         labels=labels,
     )
+
+
+def _counts(successes: Any, n: Any) -> tuple[FloatArray, FloatArray]:
+    """Return both counts as arrays of one shape."""
+    hits, size = np.broadcast_arrays(float_array(successes, "successes"), float_array(n, "n"))
+    return hits, size

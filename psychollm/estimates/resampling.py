@@ -175,7 +175,7 @@ def bootstrap_questions(
     >>> bootstrap_questions(mean, 4, n=3, rng=0).shape
     (3,)
     """
-    check_count("n_bootstrap", n)
+    check_count("n_bootstrap", n, low=2)
     rows = max(1, min(_BLOCK_BYTES // (8 * n_questions), _AT_ONCE))
     draws: FloatArray = replicate(
         partial(_block, statistic=statistic, n_questions=n_questions, clusters=clusters),

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
@@ -171,8 +172,7 @@ def _read(data: Any, name: str) -> _Loadings:
         data = data.loadings
     elif hasattr(data, "columns") and hasattr(data, "index"):
         rows, columns = tuple(data.index.tolist()), tuple(data.columns.tolist())
-        data = data.to_numpy()
-    values = np.asarray(data, dtype=np.float64)
+    values = float_array(data, name)
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2 or 0 in values.shape:

@@ -52,6 +52,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.types import FloatArray
 
@@ -229,7 +230,7 @@ def target(values: Any, *, oblique: bool = True) -> Criterion:
     >>> target([[1.0, 0.0], [np.nan, 1.0]]).evaluate(np.eye(2)[None])[0]
     array([0.])
     """
-    wanted = np.array(values, dtype=np.float64)
+    wanted = float_array(values, "target")
     if wanted.ndim != 2:
         msg = f"a target must have shape (k, m), as the loadings have, got {wanted.shape}"
         raise ShapeError(msg)

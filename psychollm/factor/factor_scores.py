@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm._base.result import Result
@@ -216,7 +217,7 @@ def _posterior_means(
         _check_varied(values, solution.labels)
         tau = thresholds_of(values)
     else:
-        tau = np.array(thresholds, dtype=np.float64)
+        tau = float_array(thresholds, "thresholds")
         if tau.shape != (len(L),) or not np.isfinite(tau).all():
             msg = f"thresholds must be {len(L)} finite numbers, got shape {tau.shape}"
             raise ShapeError(msg)

@@ -34,11 +34,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import Coords, Dims, FloatArray
-from psychollm.data.matrix_input import square_of
+from psychollm.data.matrix_input import correlation_matrix, square_of
 from psychollm.factor.congruence import tucker
 from psychollm.factor.criteria import CRITERIA, Criterion
 from psychollm.factor.discrepancy import ML, ULS
@@ -170,7 +171,7 @@ def loading_errors(
     m = solution.loadings.shape[1]
     flat = np.concatenate([solution.loadings.ravel(), solution.factor_correlation.ravel()])
     if replicates is not None:
-        return _bootstrap(solution, again, np.array(replicates, dtype=np.float64), level)
+        return _bootstrap(solution, again, float_array(replicates, "replicates"), level)
     C = _covariance(solution, covariance)
     J = _derivatives(again, np.array(solution._matrix))
     se = np.sqrt(np.maximum(np.einsum("qp,pr,qr->q", J, C, J), 0.0))
@@ -187,8 +188,8 @@ def normal_covariance(matrix: FloatArray, n: float) -> FloatArray:
     >>> normal_covariance(np.eye(3), 100.0).diagonal()
     array([0.01, 0.01, 0.01])
     """
-    i, j = np.tril_indices(len(matrix), -1)
-    R = matrix
+    R, _ = correlation_matrix(matrix)
+    i, j = np.tril_indices(len(R), -1)
     ij, kl = R[i, j][:, None], R[i, j][None]
     ik, il = R[np.ix_(i, i)], R[np.ix_(i, j)]
     jk, jl = R[np.ix_(j, i)], R[np.ix_(j, j)]

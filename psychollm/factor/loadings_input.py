@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels, as_labels, listed
@@ -35,8 +36,8 @@ def read_loadings(data: Any) -> tuple[FloatArray, Labels]:
         rows = getattr(data, "labels", None)
         data = data.loadings
     elif hasattr(data, "columns") and hasattr(data, "index"):
-        rows, data = data.index, data.to_numpy()
-    values = np.array(data, dtype=np.float64)
+        rows = data.index
+    values = float_array(data, "loadings")
     values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or 0 in values.shape or values.shape[0] < values.shape[1]:
         msg = f"loadings must have shape (k, m) with m at most k, got {values.shape}"

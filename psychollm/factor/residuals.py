@@ -12,6 +12,7 @@ from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.pair_counts import PairCounts
+from psychollm.data.per_unit import unit_numbers
 from psychollm.data.responses import Responses, as_responses
 from psychollm.factor.pairwise import kernel_counts, pairwise_factor
 from psychollm.kernels.pairwise_likelihood import pair_weights, residuals
@@ -84,8 +85,10 @@ def pair_residuals(
 
     Raises
     ------
+    ShapeError
+        If there is not one loading per model.
     OptionError
-        If there is not one loading per model, or one is not within (-1, 1).
+        If one is not within (-1, 1).
 
     Examples
     --------
@@ -99,10 +102,14 @@ def pair_residuals(
         pairs = responses
     else:
         pairs = PairCounts.count(as_responses(responses))
-    used = pairwise_factor(pairs).loadings if loadings is None else loadings
-    used = np.array(used, dtype=np.float64)
-    if used.shape != (len(pairs.labels),) or np.any(np.abs(used) >= 1.0):
-        msg = f"loadings must be {len(pairs.labels)} numbers between -1 and 1 (both excluded)"
+    given = pairwise_factor(pairs).loadings if loadings is None else loadings
+    used = unit_numbers(given, pairs.labels, argument="loadings", kind="model")
+    if np.any(np.abs(used) >= 1.0):
+        worst = int(np.nanargmax(np.abs(used)))
+        msg = (
+            f"loadings: model {pairs.labels[worst]!r} has {used[worst]:g}, but a loading lies "
+            "between -1 and 1 (both excluded)"
+        )
         raise OptionError(msg)
     counts, tau, rate = kernel_counts(pairs)
     tau[np.isnan(used)] = np.nan

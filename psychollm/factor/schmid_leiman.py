@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError
 from psychollm._base.result import Result
@@ -208,7 +209,7 @@ def _factor_correlation(solution: Any, given: Any, m: int) -> FloatArray:
     if given is None:
         msg = "factor_correlation is needed with plain loadings: pass it, or a Rotation"
         raise InputError(msg)
-    phi = np.array(given, dtype=np.float64)
+    phi = float_array(given, "factor_correlation")
     fits = phi.shape == (m, m) and bool(np.allclose(phi, phi.T, rtol=0.0, atol=1e-10))
     if not fits or bool((np.abs(np.diagonal(phi) - 1.0) > 1e-10).any()):
         msg = f"factor_correlation must be a symmetric ({m}, {m}) matrix with ones on its diagonal"

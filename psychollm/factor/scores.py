@@ -12,6 +12,7 @@ from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.coerce import check_binary
+from psychollm.data.per_unit import unit_numbers
 from psychollm.data.responses import Responses, as_responses
 from psychollm.factor.marginal import (
     Grid,
@@ -164,11 +165,7 @@ def _parameters(
         return np.stack([fit.loadings, fit.thresholds])
     given = []
     for name, values in (("loadings", loadings), ("thresholds", thresholds)):
-        array = np.asarray(values, dtype=np.float64)
-        if array.shape != (table.n_models,):
-            msg = f"{name} must hold one number per model ({table.n_models}), got {array.shape}"
-            raise ShapeError(msg)
-        given.append(array)
+        given.append(unit_numbers(values, table.models, argument=name, kind="model"))
     outside = np.flatnonzero(np.abs(given[0]) >= 1.0)
     if outside.size:
         first = outside[0]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
@@ -145,9 +146,9 @@ def adaptive_test(
     bank = _bank(fit, target_se)
     generator = check_generator(rng)
     drawn = generator.normal(size=n) if abilities is None else abilities
-    truth = np.atleast_1d(np.asarray(drawn, dtype=np.float64))
+    truth = np.atleast_1d(float_array(drawn, "abilities"))
     if truth.ndim != 1 or not np.isfinite(truth).all():
-        msg = f"abilities={abilities!r:.80} must be finite numbers, one per respondent"
+        msg = f"abilities={truth.tolist()!r:.80} must be finite numbers, one per respondent"
         raise OptionError(msg)
     steps = min(max_items, bank.n_items)
     answers = drawn_answers(fit.family, bank.parameters, truth, generator)

@@ -1,16 +1,17 @@
 """Answers as the fit sees them: respondents in rows, distinct patterns with frequencies."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import ShapeError
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
-from psychollm.data.labels import Labels
-from psychollm.data.responses import Responses
+from psychollm.data.labels import Labels, listed, order_of
+from psychollm.data.responses import Responses, as_responses
+from psychollm.data.table import as_table
 from psychollm.estimates.reasons import Reason, first_reason
 
 Respondents: TypeAlias = Literal["models", "questions"]
@@ -89,6 +90,46 @@ def orient(table: Responses, reading: Respondents) -> Oriented:
     if reading == "questions":
         return Oriented(codes.T, table.questions, table.models, reading)
     return Oriented(codes, table.models, table.questions, reading)
+
+
+def answers_to(responses: Any, items: Labels, reading: Respondents) -> Oriented:
+    """Return answers to the items of a fit, in the order of the fit.
+
+    Parameters
+    ----------
+    responses : Responses, DataFrame, DataArray or array_like
+        A table oriented as the one that was fitted. Labels go by labels; without any, items go by
+        position.
+    items : tuple
+        Labels of the items of the fit.
+    reading : {"models", "questions"}
+        Who the respondents are.
+
+    Raises
+    ------
+    ShapeError, LabelError
+        If the table does not hold the items of the fit.
+
+    Examples
+    --------
+    >>> table = Responses.from_array([[1, 0]], questions=["b", "a"])
+    >>> answers_to(table, ("a", "b"), "models").codes
+    array([[0, 1]])
+    """
+    table = as_table(responses)
+    axis = 1 if reading == "models" else 0
+    own = table.questions if axis else table.models
+    if len(own) != len(items) and not (table.named[axis] and set(own) & set(items)):
+        msg = (
+            f"responses have {len(own)} items ({listed(own)}), the fit has {len(items)} "
+            f"({listed(items)}): pass the same items"
+        )
+        raise ShapeError(msg)
+    labels = own if table.named[axis] else None
+    order = order_of("item", labels, items, argument="responses", counted=False)
+    answers = orient(as_responses(responses), reading)
+    codes = answers.codes if order is None else np.ascontiguousarray(answers.codes[:, order])
+    return replace(answers, codes=codes, items=items)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from psychollm.irt.answers import (
     Oriented,
     Patterns,
     Respondents,
+    answers_to,
     code_range,
     orient,
     patterns_of,
@@ -338,14 +339,7 @@ def codes_for(fit: IRTFit, responses: object) -> IntArray:
     ShapeError
         If the table does not have the fit's items.
     """
-    table = as_responses(responses)
-    answers = orient(table, fit.respondents)
-    if answers.items != fit.labels:
-        msg = (
-            f"responses have {len(answers.items)} items ({answers.items[:3]}...), the fit has "
-            f"{len(fit.labels)} ({fit.labels[:3]}...): pass the same items in the same order"
-        )
-        raise ShapeError(msg)
+    answers = answers_to(responses, fit.labels, fit.respondents)
     codes = np.asarray(answers.codes[:, fit.fitted], dtype=np.int64)
     known = fit.has_answer[fit.fitted]
     place = np.clip(codes, 0, known.shape[1] - 1)

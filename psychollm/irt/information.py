@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
@@ -86,9 +87,9 @@ def information(fit: IRTFit, *, abilities: ArrayLike | None = None) -> Informati
     """
     sd = fit.ability_sd
     points = sd * np.linspace(*DEFAULT_ABILITIES) if abilities is None else abilities
-    at = np.atleast_1d(np.asarray(points, dtype=np.float64))
+    at = np.atleast_1d(float_array(points, "abilities"))
     if at.ndim != 1 or not np.isfinite(at).all():
-        msg = f"abilities={abilities!r:.80} must be finite numbers, one per point"
+        msg = f"abilities={at.tolist()!r:.80} must be finite numbers, one per point"
         raise OptionError(msg)
     keep, family = fit.fitted, fit.family
     parameters = fit.parameters[keep]

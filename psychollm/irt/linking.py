@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
@@ -66,7 +67,7 @@ class Linking(Result):
 
     def moved(self, abilities: ArrayLike) -> FloatArray:
         """Return abilities of the second fit on the scale of the first."""
-        return np.asarray(self.scale * np.asarray(abilities, dtype=np.float64) + self.shift)
+        return np.asarray(self.scale * float_array(abilities, "abilities") + self.shift)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per shared item."""

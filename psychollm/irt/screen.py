@@ -27,8 +27,7 @@ from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
-from psychollm.data.responses import as_responses
-from psychollm.irt.answers import orient
+from psychollm.irt.answers import answers_to
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def item_screen(
     array([4])
     """
     check_fraction("level", level)
-    codes = orient(as_responses(responses), fit.respondents).codes
+    codes = answers_to(responses, fit.labels, fit.respondents).codes
     rate, correlation, p_value = _against_rest(codes, fit.shares)
     adjusted = adjust_p_values(p_value)
     share = _information_share(fit)

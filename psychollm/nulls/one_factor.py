@@ -10,6 +10,7 @@ import numpy as np
 from psychollm._base.errors import OptionError
 from psychollm._base.replicate import replicate
 from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
+from psychollm.data.per_unit import unit_numbers
 from psychollm.data.responses import Responses
 from psychollm.kernels.null_matrices import draw_one_factor
 from psychollm.kernels.one_factor import margin_thresholds
@@ -126,9 +127,14 @@ def _one_factor_block(
 
 def _check_loadings(loadings: ArrayLike, design: Design) -> FloatArray:
     """Return the loadings as an array inside (-1, 1)."""
-    array = np.array(loadings, dtype=np.float64)
-    k = len(design.counts.labels)
-    if array.shape != (k,) or not (np.abs(array) < 1).all():
-        msg = f"loadings must be {k} numbers between -1 and 1 (both excluded), one per model"
+    labels = design.counts.labels
+    array = unit_numbers(loadings, labels, argument="loadings", kind="model")
+    outside = np.flatnonzero(~(np.abs(array) < 1))
+    if outside.size:
+        first = outside[0]
+        msg = (
+            f"loadings: model {labels[first]!r} has {array[first]:g}, but a loading lies between "
+            "-1 and 1 (both excluded)"
+        )
         raise OptionError(msg)
     return array

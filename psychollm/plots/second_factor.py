@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import ShapeError
 from psychollm._base.types import FloatArray
 from psychollm.plots.canvas import legend, name_axes, open_axes, plain_text
@@ -58,7 +59,7 @@ def plot_second_factor(
     'loading on the second component'
     """
     shown = list(nulls) if isinstance(nulls, Sequence) else [nulls]
-    tau = np.asarray(thresholds, dtype=np.float64)
+    tau = float_array(thresholds, "thresholds")
     if not shown or any(null.observed.shape != tau.shape for null in shown):
         msg = (
             f"each null must hold one second loading per model ({tau.size}): use "

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.arrays import plain_array
 from psychollm._base.checks import check_count
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.result import Result
@@ -106,7 +107,7 @@ def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) ->
     >>> grim(pooled, 90, scale=100).consistent, grim(pooled, 30, scale=100).consistent
     (array([ True,  True,  True,  True]), array([False, False, False, False]))
     """
-    texts = np.atleast_1d(np.asarray(rate, dtype=object)).ravel()
+    texts = np.atleast_1d(plain_array(rate, "rate").astype(object)).ravel()
     rates = np.array([_number(text) for text in texts])
     sizes = _sizes(n, rates.size)
     places = _digits(texts, digits)
@@ -143,9 +144,7 @@ def _checked(rates: FloatArray, n: IntArray, digits: IntArray, scale: float) -> 
 
 
 def _number(text: Any) -> float:
-    """Return one rate as a float; NaN and None are missing."""
-    if text is None:
-        return float("nan")
+    """Return one rate as a float."""
     try:
         return float(text)
     except (TypeError, ValueError) as error:
@@ -178,10 +177,13 @@ def _digits(texts: AnyArray, digits: int | None) -> IntArray:
 
 def _sizes(n: Any, rates: int) -> IntArray:
     """Return one n for each rate."""
-    found = np.atleast_1d(np.asarray(n)).ravel()
+    found = np.atleast_1d(plain_array(n, "n")).ravel()
     whole = found.dtype.kind in "iuf" and np.isfinite(found).all()
     if not whole or (found < 1).any() or (found % 1 != 0).any():
-        msg = f"n={n!r} must be whole numbers of at least 1: how many outcomes each rate is over"
+        msg = (
+            f"n={n if isinstance(n, int | float) else found.tolist()!r:.80} must be whole numbers "
+            "of at least 1: how many outcomes each rate is over"
+        )
         raise OptionError(msg)
     if found.size not in {1, rates}:
         msg = f"n holds {found.size} numbers for {rates} rates: pass one, or one for each"

@@ -27,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.optional import require
@@ -322,7 +323,7 @@ def _answers(states: HiddenStates, response: Any, *, scored: bool) -> FloatArray
             raise InputError(msg)
         own = states.answers
         return own.margin if scored else own.says_yes.astype(np.float64)
-    answers = np.asarray(response, dtype=np.float64)
+    answers = float_array(response, "response")
     if answers.shape != (len(states.states),):
         msg = (
             f"response must hold one answer per prompt ({len(states.states)}), "

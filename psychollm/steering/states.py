@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, Coords, Dims, FloatArray
@@ -155,7 +156,7 @@ def as_states(states: HiddenStates | AnyArray) -> HiddenStates:
     if isinstance(states, HiddenStates):
         found = states
     else:
-        array = np.asarray(states, dtype=np.float32)
+        array = float_array(states, "states").astype(np.float32)
         array = array[:, None] if array.ndim == 2 else array
         if array.ndim != 3:
             msg = f"states must be (prompts, layers, hidden), got shape {array.shape}"

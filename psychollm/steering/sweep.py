@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.progress import progress_bar
@@ -245,7 +246,7 @@ def sweep_directions(
 
 
 def _strengths(strengths: Any) -> FloatArray:
-    found = np.asarray(strengths, dtype=np.float64)
+    found = float_array(strengths, "strengths")
     if found.ndim != 1 or not found.size or not np.isfinite(found).all():
         msg = "strengths must be a list of finite numbers, at least one"
         raise OptionError(msg)

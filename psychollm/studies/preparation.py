@@ -30,10 +30,10 @@ def pair_tables(
     array([[1, 1]], dtype=int16)
     """
     said = as_responses(confidence, argument="confidence")
-    right = as_responses(correctness, argument="correctness")
+    right = as_responses(correctness, argument="correctness", like=said)
     check_binary(said, argument="confidence")
     check_binary(right, argument="correctness")
-    return said, said.align(right)
+    return said, right
 
 
 def unusable(validity: Screen) -> dict[Hashable, str]:

@@ -88,7 +88,7 @@ def test_weights_are_scaled_to_mean_one() -> None:
         ([1, 1, np.nan], r"weights\[2\] = nan"),
         ([np.inf, 1, 1], r"weights\[0\] = inf"),
         ([0, 0, 0], "sum to zero"),
-        (["a", "b", "c"], "weights must be numbers"),
+        (["a", "b", "c"], r"weights\[0\] is 'a', which is not a number"),
     ],
 )
 def test_weights_that_cannot_be_used(weights: list[object], message: str) -> None:

@@ -232,7 +232,9 @@ def test_bad_input():
         abstention([[1, 3]], [1, 0])
     with pytest.raises(CodeError, match="correctness"):
         abstention([[1, 0]], [1, 0], [[0.5, 1]])
-    with pytest.raises(ShapeError, match="should_abstain has shape"):
+    with pytest.raises(
+        ShapeError, match="should_abstain must hold one number for each of the 2 questions"
+    ):
         abstention([[1, 0]], [1, 0, 1])
     with pytest.raises(ShapeError, match="clusters holds 1"):
         abstention([[1, 0]], [1, 0], clusters=["a"])

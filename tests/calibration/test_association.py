@@ -306,7 +306,7 @@ def test_a_vector_is_one_model_and_a_series_follows_its_labels():
 def test_bad_input():
     with pytest.raises(OptionError, match="of='best'"):
         average_precision([[1.0, 2.0]], [[1, 0]], of="best")
-    with pytest.raises(ShapeError, match="one score per question"):
+    with pytest.raises(ShapeError, match="one (number for each of the|value per model and)"):
         gamma([[1.0, 2.0]], [[1, 0, 1]])
     with pytest.raises(CodeError, match="infinity"):
         tau_b([[1.0, np.inf]], [[1, 0]])

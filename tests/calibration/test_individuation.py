@@ -177,7 +177,7 @@ def test_expected_correctness_follows_the_score():
 
 def test_bad_input():
     said, right, scores = exact_scores(k=2, n=20)
-    with pytest.raises(ShapeError, match="scores has shape"):
+    with pytest.raises(ShapeError, match="scores has 1 dimension"):
         individuation(said, right, scores[0])
     with pytest.raises(OptionError, match="folds"):
         individuation(said, right, folds=1)

@@ -121,6 +121,6 @@ def test_questions_without_a_score_are_left_out():
 
 def test_bad_input_and_table():
     said, right, score = answers(k=3, n=20)
-    with pytest.raises(ShapeError, match="one shared score per question"):
+    with pytest.raises(ShapeError, match="one number for each of the 20 questions"):
         pairwise_calibration(said, right, score[:5])
     assert len(pairwise_calibration(said, right).to_frame()) == 6

@@ -104,7 +104,7 @@ def test_one_score_for_all_models_and_labelled_scores():
 
 
 def test_bad_input():
-    with pytest.raises(ShapeError, match="one score per question"):
+    with pytest.raises(ShapeError, match="one (number for each of the|value per model and)"):
         auroc([[1.0, 2.0]], [[1, 0, 1]])
     with pytest.raises(LabelError, match="'q'"):
         auroc(pd.DataFrame([[1.0]], columns=["q"]), pd.DataFrame([[1]], columns=["r"]))

@@ -375,7 +375,7 @@ def test_bad_input():
         coverage_at_risk([[1.0, 2.0]], [[1, 0]], risk=1)
     with pytest.raises(OptionError, match="ties='all'"):
         coverage_at_risk([[1.0, 2.0]], [[1, 0]], ties="all")
-    with pytest.raises(ShapeError, match="one score per question"):
+    with pytest.raises(ShapeError, match="one (number for each of the|value per model and)"):
         selective_prediction([[1.0, 2.0]], [[1, 0, 1]])
     with pytest.raises(OptionError, match="no interval in closed form"):
         coverage_at_risk([[1.0, 2.0]], [[1, 0]], n_bootstrap=0)

@@ -58,7 +58,7 @@ def test_clusters_and_weights_follow_the_questions() -> None:
             CodeError,
             "correctness: .*question 1 holds 2, but an answer",
         ),
-        ([[0.5, 0.5]], [[1, 0, 1]], {}, ShapeError, "1 models x 2 questions.*1 x 3"),
+        ([[0.5, 0.5]], [[1, 0, 1]], {}, ShapeError, "1 models x 3 questions, but 1 x 2"),
         ([[0.5, 0.5]], [[1, 0]], {"weights": [1, np.inf]}, OptionError, "weights.1. = inf"),
         ([[0.5, 0.5]], [[1, 0]], {"weights": [1, -1]}, OptionError, "not negative"),
         ([[0.5, 0.5]], [[1, 0]], {"weights": [1]}, OptionError, r"one number per question \(2\)"),

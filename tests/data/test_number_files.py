@@ -95,3 +95,19 @@ def test_files_that_are_not_there() -> None:
         read_table("none.csv")
     with pytest.raises(InputError, match="only .csv"):
         read_clusters("none.xlsx")
+
+
+def test_a_scale_that_no_value_reaches_is_refused(tmp_path):
+    path = tmp_path / "confidence.csv"
+    path.write_text("model,a,b\nm,0.9,0.4\n", encoding="utf-8")
+    with pytest.raises(CodeError, match=r"no value is above 0\.9.*leave scale out"):
+        read_table(path, scale=100)
+
+
+def test_two_columns_that_could_identify_the_question_are_named(tmp_path):
+    path = tmp_path / "long.csv"
+    rows = "\n".join(["m,1,Is it?,1", "m,2,Is it?,0"])
+    path.write_text(f"model,item_id,question,value\n{rows}\n", encoding="utf-8")
+    with pytest.raises(LabelError, match="'item_id' or 'question'.*pass question="):
+        read_table(path)
+    assert read_table(path, question="item_id").to_numpy().tolist() == [[1.0, 0.0]]

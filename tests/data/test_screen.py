@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import fisher_exact
 
 import psychollm as psy
-from psychollm._base.errors import CodeError, LabelError, OptionError
+from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm.data.inversion import fisher_lower
 from psychollm.data.screen import validity_screen
 
@@ -147,7 +147,7 @@ def test_fisher_against_scipy():
 
 
 def test_tables_must_match():
-    with pytest.raises(LabelError, match="only the second has 6"):
+    with pytest.raises(ShapeError, match="7 models x 200 questions, but 6 x 200"):
         validity_screen(BASE, np.vstack([BASE, BASE[:1]]))
 
 

@@ -336,3 +336,14 @@ def test_bad_groups():
         confirmatory_groups({"a": halves["a"], "b": halves["b"].select(list("vxyz"))}, MODEL)
     some = confirmatory_groups(halves, {"F": "wxyz"})
     assert some.labels == tuple("wxyz")
+
+
+def test_fits_of_one_group_are_no_models_of_groups():
+    from psychollm.correlation.polychoric import polychoric
+    from psychollm.factor.confirmatory import confirmatory_factors
+
+    rng = np.random.default_rng(0)
+    answers = polychoric(np.digitize(rng.normal(size=300) + rng.normal(size=(4, 300)), [0]))
+    fit = confirmatory_factors(answers, {"f": range(4)})
+    with pytest.raises(InputError, match="larger is a ConfirmatoryFactors.*confirmatory_groups"):
+        fit_difference(fit, fit)

@@ -48,7 +48,7 @@ def test_residuals_under_given_loadings_and_models_without():
     result = pair_residuals(answers, loadings=[0.5, 0.6, np.nan, 0.7, 0.8, 0.9])
     assert np.all(result.standardised[2] == 0)
     assert np.isnan(result.expected[2]).all()
-    with pytest.raises(OptionError, match="6 numbers"):
+    with pytest.raises(ShapeError, match="each of the 6 models"):
         pair_residuals(answers, loadings=[0.5])
 
 

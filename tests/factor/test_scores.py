@@ -79,7 +79,11 @@ def test_the_return_type_does_not_depend_on_leave_one_out(answers):
     [
         ({"loadings": [0.5] * 5}, OptionError, "give both"),
         ({"loadings": [1.0] * 5, "thresholds": [0.0] * 5}, OptionError, "between -1 and 1"),
-        ({"loadings": [0.5] * 4, "thresholds": [0.0] * 5}, ShapeError, "one number per model"),
+        (
+            {"loadings": [0.5] * 4, "thresholds": [0.0] * 5},
+            ShapeError,
+            "one number for each of the 5 models",
+        ),
         ({"loadings": [np.nan] * 5, "thresholds": [0.0] * 5}, ShapeError, "no model"),
     ],
 )

@@ -175,7 +175,7 @@ def test_bad_input(simulated):
         rasch_ability(fit, answers, method="eap")
     with pytest.raises(OptionError, match="not an option"):
         andersen_test(answers, split="sex")
-    with pytest.raises(OptionError, match="50 respondents"):
+    with pytest.raises(ShapeError, match="50 respondents"):
         andersen_test(answers, split=[1, 2])
     with pytest.raises(ShapeError, match="needs two"):
         andersen_test(answers, split=["a"] * 50)

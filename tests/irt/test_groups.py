@@ -264,7 +264,7 @@ def test_too_few_respondents_for_the_likelihood_alone():
     ("groups", "options", "error", "message"),
     [
         (["x"] * 40, {}, LabelError, "one label only"),
-        (["x"] * 39, {}, LabelError, "holds 39 labels, but there are 40 models"),
+        (["x"] * 39, {}, ShapeError, "holds 39 labels for 40 models"),
         (["x"] * 39 + ["y"], {}, ShapeError, "'y' have fewer than 2 models"),
         (None, {"free": ["q"]}, LabelError, "free names 'q'"),
         (None, {"free": ITEMS}, ShapeError, "one at least must be common"),

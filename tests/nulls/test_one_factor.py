@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psychollm._base.errors import OptionError
+from psychollm._base.errors import InputError
 from psychollm.data.responses import Responses
 from psychollm.nulls.design import make_design
 from psychollm.nulls.one_factor import fit_loadings, one_factor_null
@@ -63,6 +63,6 @@ def test_own_loadings():
     data = table(LOADINGS, THRESHOLDS, 2000, 1)
     weak = one_factor_null(data, loadings=np.full(6, 0.1), n=50, rng=1)
     assert weak.p_value[0] == pytest.approx(1 / 51)
-    for bad in (np.full(6, 1.0), np.full(5, 0.5)):
-        with pytest.raises(OptionError, match="loadings must be 6 numbers"):
+    for bad, message in ((np.full(6, 1.0), "model 0 has 1"), (np.full(5, 0.5), "each of the 6")):
+        with pytest.raises(InputError, match=message):
             one_factor_null(data, loadings=bad, n=5)

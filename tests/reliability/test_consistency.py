@@ -514,7 +514,7 @@ def test_frames():
         ({"respondents": ["a", "b", None, "c"]}, LabelError, "row 2 has no label"),
         ({"respondents": "model"}, ShapeError, "one string"),
         ({"by": ["x", "y", "x"]}, ShapeError, "by holds 3 labels"),
-        ({"keys": [1, -1]}, OptionError, "keys holds 2 values for 3 items"),
+        ({"keys": [1, -1]}, OptionError, "one number for each of the 3 items"),
         ({"keys": [1, 2, 1]}, OptionError, "item 1 has 2"),
         ({"keys": {"z": -1}}, OptionError, "keys names 'z'"),
         ({"interval": "fisher"}, OptionError, "interval='fisher'"),

@@ -106,7 +106,7 @@ def test_labels_of_runs() -> None:
         ([], ShapeError, "dimension"),
         ([[1, 2], [1]], ShapeError, "different lengths"),
         (np.zeros(3), ShapeError, "dimension"),
-        ([np.zeros((2, 3)), np.zeros((2, 4))], ShapeError, "2 x 3 and 2 x 4"),
+        ([np.zeros((2, 3)), np.zeros((2, 4))], ShapeError, "2 models x 4 questions, but 2 x 3"),
         ([[1, np.inf]], CodeError, "question 0, run 1 holds infinity"),
         ([[{}, 1]], CodeError, "hashable"),
         ([pd.DataFrame([[1]], index=["a"]), pd.DataFrame([[1]], index=["b"])], LabelError, "'a'"),

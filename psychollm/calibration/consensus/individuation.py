@@ -17,19 +17,20 @@ carries nothing but the shared signal still adds to a noisy measurement of it; t
 with the number of questions. `private_signal` allows for that error.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psychollm._base.checks import check_count, check_fraction, check_generator
-from psychollm._base.errors import ShapeError
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.calibration.consensus.own_answer import SIGNALS, OwnAnswer, own_answer
 from psychollm.calibration.consensus.signals import consensus_scores
 from psychollm.calibration.paired import PairedAnswers, paired_answers
+from psychollm.data.encode import numbers
+from psychollm.data.table import as_table, values_like
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason, undefined
@@ -272,12 +273,6 @@ def _odds_ratio(models: list[OwnAnswer], labels: tuple[Any, ...], level: float) 
 
 
 def _check_scores(scores: Any, paired: PairedAnswers) -> FloatArray:
-    values = np.asarray(scores, dtype=np.float64)
-    if values.shape != paired.yes.shape:
-        msg = (
-            f"scores has shape {values.shape}, but there are {paired.yes.shape[0]} models x "
-            f"{paired.yes.shape[1]} questions: pass one score per question for each model, "
-            "estimated without that model"
-        )
-        raise ShapeError(msg)
-    return values
+    table = as_table(scores, argument="scores")
+    values = replace(table, values=numbers(table, argument="scores"))
+    return np.array(values_like(values, paired, argument="scores"))

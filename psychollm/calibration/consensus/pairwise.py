@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from psychollm._base.checks import check_fraction
-from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import Coords, Dims, FloatArray
 from psychollm.calibration.consensus.signals import SharedExpectation, shared_expectation
 from psychollm.calibration.paired import PairedAnswers, paired_answers
+from psychollm.data.per_unit import unit_numbers
 from psychollm.estimates.proportions import (
     normal_multiplier,
     paired_difference,
@@ -274,11 +274,5 @@ def _around(centre: float, half: float) -> FloatArray:
 
 
 def _expectation(scores: Any, paired: PairedAnswers) -> SharedExpectation:
-    values = np.asarray(scores, dtype=np.float64)
-    if values.shape != (len(paired.questions),):
-        msg = (
-            f"scores has shape {values.shape}, but there are {len(paired.questions)} questions: "
-            "pass one shared score per question"
-        )
-        raise ShapeError(msg)
+    values = unit_numbers(scores, paired.questions, argument="scores")
     return shared_expectation(values, paired.right, paired.graded)

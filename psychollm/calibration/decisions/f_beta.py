@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_count, check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
@@ -240,7 +241,7 @@ def lower_envelope(
 def _check_betas(betas: Any) -> FloatArray:
     if betas is None:
         return np.geomspace(0.1, 10.0, 101)
-    grid = np.atleast_1d(np.array(betas, dtype=np.float64))
+    grid = np.atleast_1d(float_array(betas, "betas"))
     bad = grid[~(np.isfinite(grid) & (grid > 0))]
     if grid.ndim != 1 or bad.size:
         shown = bad[0] if bad.size else f"of shape {grid.shape}"

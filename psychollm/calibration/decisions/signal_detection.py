@@ -113,7 +113,7 @@ def signal_detection(
     Raises
     ------
     CodeError
-        If a confidence lies outside [0, 1] or correctness is not binary.
+        If a confidence lies outside [0, 1] or a correctness lies outside [0, 1].
     ShapeError, LabelError, OptionError
         As in `brier`.
 

@@ -3,27 +3,25 @@
 The statistics and their intervals are those of `psychollm.calibration.rank_statistics`.
 """
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from psychollm._base.checks import check_choice
-from psychollm._base.errors import ShapeError
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.discrimination.rank_statistics import NAMES, RANKING
 from psychollm.calibration.metric import estimate_all
 from psychollm.calibration.stated import (
     StatedAnswers,
     cluster_codes,
-    in_order,
     question_weights,
-    two_dimensional,
 )
 from psychollm.data.coerce import check_binary
 from psychollm.data.encode import numbers
-from psychollm.data.labels import reorder
+from psychollm.data.per_unit import unit_numbers
 from psychollm.data.responses import Responses, as_responses
-from psychollm.data.table import as_table
+from psychollm.data.table import as_table, one_model, values_like
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Resampling
 
@@ -173,7 +171,7 @@ def scored_answers(
     array([[12., -3.],
            [12., -3.]])
     """
-    known = as_responses(two_dimensional(correctness), argument="correctness")
+    known = as_responses(one_model(correctness, argument="correctness"), argument="correctness")
     check_binary(known, argument="correctness")
     values = aligned_scores(scores, known)
     return StatedAnswers(
@@ -214,30 +212,13 @@ def aligned_scores(scores: Any, correctness: Responses, *, argument: str = "scor
     (2, 2)
     """
     shape = correctness.codes.shape
-    if isinstance(scores, Responses):
-        return correctness.align(scores).values
-    scores = in_order(scores, correctness.questions, argument) if _is_series(scores) else scores
-    if not _is_series(scores) and (hasattr(scores, "iloc") or hasattr(scores, "dims")):
-        table = as_table(scores, argument=argument)
-        rows = reorder("model", table.models, like=correctness.models)
-        columns = reorder("question", table.questions, like=correctness.questions)
-        values = numbers(table, argument=argument)
-        values = values if rows is None else values[rows]
-        return values if columns is None else values[:, columns]
-    given = np.shape(scores)
-    if given not in {shape, shape[1:]}:
-        msg = (
-            f"{argument} has shape {given}, but there are {shape[0]} models x {shape[1]} "
-            f"questions: pass {shape} or one score per question, {shape[1:]}"
-        )
-        raise ShapeError(msg)
-    rows_of = np.asarray(scores)[None, :] if len(given) == 1 else scores
-    values = numbers(as_table(rows_of, argument=argument), argument=argument)
-    return np.array(np.broadcast_to(values, shape))
-
-
-def _is_series(scores: Any) -> bool:
-    return hasattr(scores, "reindex") and getattr(scores, "ndim", 2) == 1
+    if np.ndim(scores) == 1:
+        row = unit_numbers(scores, correctness.questions, argument=argument)
+        table = as_table(row[None], argument=argument)
+        return np.array(np.broadcast_to(numbers(table, argument=argument), shape))
+    table = as_table(scores, argument=argument)
+    values = numbers(table, argument=argument)
+    return np.array(values_like(replace(table, values=values), correctness, argument=argument))
 
 
 def midranks(values: FloatArray) -> FloatArray:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import Coords, Dims, FloatArray, RandomState
@@ -203,7 +204,7 @@ def _hit_rate_metric(false_alarms: FloatArray) -> Metric:
 def _check_rates(false_alarms: Any) -> FloatArray:
     if false_alarms is None:
         return np.arange(101) / 100.0
-    grid = np.unique(np.asarray(false_alarms, dtype=np.float64))
+    grid = np.unique(float_array(false_alarms, "false_alarms"))
     bad = grid[~((grid >= 0.0) & (grid <= 1.0))]
     if bad.size or not grid.size:
         shown = f"{bad[0]:g}" if bad.size else "none"

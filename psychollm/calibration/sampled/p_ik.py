@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_count
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.optional import require
@@ -24,10 +25,9 @@ from psychollm.calibration.stated import (
     StatedAnswers,
     cluster_codes,
     stated_answers,
-    two_dimensional,
 )
 from psychollm.data.labels import Labels
-from psychollm.data.table import as_table
+from psychollm.data.table import one_model
 from psychollm.estimates.reasons import Reason
 
 
@@ -99,12 +99,16 @@ def p_ik(
         If scikit-learn is not installed.
     """
     selection = require("sklearn.model_selection", extra="text", purpose="p_ik")
-    table = as_table(two_dimensional(correctness), argument="correctness")
+    table = one_model(correctness, argument="correctness")
     answers = stated_answers(np.zeros(table.values.shape), table.values)
     n_models, n_questions = answers.correct.shape
     known = _features(features, n_models, n_questions)
     labels = table.questions
-    codes = np.arange(n_questions) if groups is None else cluster_codes(groups, labels)
+    codes = (
+        np.arange(n_questions)
+        if groups is None
+        else cluster_codes(groups, labels, argument="groups")
+    )
     n_groups = int(codes.max()) + 1
     if check_count("folds", folds, low=2) > n_groups:
         msg = f"folds={folds}, but there are only {n_groups} groups of questions: use fewer folds"
@@ -132,7 +136,7 @@ def p_ik(
 
 
 def _features(features: Any, n_models: int, n_questions: int) -> FloatArray:
-    known = np.asarray(features, dtype=np.float64)
+    known = float_array(features, "features")
     if known.ndim == 2:
         known = np.broadcast_to(known, (n_models, *known.shape))
     if known.ndim != 3 or known.shape[:2] != (n_models, n_questions):

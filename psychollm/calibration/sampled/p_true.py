@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.types import FloatArray
 
@@ -49,7 +50,7 @@ def p_true(log_true: Any, log_false: Any) -> FloatArray:
     >>> p_true([[-0.1, -3.0]], [[-2.5, -0.2]]).round(3)
     array([[0.917, 0.057]])
     """
-    true, false = np.asarray(log_true, dtype=np.float64), np.asarray(log_false, dtype=np.float64)
+    true, false = float_array(log_true, "log_true"), float_array(log_false, "log_false")
     if true.shape != false.shape:
         msg = f"log_true has shape {true.shape}, but log_false has {false.shape}"
         raise ShapeError(msg)

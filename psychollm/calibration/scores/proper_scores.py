@@ -60,7 +60,8 @@ def brier(
     confidence : Responses, DataFrame, DataArray or array_like (models, questions)
         Stated probabilities of being correct, inside [0, 1]; a vector is one model.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct. Questions count where both are known.
+        1 = correct, 0 = wrong; a share between them is the chance of being correct, where an
+        answer was drawn from several. Questions count where both are known.
     clusters : array_like (questions,), optional
         What each question belongs to; whole clusters are resampled.
     weights : array_like (questions,), optional
@@ -82,7 +83,7 @@ def brier(
     Raises
     ------
     CodeError
-        If a confidence lies outside [0, 1] or correctness is not binary.
+        If a confidence or a correctness lies outside [0, 1].
     ShapeError, LabelError
         If the tables, or clusters, do not match.
     OptionError

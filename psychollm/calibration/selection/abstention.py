@@ -39,10 +39,10 @@ from psychollm.calibration.stated import (
     StatedAnswers,
     cluster_codes,
     question_weights,
-    two_dimensional,
 )
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, as_responses
+from psychollm.data.table import one_model
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import Resampling
@@ -157,7 +157,7 @@ def abstention(
     >>> found.recall.value, found.over_abstention.value.round(3), found.accuracy.flags[0].name
     (array([0.5]), array([0.333]), 'NO_GRADES')
     """
-    said = as_responses(two_dimensional(abstained), argument="abstained")
+    said = as_responses(one_model(abstained, argument="abstained"), argument="abstained")
     check_binary(said, argument="abstained")
     made = np.where(said.missing, np.nan, said.codes)
     should = binary_table("should_abstain", should_abstain, said)

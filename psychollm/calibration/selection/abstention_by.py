@@ -12,12 +12,12 @@ from psychollm._base.types import RandomState
 from psychollm.calibration.selection.abstention import Abstention, abstention, binary_table
 from psychollm.calibration.stated import (
     cluster_codes,
-    in_order,
     question_weights,
-    two_dimensional,
 )
 from psychollm.data.coerce import check_binary
+from psychollm.data.per_unit import numbered, unit_labels
 from psychollm.data.responses import Responses, as_responses
+from psychollm.data.table import one_model
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -102,11 +102,9 @@ progress
     >>> found.groups, found.to_frame()["n"].tolist()
     (('a', 'b'), [1, 2])
     """
-    said = as_responses(two_dimensional(abstained), argument="abstained")
+    said = as_responses(one_model(abstained, argument="abstained"), argument="abstained")
     check_binary(said, argument="abstained")
-    listed = in_order(groups, said.questions, "groups")
-    names = tuple(dict.fromkeys(listed.tolist() if hasattr(listed, "tolist") else listed))
-    codes = cluster_codes(groups, said.questions)
+    codes, names = numbered(unit_labels(groups, said.questions, argument="groups"))
     should = binary_table("should_abstain", should_abstain, said)
     grades = None if correctness is None else binary_table("correctness", correctness, said)
     within = None if clusters is None else cluster_codes(clusters, said.questions)

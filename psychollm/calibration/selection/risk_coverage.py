@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import Coords, Dims, FloatArray, RandomState
@@ -174,7 +175,7 @@ def risk_coverage(
 def _check_coverages(coverages: Any) -> FloatArray:
     if coverages is None:
         return np.arange(1, 101) / 100.0
-    grid = np.unique(np.asarray(coverages, dtype=np.float64))
+    grid = np.unique(float_array(coverages, "coverages"))
     bad = grid[~((grid > 0.0) & (grid <= 1.0))]
     if bad.size or not grid.size:
         shown = f"{bad[0]:g}" if bad.size else "none"

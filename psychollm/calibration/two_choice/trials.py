@@ -5,19 +5,20 @@ a rating 1, 2, ..., K of the confidence in the response. What signal detection t
 depends on the counts (classes, responses, ratings) alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count, check_weights
+from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.calibration.stated import cluster_codes
+from psychollm.calibration.stated import cluster_codes, question_weights
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, as_labels, reorder
-from psychollm.data.table import Table, as_table
+from psychollm.data.per_unit import unit_numbers
+from psychollm.data.table import Table, one_model, values_like
 from psychollm.kernels.meta_d import count_cells
 
 Bins: TypeAlias = Literal["quantile", "width"]
@@ -124,7 +125,7 @@ def rate_confidence(
     """
     check_choice("bins", bins, Bins)
     check_count("n_ratings", n_ratings, low=2)
-    table = as_table(_rows(confidence), argument="confidence")
+    table = one_model(confidence, argument="confidence")
     stated = numbers(table, argument="confidence")
     if bins == "width" and (np.nanmin(stated, initial=0) < 0 or np.nanmax(stated, initial=0) > 1):
         msg = 'bins="width" cuts the range from 0 to 1, but confidence leaves it: rescale it'
@@ -212,26 +213,17 @@ def rated_trials(
     return RatedTrials(
         cell=np.where(known, place, -1.0).astype(np.int64),
         n_ratings=scale,
-        weights=np.ones(codes.shape[1])
-        if weights is None
-        else check_weights(weights, codes.shape[1]),
+        weights=question_weights(weights, table.questions),
         clusters=None if clusters is None else cluster_codes(clusters, table.questions),
         models=table.models,
         questions=table.questions,
     )
 
 
-def _rows(data: Any) -> Any:
-    """Let a vector stand for one model."""
-    if hasattr(data, "columns") or hasattr(data, "dims") or hasattr(data, "models"):
-        return data
-    return np.asarray(data)[None, :] if np.ndim(data) == 1 else data
-
-
 def _rating_table(rating: Any) -> Table:
     if isinstance(rating, RatedConfidence):
         return Table(rating.codes, rating.models, rating.questions)
-    return as_table(_rows(rating), argument="rating")
+    return one_model(rating, argument="rating")
 
 
 def _check_ratings(codes: FloatArray, table: Table, n_ratings: int | None) -> int:
@@ -260,20 +252,10 @@ def _refuse(values: FloatArray, table: Table, bad: BoolArray, argument: str, rul
 
 def _like(data: Any, table: Table, argument: str) -> FloatArray:
     """Return zeros and ones (models, questions) in the order of `table`."""
-    own = as_table(_rows(data), argument=argument)
+    own = one_model(data, argument=argument)
     values = numbers(own, argument=argument)
-    if values.shape != table.values.shape:
-        msg = (
-            f"{argument} has {values.shape[0]} models x {values.shape[1]} questions, but rating "
-            f"has {table.values.shape[0]} x {table.values.shape[1]}: both need one value per "
-            "model and question (NaN where unknown)"
-        )
-        raise ShapeError(msg)
     _check_classes(values, own, argument)
-    rows = reorder("model", own.models, like=table.models)
-    columns = reorder("question", own.questions, like=table.questions)
-    values = values if rows is None else values[rows]
-    return values if columns is None else values[:, columns]
+    return values_like(replace(own, values=values), table, argument=argument)
 
 
 def _check_classes(values: FloatArray, table: Table, argument: str) -> None:
@@ -286,16 +268,10 @@ def _stimulus(stimulus: Any, table: Table) -> FloatArray:
     """Return the right answers, (questions,) or (models, questions)."""
     if np.ndim(stimulus) != 1:
         return _like(stimulus, table, "stimulus")
-    n = len(table.questions)
-    if hasattr(stimulus, "reindex") and set(stimulus.index) == set(table.questions):
-        stimulus = stimulus.reindex(list(table.questions)).to_numpy()
-    if len(stimulus) != n:
-        msg = f"stimulus holds {len(stimulus)} right answers for {n} questions: pass one each"
-        raise ShapeError(msg)
-    row = Table(np.asarray(stimulus)[None, :], ("all models",), table.questions)
-    values = numbers(row, argument="stimulus")
-    _check_classes(values, row, "stimulus")
-    return np.asarray(values[0], dtype=np.float64)
+    right = unit_numbers(stimulus, table.questions, argument="stimulus")
+    row = Table(right[None], ("all models",), table.questions)
+    _check_classes(row.values, row, "stimulus")
+    return right
 
 
 def counted_tables(n_s1: Any, n_s2: Any) -> tuple[FloatArray, Labels]:
@@ -327,7 +303,7 @@ def counted_tables(n_s1: Any, n_s2: Any) -> tuple[FloatArray, Labels]:
     [[[3.0, 5.0], [2.0, 1.0]], [[2.0, 1.0], [3.0, 5.0]]]
     """
     first, second = (
-        as_table(_rows(counts), argument=name) for name, counts in (("n_s1", n_s1), ("n_s2", n_s2))
+        one_model(counts, argument=name) for name, counts in (("n_s1", n_s1), ("n_s2", n_s2))
     )
     tables = [_counts(first, "n_s1"), _counts(second, "n_s2")]
     if tables[0].shape != tables[1].shape:

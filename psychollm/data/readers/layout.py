@@ -12,6 +12,7 @@ from psychollm.data.long import Duplicates
 Layout: TypeAlias = Literal["auto", "wide", "long"]
 
 _QUESTION_NAMES = ("question", "item")
+_QUESTION_IDS = ("item_id", "question_id", "prompt_id", "sample_id", "qid")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +72,7 @@ def long_columns(path: Path, header: Sequence[str], columns: Columns) -> LongCol
     'keep'
     """
     model = columns.model or "model"
-    question = _question_columns(header, columns)
+    question = _question_columns(path, header, columns)
     rest = [name for name in header if name not in {model, *question}]
     if columns.value is None and len(rest) != 1 and "value" not in rest:
         msg = (
@@ -89,9 +90,16 @@ def long_columns(path: Path, header: Sequence[str], columns: Columns) -> LongCol
     return found
 
 
-def _question_columns(header: Sequence[str], columns: Columns) -> tuple[str, ...]:
+def _question_columns(path: Path, header: Sequence[str], columns: Columns) -> tuple[str, ...]:
     if columns.question is None:
-        return (next((name for name in _QUESTION_NAMES if name in header), "question"),)
+        known = [name for name in header if name in {*_QUESTION_NAMES, *_QUESTION_IDS}]
+        if len(known) > 1:
+            msg = (
+                f"{path}: which column identifies the question, {' or '.join(map(repr, known))}? "
+                "the same text may stand for several questions: pass question="
+            )
+            raise LabelError(msg)
+        return (known[0] if known else "question",)
     return (columns.question,) if isinstance(columns.question, str) else tuple(columns.question)
 
 

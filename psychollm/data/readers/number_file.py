@@ -100,6 +100,14 @@ def _scaled(table: Table, argument: str, scale: float | None) -> FloatArray:
     if not np.isfinite(scale) or scale <= 0:
         msg = f"scale={scale!r} must be a positive number, such as 100"
         raise OptionError(msg)
+    top = np.nanmax(values, initial=0.0)
+    if scale >= 10 and 0.0 < top <= 1.0:
+        msg = (
+            f"{argument}: no value is above {top:g}, so that scale={scale:g} would leave all of "
+            f"them at most {top / scale:g}: leave scale out if they run from 0 to 1, or divide "
+            f"them by {scale:g} yourself"
+        )
+        raise CodeError(msg)
     with np.errstate(invalid="ignore"):
         beyond = (values < 0.0) | (values > scale)
     if beyond.any():

@@ -113,6 +113,13 @@ def fit_difference(larger: GroupFactors, smaller: GroupFactors) -> FitDifference
     """
     from scipy.stats import chi2
 
+    for name, model in (("larger", larger), ("smaller", smaller)):
+        if not isinstance(model, GroupFactors):
+            msg = (
+                f"{name} is a {type(model).__name__}: pass two results of confirmatory_groups, "
+                "one with fewer equalities, of the same groups"
+            )
+            raise InputError(msg)
     _check_nested(larger, smaller)
     weighted = larger._weights[:, None] * larger._derivatives
     inverse = inverse_of(larger._derivatives.T @ weighted)[0]

@@ -259,10 +259,11 @@ def _read(
         msg = "responses: at least two respondents and an item that varies are needed"
         raise ShapeError(msg)
     _check_items(int(keep.sum()), respondents)
-    groups = grouping("families", families, len(answers.respondents))
-    all_domains = grouping("domains", domains, len(answers.items))
+    groups = grouping("families", families, answers.respondents)
+    all_domains = grouping("domains", domains, answers.items)
     kept = [all_domains.labels[k] for k in all_domains.of[keep]]
-    of_items = grouping("domains", None if domains is None else kept, int(keep.sum()))
+    items = tuple(label for label, varies in zip(answers.items, keep, strict=True) if varies)
+    of_items = grouping("domains", None if domains is None else kept, items)
     collected = answers_of(answers.codes[:, keep], groups)
     target, mode = _target(collected, groups, of_items, used, link)
     return Read(

@@ -16,11 +16,14 @@ unit.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from psychollm._base.errors import LabelError, OptionError
+from psychollm._base.errors import OptionError
 from psychollm._base.types import FloatArray, IntArray
+from psychollm.data.labels import Labels
+from psychollm.data.per_unit import numbered, unit_labels
 from psychollm.irt.families import Link
 from psychollm.irt.priors import PROBIT_SCALE
 from psychollm.kernels.irt_marginal import LOGIT, PROBIT, marginal_gradient, marginal_patterns
@@ -113,23 +116,19 @@ class Grouping:
         return len(self.labels)
 
 
-def grouping(name: str, given: object, n: int) -> Grouping:
+def grouping(name: str, given: Any, labels: Labels) -> Grouping:
     """Return groups in order of appearance; None is one group.
 
     Examples
     --------
-    >>> grouping("families", ["b", "a", "b"], 3).of
+    >>> grouping("families", ["b", "a", "b"], (1, 2, 3)).of
     array([0, 1, 0])
     """
     if given is None:
-        return Grouping(("all",), np.zeros(n, dtype=np.int64))
-    listed = list(given)  # type: ignore[call-overload]
-    if len(listed) != n:
-        msg = f"{name} holds {len(listed)} labels, but there are {n} to label: one each"
-        raise LabelError(msg)
-    labels = tuple(dict.fromkeys(listed))
-    places = {label: k for k, label in enumerate(labels)}
-    return Grouping(labels, np.array([places[label] for label in listed], dtype=np.int64))
+        return Grouping(("all",), np.zeros(len(labels), dtype=np.int64))
+    kind = "respondent" if name == "families" else "item"
+    of, names = numbered(unit_labels(given, labels, argument=name, kind=kind))
+    return Grouping(names, of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +145,8 @@ def answers_of(codes: IntArray, families: Grouping) -> Answers:
 
     Examples
     --------
-    >>> made = answers_of(np.array([[1, 0], [1, -1], [1, 0]]), grouping("f", None, 3))
+    >>> one_family = grouping("families", None, (1, 2, 3))
+    >>> made = answers_of(np.array([[1, 0], [1, -1], [1, 0]]), one_family)
     >>> made.data[4], made.of_respondent
     (array([1., 2.]), array([1, 0, 1]))
     """

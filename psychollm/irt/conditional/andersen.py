@@ -33,9 +33,10 @@ import numpy as np
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
+from psychollm.data.per_unit import unit_labels
 from psychollm.data.responses import as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, orient, spread
@@ -139,9 +140,10 @@ def andersen_test(
     Raises
     ------
     OptionError
-        If `split` does not name a group for each respondent.
+        If `split` is no option.
     ShapeError
-        If there are fewer than two groups, or no two items have estimates in all of them.
+        If `split` does not name a group for each respondent, there are fewer than two groups, or
+        no two items have estimates in all of them.
 
     Examples
     --------
@@ -156,7 +158,7 @@ def andersen_test(
     check_binary(table)
     answers = orient(table, respondents)
     check_items(answers.codes)
-    groups, member = _groups(answers.codes, split)
+    groups, member = _groups(answers.codes, split, answers.respondents)
     parts = [answers.codes[member == place] for place in range(len(groups))]
     keep = _everywhere(parts)
     tops = [climb(sufficient(part[:, keep])) for part in parts]
@@ -189,25 +191,21 @@ def andersen_test(
     )
 
 
-def _groups(codes: IntArray, split: object) -> tuple[tuple[Any, ...], IntArray]:
+def _groups(
+    codes: IntArray, split: object, respondents: Labels
+) -> tuple[tuple[Any, ...], IntArray]:
     """Return the names of the groups and the group of each respondent, -1 for none."""
     if isinstance(split, str):
         return _by_score(codes, split)
-    labels: AnyArray = np.asarray(split)
-    if labels.shape != (codes.shape[0],):
-        msg = (
-            f"split has shape {labels.shape}, but there are {codes.shape[0]} respondents: pass "
-            "one group for each, 'median' or 'mean'"
-        )
-        raise OptionError(msg)
-    none = np.array([label is None or label != label for label in labels.tolist()])
-    names, found = np.unique(labels[~none], return_inverse=True)
-    if names.size < 2:
-        msg = f"split: all respondents are in one group, {names.tolist()}: a comparison needs two"
+    labels = unit_labels(split, respondents, argument="split", kind="respondent", optional=True)
+    names = sorted(
+        {label for label in labels if label is not None}, key=lambda x: (str(type(x)), x)
+    )
+    if len(names) < 2:
+        msg = f"split: all respondents are in one group, {names}: a comparison needs two"
         raise ShapeError(msg)
-    member = np.full(codes.shape[0], -1)
-    member[~none] = found.ravel()
-    return tuple(names.tolist()), member
+    place = {name: i for i, name in enumerate(names)}
+    return tuple(names), np.array([place.get(label, -1) for label in labels])
 
 
 def _by_score(codes: IntArray, split: str) -> tuple[tuple[Any, ...], IntArray]:

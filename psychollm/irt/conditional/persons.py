@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from psychollm._base.checks import check_choice
-from psychollm._base.errors import ShapeError
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import as_responses
 from psychollm.irt.ability import Abilities, modes, reliability, why_none
-from psychollm.irt.answers import orient, patterns_of
+from psychollm.irt.answers import answers_to, patterns_of
 from psychollm.irt.conditional.rasch import ConditionalRasch
 from psychollm.irt.families import Dichotomous
 
@@ -64,13 +63,7 @@ def rasch_ability(
     check_choice("method", method, Method)
     table = as_responses(responses)
     check_binary(table)
-    answers = orient(table, fit.respondents)
-    if answers.items != fit.labels:
-        msg = (
-            f"responses have {len(answers.items)} items ({answers.items[:3]}...), the fit has "
-            f"{len(fit.labels)} ({fit.labels[:3]}...): pass the same items in the same order"
-        )
-        raise ShapeError(msg)
+    answers = answers_to(responses, fit.labels, fit.respondents)
     keep = fit.fitted
     patterns = patterns_of(answers.codes[:, keep], 2)
     easiness = -fit.difficulty[keep]

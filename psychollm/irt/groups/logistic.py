@@ -37,6 +37,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
+from psychollm.data.per_unit import numbered, unit_labels
 from psychollm.data.responses import as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, orient
@@ -148,7 +149,7 @@ def differential_functioning(
     Raises
     ------
     LabelError
-        If there are not exactly two groups, or not one label per respondent.
+        If there are not exactly two groups, or a respondent has no label.
     ShapeError
         If there are fewer than three items.
 
@@ -170,7 +171,7 @@ def differential_functioning(
     table = as_responses(responses)
     check_binary(table)
     answers = orient(table, respondents)
-    names, second = _two_groups(groups, len(answers.respondents))
+    names, second = _two_groups(groups, answers.respondents)
     if len(answers.items) < 3:
         msg = f"responses: {len(answers.items)} items leave no score to match on: pass at least 3"
         raise ShapeError(msg)
@@ -215,18 +216,15 @@ def _size(effect: float) -> str:
     return "large" if effect >= LARGE else "moderate"
 
 
-def _two_groups(groups: Sequence[Any], n: int) -> tuple[tuple[Any, Any], BoolArray]:
+def _two_groups(groups: Any, respondents: Labels) -> tuple[tuple[Any, Any], BoolArray]:
     """Return the two labels and who belongs to the second."""
-    listed = list(groups)
-    if len(listed) != n:
-        msg = f"groups holds {len(listed)} labels, but there are {n} respondents: one label each"
-        raise LabelError(msg)
-    names = list(dict.fromkeys(listed))
+    of = unit_labels(groups, respondents, argument="groups", kind="respondent")
+    member, names = numbered(of)
     if len(names) != 2:
         shown = ", ".join(map(repr, names[:5]))
         msg = f"groups must hold two different labels, got {len(names)}: {shown}"
         raise LabelError(msg)
-    return (names[0], names[1]), np.array([name == names[1] for name in listed])
+    return (names[0], names[1]), member == 1
 
 
 def _reasons(

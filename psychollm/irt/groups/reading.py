@@ -131,8 +131,7 @@ def read_groups(
     """
     table = as_responses(responses)
     answers = orient(table, respondents)
-    n = len(answers.respondents)
-    names, member = group_members(groups, n, unit=respondents, fewest=FEWEST)
+    names, member = group_members(groups, answers.respondents, unit=respondents, fewest=FEWEST)
     pooled = fit_irt(table, model=model, link=link, respondents=respondents, priors=priors)
     kept, family = pooled.fitted, pooled.family
     codes = answers.codes[:, kept]

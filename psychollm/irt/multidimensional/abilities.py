@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, Coords, Dims, FloatArray, IntArray
@@ -19,7 +20,7 @@ from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import as_responses
 from psychollm.estimates.reasons import Reason
-from psychollm.irt.answers import orient, patterns_of
+from psychollm.irt.answers import answers_to, patterns_of
 from psychollm.irt.multidimensional.climb import LEAST_NODES, POINTS
 from psychollm.irt.multidimensional.problem import Place, at, make_problem
 from psychollm.irt.multidimensional.result import MultidimensionalIRT
@@ -166,13 +167,7 @@ def _codes(fit: MultidimensionalIRT, responses: object) -> tuple[IntArray, Label
     """Return codes of fitted items and names of respondents, read as the fit read its own."""
     table = as_responses(responses)
     check_binary(table)
-    answers = orient(table, fit.respondents)
-    if answers.items != fit.labels:
-        msg = (
-            f"responses have {len(answers.items)} items ({answers.items[:3]}...), the fit has "
-            f"{len(fit.labels)} ({fit.labels[:3]}...): pass the same items in the same order"
-        )
-        raise ShapeError(msg)
+    answers = answers_to(responses, fit.labels, fit.respondents)
     return np.ascontiguousarray(answers.codes[:, fit.fitted]), answers.respondents
 
 
@@ -227,7 +222,7 @@ def multidimensional_information(
     >>> multidimensional_information(fit, [[0.0, 0.0]]).matrix.shape
     (1, 2, 2)
     """
-    places = np.array(at, dtype=np.float64)
+    places = float_array(at, "at")
     m = len(fit.dimensions)
     if places.ndim != 2 or places.shape[1] != m:
         msg = f"at must have one column for each of {m} abilities, got shape {places.shape}"

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from psychollm._base.arrays import plain_array
 from psychollm._base.checks import check_count
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.types import BoolArray
@@ -56,8 +57,7 @@ def shape_of(dimensions: Any, items: Labels, *, correlated: bool) -> Shape:
                 msg = f"dimensions has no rows for items {listed(unknown)}"
                 raise LabelError(msg)
             dimensions = dimensions.loc[list(items)]
-        dimensions = dimensions.to_numpy()
-    values = np.asarray(dimensions)
+    values = plain_array(dimensions, "dimensions")
     if values.ndim != 2 or values.shape[0] != len(items) or not values.shape[1]:
         msg = (
             f"dimensions must be a number, or a table of {len(items)} items by abilities, got "

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
@@ -106,11 +107,15 @@ def item_slopes(
     (array([[0.75]]), array([0.5]))
     """
     check_choice("link", link, Link)
-    L = np.array(loadings, dtype=np.float64)
+    L = float_array(loadings, "loadings")
     L = L[:, None] if L.ndim == 1 else L
-    tau = np.array(thresholds, dtype=np.float64)
+    tau = float_array(thresholds, "thresholds")
     m = L.shape[-1]
-    phi = np.eye(m) if factor_correlation is None else np.array(factor_correlation, dtype=float)
+    phi = (
+        np.eye(m)
+        if factor_correlation is None
+        else float_array(factor_correlation, "factor_correlation")
+    )
     if L.ndim != 2 or tau.shape != L.shape[:1] or phi.shape != (m, m):
         msg = (
             f"loadings {L.shape}, thresholds {tau.shape} and factor_correlation {phi.shape} must "

@@ -20,6 +20,7 @@ from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.replicate import replicate
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
 from psychollm.data.responses import Responses, as_responses
+from psychollm.data.table import Table
 from psychollm.irt.answers import MISSING, Oriented, orient, patterns_of
 from psychollm.irt.fit import codes_for, fit_answers
 from psychollm.irt.likelihood import Problem, grid_for, posteriors
@@ -97,14 +98,10 @@ def bootstrap_fit(
     if alternative is not None:
         check_choice("alternative", alternative, Alternative)
     chosen = statistic_of(statistic, alternative)
-    table = as_responses(responses)
+    by_row = fit.respondents == "models"
+    models, questions = (fit.respondent_labels, fit.labels)[:: 1 if by_row else -1]
+    table = as_responses(responses, like=Table(np.empty((0, 0)), models, questions))
     answers = orient(table, fit.respondents)
-    if answers.respondents != fit.respondent_labels:
-        msg = (
-            f"responses have {len(answers.respondents)} respondents that are not the "
-            f"{fit.n_respondents} of the fit: pass the answers that were fitted"
-        )
-        raise ShapeError(msg)
     sampler = Sampler(fit, answers, chosen.drawn if abilities == "auto" else abilities)
     observed = chosen.values(fit, table)
 

@@ -21,13 +21,14 @@ References
 Brennan, R. L. (2001). Generalizability theory. Springer.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.arrays import plain_array
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
@@ -164,7 +165,8 @@ def decision_study(
 def _sizes(name: str, sizes: Sizes, own: int) -> list[int]:
     if sizes is None:
         return [own]
-    found = list(sizes) if isinstance(sizes, Iterable) else [sizes]
+    several = list(sizes) if isinstance(sizes, Iterator) else sizes
+    found = np.atleast_1d(plain_array(several, name)).ravel().tolist()
     if not found:
         msg = f"{name} is empty: pass a number or several"
         raise OptionError(msg)

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import listed
+from psychollm.data.per_unit import index_of, numbered, unit_labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,48 +96,29 @@ def condition_scores(scores: Any, conditions: Any, models: Any = None) -> Condit
     array([1, 1])
     """
     values = _numbers(scores)
-    condition = _labels("conditions", conditions, values.size)
-    model = list(range(values.size)) if models is None else _labels("models", models, values.size)
+    rows = index_of(scores) or tuple(range(values.size))
+    condition = unit_labels(conditions, rows, argument="conditions", kind="row")
+    model = list(rows)
+    if models is not None:
+        model = unit_labels(models, rows, argument="models", kind="row")
     known = np.flatnonzero(np.isfinite(values))
-    place, names = _numbered([condition[row] for row in known])
-    who, labels = _numbered([model[row] for row in known])
+    place, names = numbered([condition[row] for row in known])
+    who, labels = numbered([model[row] for row in known])
     return ConditionScores(
         scores=values[known], condition=place, model=who, conditions=names, models=labels
     )
 
 
 def _numbers(scores: Any) -> FloatArray:
-    raw = list(scores.tolist() if hasattr(scores, "tolist") else scores)
-    if not raw or any(isinstance(value, list | tuple) for value in raw):
+    values = float_array(scores, "scores")
+    if values.ndim != 1 or not values.size:
         msg = "scores must be a vector with one number per row, such as table['total']"
         raise ShapeError(msg)
-    values = np.full(len(raw), np.nan)
-    for row, value in enumerate(raw):
-        if value is None or value != value:
-            continue
-        if not isinstance(value, int | float | np.number) or not np.isfinite(value):
-            msg = f"scores: row {row + 1} holds {value!r}, which is no finite number"
-            raise CodeError(msg)
-        values[row] = value
+    infinite = np.flatnonzero(np.isinf(values))
+    if infinite.size:
+        msg = f"scores: row {infinite[0] + 1} is infinite: leave unknown scores missing (NaN)"
+        raise CodeError(msg)
     return values
-
-
-def _labels(argument: str, labels: Any, n: int) -> list[Any]:
-    found = list(labels.tolist() if hasattr(labels, "tolist") else labels)
-    if isinstance(labels, str) or len(found) != n:
-        msg = f"{argument} holds {len(found)} labels for {n} scores: pass one for each"
-        raise ShapeError(msg)
-    for row, label in enumerate(found):
-        if label is None or label != label:
-            msg = f"{argument}: row {row + 1} has no label: name it, or leave the row out"
-            raise LabelError(msg)
-    return found
-
-
-def _numbered(labels: list[Any]) -> tuple[IntArray, tuple[Hashable, ...]]:
-    number: dict[Any, int] = {}
-    codes = [number.setdefault(label, len(number)) for label in labels]
-    return np.array(codes, dtype=np.int64), tuple(number)
 
 
 def check_known(kind: str, label: Hashable, labels: tuple[Hashable, ...]) -> int:

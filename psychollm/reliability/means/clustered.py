@@ -45,10 +45,10 @@ from scipy.special import stdtrit
 
 from psychollm._base.checks import check_choice
 from psychollm._base.types import FloatArray, IntArray, RandomState
-from psychollm.calibration.stated import cluster_codes, question_weights, two_dimensional
+from psychollm.calibration.stated import cluster_codes, question_weights
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels
-from psychollm.data.table import as_table
+from psychollm.data.table import one_model
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import Resampling, bootstrap_questions
@@ -116,7 +116,7 @@ def mean_score(
     """
     check_choice("correction", correction, Correction)
     options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
-    table = as_table(two_dimensional(scores), argument="scores")
+    table = one_model(scores, argument="scores")
     values = numbers(table, argument="scores")
     weight = question_weights(weights, table.questions) * np.isfinite(values)
     codes = None if clusters is None else cluster_codes(clusters, table.questions)

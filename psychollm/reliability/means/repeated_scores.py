@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from psychollm._base.arrays import plain_array
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, Coords, Dims, FloatArray, IntArray
-from psychollm.calibration.stated import two_dimensional
 from psychollm.data.encode import numbers
-from psychollm.data.labels import Labels, as_labels, reorder
-from psychollm.data.table import Table, as_table
+from psychollm.data.labels import Labels, as_labels
+from psychollm.data.table import Table, one_model, values_like
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,11 +107,11 @@ class RepeatedScores(Result):
         >>> RepeatedScores.from_runs([[1, 0], [1, 1]]).runs
         (1, 2)
         """
-        runs = [as_table(two_dimensional(table), argument="scores") for table in tables]
+        runs = [one_model(table, argument="scores") for table in tables]
         if not runs:
             msg = "scores holds no run: pass a table models x questions for each run"
             raise ShapeError(msg)
-        found = [_like(table, runs[0]) for table in runs]
+        found = [values_like(table, runs[0], argument="scores") for table in runs]
         names = range(1, len(runs) + 1) if labels is None else labels
         axes = (runs[0].models, runs[0].questions, as_labels("run", names, len(runs)))
         return cls._made(np.stack(found, axis=2), axes)
@@ -223,11 +223,7 @@ def _n_axes(scores: Any) -> int:
 
 
 def _three_axes(values: Any) -> AnyArray:
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        msg = "scores has rows of different lengths: pass NaN where a score is missing"
-        raise ShapeError(msg) from error
+    array = plain_array(values, "scores")
     if array.ndim != 3 or 0 in array.shape:
         msg = (
             f"scores has shape {array.shape}, but three axes are needed, none of them empty: "
@@ -235,15 +231,6 @@ def _three_axes(values: Any) -> AnyArray:
         )
         raise ShapeError(msg)
     return array
-
-
-def _like(table: Table, first: Table) -> FloatArray:
-    """Return the cells of a run in the order of the first."""
-    rows = reorder("model", table.models, like=first.models)
-    columns = reorder("question", table.questions, like=first.questions)
-    cells = numbers(table, argument="scores")
-    cells = cells if rows is None else cells[rows]
-    return cells if columns is None else cells[:, columns]
 
 
 def _places(

@@ -33,15 +33,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import bdtr, chdtrc, stdtr
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.calibration.stated import cluster_codes, two_dimensional
+from psychollm.calibration.stated import cluster_codes
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, listed
-from psychollm.data.table import as_table
+from psychollm.data.table import one_model
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import ClusteredMean, Correction, clustered_mean
 
@@ -161,7 +162,7 @@ def score_differences(
     check_choice("correction", correction, Correction)
     check_choice("adjust", adjust, Adjustment)
     check_fraction("level", level)
-    table = as_table(two_dimensional(scores), argument="scores")
+    table = one_model(scores, argument="scores")
     values = numbers(table, argument="scores")
     codes = None if clusters is None else cluster_codes(clusters, table.questions)
     i, j = _places(pairs, table.models)
@@ -221,7 +222,7 @@ def mcnemar(first_only: Any, second_only: Any) -> tuple[FloatArray, FloatArray, 
     >>> [float(part.round(4)) for part in mcnemar(10, 4)]
     [2.5714, 0.1088, 0.1796]
     """
-    b, c = np.asarray(first_only, np.float64), np.asarray(second_only, np.float64)
+    b, c = float_array(first_only, "first_only"), float_array(second_only, "second_only")
     n = b + c
     with np.errstate(invalid="ignore", divide="ignore"):
         chi2 = (b - c) ** 2 / n

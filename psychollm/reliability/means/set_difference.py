@@ -32,10 +32,10 @@ from scipy.special import stdtrit
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import LabelError
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.calibration.stated import cluster_codes, two_dimensional
+from psychollm.calibration.stated import cluster_codes
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, listed, positions
-from psychollm.data.table import as_table
+from psychollm.data.table import one_model
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import ROUNDING, cluster_sums, clustered_mean
@@ -84,7 +84,7 @@ def set_difference(
     (array([0.667]), array([0.333]))
     """
     check_fraction("level", level)
-    table = as_table(two_dimensional(scores), argument="scores")
+    table = one_model(scores, argument="scores")
     values = numbers(table, argument="scores")
     places = _disjoint(first, second, table.questions)
     codes = np.arange(values.shape[1])

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.arrays import plain_array
 from psychollm._base.checks import check_choice, check_count, check_fraction
 from psychollm._base.errors import InputError
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
@@ -183,10 +184,9 @@ def _is_matrix(data: Any) -> bool:
     """Whether data are correlations: a symmetric table with ones on its diagonal."""
     if hasattr(data, "matrix") and hasattr(data, "labels"):
         return True
-    values = data.to_numpy() if hasattr(data, "to_numpy") else data
-    if hasattr(values, "codes"):  # Responses
+    if hasattr(data, "codes"):  # Responses
         return False
-    array = np.asarray(values)
+    array = plain_array(data, "data")
     if array.ndim != 2 or array.shape[0] != array.shape[1] or array.dtype.kind not in "fiub":
         return False
     ones = bool(np.allclose(np.diagonal(array), 1.0, rtol=0.0, atol=1e-8))

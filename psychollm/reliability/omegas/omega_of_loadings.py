@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels, listed
@@ -93,7 +94,10 @@ def _thresholds(given: Any) -> FloatArray:
     if given is None:
         msg = "thresholds are needed with plain loadings: pass one (or several) per item"
         raise InputError(msg)
-    rows = [np.atleast_1d(np.asarray(row, dtype=np.float64)) for row in given]
+    if not isinstance(given, list | tuple):
+        table = float_array(given, "thresholds")
+        return table[:, None] if table.ndim == 1 else table
+    rows = [np.atleast_1d(float_array(row, "thresholds")) for row in given]
     width = max((row.size for row in rows), default=0)
     cuts = np.full((len(rows), width), np.nan)
     for place, row in enumerate(rows):

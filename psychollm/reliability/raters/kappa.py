@@ -36,6 +36,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.types import FloatArray, IntArray, RandomState
@@ -205,7 +206,7 @@ def kappa_weights(weights: Any, ratings: Ratings) -> FloatArray:
         place = np.arange(size)
         distance = np.abs(place[:, None] - place) / max(size - 1, 1)
         return np.asarray(1.0 - distance ** (1 if weights == "linear" else 2))
-    credit = np.asarray(weights, dtype=np.float64)
+    credit = float_array(weights, "weights")
     if credit.shape != (size, size) or not np.isfinite(credit).all():
         msg = (
             f"weights must be finite, with one row and column for each of the {size} categories "

@@ -24,11 +24,12 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.errors import LabelError, OptionError, ShapeError
+from psychollm._base.errors import LabelError, OptionError
 from psychollm._base.replicate import replicate
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels, listed
+from psychollm.data.per_unit import unit_labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
@@ -229,12 +230,7 @@ def _coded(
     if not values.size or not np.isfinite(values).all():
         msg = f"weights={dict(weights)!r:.60} must give one finite number per type"
         raise OptionError(msg)
-    if hasattr(kinds, "reindex") and set(kinds.index) == set(questions):
-        kinds = kinds.reindex(list(questions))
-    types = kinds.tolist() if hasattr(kinds, "tolist") else list(kinds)
-    if len(types) != len(questions):
-        msg = f"kinds holds {len(types)} types for {len(questions)} questions: pass one each"
-        raise ShapeError(msg)
+    types = unit_labels(kinds, questions, argument="kinds", optional=True)
     absent = [kind for kind in weights if kind not in types]
     if absent:
         known = listed(list(dict.fromkeys(types)))

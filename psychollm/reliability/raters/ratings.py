@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
+from psychollm._base.arrays import plain_array
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import Coords, Dims, FloatArray, IntArray
-from psychollm.data.labels import Labels, as_labels, positions, reorder
-from psychollm.data.table import Table, as_table
+from psychollm.data.labels import Labels, as_labels, positions
+from psychollm.data.table import as_table, one_model, values_like
 from psychollm.reliability.raters.categories import Encoded, encode_categories
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class Ratings(Result):
         (0, 1)
         """
         known = as_table(table, argument="ratings")
-        cells = _cells(known)[None]
+        cells = known.values[None]
         return cls._made(cells, categories, ((0,), known.models, known.questions))
 
     @classmethod
@@ -100,11 +101,13 @@ class Ratings(Result):
         >>> Ratings.from_runs([[[1, 0, 1]], [[1, 1, 1]]]).codes.shape
         (1, 3, 2)
         """
-        tables = [as_table(_rows(run), argument="ratings") for run in runs]
+        tables = [one_model(run, argument="ratings") for run in runs]
         if not tables:
             msg = "ratings holds no run: pass a table models x questions for each run"
             raise ShapeError(msg)
-        cells = np.stack([_like(table, tables[0]) for table in tables], axis=2)
+        cells = np.stack(
+            [values_like(table, tables[0], argument="ratings") for table in tables], axis=2
+        )
         names = as_labels(
             "run", range(1, len(tables) + 1) if labels is None else labels, len(tables)
         )
@@ -156,7 +159,7 @@ class Ratings(Result):
         if model is None:
             places, labels = [np.zeros(len(frame), dtype=np.int64), *places], [(0,), *labels]
         cells = np.full(tuple(map(len, labels)), np.nan, dtype=object)
-        cells[tuple(places)] = frame[value].to_numpy(dtype=object)
+        cells[tuple(places)] = plain_array(frame[value], value)
         return cls._made(cells, categories, (labels[0], labels[1], labels[2]))
 
     @classmethod
@@ -322,42 +325,6 @@ def _holds_tables(data: Any) -> bool:
     if isinstance(first, list | tuple):
         return bool(first) and isinstance(first[0], list | tuple | np.ndarray)
     return getattr(first, "ndim", 0) == 2 or hasattr(first, "codes")
-
-
-def _rows(run: Any) -> Any:
-    """Let a vector stand for one model."""
-    if getattr(run, "ndim", 2) == 1:
-        return np.asarray(run)[None, :]
-    flat = (
-        isinstance(run, list | tuple) and run and not isinstance(run[0], list | tuple | np.ndarray)
-    )
-    return [run] if flat else run
-
-
-def _cells(table: Table) -> Any:
-    """Return the cells as numbers or objects, missing ones as NaN."""
-    raw = table.values
-    if not isinstance(raw, np.ma.MaskedArray):
-        return raw
-    cells = raw.data.astype(np.float64 if raw.dtype.kind in "biuf" else object)
-    cells[np.ma.getmaskarray(raw)] = np.nan
-    return cells
-
-
-def _like(table: Table, first: Table) -> Any:
-    """Return the cells of a run in the order of the first run."""
-    cells = _cells(table)
-    if cells.shape != first.values.shape:
-        shapes = [" x ".join(map(str, shape)) for shape in (first.values.shape, cells.shape)]
-        msg = (
-            f"the runs have different shapes, {shapes[0]} and {shapes[1]}: each needs one value "
-            "per model and question (NaN where there is none)"
-        )
-        raise ShapeError(msg)
-    rows = reorder("model", table.models, like=first.models)
-    columns = reorder("question", table.questions, like=first.questions)
-    cells = cells if rows is None else cells[rows]
-    return cells if columns is None else cells[:, columns]
 
 
 def _factors(

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.types import FloatArray
@@ -116,7 +117,7 @@ def covariance_matrix(data: Any) -> FloatArray:
     array([[4., 1.],
            [1., 1.]])
     """
-    matrix = np.array(getattr(data, "matrix", data), dtype=np.float64)
+    matrix = float_array(getattr(data, "matrix", data), "matrix")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         msg = f"matrix must have shape (items, items), got {matrix.shape}"
         raise ShapeError(msg)

@@ -15,6 +15,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, listed
+from psychollm.data.per_unit import numbered, unit_labels, unit_numbers
 from psychollm.data.table import Table, as_table
 
 _ONE_CONDITION: Labels = ("all",)
@@ -145,17 +146,7 @@ def row_groups(labels: Any, rows: Labels, *, argument: str) -> tuple[IntArray, L
     >>> row_groups(["b", "a", "b"], (0, 1, 2), argument="respondents")
     (array([0, 1, 0]), ('b', 'a'))
     """
-    found = _in_order(labels, rows)
-    if len(found) != len(rows):
-        msg = f"{argument} holds {len(found)} labels for {len(rows)} rows: pass one for each"
-        raise ShapeError(msg)
-    number: dict[Any, int] = {}
-    for row, label in zip(rows, found, strict=True):
-        if label is None or label != label:
-            msg = f"{argument}: row {row!r} has no label: name it, or leave the row out"
-            raise LabelError(msg)
-        number.setdefault(label, len(number))
-    return np.array([number[label] for label in found], dtype=np.int64), tuple(number)
+    return numbered(unit_labels(labels, rows, argument=argument, kind="row"))
 
 
 def item_keys(keys: Any, items: Labels) -> FloatArray:
@@ -172,15 +163,16 @@ def item_keys(keys: Any, items: Labels) -> FloatArray:
             msg = f"keys names {listed(unknown)}, but the items are {listed(items)}"
             raise OptionError(msg)
         keys = [keys.get(item, 1) for item in items]
-    found = list(keys)
-    if len(found) != len(items):
-        msg = f"keys holds {len(found)} values for {len(items)} items: pass 1 or -1 for each"
+    try:
+        found = unit_numbers(keys, items, argument="keys", kind="item")
+    except ShapeError as error:
+        raise OptionError(str(error)) from error
+    bad = np.flatnonzero(np.abs(found) != 1.0)
+    if bad.size:
+        item, key = items[bad[0]], found[bad[0]]
+        msg = f"keys: item {item!r} has {key:g}: use 1, or -1 for an item to reverse"
         raise OptionError(msg)
-    for item, key in zip(items, found, strict=True):
-        if key not in (1, -1):
-            msg = f"keys: item {item!r} has {key!r}: use 1, or -1 for an item to reverse"
-            raise OptionError(msg)
-    return np.array(found, dtype=np.float64)
+    return found
 
 
 def complete_rows(values: FloatArray) -> BoolArray:
@@ -207,18 +199,6 @@ def _table(scores: Any, respondents: Any, argument: str) -> Table:
         )
         raise LabelError(msg)
     return as_table(scores, models=range(len(scores)), argument=argument)
-
-
-def _in_order(labels: Any, rows: Labels) -> list[Any]:
-    """Return labels as a list; a Series with the rows as its index is put in their order."""
-    if isinstance(labels, str):
-        msg = f"{labels!r} is one string: pass one label per row, such as table[{labels!r}]"
-        raise ShapeError(msg)
-    if hasattr(labels, "reindex") and hasattr(labels, "index"):
-        index = labels.index
-        if index.is_unique and set(index) == set(rows):
-            labels = labels.reindex(list(rows))
-    return list(labels.tolist() if hasattr(labels, "tolist") else labels)
 
 
 def _reversed(values: FloatArray, keys: FloatArray) -> FloatArray:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
@@ -120,7 +121,7 @@ def _table(texts: Sequence[str] | None, features: Any, n: int) -> FloatArray:
             msg = "features is a function: pass the questions that it is to be applied to"
             raise OptionError(msg)
         features = make(_listed(texts))
-    table = np.asarray(features, dtype=np.float64)
+    table = float_array(features, "features")
     if table.ndim != 2 or table.shape[1] != n:
         msg = f"features must be (questions, {n}), got shape {table.shape}"
         raise ShapeError(msg)

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.per_unit import in_order, numbered, unit_labels
 from psychollm.studies.difficulty.ridge import Ridge, ridge
 from psychollm.studies.difficulty.words import Words, learn_words
 
@@ -97,7 +99,7 @@ def as_questions(
         texts=listed,
         labels=labels,
         table=as_features(features, listed),
-        groups=_groups(groups, len(listed)),
+        groups=_groups(groups, labels),
     )
 
 
@@ -106,11 +108,7 @@ def as_features(features: ArrayLike | Embedding | None, texts: Sequence[str]) ->
     if features is None:
         return None
     made = features(list(texts)) if callable(features) else features
-    try:
-        table = np.asarray(made, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        msg = f"features must be numbers (questions, features): {error}"
-        raise CodeError(msg) from error
+    table = float_array(made, "features")
     if table.ndim != 2 or len(table) != len(texts) or table.shape[1] < 1:
         msg = f"features must be (questions, features) for {len(texts)} questions: {table.shape}"
         raise ShapeError(msg)
@@ -139,7 +137,7 @@ def as_outcome(name: str, values: Any, labels: tuple[Hashable, ...]) -> FloatArr
             msg = f"{name} holds nothing for question {absent[0]!r}: give NaN where there is none"
             raise LabelError(msg)
         values = [values[label] for label in labels]
-    array = np.array(values, dtype=np.float64)
+    array = float_array(in_order(values, labels, argument=name), name)
     if array.ndim == 2 and len(array) == 1:
         array = array[0]
     if array.shape != (len(labels),):
@@ -166,14 +164,10 @@ def as_binary(name: str, values: Any, labels: tuple[Hashable, ...]) -> FloatArra
     return array
 
 
-def _groups(groups: Sequence[Any] | None, n: int) -> IntArray:
+def _groups(groups: Any, labels: tuple[Hashable, ...]) -> IntArray:
     if groups is None:
-        return np.arange(n)
-    if len(groups) != n:
-        msg = f"groups must name one group per question ({n}), got {len(groups)}"
-        raise ShapeError(msg)
-    names = {name: place for place, name in enumerate(dict.fromkeys(groups))}
-    return np.array([names[name] for name in groups], dtype=np.int64)
+        return np.arange(len(labels))
+    return numbered(unit_labels(groups, labels, argument="groups"))[0]
 
 
 def fold_of(groups: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_count
 from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.result import Result
@@ -128,7 +129,7 @@ def class_shares(
 
 
 def _shares(shares: Any, n: int) -> FloatArray:
-    q = np.asarray(shares, dtype=np.float64)
+    q = float_array(shares, "shares")
     if q.ndim != 2 or len(q) != n or q.shape[1] < 2:
         msg = f"shares must be ({n} questions, classes), two classes at least; got {q.shape}"
         raise ShapeError(msg)

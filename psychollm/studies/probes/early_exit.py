@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_count, check_fraction
 from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.result import Result
@@ -113,7 +114,9 @@ def early_exit(
     ([1.0], [0.375], 0.625)
     """
     sure, right, said = _tables(confidence, correct, tokens)
-    given = np.linspace(0.5, 0.99, 50) if thresholds is None else np.asarray(thresholds, float)
+    given = (
+        np.linspace(0.5, 0.99, 50) if thresholds is None else float_array(thresholds, "thresholds")
+    )
     grid = np.sort(np.atleast_1d(given))
     n = len(sure)
     check_count("n_bootstrap", n_bootstrap)
@@ -155,7 +158,8 @@ def early_exit(
 
 
 def _tables(confidence: Any, correct: Any, tokens: Any) -> tuple[FloatArray, ...]:
-    tables = [np.asarray(table, dtype=np.float64) for table in (confidence, correct, tokens)]
+    given = {"confidence": confidence, "correct": correct, "tokens": tokens}
+    tables = [float_array(table, name) for name, table in given.items()]
     sure = tables[0]
     if sure.ndim != 2 or any(table.shape != sure.shape for table in tables):
         shapes = ", ".join(str(table.shape) for table in tables)

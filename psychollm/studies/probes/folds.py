@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
 from psychollm._base.optional import require
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm.data.per_unit import numbered, unit_labels
 
 _PURPOSE = "a probe"
 
@@ -39,7 +41,7 @@ def features_of(states: Any, layers: Any, controls: Mapping[str, Any] | None) ->
     LabelError
         If a layer is not there, or a control is called like one.
     """
-    array = np.asarray(getattr(states, "states", states), dtype=np.float64)
+    array = float_array(getattr(states, "states", states), "states")
     array = array[:, None] if array.ndim == 2 else array
     if array.ndim != 3:
         msg = f"states must be (questions, layers, hidden), got shape {array.shape}"
@@ -56,7 +58,7 @@ def features_of(states: Any, layers: Any, controls: Mapping[str, Any] | None) ->
         if name in tables:
             msg = f"controls: {name!r} is the name of a layer"
             raise LabelError(msg)
-        column = np.asarray(values, dtype=np.float64)
+        column = float_array(values, name)
         tables[name] = column[:, None] if column.ndim == 1 else column
     for name, table in tables.items():
         if table.ndim != 2 or len(table) != len(array):
@@ -79,11 +81,7 @@ def groups_of(groups: Any, n: int) -> IntArray:
     """
     if groups is None:
         return np.arange(n)
-    values = np.asarray(groups)
-    if values.shape != (n,):
-        msg = f"groups must hold one label per question ({n}), got shape {values.shape}"
-        raise ShapeError(msg)
-    return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.int64)
+    return numbered(unit_labels(groups, tuple(range(n)), argument="groups"))[0]
 
 
 def folds_of(groups: IntArray, n_folds: int, rng: RandomState) -> IntArray:
@@ -120,7 +118,7 @@ def outcome_of(outcome: Any, n: int) -> tuple[FloatArray, BoolArray]:
     InputError
         If values are not 0 and 1, or only one of the two occurs.
     """
-    values = np.asarray(outcome, dtype=np.float64)
+    values = float_array(outcome, "outcome")
     if values.shape != (n,):
         msg = f"outcome must hold one value per question ({n}), got shape {values.shape}"
         raise ShapeError(msg)

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.errors import LabelError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.discrimination.ranking import auroc
+from psychollm.data.per_unit import numbered, unit_labels
 from psychollm.studies.probes.folds import (
     features_of,
     fitted,
@@ -108,11 +109,7 @@ def probe_transfer(
         raise LabelError(msg)
     (table,) = features.tables.values()
     values, known = outcome_of(outcome, features.n)
-    given = np.asarray(topics)
-    if given.shape != (features.n,):
-        msg = f"topics must hold one label per question ({features.n}), got shape {given.shape}"
-        raise ShapeError(msg)
-    names, topic = np.unique(given, return_inverse=True)
+    topic, names = numbered(unit_labels(topics, tuple(range(features.n)), argument="topics"))
     if len(names) < 2:
         msg = "topics holds one label: transfer needs two"
         raise LabelError(msg)
@@ -139,7 +136,7 @@ def probe_transfer(
         auroc=found[0],
         lower=found[1],
         upper=found[2],
-        topics=tuple(names.tolist()),
+        topics=names,
         n=np.array([(known & (topic == j)).sum() for j in range(len(names))]),
     )
 

@@ -39,6 +39,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice, check_fraction, check_generator
 from psychollm._base.errors import CodeError, InputError, ShapeError
 from psychollm._base.result import Result
@@ -270,7 +271,7 @@ def predicted_chances(
 
 
 def _checked(predicted: Any, samples: SampledAnswers) -> FloatArray:
-    chances = np.array(predicted, dtype=np.float64)
+    chances = float_array(predicted, "predicted")
     if chances.shape != samples.codes.shape:
         msg = f"predicted has shape {chances.shape}, the samples {samples.codes.shape}: one each"
         raise ShapeError(msg)

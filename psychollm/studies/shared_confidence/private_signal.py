@@ -35,11 +35,11 @@ import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
 
 from psychollm._base.checks import check_fraction
-from psychollm._base.errors import ShapeError
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.paired import PairedAnswers, paired_answers
+from psychollm.data.per_unit import unit_numbers
 from psychollm.data.responses import as_responses
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
@@ -149,7 +149,7 @@ def private_signal(
     said = as_responses(confidence, argument="confidence")
     paired = paired_answers(said, correctness)
     L, tau = (
-        _one_per_model(name, values, len(paired.models))
+        unit_numbers(values, paired.models, argument=name, kind="model")
         for name, values in (("loadings", loadings), ("thresholds", thresholds))
     )
     check_fraction("level", level)
@@ -241,11 +241,3 @@ def _mean(fits: list[_Fit]) -> tuple[float, float, int]:
     share = weight / weight.sum()
     influence = share @ np.array([row[2] for row in found])
     return float(share @ z), float(np.sqrt((influence**2).sum())), len(found)
-
-
-def _one_per_model(name: str, values: Any, k: int) -> FloatArray:
-    array = np.asarray(values, dtype=np.float64)
-    if array.shape != (k,):
-        msg = f"{name} has shape {array.shape}, but there are {k} models: pass one for each"
-        raise ShapeError(msg)
-    return array

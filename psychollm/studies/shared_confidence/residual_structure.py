@@ -20,7 +20,7 @@ import numpy as np
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.data.responses import Responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.factor.residuals import PairResiduals, pair_residuals
 
@@ -72,7 +72,7 @@ class ResidualStructure(Result):
 
 def residual_structure(
     confidence: PairResiduals,
-    correctness: Responses,
+    correctness: ResponsesLike,
     *,
     n_permutations: int = 9999,
     rng: RandomState = None,
@@ -83,7 +83,7 @@ def residual_structure(
     ----------
     confidence : PairResiduals
         Residuals of confidence after its factor.
-    correctness : Responses
+    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         Correctness of the same models, or of more.
     n_permutations : int
         Random orders of the models for the p-value.
@@ -104,7 +104,7 @@ def residual_structure(
     True
     """
     check_count("n_permutations", n_permutations)
-    known = correctness.select(models=confidence.labels)
+    known = as_responses(correctness, argument="correctness").select(models=confidence.labels)
     varying = (known.yes_rates > 0) & (known.yes_rates < 1)
     kept = np.flatnonzero(varying)
     labels = tuple(confidence.labels[row] for row in kept)

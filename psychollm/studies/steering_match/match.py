@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import FloatArray, RandomState
@@ -324,7 +325,7 @@ def _thresholds(thresholds: Any, labels: Labels) -> FloatArray | None:
             msg = f"thresholds holds none for target {absent[0]!r}: give NaN where there is none"
             raise LabelError(msg)
         thresholds = [thresholds[label] for label in labels]
-    array = np.array(thresholds, dtype=np.float64)
+    array = float_array(thresholds, "thresholds")
     if array.shape != (len(labels),):
         msg = f"thresholds must hold one number per target ({len(labels)}), got {array.shape}"
         raise ShapeError(msg)

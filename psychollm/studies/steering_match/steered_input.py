@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_unique
 from psychollm._base.errors import CodeError, InputError, OptionError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
@@ -34,11 +35,7 @@ def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
 
 def as_matrix(name: str, values: ArrayLike) -> FloatArray:
     """Return a table of numbers with two rows and columns at least."""
-    try:
-        table = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        msg = f"{name} must be a table of numbers (strengths, questions): {error}"
-        raise CodeError(msg) from error
+    table = float_array(values, name)
     if table.ndim != 2 or table.shape[0] < 2 or table.shape[1] < 2:
         msg = (
             f"{name} must be a table (strengths, questions) with at least two of each, got shape "
@@ -50,7 +47,7 @@ def as_matrix(name: str, values: ArrayLike) -> FloatArray:
 
 def as_strengths(strengths: ArrayLike, n: int) -> tuple[FloatArray, IntArray]:
     """Return strengths in ascending order, and the order."""
-    doses = np.array(strengths, dtype=np.float64)
+    doses = float_array(strengths, "strengths")
     if doses.shape != (n,):
         msg = f"strengths must hold one number per row of values ({n}), got shape {doses.shape}"
         raise ShapeError(msg)
@@ -98,7 +95,7 @@ def answers_of(odds: FloatArray | None, table: FloatArray) -> FloatArray:
 
 def mean_mass(mass: ArrayLike, shape: tuple[int, ...]) -> FloatArray:
     """Return the mean over questions of the mass on yes and no (strengths,)."""
-    array = np.array(mass, dtype=np.float64)
+    array = float_array(mass, "mass")
     if array.shape not in (shape, shape[:1]):
         msg = f"mass must be (strengths,) or (strengths, questions), {shape}, got {array.shape}"
         raise ShapeError(msg)

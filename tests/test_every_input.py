@@ -1,0 +1,205 @@
+"""Whatever holds an array: missing is missing, in every dtype, in every public function.
+
+NaN, None, pandas.NA and a mask are four spellings of one thing; the order of bytes is none. The
+test finds the public functions and their arguments itself; an argument that may hold an array
+and is in no example has to be added to `MORE`, or named in `NO_ARRAY`.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from psychollm._base.errors import PsychollmError
+from psychollm._base.result import _plain
+from psychollm._base.types import AnyArray
+from psychollm.data.coded import CodedTable
+from tests.every_function import (
+    WITHOUT_EXAMPLE,
+    example_call,
+    open_parameters,
+    public_functions,
+)
+
+# Parameters that hold no array: options, names, texts, mappings, tables in long form, files. With
+# a colon, of one function only.
+_NAMES = """
+among answers arms articles blocks cases categories codes commits controls counts distributions
+features:difficulty features:fit_gate free items:martin_loef_test items:self_efficacy labels
+layers levels like measures metrics model:confirmatory_factors model:confirmatory_groups
+model:measurement_invariance no own:fit_gate pairs paths performance points question
+replicates:loading_errors residual_pairs solution:factor_scores steered target:smooth task texts
+thinking threshold:read_responses tokenizer traces units weights:rate_contrast yes
+"""
+NO_ARRAY = set(_NAMES.split())
+PER_QUESTION = {"clusters", "groups", "respondents", "by", "keys", "weights"}
+# Tables whose columns name something in the result.
+NAMING = {"dimensions"}
+# Runs of seconds: what their arrays go through is what those of the others go through.
+SLOW = {"shared_confidence", "studies.fit_gate", "semantic_calibration", "dimensionality"}
+
+# Which axis of a function's first argument holds the questions, where it is not the last.
+_QUESTIONS = {
+    **dict.fromkeys(("fleiss_kappa", "gwet_ac1", "krippendorff_alpha", "percent_agreement"), 0),
+    **dict.fromkeys(("response_shares", "class_shares", "early_exit", "probe_transfer"), 0),
+    **dict.fromkeys(("state_probe", "difficulty", "fit_gate", "p_ik"), 0),
+    **dict.fromkeys(("answer_variance", "semantic_calibration", "semantic_entropy"), 1),
+}
+
+_RNG = np.random.default_rng(0)
+_YES = (_RNG.normal(size=400) + _RNG.normal(size=(6, 400)) > 0).astype(np.int64)
+
+# Arrays that examples leave out. One label or weight per question is made to fit (`per_question`).
+MORE: dict[str, dict[str, Any]] = {
+    "bayesian_2pl": {"families": ["a", "b"] * 200, "domains": ["x", "x", "y", "y"]},
+    "calibration.abstention": {"correctness": [[1, 1, 0, 1, 0]]},
+    "calibration.abstention_by": {"correctness": [[1, 0, 1]]},
+    "calibration.gaussian_meta_information": {"prior": [1.0, 0.9, 0.8]},
+    "calibration.individuation": {"scores": _RNG.random((5, 200))},
+    "calibration.pairwise_calibration": {"scores": [0.5, 0.2, 0.9]},
+    "confirmatory_factors": {"covariance": np.diag([0.001] * 10), "n": 400},
+    "data.simulate_meta_d": {
+        "criterion": [0.1, 0.2],
+        "distances": [0.3, 0.6],
+        "m_ratio": [1, 0.8],
+    },
+    "difficulty": {"groups": ["a", "b", "c", "d"] * 50},
+    "estimates.max_t": {"df": [20.0] * 10},
+    "estimates.paired_difference": {"first_only": [4, 8], "second_only": [2, 7], "n": [50, 60]},
+    "estimates.proportion": {"successes": np.array([3.0]), "n": np.array([9.0])},
+    "factor.extract": {"matrix": np.full((6, 6), 0.5) + 0.5 * np.eye(6)},
+    "factor.factor_scores": {"data": _YES, "thresholds": [0.0] * 6, "method": "eap"},
+    "factor.loading_errors": {"covariance": np.eye(28) * 0.001, "replicates": None},
+    "factor.pair_residuals": {"loadings": [0.5] * 19},
+    "factor.rotate": {"loadings": [[0.8, 0.2], [0.7, 0.1], [0.2, 0.9], [0.1, 0.6]]},
+    "factor_analysis": {
+        "correlation": np.full((6, 6), 0.5) + 0.5 * np.eye(6),
+        "n_factors": 1,
+        "n": 400,
+        "weights": np.ones((6, 6)),
+        "covariance": 0.001 * np.eye(15),
+        "method": "dwls",
+    },
+    "irt.adaptive_test": {"abilities": [-1.0, 0.0, 1.0]},
+    "irt.andersen_test": {"split": ["a", "b"] * 300},
+    "irt.item_slopes": {"factor_correlation": [[1.0]]},
+    "reliability.grim": {"n": [90, 90, 90, 90]},
+    "reliability.kruskal_wallis": {"models": list("xyzxyz")},
+    "reliability.mcnemar": {"first_only": [10, 3], "second_only": [4, 3]},
+    "reliability.omega_of_loadings": {"correlation": np.full((3, 3), 0.4) + 0.6 * np.eye(3)},
+    "simulate_factor": {"factor_correlation": [[1.0]], "missing": np.zeros((2, 500), dtype=bool)},
+    "one_factor_null": {"loadings": [0.5] * 19},
+    "question_scores": {"loadings": [0.5] * 19, "thresholds": [0.0] * 19},
+    "reliability.cohen_kappa": {"weights": [[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]]},
+    "reliability.item_statistics": {"keys": None},
+    "smooth": {"weights": np.ones((3, 3)), "method": "weighted"},
+    "steering_match": {"thresholds": [0.0] * 6},
+    "studies.fit_gate": {"scores": [0.5] * 200},
+    "tetrachoric_table": {"n11": [40, 30], "n10": [10, 9], "n01": [10, 8], "n00": [40, 50]},
+}
+
+
+def arrays_of(name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+    """Return the arguments of an example call, and those of them that are arrays."""
+    call = {**example_call(name), **MORE.get(name, {})}
+    missing, arrays = [], {}
+    for parameter in open_parameters(name):
+        if {parameter, f"{parameter}:{name.rpartition('.')[2]}"} & NO_ARRAY:
+            continue
+        value = call.get(parameter)
+        if value is None and parameter in PER_QUESTION:
+            value = per_question(name, parameter, call)
+        value = value.values if isinstance(value, CodedTable) else getattr(value, "matrix", value)
+        if value is None or not np.ndim(value):
+            missing.append(parameter)
+            continue
+        array = np.array(value)
+        arrays[parameter] = array if array.dtype.kind in "biuf" else np.array(value, dtype=object)
+    assert not missing, f"add an array for {missing} of {name} to MORE, or name it in NO_ARRAY"
+    return call, arrays
+
+
+def per_question(name: str, parameter: str, call: dict[str, Any]) -> Any:
+    """Return one label or one weight for each question, or row, of an example."""
+    axis = {"respondents": 0, "by": 0, "keys": -1}.get(parameter)
+    if axis is None:
+        axis = _QUESTIONS.get(name.rpartition(".")[2], -1)
+    first = next(iter(call.values()))
+    n = np.shape(getattr(first, "codes", first))[axis]
+    if parameter in {"clusters", "groups", "respondents"}:
+        return [f"c{i // 2}" for i in range(n)]
+    if parameter == "by":
+        return ["here"] * n
+    return np.where(np.arange(n) % 2, 1, 2 if parameter == "weights" else -1)
+
+
+def outcome(name: str, call: dict[str, Any]) -> tuple[str, Any]:
+    """Return what a call gives in plain values, or the message with which it is refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return "result", _plain(public_functions()[name](**call))
+        except PsychollmError as error:
+            return type(error).__name__, str(error)
+
+
+def with_one_missing(array: AnyArray) -> dict[str, Any]:
+    """Return one table in every spelling of the same missing value."""
+    cell = np.unravel_index(array.size // 2, array.shape)
+    nan = array.astype(np.float64 if array.dtype.kind in "biuf" else object)
+    nan[cell] = np.nan
+    none, na = array.astype(object), array.astype(object)
+    none[cell], na[cell] = None, pd.NA
+    under = array.copy()  # a mask hides a value that could be one
+    under[cell] = array.flat[0] if array.flat[0] != array[cell] else array.flat[-1]
+    mask = np.zeros(array.shape, dtype=np.bool_)
+    mask[cell] = True
+    return {
+        "NaN": nan,
+        "None": none.tolist(),
+        "mask": np.ma.array(under, mask=mask),
+        "pandas.NA": nullable(na),
+    }
+
+
+def with_none_missing(array: AnyArray) -> dict[str, Any]:
+    """Return one table as arrays, lists and frames that hold the same values."""
+    forms: dict[str, Any] = {"list": array.tolist(), "nullable": nullable(array)}
+    if array.dtype.kind in "iuf":
+        forms["big-endian"] = array.astype(array.dtype.newbyteorder(">"))
+    return forms
+
+
+def nullable(array: AnyArray) -> Any:
+    """Return a Series or DataFrame of nullable columns; more dimensions as they are."""
+    if array.ndim > 2:
+        return array
+    return (pd.Series if array.ndim == 1 else pd.DataFrame)(array).convert_dtypes()
+
+
+@pytest.mark.parametrize("name", sorted(set(public_functions()) - WITHOUT_EXAMPLE - SLOW))
+@pytest.mark.parametrize("forms", [with_one_missing, with_none_missing])
+def test_every_form_of_an_array_is_the_same(
+    name: str, forms: Callable[[AnyArray], dict[str, Any]]
+) -> None:
+    try:
+        call, arrays = arrays_of(name)
+    except ImportError as error:  # an extra is not installed
+        pytest.skip(str(error))
+    differing = []
+    for parameter, array in arrays.items():
+        outcomes = {
+            form: outcome(name, {**call, parameter: value})
+            for form, value in forms(array).items()
+            if not (form == "nullable" and parameter in NAMING)
+        }
+        first = next(iter(outcomes.values()))
+        differing += [
+            f"{parameter} as {form}: {str(one)[:300]}\n      not {str(first)[:300]}"
+            for form, one in outcomes.items()
+            if one != first
+        ]
+    assert not differing, "\n".join(differing)
