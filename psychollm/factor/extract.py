@@ -15,7 +15,8 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.matrix_input import correlation_matrix
 from psychollm.factor.discrepancy import ML, ULS
-from psychollm.factor.minimise import Minimum, first_guess, minimise, squared_multiple
+from psychollm.factor.minimise import Minimum, lowest_minimum, squared_multiple
+from psychollm.factor.multistart import MOST_STARTS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,6 +46,7 @@ class Extraction(Result):
     objective: float  # discrepancy at the solution
     heywood: BoolArray  # (k,) the uniqueness would be zero or negative
     degrees_of_freedom: int
+    minima: int  # distinct values of the discrepancy at which the starts ended
     method: str
     labels: tuple[Hashable, ...]  # (k,)
     convergence: Convergence
@@ -74,6 +76,7 @@ def extract(
     method: Method = "minres",
     min_uniqueness: float = 0.005,
     tolerance: float = 1e-12,
+    n_starts: int = MOST_STARTS,
 ) -> Extraction:
     """Extract common factors from a correlation matrix.
 
@@ -93,6 +96,10 @@ def extract(
     tolerance : float
         Principal axes only: they stop when the sum of communalities changes by less. Programs that
         stop at .001 are off by up to .05 in a loading; pass that to compare with them.
+    n_starts : int
+        Minres and likelihood only: most points to start from. Eight that end at one minimum are
+        enough; where they do not, more follow until a further minimum is improbable. Principal
+        axes start once, from squared multiple correlations.
 
     Returns
     -------
@@ -133,8 +140,11 @@ def extract(
     check_identified(len(R), n_factors)
     if method == "principal_axis":
         loadings, ending = _by_principal_axes(R, n_factors, check_fraction("tolerance", tolerance))
+        minima = 1
     else:
-        loadings, ending = _minimised(R, n_factors, method, low)
+        loadings, ending, minima = _minimised(
+            R, n_factors, method, low, check_count("n_starts", n_starts)
+        )
     ending.warn(f"the extraction of {n_factors} factors")
     loadings = with_positive_sums(loadings)
     communalities = np.sum(loadings**2, axis=1)
@@ -146,6 +156,7 @@ def extract(
         objective=ending.objective,
         heywood=1.0 - communalities <= low + NEAR_BOUND,
         degrees_of_freedom=degrees_of_freedom(len(R), n_factors),
+        minima=minima,
         method=method,
         labels=labels,
         convergence=ending,
@@ -193,25 +204,23 @@ def with_positive_sums(loadings: FloatArray) -> FloatArray:
 
 
 def _minimised(
-    R: FloatArray, n_factors: int, method: str, low: float
-) -> tuple[FloatArray, Convergence]:
+    R: FloatArray, n_factors: int, method: str, low: float, n_starts: int
+) -> tuple[FloatArray, Convergence, int]:
     if method == "ml" and np.linalg.eigvalsh(R)[0] <= 0.0:
         msg = (
             "matrix is not positive definite, so it has no likelihood: pass smooth(matrix), or "
             "use method='minres'"
         )
         raise InputError(msg)
-    discrepancy = DISCREPANCIES[method]
-    guess, steps = first_guess(discrepancy, R, n_factors, low)
-    found = minimise(discrepancy, R[None], guess[None], n_factors, low)
-    return found.loadings[0], _convergence(found, steps)
+    best, minima, _ = lowest_minimum(DISCREPANCIES[method], R, n_factors, low, n_starts)
+    return best.loadings[0], _convergence(best), minima
 
 
-def _convergence(found: Minimum, first_steps: int) -> Convergence:
+def _convergence(found: Minimum) -> Convergence:
     converged = bool(found.converged[0])
     return Convergence(
         converged=converged,
-        iterations=first_steps + int(found.steps[0]),
+        iterations=int(found.steps[0]),
         reason="converged" if converged else f"a gradient of {found.gradient[0]:.1e} is left",
         objective=float(found.objective[0]),
     )

@@ -14,6 +14,7 @@ from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels
 from psychollm.data.matrix_input import correlation_matrix, square_of
 from psychollm.factor.criteria import Criterion
+from psychollm.factor.discrepancy import ULS
 from psychollm.factor.extract import (
     DISCREPANCIES,
     NEAR_BOUND,
@@ -23,7 +24,9 @@ from psychollm.factor.extract import (
     with_positive_sums,
 )
 from psychollm.factor.fit import FactorFit, fit_indices, likelihood_ratio
+from psychollm.factor.minimise import uniqueness_starts
 from psychollm.factor.minimum_rank import minimum_rank
+from psychollm.factor.multistart import MOST_STARTS
 from psychollm.factor.positive import positive_definite
 from psychollm.factor.robust_test import quadratic_test
 from psychollm.factor.rotate import Rotation, RotationMethod, rotate
@@ -43,7 +46,9 @@ class _Found(NamedTuple):
     """An extraction by any method."""
 
     loadings: FloatArray  # (k, m)
+    uniquenesses: FloatArray  # (k,)
     gradient: float
+    minima: int
     convergence: Convergence
 
 
@@ -140,25 +145,26 @@ def factor_analysis(
     R, shrinkage = positive_definite(R, method) if method in NEED_DEFINITE else (R, 0.0)
     found = _extracted(R, m, method, low, W)
     turned = _rotated(found.loadings, labels, rotation, normalize, n_starts, rng)
-    communalities = np.sum(found.loadings**2, axis=1)
-    unrotated = found.loadings
+    communalities = 1.0 - found.uniquenesses
     return FactorSolution(
         loadings=turned.loadings,
         factor_correlation=turned.factor_correlation,
-        uniquenesses=1.0 - communalities,
+        uniquenesses=found.uniquenesses,
         communalities=communalities,
         variance_explained=turned.shares * len(R),
+        explained_common_variance=_explained(found.loadings, communalities),
         objective=found.convergence.objective,
         gradient=found.gradient,
-        heywood=1.0 - communalities <= low + NEAR_BOUND,
+        heywood=found.uniquenesses <= low + NEAR_BOUND,
         degrees_of_freedom=degrees_of_freedom(len(R), m),
-        n_local_minima=turned.minima,
+        extraction_minima=found.minima,
+        rotation_minima=turned.minima,
         transformation=turned.transformation,
         method=method,
         rotation=turned.method,
         n=size,
         shrinkage=shrinkage,
-        fit=_fit(R, unrotated, method, size, W, gamma),
+        fit=_fit(R, found.loadings, method, size, W, gamma),
         labels=labels,
         factors=tuple(f"factor_{j + 1}" for j in range(m)),
         convergence=found.convergence,
@@ -166,6 +172,12 @@ def factor_analysis(
         _matrix=R,
         _weights=W,
     )
+
+
+def _explained(loadings: FloatArray, communalities: FloatArray) -> float:
+    """Return the share of common variance that the factors explain; NaN where there is none."""
+    common = float(communalities.sum())
+    return float(np.sum(loadings**2)) / common if common > 0.0 else float("nan")
 
 
 def observations(correlation: Any, n: float | None) -> float:
@@ -258,20 +270,27 @@ def _precisions(correlation: Any) -> FloatArray:
 def _extracted(R: FloatArray, m: int, method: Any, low: float, W: FloatArray | None) -> _Found:
     """Return unrotated loadings in the order of what they explain, sums positive."""
     if W is not None:
-        start = np.array(extract(R, n_factors=m, min_uniqueness=low).loadings)
-        weigh = weigh_each(W) if W.shape == R.shape and method == "dwls" else None
-        weigh = weigh_jointly(W, len(R)) if weigh is None else weigh
-        fitted = weighted_factors(R, weigh, start, low)
+        weigh = weigh_each(W) if method == "dwls" else weigh_jointly(W, len(R))
+        fitted = weighted_factors(R, weigh, _weighted_starts(R, m, low), low)
         ending = _ending(fitted.converged, fitted.steps, fitted.gradient, fitted.objective)
-        found = _Found(fitted.loadings, fitted.gradient, ending)
+        psi = 1.0 - np.sum(fitted.loadings**2, axis=1)
+        found = _Found(fitted.loadings, psi, fitted.gradient, fitted.minima, ending)
     elif method == "minimum_rank":
-        rank = minimum_rank(R, m)
+        rank, minima, _ = minimum_rank(R, m)
         ending = _ending(rank.converged, rank.steps, rank.gradient, rank.unexplained)
-        found = _Found(rank.loadings, rank.gradient, ending)
+        found = _Found(rank.loadings, rank.uniquenesses, rank.gradient, minima, ending)
     else:
         return _by_extract(R, m, method, low)
     found.convergence.warn(f"the extraction of {m} factors")
     return found._replace(loadings=with_positive_sums(found.loadings))
+
+
+def _weighted_starts(R: FloatArray, m: int, low: float) -> FloatArray:
+    """Return loadings (n, k, m): where minres ends, then those of uniform uniquenesses."""
+    minres = extract(R, n_factors=m, min_uniqueness=low).loadings
+    psi = uniqueness_starts(R, low, MOST_STARTS)[1:]
+    spectra = ULS.decompose(np.broadcast_to(R, (len(psi), *R.shape)), psi, m)
+    return np.concatenate([minres[None], ULS.loadings(spectra, psi, m)])
 
 
 def _by_extract(R: FloatArray, m: int, method: Any, low: float) -> _Found:
@@ -284,7 +303,8 @@ def _by_extract(R: FloatArray, m: int, method: Any, low: float) -> _Found:
     slope = discrepancy.evaluate(R[None], parameters, m)[1][0]
     free = ~(((psi <= low + NEAR_BOUND) & (slope > 0)) | ((psi >= 1.0 - NEAR_BOUND) & (slope < 0)))
     gradient = float(np.abs(np.where(free, slope, 0.0)).max())
-    return _Found(np.array(found.loadings), gradient, found.convergence)
+    loadings, own = np.array(found.loadings), np.array(found.uniquenesses)
+    return _Found(loadings, own, gradient, found.minima, found.convergence)
 
 
 def _ending(converged: bool, steps: int, gradient: float, objective: float) -> Convergence:  # noqa: FBT001

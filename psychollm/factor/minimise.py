@@ -1,4 +1,4 @@
-"""Uniquenesses at which a factor model fits best: L-BFGS, then Newton's method to the last digit.
+"""Uniquenesses at which a factor model fits best: Newton's method, from several starts.
 
 Least-squares and likelihood surfaces are flat: where a line search sees no more descent, loadings
 may still be wrong in the fourth digit. Newton steps with the exact second derivatives end where
@@ -6,6 +6,10 @@ the gradient vanishes to rounding error. Second derivatives that are not positiv
 taken along their eigenvectors with the sign removed, so that a step always goes down. Uniquenesses
 near their bound that press against it go there along the gradient alone, lest the step of the
 others count on a move that the bound forbids (Bertsekas, 1982).
+
+The surfaces may have several minima, above all with weak factors and near Heywood cases.
+`lowest_minimum` descends from squared multiple correlations and from uniform points together, and
+keeps the lowest end.
 
 References
 ----------
@@ -19,12 +23,13 @@ import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.factor.discrepancy import Discrepancy, Spectrum
+from psychollm.factor.multistart import MOST_STARTS, Lowest, multistart
 
 GRADIENT = 1e-14  # steps end here, times the largest eigenvalue: its rounding error
 SETTLED = 1e-10  # a solution whose gradient is larger has not converged
 MAX_STEPS = 60
 MAX_HALVINGS = 25
-MAX_FIRST_STEPS = 1000
+SAME_MINIMUM = 1e-8
 FLAT = 1e-10  # curvature below this share of the largest counts as none
 AT_BOUND, NEAR_BOUND = 1e-12, 1e-2
 
@@ -40,6 +45,17 @@ class Minimum:
     converged: BoolArray  # (b,)
     steps: IntArray  # (b,)
 
+    def at(self, i: int) -> "Minimum":
+        """Return one end as a stack of its own."""
+        return Minimum(
+            uniquenesses=self.uniquenesses[i : i + 1],
+            loadings=self.loadings[i : i + 1],
+            objective=self.objective[i : i + 1],
+            gradient=self.gradient[i : i + 1],
+            converged=self.converged[i : i + 1],
+            steps=self.steps[i : i + 1],
+        )
+
 
 def squared_multiple(matrices: FloatArray) -> FloatArray:
     """Return squared multiple correlations (b, k): what the other variables explain of each.
@@ -53,43 +69,6 @@ def squared_multiple(matrices: FloatArray) -> FloatArray:
     with np.errstate(divide="ignore"):
         explained = 1.0 - 1.0 / np.diagonal(inverse, axis1=1, axis2=2)
     return np.asarray(explained, dtype=np.float64)
-
-
-def first_guess(
-    discrepancy: Discrepancy, matrix: FloatArray, n_factors: int, low: float
-) -> tuple[FloatArray, int]:
-    """Return uniquenesses (k,) by L-BFGS from squared multiple correlations, and the steps taken.
-
-    Parameters
-    ----------
-    discrepancy : Discrepancy
-        What is to be small.
-    matrix : ndarray (k, k)
-        Correlations.
-    n_factors : int
-        How many factors.
-    low : float
-        Smallest uniqueness allowed; the largest is one.
-    """
-    from scipy.optimize import minimize
-
-    start = np.clip(1.0 - squared_multiple(matrix[None])[0], max(low, 0.05), 1.0)
-
-    def objective(parameters: FloatArray) -> tuple[float, FloatArray]:
-        value, gradient, _ = discrepancy.evaluate(matrix[None], parameters[None], n_factors)
-        return float(value[0]), gradient[0]
-
-    bounds = discrepancy.to_parameters(np.array([low, 1.0]))
-    found = minimize(
-        objective,
-        discrepancy.to_parameters(start),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[tuple(bounds)] * start.size,
-        options={"maxiter": MAX_FIRST_STEPS, "gtol": SETTLED, "ftol": 1e-14},
-    )
-    guess = discrepancy.to_uniquenesses(np.asarray(found.x, dtype=np.float64))
-    return np.clip(guess, low, 1.0), int(found.nit)
 
 
 def minimise(
@@ -150,6 +129,63 @@ def minimise(
         converged=slope <= SETTLED,
         steps=steps,
     )
+
+
+def lowest_minimum(
+    discrepancy: Discrepancy,
+    matrix: FloatArray,
+    n_factors: int,
+    low: float,
+    most_starts: int = MOST_STARTS,
+) -> Lowest[Minimum]:
+    """Descend from several starts and keep the lowest end, as a stack of one.
+
+    Parameters
+    ----------
+    discrepancy : Discrepancy
+        What is to be small.
+    matrix : ndarray (k, k)
+        Correlations.
+    n_factors : int
+        How many factors.
+    low : float
+        Smallest uniqueness allowed; the largest is one.
+    most_starts : int
+        The first is at squared multiple correlations.
+
+    Examples
+    --------
+    >>> from psychollm.factor.discrepancy import ULS
+    >>> found = lowest_minimum(ULS, np.full((4, 4), 0.25) + 0.75 * np.eye(4), 1, 0.005)
+    >>> found.minima, found.n_starts
+    (1, 8)
+    """
+
+    def descend(starts: FloatArray) -> list[tuple[float, Minimum]]:
+        stack = np.broadcast_to(matrix, (len(starts), *matrix.shape))
+        ends = minimise(discrepancy, stack, starts, n_factors, low)
+        values = np.where(ends.converged, ends.objective, np.inf)
+        return [(float(value), ends.at(i)) for i, value in enumerate(values)]
+
+    return multistart(descend, uniqueness_starts(matrix, low, most_starts), SAME_MINIMUM)
+
+
+def uniqueness_starts(matrix: FloatArray, low: float, n: int) -> FloatArray:
+    """Return uniquenesses (n, k) to start from: by squared multiple correlations, then uniform.
+
+    The uniform ones are always the same, and dealt out by the order of squared multiple
+    correlations, so that the order of variables does not matter.
+
+    Examples
+    --------
+    >>> uniqueness_starts(np.full((3, 3), 0.5) + 0.5 * np.eye(3), 0.005, 2).shape
+    (2, 3)
+    """
+    explained = squared_multiple(matrix[None])[0]
+    first = np.clip(1.0 - explained, max(low, 0.05), 1.0)
+    uniform = np.random.default_rng(0).uniform(low, 1.0, (n - 1, len(matrix)))
+    ranks = np.argsort(np.argsort(explained, kind="stable"), kind="stable")
+    return np.concatenate([first[None], uniform[:, ranks]])
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,12 +26,15 @@ from typing import NamedTuple
 import numpy as np
 
 from psychollm._base.types import FloatArray
+from psychollm.factor.minimise import uniqueness_starts
+from psychollm.factor.multistart import MOST_STARTS, Lowest, multistart
 
-LAST_BARRIER = 1e-11
+FIRST_BARRIER, LAST_BARRIER = 0.01, 1e-11
 LOWERED = 0.2
 MAX_TANGENTS = 400
 MAX_STEPS = 30
 STILL = 1e-11
+SAME_MINIMUM = 1e-7
 
 
 class MinimumRank(NamedTuple):
@@ -40,24 +43,43 @@ class MinimumRank(NamedTuple):
     uniquenesses: FloatArray  # (k,)
     loadings: FloatArray  # (k, m)
     unexplained: float  # common variance that m factors leave
-    common: float  # all common variance
     gradient: float
     converged: bool
     steps: int
 
 
-def minimum_rank(matrix: FloatArray, n_factors: int) -> MinimumRank:
-    """Minimise (1) for a positive definite matrix of correlations (k, k).
+def minimum_rank(matrix: FloatArray, n_factors: int) -> Lowest[MinimumRank]:
+    """Minimise (1) for a positive definite matrix of correlations (k, k), from several starts.
 
     Examples
     --------
     >>> R = np.full((4, 4), 0.25) + 0.75 * np.eye(4)
-    >>> minimum_rank(R, 1).uniquenesses.round(5)
+    >>> minimum_rank(R, 1).end.uniquenesses.round(5)
     array([0.75, 0.75, 0.75, 0.75])
     """
+    shapes = uniqueness_starts(matrix, 0.005, MOST_STARTS)
+    scaled = matrix / np.sqrt(shapes[:, :, None] * shapes[:, None, :])
+    # Half as far as the matrix stays positive definite.
+    starts = 0.5 * np.linalg.eigvalsh(scaled)[:, :1] * shapes
+
+    def descend(block: FloatArray) -> list[tuple[float, MinimumRank]]:
+        ends = [follow_barrier(matrix, psi, n_factors) for psi in block]
+        return [(end.unexplained if end.converged else np.inf, end) for end in ends]
+
+    return multistart(descend, starts, SAME_MINIMUM)
+
+
+def follow_barrier(matrix: FloatArray, psi: FloatArray, n_factors: int) -> MinimumRank:
+    """Minimise (1) from one start, uniquenesses that leave the matrix positive definite.
+
+    Examples
+    --------
+    >>> R = np.full((4, 4), 0.25) + 0.75 * np.eye(4)
+    >>> round(follow_barrier(R, np.full(4, 0.3), 1).unexplained, 6)
+    0.0
+    """
     k = len(matrix)
-    psi = np.full(k, 0.5 * float(np.linalg.eigvalsh(matrix)[0]))
-    barrier, steps, change = 0.1, 0, np.inf
+    barrier, steps, change = FIRST_BARRIER, 0, np.inf
     while barrier > LAST_BARRIER:
         barrier = max(LOWERED * barrier, LAST_BARRIER)
         last = barrier <= LAST_BARRIER
@@ -76,7 +98,6 @@ def minimum_rank(matrix: FloatArray, n_factors: int) -> MinimumRank:
         uniquenesses=psi,
         loadings=vectors[:, ::-1][:, :n_factors] * np.sqrt(top),
         unexplained=float(values[: k - n_factors].sum()),
-        common=float(values.sum()),
         gradient=change,
         converged=change < 1e-8,
         steps=steps,
@@ -93,13 +114,24 @@ def _on_tangent(
 ) -> tuple[FloatArray, int]:
     """Minimise (2) by Newton's method; return uniquenesses and the number of steps."""
     for step in range(MAX_STEPS):
-        inverse = np.linalg.inv(matrix - np.diag(psi))
-        slope = -weights + barrier * (np.diagonal(inverse) - 1.0 / psi)
-        bend = barrier * (inverse**2 + np.diag(1.0 / psi**2))
-        move = np.linalg.solve(bend, -slope)
+        try:
+            inverse = np.linalg.inv(matrix - np.diag(psi))
+            slope = -weights + barrier * (np.diagonal(inverse) - 1.0 / psi)
+            bend = barrier * (inverse**2 + np.diag(1.0 / psi**2))
+            move = np.linalg.solve(bend, -slope)
+        except np.linalg.LinAlgError:  # as near to the bounds as rounding allows
+            return psi, step
         decrement = float(-slope @ move)
         if decrement < 1e-12 * barrier:
             return psi, step
-        # Self-concordance: a step so damped stays inside.
-        psi = psi + move / (1.0 + np.sqrt(max(decrement, 0.0) / barrier))
+        # Self-concordance: a step so damped stays inside, but for rounding.
+        move /= 1.0 + np.sqrt(max(decrement, 0.0) / barrier)
+        while not _inside(matrix, psi + move):
+            move *= 0.5
+        psi = psi + move
     return psi, MAX_STEPS
+
+
+def _inside(matrix: FloatArray, psi: FloatArray) -> bool:
+    """Return whether uniquenesses are positive and leave the matrix positive definite."""
+    return bool(psi.min() > 0.0 and np.linalg.eigvalsh(matrix - np.diag(psi))[0] > 0.0)

@@ -21,6 +21,7 @@ from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.factor.criteria import CRITERIA, VARIMAX, Criterion
 from psychollm.factor.gradient_projection import Turned, random_starts, turn
 from psychollm.factor.loadings_input import read_loadings
+from psychollm.factor.multistart import lowest_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -271,9 +272,7 @@ def _best(turned: Turned) -> tuple[FloatArray, Convergence, int]:
     best = int(values.argmin())
     # A start on a ridge stays there: it is no minimum.
     moved = arrived & (turned.steps > 0)
-    ends = np.sort(values[moved if moved.any() else arrived])
-    # Starts that end at one minimum differ by rounding: a gap between sorted values parts minima.
-    minima = 1 + int(np.sum(np.diff(ends) > SAME_MINIMUM * max(1.0, abs(float(ends[0])))))
+    minima = lowest_of(values[moved if moved.any() else arrived], SAME_MINIMUM)[1]
     converged = bool(turned.converged[best])
     return (
         turned.transformations[best],

@@ -30,9 +30,14 @@ class FactorSolution(Result):
     factor_correlation : ndarray of shape (m, m)
         Correlations of the factors, in the order of the columns of `loadings`.
     uniquenesses, communalities : ndarray of shape (k,)
-        Variance that the factors leave, and that they explain.
+        Unique and common variance; they add up to one. The factors explain all common variance,
+        but for ``method="minimum_rank"``.
     variance_explained : ndarray of shape (m,)
         Variance explained by each factor, summed over variables; correlated factors share theirs.
+    explained_common_variance : float
+        Share of the common variance that the factors explain: 1 but for
+        ``method="minimum_rank"``, which reduces the matrix by its uniquenesses to one without
+        negative eigenvalues and leaves those after the first m unexplained.
     objective : float
         Discrepancy at the optimum.
     gradient : float
@@ -41,8 +46,9 @@ class FactorSolution(Result):
         Variables whose uniqueness lies at its bound or below.
     degrees_of_freedom : int
         Correlations minus free parameters.
-    n_local_minima : int
-        Distinct minima of the rotation criterion at which random starts ended; the best is shown.
+    extraction_minima, rotation_minima : int
+        Distinct minima of the discrepancy, and of the rotation criterion, at which the starts
+        ended; the lowest is shown. Principal axes start once.
     transformation : ndarray of shape (m, m)
         T: loadings are the unrotated ones times inv(T).T.
     method, rotation : str
@@ -73,11 +79,13 @@ class FactorSolution(Result):
     uniquenesses: FloatArray  # (k,)
     communalities: FloatArray  # (k,)
     variance_explained: FloatArray  # (m,)
+    explained_common_variance: float
     objective: float
     gradient: float
     heywood: BoolArray  # (k,)
     degrees_of_freedom: int
-    n_local_minima: int
+    extraction_minima: int
+    rotation_minima: int
     transformation: FloatArray  # (m, m)
     method: str
     rotation: str
@@ -183,6 +191,10 @@ class FactorSolution(Result):
             f"({shares}).",
             f"Fit: {self.fit.summary()}.",
         ]
+        if self.method == "minimum_rank":
+            lines.insert(
+                1, f"That is {self.explained_common_variance:.1%} of the common variance."
+            )
         if self.shrinkage:
             lines.append(
                 "The matrix was not positive definite: correlations were shrunk by "
@@ -190,10 +202,12 @@ class FactorSolution(Result):
             )
         if self.heywood.any():
             lines.append(f"Uniqueness at its bound (Heywood case): {listed(self.heywood_cases)}.")
-        if self.n_local_minima > 1:
-            lines.append(
-                f"The rotation has {self.n_local_minima} local minima; the best is shown."
-            )
+        for what, minima in (
+            ("extraction", self.extraction_minima),
+            ("rotation", self.rotation_minima),
+        ):
+            if minima > 1:
+                lines.append(f"The {what} has {minima} local minima; the lowest is shown.")
         ended = self.convergence
         state = "converged" if ended.converged else f"not converged ({ended.reason})"
         lines.append(f"Extraction {state}, gradient {self.gradient:.1e}.")

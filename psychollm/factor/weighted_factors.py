@@ -28,10 +28,12 @@ from typing import NamedTuple
 import numpy as np
 
 from psychollm._base.types import FloatArray
+from psychollm.factor.multistart import multistart
 from psychollm.factor.newton import descend
 
 Weigh = Callable[[FloatArray], FloatArray]  # residuals (k, k), hollow, to weighted ones
 FIRST_STEPS = 2000
+SAME_MINIMUM = 1e-6
 
 
 class WeightedFactors(NamedTuple):
@@ -42,6 +44,7 @@ class WeightedFactors(NamedTuple):
     gradient: float
     converged: bool
     steps: int
+    minima: int  # distinct values at which the starts ended
 
 
 def weigh_each(weights: FloatArray) -> Weigh:
@@ -76,20 +79,20 @@ def weigh_jointly(weights: FloatArray, k: int) -> Weigh:
 
 
 def weighted_factors(
-    correlation: FloatArray, weigh: Weigh, start: FloatArray, low: float
+    correlation: FloatArray, weigh: Weigh, starts: FloatArray, low: float
 ) -> WeightedFactors:
-    """Minimise (1) from loadings `start` (k, m).
+    """Minimise (1) from loadings `starts` (n, k, m), as far as more than eight are needed.
 
     Examples
     --------
     >>> R = np.array([[1, 0.56, 0.48], [0.56, 1, 0.42], [0.48, 0.42, 1]])
     >>> weigh = weigh_each(1.0 - np.eye(3))
-    >>> abs(weighted_factors(R, weigh, np.full((3, 1), 0.5), 0.005).loadings.round(6).ravel())
+    >>> abs(weighted_factors(R, weigh, np.full((1, 3, 1), 0.5), 0.005).loadings.round(6).ravel())
     array([0.8, 0.7, 0.6])
     """
     from scipy.optimize import minimize
 
-    shape, reach = start.shape, np.sqrt(1.0 - low)
+    shape, reach = starts.shape[1:], np.sqrt(1.0 - low)
 
     def evaluate(x: FloatArray) -> tuple[float, FloatArray]:
         rows = x.reshape(shape)
@@ -100,21 +103,32 @@ def weighted_factors(
         slope = -weighted @ loadings
         return 0.25 * float(np.sum(rest * weighted)), reach * _pulled_back(rows, slope).ravel()
 
-    first = minimize(
-        evaluate,
-        _unbent(start / reach).ravel(),
-        jac=True,
-        method="L-BFGS-B",
-        options={"maxiter": FIRST_STEPS, "gtol": 1e-7, "ftol": 1e-14},
-    )
-    found = descend(evaluate, np.asarray(first.x, dtype=np.float64))
+    nothing = evaluate(np.zeros(starts[0].size))[0] or 1.0
+
+    def approach(block: FloatArray) -> list[tuple[float, tuple[FloatArray, int]]]:
+        ends = [
+            minimize(
+                evaluate,
+                _unbent(start / reach).ravel(),
+                jac=True,
+                method="L-BFGS-B",
+                options={"maxiter": FIRST_STEPS, "gtol": 1e-7, "ftol": 1e-14},
+            )
+            for start in block
+        ]
+        # Relative to no factors at all: weights come on any scale.
+        return [(end.fun / nothing, (np.asarray(end.x, np.float64), end.nit)) for end in ends]
+
+    (x, first_steps), minima, _ = multistart(approach, starts, SAME_MINIMUM)
+    found = descend(evaluate, x)
     loadings = reach * _bent(found.x.reshape(shape))
     return WeightedFactors(
         loadings=_principal(loadings),
         objective=found.value,
         gradient=found.gradient,
         converged=found.converged,
-        steps=int(first.nit) + found.steps,
+        steps=first_steps + found.steps,
+        minima=minima,
     )
 
 
