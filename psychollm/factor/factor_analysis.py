@@ -23,12 +23,11 @@ from psychollm.factor.extract import (
     extract,
     with_positive_sums,
 )
-from psychollm.factor.fit import FactorFit, fit_indices, likelihood_ratio
+from psychollm.factor.loadings_fit import fit_of_loadings
 from psychollm.factor.minimise import uniqueness_starts
 from psychollm.factor.minimum_rank import minimum_rank
 from psychollm.factor.multistart import MOST_STARTS
 from psychollm.factor.positive import positive_definite
-from psychollm.factor.robust_test import quadratic_test
 from psychollm.factor.rotate import Rotation, RotationMethod, rotate
 from psychollm.factor.solution import FactorSolution
 from psychollm.factor.weighted_factors import weigh_each, weigh_jointly, weighted_factors
@@ -119,7 +118,9 @@ def factor_analysis(
     Notes
     -----
     Without `covariance` the statistic is the likelihood ratio of normal variables with Bartlett's
-    correction, whatever the method; of tetrachoric and polychoric correlations it is too large.
+    correction, whatever the method. It holds neither for tetrachoric and polychoric correlations,
+    of which it is many times too large, nor for a smoothed matrix: of these there is no chi-square
+    without `covariance`, nor any index that rests on it.
 
     References
     ----------
@@ -140,7 +141,7 @@ def factor_analysis(
     m = check_count("n_factors", n_factors)
     check_identified(len(R), m)
     size = observations(correlation, n)
-    gamma = _gamma(covariance, len(R), size)
+    gamma, normal = _gamma(covariance, len(R), size), of_normal(correlation)
     W = _weights(correlation, method, weights, gamma, len(R), labels)
     R, shrinkage = positive_definite(R, method) if method in NEED_DEFINITE else (R, 0.0)
     found = _extracted(R, m, method, low, W)
@@ -164,13 +165,14 @@ def factor_analysis(
         rotation=turned.method,
         n=size,
         shrinkage=shrinkage,
-        fit=_fit(R, found.loadings, method, size, W, gamma),
+        fit=fit_of_loadings(R, found.loadings, method, size, W, gamma, normal=normal),
         labels=labels,
         factors=tuple(f"factor_{j + 1}" for j in range(m)),
         convergence=found.convergence,
         rotation_convergence=turned.convergence,
         _matrix=R,
         _weights=W,
+        _normal=normal,
     )
 
 
@@ -198,6 +200,19 @@ def observations(correlation: Any, n: float | None) -> float:
         return float("nan")
     lower = pairs[np.tril_indices(len(pairs), -1)]
     return float(lower.size * (lower[0] / np.sum(lower[0] / lower)))
+
+
+def of_normal(correlation: Any) -> bool:
+    """Return whether these may be correlations of normal variables as they were observed.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> found = psy.tetrachoric(psy.load_example("shared_confidence").confidence)
+    >>> of_normal(found), of_normal(psy.smooth(found)), of_normal(found.matrix)
+    (False, False, True)
+    """
+    return not any(hasattr(correlation, name) for name in ("thresholds", "eigenvalues_before"))
 
 
 def _gamma(covariance: Any, k: int, n: float) -> FloatArray | None:
@@ -343,49 +358,3 @@ def _rotated(
             converged=True, iterations=0, reason="nothing to rotate", objective=float("nan")
         ),
     )
-
-
-def _fit(
-    R: FloatArray,
-    loadings: FloatArray,
-    method: str,
-    n: float,
-    W: FloatArray | None,
-    gamma: FloatArray | None,
-) -> FactorFit:
-    """Return the indices: robust where the covariance of the correlations is known."""
-    k, m = loadings.shape
-    pairs = np.tril_indices(k, -1)
-    implied = loadings @ loadings.T
-    rest = (R - implied)[pairs]
-    d, d0 = degrees_of_freedom(k, m), k * (k - 1) // 2
-    if gamma is None:
-        np.fill_diagonal(implied, 1.0)
-        T, T0, same = likelihood_ratio(R, implied, n, m)
-        words = "likelihood ratio, Bartlett-corrected"
-        model, baseline = (T, float(d)), (T0, float(d0))
-        return fit_indices(model, baseline, residuals=rest, n=n, test=words, same_correction=same)
-    w = np.ones(d0) if W is None else W if method == "wls" else W[pairs]
-    jacobian = _derivatives(loadings)
-    robust = quadratic_test(rest, jacobian, w, gamma, n - 1.0)._replace(df=d)
-    robust0 = quadratic_test(R[pairs], np.empty((d0, 0)), w, gamma, n - 1.0)
-    test = "standard" if method == "wls" else "scaled_shifted"
-    words = "weighted least squares" if method == "wls" else "scaled and shifted"
-    return fit_indices(
-        robust.corrected(test),  # type: ignore[arg-type]
-        robust0.corrected(test),  # type: ignore[arg-type]
-        residuals=rest,
-        n=n,
-        test=words,
-    )
-
-
-def _derivatives(loadings: FloatArray) -> FloatArray:
-    """Return derivatives of the correlations below the diagonal by the loadings (p, k m)."""
-    k, m = loadings.shape
-    first, second = np.tril_indices(k, -1)
-    found = np.zeros((first.size, k, m))
-    at = np.arange(first.size)
-    found[at, first] = loadings[second]
-    found[at, second] = loadings[first]
-    return found.reshape(first.size, k * m)

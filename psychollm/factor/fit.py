@@ -71,12 +71,14 @@ class FactorFit(Result):
     bic: float
     sabic: float  # BIC with n adjusted for small samples
     n: float
-    test: str  # what the statistic is
+    test: str  # what the statistic is, or why there is none
 
     def summary(self) -> str:
         """Say how well the model fits."""
         low, high = self.rmsea_interval
         text = f"SRMR {self.srmr:.3f}"
+        if self.test.startswith("no "):
+            text += f"; {self.test}"
         if np.isfinite(self.chi_square) and self.df > 0:
             text = (
                 f"chi-square({self.df:g}) = {self.chi_square:.2f}, p = {self.p_value:.3g} "

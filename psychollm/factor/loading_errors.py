@@ -135,8 +135,8 @@ def loading_errors(
         By ``"minres"``, ``"ml"`` or ``"principal_axis"``, without a Heywood case.
     covariance : array_like (p, p), optional
         Covariance matrix of the p correlations below the diagonal, row by row, such as
-        ``polychoric(...).covariance()``; by default that of correlations of normal variables (1),
-        which is too small for tetrachoric and polychoric ones.
+        ``polychoric(...).covariance()``; by default that of correlations of normal variables (1).
+        Needed for tetrachoric and polychoric ones, whose errors are larger.
     replicates : array_like (n, k, k), optional
         Correlation matrices of resampled units, as `resampled_correlations` returns them: then
         the bootstrap, instead of the delta method.
@@ -152,8 +152,8 @@ def loading_errors(
     Raises
     ------
     OptionError
-        If the method or the rotation cannot be repeated, or the number of observations is not
-        known.
+        If the method or the rotation cannot be repeated, the number of observations is not known,
+        or normal theory does not hold and there is neither covariance nor replicates.
 
     Examples
     --------
@@ -250,6 +250,12 @@ def _covariance(solution: FactorSolution, given: Any) -> FloatArray:
     k = len(solution.labels)
     if given is not None:
         return square_of(given, "covariance", k * (k - 1) // 2)
+    if not solution._normal:
+        msg = (
+            "errors of normal variables are too small for correlations of ordered answers: pass "
+            "covariance, such as polychoric(...).covariance(), or replicates"
+        )
+        raise OptionError(msg)
     if not np.isfinite(solution.n):
         msg = "the number of observations is not known: pass n to factor_analysis"
         raise OptionError(msg)

@@ -27,12 +27,13 @@ import numpy as np
 
 from psychollm._base.types import FloatArray
 from psychollm.factor.minimise import uniqueness_starts
-from psychollm.factor.multistart import MOST_STARTS, Lowest, multistart
+from psychollm.factor.multistart import Lowest, multistart
 
 FIRST_BARRIER, LAST_BARRIER = 0.01, 1e-11
 LOWERED = 0.2
-MAX_TANGENTS = 400
+MAX_TANGENTS = 60
 MAX_STEPS = 30
+MOST_STARTS = 16
 STILL = 1e-11
 SAME_MINIMUM = 1e-7
 

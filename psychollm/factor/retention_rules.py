@@ -50,7 +50,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.matrix_input import correlation_matrix
 from psychollm.factor.extract import degrees_of_freedom, extract
-from psychollm.factor.factor_analysis import observations
+from psychollm.factor.factor_analysis import observations, of_normal
 from psychollm.factor.minimise import squared_multiple
 from psychollm.factor.parallel import leading
 from psychollm.factor.positive import shrunk
@@ -74,7 +74,7 @@ class SamplingAdequacy(Result):
     kmo: float  # Kaiser-Meyer-Olkin: correlations against partial correlations
     of_each: FloatArray  # (k,) the same for each variable
     squared_multiple: FloatArray  # (k,) squared multiple correlations
-    chi_square: float  # Bartlett's test of no correlation; NaN without n
+    chi_square: float  # Bartlett's test of no correlation; NaN without n, or of ordered answers
     df: int
     p_value: float
     labels: tuple[Hashable, ...]  # k
@@ -109,7 +109,8 @@ def sampling_adequacy(correlation: Any, *, n: float | None = None) -> SamplingAd
     correlation : Correlation, DataFrame or array_like (k, k)
         Correlations, positive definite; of others the pseudo-inverse is used.
     n : float, optional
-        Observations; by default those of the correlation.
+        Observations. Bartlett's test is for normal variables: of tetrachoric and polychoric
+        correlations, and of a smoothed matrix, it is NaN.
 
     Returns
     -------
@@ -127,7 +128,8 @@ def sampling_adequacy(correlation: Any, *, n: float | None = None) -> SamplingAd
     total, each = _adequacy(R)
     sign, log_determinant = np.linalg.slogdet(R)
     scale = size - 1.0 - (2.0 * k + 5.0) / 6.0
-    statistic = float(-scale * log_determinant) if sign > 0 else float("nan")
+    testable = sign > 0 and of_normal(correlation)
+    statistic = float(-scale * log_determinant) if testable else float("nan")
     df = k * (k - 1) // 2
     return SamplingAdequacy(
         kmo=total,

@@ -98,6 +98,7 @@ class FactorSolution(Result):
     rotation_convergence: Convergence
     _matrix: FloatArray  # (k, k) what was analysed
     _weights: FloatArray | None  # (k, k), (p, p) or none
+    _normal: bool  # whether normal theory may hold without a covariance
 
     @property
     def structure(self) -> FloatArray:

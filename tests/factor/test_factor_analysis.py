@@ -18,11 +18,14 @@ from psychollm._base.errors import (
     PsychollmWarning,
     ShapeError,
 )
+from psychollm.correlation.polychoric import polychoric
 from psychollm.factor.criteria import CRITERIA, bifactor, crawford_ferguson, geomin, target
 from psychollm.factor.factor_analysis import factor_analysis
+from psychollm.factor.loading_errors import loading_errors
 from psychollm.factor.minimum_rank import follow_barrier
 from psychollm.factor.newton import descend
 from psychollm.factor.procrustes import procrustes
+from psychollm.factor.retention_rules import sampling_adequacy
 from psychollm.factor.robust_test import quadratic_test
 from psychollm.factor.rotate import rotate
 from psychollm.factor.weighted_factors import weigh_each, weighted_factors
@@ -473,3 +476,27 @@ def test_no_single_start_ends_lower(method, numbers):
         several += found.extraction_minima > 1
         assert found.objective <= min(reached) + 1e-7
     assert several
+
+
+def test_ordered_answers_have_no_normal_theory_test():
+    answers = psy.load_example("shared_confidence").confidence
+    poly = polychoric(answers)
+    for correlation in (psy.tetrachoric(answers), poly, psy.smooth(poly)):
+        found = factor_analysis(correlation, 2, n=500)
+        numbers = found.fit.to_frame().set_index("index")["value"]
+        tested = ["chi_square", "p_value", "baseline_chi_square", "rmsea", "rmsea_lower"]
+        tested += ["close_fit_p_value", "cfi", "tli", "bic", "sabic"]
+        assert numbers[tested].isna().all()
+        assert found.fit.srmr > 0
+        assert "chi-square(" not in found.summary()
+        assert "no chi-square: normal theory does not hold, pass covariance" in found.summary()
+        assert np.isnan(sampling_adequacy(correlation, n=500).chi_square)
+        with pytest.raises(OptionError, match=r"too small .* ordered answers: pass covariance"):
+            loading_errors(found)
+    robust = factor_analysis(poly, 2, covariance=poly.covariance())
+    assert "chi-square(134)" in robust.summary()
+    assert "scaled and shifted" in robust.summary()
+    # Of a bare matrix nothing is known but what the caller says.
+    R = simulated_correlation(np.random.default_rng(0), weak=False)[0]
+    assert "chi-square(" in factor_analysis(R, 1, n=500).summary()
+    assert "observations: pass n" in factor_analysis(R, 1).summary()

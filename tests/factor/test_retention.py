@@ -9,6 +9,7 @@ import pytest
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, OptionError, ShapeError
+from psychollm.factor.extract import extract
 from psychollm.factor.ordered_design import ordered_design
 from psychollm.factor.parallel import parallel_analysis
 from psychollm.factor.retention import retention
@@ -47,9 +48,12 @@ def test_golden_rules(row, given):
     np.testing.assert_allclose(partial[1:], row["map"], atol=1e-10)
     possible = [d for d in row["dof"] if d >= 0]
     simple = very_simple_structure(R, len(possible))
+    same = np.array([one_start_is_enough(R, m) for m in range(1, len(possible) + 1)])
     # psych's varimax stops early, which moves these by up to 1e-3.
-    np.testing.assert_allclose(simple[:, 0], row["vss1"][: len(possible)], atol=1e-3)
-    np.testing.assert_allclose(simple[1:, 1], row["vss2"][1 : len(possible)], atol=1e-3)
+    expected = np.array([row["vss1"], row["vss2"]])[:, : len(possible)]
+    np.testing.assert_allclose(simple[same, 0], expected[0, same], atol=1e-3)
+    same[0] = False
+    np.testing.assert_allclose(simple[same, 1], expected[1, same], atol=1e-3)
     adequacy = sampling_adequacy(R, n=given["n"])
     assert adequacy.kmo == pytest.approx(row["KMO"], abs=1e-10)
     np.testing.assert_allclose(adequacy.of_each, row["MSAi"], atol=1e-10)
@@ -64,11 +68,18 @@ def test_fit_by_number_of_factors(row, given):
     for m, chi in enumerate(row["chisq"], start=1):
         if row["dof"][m - 1] < 0 or (row["id"] == "harman8" and m > 2):
             continue
+        if not one_start_is_enough(given["R"], m):
+            continue
         fit = psy_fit(given, m)
         assert fit.chi_square == pytest.approx(chi, rel=2e-3)
         assert fit.bic == pytest.approx(row["BIC"][m - 1], abs=0.4)
         assert fit.rmsea == pytest.approx(row["RMSEA"][m - 1], abs=3e-4)
         assert fit.srmr == pytest.approx(row["SRMR"][m - 1], abs=2e-4)
+
+
+def one_start_is_enough(R, m):
+    """Psych starts once, and ends higher where the discrepancy has several minima."""
+    return extract(R, n_factors=m).objective > extract(R, n_factors=m, n_starts=1).objective - 1e-9
 
 
 def psy_fit(given, m):
@@ -215,7 +226,9 @@ def test_takes_responses_with_gaps():
 
 
 def test_an_indefinite_matrix_has_a_hull_and_no_adequacy():
-    R = 0.9 * np.kron(np.eye(2), np.ones((4, 4))) + 0.1 * np.eye(8)
+    # Blocks that correlate: a single factor of unrelated ones takes the second block alone, and
+    # the hull, which does not rise from there, counts one.
+    R = 0.6 * np.kron(np.eye(2), np.ones((4, 4))) + 0.3 + 0.1 * np.eye(8)
     R[0, 3] = R[3, 0] = -0.5
     assert np.linalg.eigvalsh(R)[0] < -0.1
     assert np.isnan(sampling_adequacy(R, n=100).kmo)
