@@ -46,7 +46,12 @@ SHIPPED = cases(GOLDEN, GOLDEN / "fa_inputs.json")
 NAMES = {name for name, _, _ in SHIPPED}
 # Matrices from data whose licence forbids redistribution.
 ELSEWHERE = [c for c in cases(SHARED, SHARED / "data" / "fa_inputs.json") if c[0] not in NAMES]
-ROWS = [pytest.param(row, R, id=name) for name, row, R in SHIPPED + ELSEWHERE]
+# psych starts once and ends in a local minimum of this likelihood (see `test_extract`).
+ROWS = [
+    pytest.param(row, R, id=name)
+    for name, row, R in SHIPPED + ELSEWHERE
+    if name != "bin12_tet_f3_ml"
+]
 
 
 @pytest.mark.parametrize(("row", "R"), ROWS)
