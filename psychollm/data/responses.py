@@ -109,8 +109,10 @@ class Responses(CodedTable):
     def from_xarray(cls, array: Any, *, codes: Mapping[Any, int] | None = None) -> "Responses":
         """Make a table from a two-dimensional xarray DataArray.
 
-        The first dimension holds the models, whatever its name, unless the dimensions are named
-        ``models`` and ``questions`` in the other order. Errors and `codes` as in `from_array`.
+        The names of its dimensions say which holds the models (``model``, ``respondent``, ...) and
+        which the questions (``question``, ``item``, ...), in either order; names that do not say it
+        are a `LabelError`. Without names the first holds the models. Errors and `codes` as in
+        `from_array`.
 
         Examples
         --------
