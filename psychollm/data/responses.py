@@ -110,8 +110,8 @@ class Responses(CodedTable):
         """Make a table from a two-dimensional xarray DataArray.
 
         The names of its dimensions say which holds the models (``model``, ``respondent``, ...) and
-        which the questions (``question``, ``item``, ...), in either order; names that do not say it
-        are a `LabelError`. Without names the first holds the models. Errors and `codes` as in
+        which the questions (``question``, ``item``, ...), in either order; names that do not say
+        it are a `LabelError`. Without names the first holds the models. Errors and `codes` as in
         `from_array`.
 
         Examples
