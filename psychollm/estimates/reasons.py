@@ -83,6 +83,7 @@ class Reason(StrEnum):
     NO_TEST_VARIANCE = "confidences of 0, 1/2 and 1 alone leave the test no variance"
     FEWER_FACTORS = "the items hold fewer factors than were asked for"
     UNANSWERED = "nobody answered it"
+    PRIOR_ALONE = "no answer to it varies: it rests on the prior"
     UNIDENTIFIED = "the data do not determine it"
     UNSCORED = "it answered none of the items"
     UNUSED_ANSWER = "an answer between others was never given: it has no step of its own"

@@ -27,13 +27,15 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, FloatArray, IntArray
+from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Patterns, patterns_of
 from psychollm.irt.families import Family
 from psychollm.irt.fit import codes_for
+from psychollm.irt.item_coordinates import averaged_problem, sigma_points
 from psychollm.irt.likelihood import Problem, grid_for, posteriors
+from psychollm.irt.priors import ItemPopulation
 from psychollm.irt.result import IRTFit
 from psychollm.irt.scoring import AbilitySlope, ability_slope, blocks
 
@@ -121,13 +123,17 @@ def ability(
     (600,)
     """
     check_choice("method", method, Method)
-    codes = codes_for(fit, responses)
-    parameters = fit.parameters[fit.fitted]
+    items = (fit.estimated if method in ("eap", "map") else fit.fitted).copy()
+    codes = codes_for(fit, responses, items)
+    asked = (codes >= 0).any(axis=0)
+    if asked.any():
+        items[items], codes = asked, codes[:, asked]
+    family = fit.family_of(items)
     patterns = patterns_of(codes, fit.n_categories)
     if method == "eap":
-        value, se = _posterior_means(fit, parameters, patterns)
+        value, se = _posterior_means(fit, items, family, patterns)
     else:
-        value, se = modes(method, fit.family, parameters, patterns.codes)
+        value, se = modes(method, family, fit.parameters[items], patterns.codes)
     reasons = why_none(method, patterns.codes, value, fit.n_categories)
     value, se = value * fit.ability_sd, se * fit.ability_sd
     undefined = np.array([bool(reason) for reason in reasons])
@@ -162,12 +168,19 @@ def reliability(value: FloatArray, se: FloatArray) -> float:
 
 
 def _posterior_means(
-    fit: IRTFit, parameters: FloatArray, patterns: Patterns
+    fit: IRTFit, items: BoolArray, family: Family, patterns: Patterns
 ) -> tuple[FloatArray, FloatArray]:
-    """Return posterior means and standard deviations per pattern."""
-    grid = grid_for(fit.family, parameters)
-    size = parameters.shape[1]
-    problem = Problem(fit.family, patterns, np.zeros(size), np.zeros(size))
+    """Return posterior means and standard deviations per pattern.
+
+    Where the items' distribution was estimated, each item counts as far as it is known.
+    """
+    parameters = np.nan_to_num(fit.parameters[items])
+    grid = grid_for(family, parameters)
+    nothing = np.zeros(parameters.shape[1])
+    problem = Problem(family, patterns, nothing, nothing)
+    if isinstance(fit.priors, ItemPopulation) and np.isfinite(fit.covariance[items]).all():
+        points = sigma_points(parameters, fit.covariance[items], tied=family.tied)
+        problem = averaged_problem(family, points, patterns)
     mean, sd = np.empty(patterns.frequency.size), np.empty(patterns.frequency.size)
     for block, posterior, _ in posteriors(problem, parameters, grid):
         mean[block] = posterior @ grid.nodes

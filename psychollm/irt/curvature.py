@@ -162,6 +162,29 @@ def _projections(
             yield project(given) * root, _series(project, given, nodes, root, negligible)
 
 
+def leading_columns(
+    problem: Problem, parameters: FloatArray, grid: Grid
+) -> Iterator[tuple[FloatArray, FloatArray, Iterator[FloatArray]]]:
+    """Yield, for blocks of patterns, means and deviations of abilities and the terms of (2).
+
+    The first term is the one linear in the ability.
+    """
+    patterns = problem.patterns
+    if problem.family.exponential:
+        table = logistic(linear(parameters, grid.nodes))[0]
+    else:
+        table = problem.family.scores(parameters, grid.nodes)
+    for block, posterior, _ in posteriors(problem, parameters, grid):
+        codes, root = patterns.codes[block], np.sqrt(patterns.frequency[block])[:, None]
+        mean = posterior @ grid.nodes
+        sd = np.sqrt(np.maximum(posterior @ grid.nodes**2 - mean**2, 0.0))
+        if problem.family.exponential:
+            project = _logistic_projected(codes, table, grid.nodes)
+        else:
+            project = _projected(codes, table)
+        yield mean, sd, _series(project, posterior, grid.nodes, root, ROUGH)
+
+
 def _windows(posterior: FloatArray, nodes: FloatArray) -> Iterator[tuple[IntArray, slice]]:
     """Yield groups of rows (places) of near abilities, and the nodes where they have any mass.
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -47,6 +48,12 @@ from psychollm.irt.answers import (
 )
 from psychollm.irt.climb import MAX_ITERATIONS, Steps, Summit, climb, curvature
 from psychollm.irt.families import Family, Link, Model
+from psychollm.irt.item_population import (
+    covariance_here,
+    estimate_items,
+    summit_of,
+    with_unanswered,
+)
 from psychollm.irt.likelihood import Problem
 from psychollm.irt.mixed import (
     LOG_LINEAR,
@@ -55,7 +62,7 @@ from psychollm.irt.mixed import (
     family_of_items,
     models_of_items,
 )
-from psychollm.irt.priors import NO_PRIORS, Priors, default_priors
+from psychollm.irt.priors import NO_PRIORS, ItemPopulation, Priors, chosen_priors, proper
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:
@@ -99,10 +106,15 @@ def fit_irt(
     respondents : {"models", "questions"}
         Whose abilities are integrated out; the others are the items.
     priors : Priors, "auto" or None
-        "auto" puts weak priors on slopes and intercepts below 500 respondents, and on asymptotes
-        always; None maximises the likelihood alone. The result says what was used.
+        "auto" estimates below 500 respondents how the items are distributed together with the
+        items, and reports posterior means and standard deviations on the scale of these
+        respondents, mean 0 and standard deviation 1; models of more than two answers have weak
+        fixed priors instead. Asymptotes have a prior always. None maximises the likelihood alone.
+        The result says what was used. A prior gives items that do not vary, or were not answered,
+        estimates as well, marked in `reasons`.
     standard_errors : {"observed", "cross_product", "sandwich"}
-        From the observed information, the cross products of scores, or both.
+        From the observed information, the cross products of scores, or both; where the items'
+        distribution is estimated, from the observed information alone.
     max_iterations : int
         Most steps of the climb: passes of EM and steps of Newton's method. A fit that ends there
         warns and says so in its `convergence`.
@@ -140,7 +152,13 @@ def fit_irt(
     answers = orient(table, respondents)
     models = models_of_items(model, answers.items)
     _check_answers(table, answers, models, link)
-    used = _priors(priors, models, link, len(answers.respondents))
+    used = chosen_priors(priors, models, link, len(answers.respondents))
+    if isinstance(used, ItemPopulation) and standard_errors != "observed":
+        msg = (
+            f"standard_errors={standard_errors!r} is for likelihoods, and priors='auto' estimates "
+            "the items' distribution here: use 'observed', or priors=None"
+        )
+        raise OptionError(msg)
     most = check_count("max_iterations", max_iterations)
     bar = progress_bar(show=progress, total=most, label="steps of the fit")
     with closing(bar):
@@ -161,7 +179,7 @@ def fit_answers(
     models: Sequence[Model],
     link: Link,
     *,
-    priors: Priors,
+    priors: Priors | ItemPopulation,
     standard_errors: StandardErrors | None = "observed",
     start: IRTFit | None = None,
     steps: Steps | None = None,
@@ -172,17 +190,30 @@ def fit_answers(
     """
     reasons = answers.reasons()
     keep = np.array([not reason for reason in reasons])
+    if keep.any() and proper(priors, models):
+        keep |= np.array([reason is Reason.CONSTANT_ITEM for reason in reasons])
     family, has_answer = _family(answers, models, link, keep)
     codes = answers.codes if keep.all() else answers.codes[:, keep]
     patterns = patterns_of(codes, has_answer.shape[1])
-    problem = Problem(family, patterns, *family.prior_arrays(priors))
     begin = _start(family, patterns, has_answer[keep])
     if start is not None and start.parameters.shape[1] == begin.shape[1]:
-        same = (start.has_answer == has_answer).all(axis=1) & start.fitted
+        same = (start.has_answer == has_answer).all(axis=1) & start.estimated
         begin[same[keep]] = np.nan_to_num(start.parameters[same & keep])
-    summit = climb(problem, begin, steps)
     read = answers, has_answer, tuple(models)
-    return _result(problem, summit, read, reasons, priors, standard_errors)
+    if isinstance(priors, ItemPopulation):
+        settled = estimate_items(family, patterns, begin, priors, steps)
+        problem = Problem(family, patterns, *family.prior_arrays(NO_PRIORS))
+        summit = summit_of(problem, settled)
+        covariance = np.full(settled.covariance.shape, np.nan)
+        if standard_errors:
+            covariance = covariance_here(problem, settled)
+        taken = read, keep, reasons
+        fit = _result(problem, summit, covariance, taken, settled.population, standard_errors)
+        return replace(with_unanswered(fit, settled, family), gradient=settled.change)
+    problem = Problem(family, patterns, *family.prior_arrays(priors))
+    summit = climb(problem, begin, steps)
+    covariance = _covariance(problem, summit, standard_errors)
+    return _result(problem, summit, covariance, (read, keep, reasons), priors, standard_errors)
 
 
 def _family(
@@ -221,18 +252,6 @@ def _check_answers(
             f"model={models[j]!r} is for answers 0 and 1: use 'graded', 'gpcm' or 'nominal'"
         )
         raise CodeError(msg)
-
-
-def _priors(priors: object, models: Sequence[Model], link: Link, n_respondents: int) -> Priors:
-    """Return the priors that the argument means."""
-    if priors is None:
-        return NO_PRIORS
-    if isinstance(priors, Priors):
-        return priors
-    if priors == "auto":
-        return default_priors(models, link, n_respondents)
-    msg = f"priors={priors!r} must be 'auto', None or Priors(slope=(mean, sd), ...)"
-    raise OptionError(msg)
 
 
 def _start(family: Family, patterns: Patterns, has_answer: BoolArray) -> FloatArray:
@@ -285,24 +304,28 @@ def _with_gaps(reasons: tuple[Reason, ...], has_answer: BoolArray) -> tuple[Reas
 def _result(
     problem: Problem,
     summit: Summit,
-    read: Reading,
-    reasons: tuple[Reason, ...],
-    priors: Priors,
+    covariance: FloatArray,
+    read: tuple[Reading, BoolArray, tuple[Reason, ...]],
+    priors: Priors | ItemPopulation,
     kind: StandardErrors | None,
 ) -> IRTFit:
     """Put the estimates among all items, on the scale of the model."""
-    answers, has_answer, models = read
-    keep = np.array([not reason for reason in reasons])
+    (answers, has_answer, models), keep, reasons = read
     family, point = problem.family, summit.point
-    covariance = _covariance(problem, summit, kind)
     variances = np.einsum("jpp->jp", covariance)
     told = iter(_qualified(summit, variances, problem))
+    said = [
+        (Reason.PRIOR_ALONE if reason else next(told)) if kept else reason
+        for reason, kept in zip(reasons, keep.tolist(), strict=True)
+    ]
     parameters = np.where(family.absent, np.nan, point.parameters)
     columns = family.columns(parameters, covariance, point.frozen)
     columns |= {"parameters": parameters, "covariance": covariance}
     size = int(np.isfinite(parameters).sum()) - (len(parameters) - 1 if family.tied else 0)
     log_likelihood = point.state.log_likelihood
     rasch = family.model == "rasch"
+    mass, nodes = point.state.mass / point.state.mass.sum(), summit.grid.nodes
+    total_sd = float(np.sqrt(mass @ (nodes - mass @ nodes) ** 2))
     return IRTFit(
         **{name: spread(values, keep) for name, values in columns.items()},
         model=models[0] if len(set(models)) == 1 else "mixed",
@@ -312,6 +335,7 @@ def _result(
         respondents=answers.reading,
         ability_sd=float(parameters[0, 0]) if rasch else 1.0,
         se_ability_sd=float(np.sqrt(variances[0, 0])) if rasch else np.nan,
+        posterior_sd=total_sd,
         standard_errors=kind or "none",
         log_likelihood=log_likelihood,
         aic=2.0 * size - 2.0 * log_likelihood,
@@ -322,15 +346,17 @@ def _result(
         n_patterns=problem.patterns.frequency.size,
         n_nodes=summit.grid.nodes.size,
         priors=priors,
-        reasons=_with_gaps(tuple(reason or next(told) for reason in reasons), has_answer),
+        reasons=_with_gaps(tuple(said), has_answer),
         labels=answers.items,
         respondent_labels=answers.respondents,
         convergence=summit.convergence,
     )
 
 
-def codes_for(fit: IRTFit, responses: object) -> IntArray:
+def codes_for(fit: IRTFit, responses: object, items: BoolArray | None = None) -> IntArray:
     """Return the codes (respondents, fitted items) of a table read as the fit read its own.
+
+    `items` (J,) are others than the fitted ones.
 
     Raises
     ------
@@ -340,13 +366,14 @@ def codes_for(fit: IRTFit, responses: object) -> IntArray:
         If the table does not have the fit's items.
     """
     answers = answers_to(responses, fit.labels, fit.respondents)
-    codes = np.asarray(answers.codes[:, fit.fitted], dtype=np.int64)
-    known = fit.has_answer[fit.fitted]
+    items = fit.fitted if items is None else items
+    codes = np.asarray(answers.codes[:, items], dtype=np.int64)
+    known = fit.has_answer[items]
     place = np.clip(codes, 0, known.shape[1] - 1)
     strange = (codes != MISSING) & ~(known[np.arange(len(known)), place] & (place == codes))
     if strange.any():
         row, j = np.argwhere(strange)[0]
-        label = [name for name, kept in zip(fit.labels, fit.fitted, strict=True) if kept][j]
+        label = [name for name, kept in zip(fit.labels, items, strict=True) if kept][j]
         msg = (
             f"responses hold code {codes[row, j]} for {label!r}, but the fit knows "
             f"{', '.join(map(str, np.flatnonzero(known[j])))}: leave that answer out (missing), "

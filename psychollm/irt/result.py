@@ -15,15 +15,17 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, code_shares
 from psychollm.irt.families import Family, Link, Model
 from psychollm.irt.mixed import codes_of, family_of_items
-from psychollm.irt.priors import Priors
+from psychollm.irt.priors import ItemPopulation, Priors
 
 if TYPE_CHECKING:
     import pandas as pd
 
+OFF_SCALE = 0.05  # of the standard deviation of abilities, beyond which the summary complains
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
 class IRTFit(Result):
-    r"""Items fitted by marginal maximum likelihood, abilities standard normal.
+    r"""Items fitted by marginal maximum likelihood, or with their own distribution.
 
     P(yes) = g + (u - g) F(slope * ability + intercept); difficulty is -intercept / slope.
 
@@ -47,16 +49,22 @@ class IRTFit(Result):
         Which codes are answers of an item: those it was given.
     ability_sd, se_ability_sd : float
         Standard deviation of abilities: 1 except in the Rasch model, whose slopes are 1 instead.
+    posterior_sd : float
+        The same as the abilities' posteriors have it, in units of the one stated: the root of the
+        variance of posterior means plus the mean posterior variance. Far from 1 where fixed
+        priors of many items outvote the scale of few abilities.
     parameters, covariance : ndarray of shape (items, p) and (items, p, p)
         As they were maximised: slope, intercept, logits of asymptotes, abilities N(0, 1); NaN
-        behind those that an item has where items differ.
+        behind those that an item has where items differ. Posterior means and covariances where
+        the items' distribution is estimated.
     log_likelihood, aic, bic : float
         Marginal log-likelihood without priors; AIC = 2 k - 2 log L.
     gradient : float
-        Largest derivative of the objective at the solution.
+        Largest derivative of the objective at the solution; where the items' distribution is
+        estimated, the change in the last round, in standard errors (root mean square).
     n_parameters, n_respondents, n_patterns, n_nodes : int
         Size of the problem.
-    priors : Priors
+    priors : Priors or ItemPopulation
         What was added to the likelihood; prints as text.
     reasons : tuple of Reason
         Why an item has no estimate, or what qualifies it.
@@ -85,6 +93,7 @@ class IRTFit(Result):
     se_steps: FloatArray  # (J, C - 1)
     ability_sd: float
     se_ability_sd: float
+    posterior_sd: float
     parameters: FloatArray  # (J, p)
     covariance: FloatArray  # (J, p, p)
     standard_errors: str
@@ -96,7 +105,7 @@ class IRTFit(Result):
     n_respondents: int
     n_patterns: int
     n_nodes: int
-    priors: Priors
+    priors: Priors | ItemPopulation
     reasons: tuple[Reason, ...]  # J
     labels: Labels  # J
     respondent_labels: Labels  # N
@@ -114,15 +123,36 @@ class IRTFit(Result):
 
     @property
     def family(self) -> Family:
-        """The curves of the items with estimates, as the other functions of this room need."""
-        codes = codes_of(self.has_answer[self.fitted])
-        models = [self.item_models[j] for j in np.flatnonzero(self.fitted)]
-        return family_of_items(models, self.link, codes, self.n_categories)
+        """The curves of the fitted items, as the other functions of this room need."""
+        return self.family_of(self.fitted)
+
+    def family_of(self, items: BoolArray) -> Family:
+        """Return the curves of some items (items,)."""
+        models = [self.item_models[j] for j in np.flatnonzero(items)]
+        return family_of_items(
+            models, self.link, codes_of(self.has_answer[items]), self.n_categories
+        )
+
+    @property
+    def estimated(self) -> BoolArray:
+        """Which items have estimates, be it from the prior alone (items,)."""
+        return np.asarray(np.isfinite(self.parameters[:, 0]), dtype=np.bool_)
 
     @property
     def fitted(self) -> BoolArray:
-        """Which items have estimates (items,)."""
-        return np.asarray(np.isfinite(self.parameters[:, 0]), dtype=np.bool_)
+        """Which items have estimates from answers that vary (items,)."""
+        rests = np.array([reason is Reason.PRIOR_ALONE for reason in self.reasons])
+        return np.asarray(self.estimated & ~rests, dtype=np.bool_)
+
+    @property
+    def scale(self) -> Literal["population", "respondents"]:
+        """Whose abilities have mean 0 and standard deviation 1, which intervals take as given.
+
+        "population": those of a population of which the respondents are a sample; the standard
+        errors of items hold what the sample leaves open. "respondents": those of the respondents
+        at hand, where the distribution of items was estimated.
+        """
+        return "respondents" if isinstance(self.priors, ItemPopulation) else "population"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per item."""
@@ -147,7 +177,8 @@ class IRTFit(Result):
     def summary(self) -> str:
         """Return what was fitted and how it went, in sentences."""
         kind = "questions" if self.respondents == "models" else "models"
-        left = int((~self.fitted).sum())
+        rest = int((self.estimated & ~self.fitted).sum())
+        left = int((~self.estimated).sum())
         lines = [
             f"{self.model.upper()} with {self.link} link: {self.n_respondents} "
             f"{self.respondents} as respondents, {len(self.labels)} {kind} as items.",
@@ -156,9 +187,27 @@ class IRTFit(Result):
             f"Priors: {self.priors}.",
             f"{self.n_nodes} nodes of the ability; {self.convergence.reason} after "
             f"{self.convergence.iterations} steps (gradient {self.gradient:.1e}).",
+            self._scale_in_words(),
         ]
+        if rest:
+            lines.append(
+                f"{rest} of {len(self.labels)} {kind} rest on the prior alone: see `reasons`."
+            )
         if left:
             lines.append(f"{left} of {len(self.labels)} {kind} without estimates: see `reasons`.")
         if self.model == "rasch":
             lines.append(f"Standard deviation of abilities {self.ability_sd:.3f}.")
         return "\n".join(lines)
+
+    def _scale_in_words(self) -> str:
+        """Say what the scale is, and whether the estimates are on it."""
+        whose = f"these {self.n_respondents} {self.respondents}"
+        if self.scale == "population":
+            whose = f"the population of {self.respondents}"
+        line = (
+            f"Scale: abilities of {whose} have mean 0 and SD 1; their posteriors have SD "
+            f"{self.posterior_sd:.2f}"
+        )
+        if abs(self.posterior_sd - 1.0) > OFF_SCALE:
+            line += ", so that the fixed priors contradict the scale: use priors='auto' or None"
+        return f"{line}."

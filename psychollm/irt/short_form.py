@@ -209,11 +209,11 @@ def _expected_scores(
         fit.parameters[chosen],
     )
     grid = grid_for(family, parameters)
-    curve = np.full(grid.nodes.size, rates[~fit.fitted].sum())  # constant so far, constant still
-    fitted = np.flatnonzero(fit.fitted)
+    curve = np.full(grid.nodes.size, rates[~fit.estimated].sum())  # constant: constant still
+    fitted, everything = np.flatnonzero(fit.estimated), fit.family_of(fit.estimated)
     for part in chunks(fitted.size, grid.nodes.size * (fit.n_categories - 1)):
         items = fit.parameters[fitted[part]]
-        logs = fit.family.select(part).log_probabilities(items, grid.nodes)
+        logs = everything.select(part).log_probabilities(items, grid.nodes)
         curve += np.einsum("jc,jcq->q", share[fitted[part]], np.exp(logs))
     patterns = patterns_of(_nearest(codes, fit.has_answer[chosen]), fit.n_categories)
     nothing = np.zeros(parameters.shape[1])

@@ -82,8 +82,8 @@ def thresholds(fit: IRTFit) -> Thresholds:
     >>> bool(np.allclose(thresholds(fit).threshold[:, 0], fit.difficulty))
     True
     """
-    keep = fit.fitted
-    found = fit.family.even_odds(fit.parameters[keep])
+    keep = fit.estimated
+    found = fit.family_of(keep).even_odds(fit.parameters[keep])
     se = _standard_errors(fit, found)
     found = np.asarray(found * fit.ability_sd)
     none = spread(np.asarray(np.isnan(found).all(axis=1), dtype=np.float64), keep) == 1.0
@@ -100,8 +100,12 @@ def thresholds(fit: IRTFit) -> Thresholds:
 
 def _standard_errors(fit: IRTFit, at: FloatArray) -> FloatArray:
     """Return standard errors of thresholds, given in standard deviations of abilities."""
-    family, rasch = fit.family, fit.model == "rasch"
-    parameters, covariance = fit.parameters[fit.fitted], fit.covariance[fit.fitted]
+    keep, rasch = fit.estimated, fit.model == "rasch"
+    family, parameters, covariance = (
+        fit.family_of(keep),
+        fit.parameters[keep],
+        fit.covariance[keep],
+    )
     se = np.full(at.shape, np.nan)
     code = np.arange(fit.n_categories)
     for j in range(len(parameters)):

@@ -8,6 +8,7 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.ability import ability
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.information import information
+from psychollm.irt.priors import default_priors
 from tests.irt.test_fit import MIRT, fitted
 from tests.oracles import irt_slow
 
@@ -40,7 +41,7 @@ def test_mirt_scores(name, mirt, data_of):
 def test_twin(model, link, simulated):
     answers = simulated(200, [1.2, 0.8, 1.5, 1.0], [0.5, 0.0, -0.5, 0.2], 4).astype(float)
     answers[:20, 1] = np.nan
-    fit = fit_irt(answers, model=model, link=link)
+    fit = fit_irt(answers, model=model, link=link, priors=default_priors([model], link, 200))
     means, modes = ability(fit, answers), ability(fit, answers, method="map")
     for n in (0, 5, 30, 60):
         row = [None if np.isnan(x) else int(x) for x in answers[n]]
@@ -100,11 +101,11 @@ def test_information_is_that_of_the_curves(model, simulated):
     assert 0 < result.marginal_reliability < 1
 
 
-def test_constant_items_take_no_part(simulated):
+def test_constant_items_take_no_part_in_likelihoods(simulated):
     answers = simulated(200, np.full(5, 1.3), np.linspace(-1, 1, 5), 8)
     answers[:, 2] = 1
-    fit = fit_irt(answers)
-    short = fit_irt(answers[:, [0, 1, 3, 4]])
+    fit = fit_irt(answers, priors=None)
+    short = fit_irt(answers[:, [0, 1, 3, 4]], priors=None)
     np.testing.assert_allclose(
         ability(fit, answers).ability, ability(short, answers[:, [0, 1, 3, 4]]).ability
     )

@@ -29,11 +29,15 @@ def test_items_nobody_and_everybody_answers(model, simulated):
     table[:, 1] = np.nan
     table[:, 4] = np.nanmax(table)
     fit = fit_irt(table, model=model)
-    assert fit.reasons[1] is Reason.UNANSWERED
-    assert fit.reasons[4] is Reason.CONSTANT_ITEM
-    gone = [1, 4]
-    for values in (fit.slope, fit.se_slope, fit.difficulty, thresholds(fit).threshold[:, 0]):
-        assert np.isnan(values[gone]).all()
+    gone, predicted = [1, 4], model in ("rasch", "2pl", "3pl")
+    if predicted:
+        assert fit.reasons[1] is fit.reasons[4] is Reason.PRIOR_ALONE
+    else:
+        assert fit.reasons[1] is Reason.UNANSWERED
+        assert fit.reasons[4] is Reason.CONSTANT_ITEM
+    for values in (fit.slope, fit.difficulty, thresholds(fit).threshold[:, 0]):
+        assert (np.isfinite(values[gone]) == predicted).all()
+    assert not fit.fitted[gone].any()
     assert np.isfinite(fit.slope[[0, 2, 3, 5]]).all()
     for method in ("eap", "map", "wle"):
         assert np.isfinite(ability(fit, table, method=method).ability).all()

@@ -13,7 +13,7 @@ def test_many_items_and_few_models(simulated):
     fit = fit_irt(answers)
     assert fit.convergence.converged
     assert fit.convergence.iterations <= 25
-    assert fit.gradient <= 1e-10
+    assert fit.gradient <= 2e-3  # of the standard errors, in the last round
     scores = ability(fit, answers)
     assert 0.03 < np.median(scores.se) < 0.09
     assert np.unique(scores.ability.round(6)).size == 30  # no two models on one node

@@ -13,7 +13,7 @@ from psychollm.irt.climb import Steps, accelerated_em, at, em_step, improved
 from psychollm.irt.families import Dichotomous
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.likelihood import Problem, expectation, grid_for, narrowest_posterior
-from psychollm.irt.priors import NO_PRIORS, Priors
+from psychollm.irt.priors import NO_PRIORS, Priors, default_priors
 from tests.effort import examples
 from tests.oracles import irt_slow
 
@@ -115,10 +115,11 @@ def test_large_form_agrees_with_dense(monkeypatch, simulated):
     answers = simulated(40, np.linspace(0.5, 2, 30), np.linspace(-1, 1, 30), 5)
     for model in ("2pl", "1pl", "3pl"):
         for kind in ("observed", "sandwich"):
-            dense = fit_irt(answers, model=model, standard_errors=kind)
+            options = {"standard_errors": kind, "priors": default_priors([model], "logit", 40)}
+            dense = fit_irt(answers, model=model, **options)
             with monkeypatch.context() as patch:
                 patch.setattr("psychollm.irt.curvature.DENSE", 10)
-                large = fit_irt(answers, model=model, standard_errors=kind)
+                large = fit_irt(answers, model=model, **options)
             np.testing.assert_allclose(large.parameters, dense.parameters, atol=1e-8)
             np.testing.assert_allclose(large.covariance, dense.covariance, atol=1e-7)
 
@@ -201,9 +202,12 @@ def test_grid_fits_the_narrowest_posterior(simulated):
 
 def test_priors_are_on_for_few_respondents_and_said(simulated):
     answers = simulated(30, np.full(5, 1.0), np.zeros(5), 11)
-    assert "slope ~ N(1, 0.75), intercept ~ N(0, 2.5)" in fit_irt(answers).summary()
+    assert "Priors: estimated from 5 items: slopes" in fit_irt(answers).summary()
+    assert "Scale: abilities of these 30 models have mean 0 and SD 1" in fit_irt(answers).summary()
     assert str(fit_irt(np.tile(answers, (20, 1))).priors) == "none"
-    assert str(fit_irt(answers, link="probit").priors).startswith("slope ~ N(0.588235")
+    weak = fit_irt(answers, priors=default_priors(["2pl"], "probit", 30), link="probit")
+    assert str(weak.priors).startswith("slope ~ N(0.588235")
+    assert "population of models" in weak.summary()
 
 
 def test_recovery(simulated):
@@ -214,10 +218,10 @@ def test_recovery(simulated):
     assert (np.abs(fit.intercept - intercepts) < 4 * fit.se_intercept).all()
 
 
-def test_constant_and_unanswered_items_have_no_numbers(simulated):
-    answers = simulated(100, np.full(6, 1.0), np.zeros(6), 13).astype(float)
+def test_constant_and_unanswered_items_have_no_numbers_without_priors(simulated):
+    answers = simulated(600, np.full(6, 1.0), np.zeros(6), 13).astype(float)
     answers[:, 1], answers[:, 3], answers[:, 5] = 1.0, 0.0, np.nan
-    fit = fit_irt(answers)
+    fit = fit_irt(answers, priors=None)
     assert fit.reasons[1] is fit.reasons[3] is Reason.CONSTANT_ITEM
     assert fit.reasons[5] is Reason.UNANSWERED
     for name in ("slope", "intercept", "difficulty", "se_slope", "se_difficulty"):
@@ -254,8 +258,11 @@ def test_3pl_with_its_prior(simulated):
 
 def test_cross_products_of_few_respondents_are_singular(simulated):
     answers = simulated(10, np.full(12, 1.0), np.linspace(-1, 1, 12), 16)
-    fit = fit_irt(answers, standard_errors="cross_product")
+    weak = default_priors(["2pl"], "logit", 10)
+    fit = fit_irt(answers, standard_errors="cross_product", priors=weak)
     assert np.isnan(fit.se_slope).all()
+    with pytest.raises(OptionError, match="'cross_product' is for likelihoods"):
+        fit_irt(answers, standard_errors="cross_product")
 
 
 def test_bad_input(simulated):
@@ -276,8 +283,11 @@ def test_bad_input(simulated):
 
 def test_not_converged_warns(simulated):
     answers = simulated(100, np.ones(4), np.zeros(4), 18)
-    with pytest.warns(ConvergenceWarning, match="2pl fit.*max_iterations=4 was reached"):
+    with pytest.warns(ConvergenceWarning, match="2pl fit.*a round still changes items"):
         fit = fit_irt(answers, max_iterations=4)
+    assert fit.convergence.iterations == 4
+    with pytest.warns(ConvergenceWarning, match="2pl fit.*max_iterations=4 was reached"):
+        fit = fit_irt(answers, max_iterations=4, priors=None)
     assert not fit.convergence.converged
     assert 4 <= fit.convergence.iterations < 8  # a cycle of EM is not cut in two
     with pytest.raises(OptionError, match="max_iterations"):

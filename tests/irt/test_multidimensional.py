@@ -22,7 +22,7 @@ from psychollm.irt.multidimensional.curvature import information
 from psychollm.irt.multidimensional.problem import Place, at, make_problem
 from psychollm.irt.multidimensional.scale import standardised
 from psychollm.irt.multidimensional.start import exploratory_start
-from psychollm.irt.priors import Priors
+from psychollm.irt.priors import Priors, default_priors
 from psychollm.kernels.adaptive_rules import product_rule, quasi_random_rule
 from tests.oracles import irt_multidimensional_slow as slow
 
@@ -102,7 +102,7 @@ def test_twin(link, gaps, m):
 @pytest.mark.parametrize("n", [120, 600])
 def test_one_dimension_is_fit_irt(link, n):
     answers, *_ = simulate(n, np.ones((8, 1), dtype=bool), gaps=0.1)
-    one = fit_irt(answers, link=link)
+    one = fit_irt(answers, link=link, priors=default_priors(["2pl"], link, n))
     fit = fit_multidimensional(answers, 1, link=link)
     np.testing.assert_allclose(fit.slopes[:, 0], one.slope, atol=1e-7)
     np.testing.assert_allclose(fit.intercepts, one.intercept, atol=1e-7)

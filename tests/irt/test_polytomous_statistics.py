@@ -314,7 +314,7 @@ def test_thresholds_of_two_answers(model, link, simulated):
     table[:, 4] = 1.0
     fit = fit_irt(table, model=model, link=link)
     found = thresholds(fit)
-    assert found.reasons[4] is Reason.CONSTANT_ITEM
+    assert found.reasons[4] is Reason.PRIOR_ALONE
     if model in ("rasch", "2pl"):
         np.testing.assert_allclose(found.threshold[:, 0], fit.difficulty, atol=1e-12)
         np.testing.assert_allclose(found.se[:, 0], fit.se_difficulty, rtol=1e-8)

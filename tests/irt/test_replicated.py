@@ -10,6 +10,7 @@ from psychollm.data.responses import as_responses
 from psychollm.irt.answers import MISSING, orient
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.fit_statistics.item_fit import item_fit
+from psychollm.irt.priors import Priors
 from psychollm.irt.replicated.bootstrap import Sampler, bootstrap_fit, table_of
 from psychollm.irt.replicated.null import beside
 from psychollm.irt.replicated.shuffle import shuffle_null, slope_null
@@ -64,6 +65,7 @@ def test_a_function_is_a_statistic(fit, table):
 
 def test_refit_starts_at_the_fit_and_ends_at_the_top(fit, table):
     """A replicate equals what a fresh fit of the same answers gives."""
+    fit = fit_irt(table, priors=Priors(slope=(1.0, 0.75), intercept=(0.0, 2.5)))
     answers = orient(as_responses(table), "models")
     drawn = Sampler(fit, answers, "population").answers(np.random.default_rng(1))
     null = bootstrap_fit(

@@ -32,6 +32,7 @@ import numpy as np
 from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
+from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, spread
 from psychollm.irt.families import Link
 from psychollm.irt.fit import ItemModels
@@ -68,7 +69,7 @@ def fit_irt_groups(
         The group that occurs first is the reference: its abilities are N(0, 1), those of the
         others have means and standard deviations of their own.
     model, link, respondents, priors
-        As in `fit_irt`.
+        As in `fit_irt`; "auto" puts weak fixed priors on items below 500 respondents.
     free : sequence of labels
         Items with parameters of their own in every group; the others anchor the scale.
 
@@ -151,7 +152,10 @@ def _result(answers: GroupAnswers, problem: Groups, top: Top, free: BoolArray) -
         n_parameters=size,
         gradient=top.at.steepness,
         priors=pooled.priors,
-        reasons=pooled.reasons,
+        reasons=tuple(
+            Reason.CONSTANT_ITEM if reason is Reason.PRIOR_ALONE else reason
+            for reason in pooled.reasons
+        ),
         labels=pooled.labels,
         convergence=top.convergence,
     )

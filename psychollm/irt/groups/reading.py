@@ -18,7 +18,8 @@ from psychollm.irt.families import Link
 from psychollm.irt.fit import ItemModels, fit_irt
 from psychollm.irt.groups.population import Groups, Places, places_of
 from psychollm.irt.likelihood import Problem, expectation, grid_for
-from psychollm.irt.priors import Priors
+from psychollm.irt.mixed import models_of_items
+from psychollm.irt.priors import NO_PRIORS, Priors, default_priors
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:
@@ -132,6 +133,9 @@ def read_groups(
     table = as_responses(responses)
     answers = orient(table, respondents)
     names, member = group_members(groups, answers.respondents, unit=respondents, fewest=FEWEST)
+    if isinstance(priors, str) and priors == "auto":
+        models = models_of_items(model, answers.items)
+        priors = default_priors(models, link, len(answers.respondents))
     pooled = fit_irt(table, model=model, link=link, respondents=respondents, priors=priors)
     kept, family = pooled.fitted, pooled.family
     codes = answers.codes[:, kept]
@@ -146,7 +150,8 @@ def read_groups(
             for g in range(len(names))
         ]
     ).transpose(0, 2, 1)
-    means, precisions = family.prior_arrays(pooled.priors)
+    used = pooled.priors if isinstance(pooled.priors, Priors) else NO_PRIORS
+    means, precisions = family.prior_arrays(used)
     found = GroupAnswers(
         pooled=pooled,
         problems=problems,

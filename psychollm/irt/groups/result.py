@@ -15,7 +15,7 @@ from psychollm.data.labels import Labels, listed
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents
 from psychollm.irt.families import Link, Model
-from psychollm.irt.priors import Priors
+from psychollm.irt.priors import ItemPopulation, Priors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +94,7 @@ class GroupIRTFit(Result):
     bic: float
     n_parameters: int
     gradient: float
-    priors: Priors
+    priors: Priors | ItemPopulation
     reasons: tuple[Reason, ...]  # J
     labels: Labels  # J
     convergence: Convergence

@@ -104,7 +104,8 @@ def slope_null(
     responses : Responses or table of shape (models, questions)
         Binary answers.
     model, link, respondents
-        As in `fit_irt`, with its default priors.
+        As in `fit_irt`, with weak fixed priors below 500 respondents: slopes of answers that share
+        nothing have no scale to estimate.
     n : int
         How many shuffled tables.
     rng, n_jobs, progress
@@ -126,7 +127,8 @@ def slope_null(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             fit = fit_irt(codes, model=model, link=link, priors=priors)
-        return np.concatenate([[fit.convergence.objective], fit.parameters[:, 0]])
+        slope = np.where(fit.fitted, fit.parameters[:, 0], np.nan)
+        return np.concatenate([[fit.convergence.objective], slope])
 
     values = np.where(answers.codes == MISSING, np.nan, answers.codes.astype(np.float64))
 
@@ -175,7 +177,7 @@ def shuffle_null(
     statistic, alternative
         As in `bootstrap_fit`: a name, or a function of (fit, responses).
     model, link, respondents, priors
-        As in `fit_irt`.
+        As in `fit_irt`, but "auto" are the weak fixed priors of `slope_null`.
     n : int
         How many shuffled tables.
     rng, n_jobs, progress
@@ -197,8 +199,10 @@ def shuffle_null(
         check_choice("alternative", alternative, Alternative)
     chosen = statistic_of(statistic, alternative)
     table = as_responses(responses)
-    fit = fit_irt(table, model=model, link=link, respondents=respondents, priors=priors)
     answers = orient(table, respondents)
+    if isinstance(priors, str) and priors == "auto":
+        priors = default_priors([model], link, len(answers.respondents))
+    fit = fit_irt(table, model=model, link=link, respondents=respondents, priors=priors)
     values = np.where(answers.codes == MISSING, np.nan, answers.codes.astype(np.float64))
     observed = chosen.values(fit, table)
 

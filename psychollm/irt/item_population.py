@@ -1,0 +1,368 @@
+r"""Items as draws from a population whose location and spread are estimated with them.
+
+A fixed prior on thousands of slopes outvotes the N(0, 1) of a few abilities: the scale slips from
+the slopes into the abilities. Here the prior is the distribution of the items themselves. In the
+coordinates
+
+.. math:: u = \operatorname{arsinh}(a / \kappa), \qquad e = d / \sqrt{a^2 + \kappa^2},    \quad (1)
+
+which for slopes a well above :math:`\kappa` are log slope and minus difficulty, items are
+multivariate t with `FREEDOM` degrees of freedom about a mean and covariance that maximise the
+marginal likelihood, the items integrated out. Measuring abilities in other units or from another
+origin moves (1) along, so that the prior has no say on the scale. Slopes may be negative: a wrong
+key lies in the tail.
+
+Abilities and items are integrated out in turn (variational EM): the posterior of an ability is
+taken over its grid with the expected log-probabilities of the answers, that of an item is normal
+in (1), its mean and covariance from the expected gradient and curvature at sigma points. With
+items few the one is exact, with respondents few the other. Every round ends by putting abilities
+on mean 0 and standard deviation 1.
+
+**The scale is that of the respondents at hand**: their abilities have mean 0 and standard
+deviation 1, and intervals say how far numbers on that scale may lie from the estimate. That the
+respondents are a sample, whose mean and spread would be others in the next, is not in them. For a
+normal population the standard error of its mean is :math:`1/\sqrt n` of its standard deviation,
+that of the standard deviation :math:`1/\sqrt{2n}`.
+
+References
+----------
+Fox, J.-P., & Glas, C. A. W. (2001). Bayesian estimation of a multilevel IRT model using Gibbs
+sampling. Psychometrika, 66(2), 271-288. https://doi.org/10.1007/BF02294839
+
+Opper, M., & Archambeau, C. (2009). The variational Gaussian approximation revisited. Neural
+Computation, 21(3), 786-792. https://doi.org/10.1162/neco.2008.08-07-592
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from psychollm._base.convergence import Convergence
+from psychollm._base.types import FloatArray
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import Patterns
+from psychollm.irt.climb import MAX_ITERATIONS, Steps, Summit, at
+from psychollm.irt.curvature import Parts, leading_columns
+from psychollm.irt.families import Family
+from psychollm.irt.item_coordinates import (
+    Coordinates,
+    averaged_problem,
+    points_and_roots,
+    sigma_points,
+)
+from psychollm.irt.likelihood import COARSE, Expectation, Grid, Problem, expectation, grid_for
+from psychollm.irt.low_rank import low_rank_curvature
+from psychollm.irt.priors import ItemPopulation
+from psychollm.irt.result import IRTFit
+
+FREEDOM = 8.0  # degrees of freedom of the items' distribution
+SETTLED = 2e-3  # root mean square of a round's changes, in posterior standard deviations
+LONGEST = 1.0  # change of a coordinate in one round
+DAMPING = 0.5  # share of the old precision in the new, without which steep items swing
+PATIENCE = 60  # rounds before items that swing are slowed down
+SWING, SHORTEST = 0.02, 0.25  # in standard errors; share of a step
+LONGEST_LOG = 0.3  # change of the logarithm of a standard deviation in one round
+LEAP_EVERY, STEEPEST_RATIO = 6, 0.95
+MOST_PRIOR = 0.6  # share of the prior in a posterior up to which rounds are lengthened
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """Normal posteriors of items in coordinates (1), and what is known of all of them."""
+
+    mean: FloatArray  # (J, q)
+    covariance: FloatArray  # (J, q, q)
+    weight: FloatArray  # (J,) expected precision of each item's own prior, 1 for a normal one
+    step: FloatArray  # (J, q) the last one
+    stride: FloatArray  # (J,) share of a step that is taken: less where steps swing
+    slope: float  # shared by all; NaN where each has its own
+    population: ItemPopulation
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """Where the rounds ended."""
+
+    parameters: FloatArray  # (J, p) posterior means
+    covariance: FloatArray  # (J, p, p), abilities given
+    slope: float  # shared by all; NaN where each has its own
+    population: ItemPopulation
+    change: float  # in the last round, in standard errors
+    convergence: Convergence
+
+    def unanswered(self, family: Family) -> tuple[FloatArray, FloatArray]:
+        """Return mean (p,) and covariance (p, p) of an item without answers."""
+        place, spread = self.population.mean[None], self.population.covariance[None]
+        points = Coordinates(family).parameters(points_and_roots(place, spread)[0], self.slope)[
+            :, 0
+        ]
+        return points.mean(axis=0), np.cov(points.T, bias=True)
+
+
+def estimate_items(
+    family: Family,
+    patterns: Patterns,
+    start: FloatArray,
+    population: ItemPopulation,
+    steps: Steps | None = None,
+) -> Settled:
+    """Alternate between abilities, items and their population until a round changes nothing."""
+    way = Coordinates(family)
+    items = _start(way, start, population)
+    change, height, taken = np.inf, -np.inf, 0
+    trail: list[ItemPopulation] = []
+    steps = steps or Steps(MAX_ITERATIONS)
+    while steps.left and change > SETTLED:
+        moved, height = _round(way, patterns, items)
+        trail = [*trail, moved.population][-3:]
+        if taken % LEAP_EVERY == LEAP_EVERY - 1:
+            moved = replace(moved, population=_extrapolated(trail))
+        scale = np.sqrt(np.einsum("jqq->jq", moved.covariance))
+        moved = _strided(moved, moved.mean - items.mean, late=taken >= PATIENCE)
+        full = moved.step / (scale * items.stride[:, None])
+        change = float(np.sqrt(np.mean(full**2)))
+        items, taken = moved, taken + 1
+        steps.take(1)
+    points = way.parameters(points_and_roots(items.mean, items.covariance)[0], items.slope)
+    mean = points.mean(axis=0)
+    gap = points - mean
+    done = change <= SETTLED
+    told = (
+        f"max_iterations={steps.limit} was reached: a round still changes items by {change:.1e} "
+        "standard errors"
+    )
+    return Settled(
+        parameters=mean,
+        covariance=np.asarray(np.einsum("sjp,sjr->jpr", gap, gap) / len(points)),
+        slope=items.slope,
+        population=items.population,
+        change=change,
+        convergence=Convergence(
+            converged=done,
+            iterations=taken,
+            reason="converged" if done else told,
+            objective=height,
+        ),
+    )
+
+
+def _extrapolated(trail: list[ItemPopulation]) -> ItemPopulation:
+    """Return where means and deviations that change geometrically are heading (Aitken)."""
+    means = np.stack([one.mean for one in trail])
+    logs = np.log(np.stack([np.sqrt(np.diagonal(one.covariance)) for one in trail]))
+    last, ratio = trail[-1], np.exp(_limit(logs) - logs[-1])
+    return replace(
+        last,
+        mean=np.where(last.held, last.mean, _limit(means)),
+        covariance=last.covariance * np.outer(ratio, ratio),
+    )
+
+
+def _limit(path: FloatArray) -> FloatArray:
+    """Return the limits (q,) of three terms (3, q), no further than `LONGEST_LOG` away."""
+    before, after = path[1] - path[0], path[2] - path[1]
+    ratio = np.divide(after, before, out=np.zeros_like(after), where=np.abs(before) > 1e-12)
+    ratio = np.clip(ratio, 0.0, STEEPEST_RATIO)
+    leap = np.clip(after * ratio / (1.0 - ratio), -LONGEST_LOG, LONGEST_LOG)
+    return np.asarray(path[2] + leap)
+
+
+def _start(way: Coordinates, start: FloatArray, population: ItemPopulation) -> Items:
+    """Return items at their start, with slopes of one sign and the spread of the population."""
+    start = start.copy()
+    start[:, 0] = np.abs(start[:, 0])
+    place = way.of(start)
+    if not population.n_items:
+        mean = np.where(population.held, population.mean, place.mean(axis=0))
+        population = replace(population, mean=mean)
+    spread = np.diag(np.diagonal(population.covariance)) / 4.0
+    return Items(
+        mean=place,
+        covariance=np.tile(spread, (len(place), 1, 1)),
+        weight=np.ones(len(place)),
+        step=np.zeros_like(place),
+        stride=np.ones(len(place)),
+        slope=float(start[:, 0].mean()) if way.family.tied else np.nan,
+        population=population,
+    )
+
+
+def _round(way: Coordinates, patterns: Patterns, items: Items) -> tuple[Items, float]:
+    """Update abilities, items, the scale and the population once."""
+    points, root = points_and_roots(items.mean, items.covariance)
+    places = way.parameters(points, items.slope)
+    grid = grid_for(way.family, way.parameters(items.mean, items.slope), COARSE)
+    problem = averaged_problem(way.family, places, patterns)
+    state = expectation(problem, places[0], grid)
+    with np.errstate(divide="ignore", invalid="ignore"):  # of curvatures, which are not used
+        score = np.stack(
+            [way.family.moments(place, grid.nodes, state.counts)[0] for place in places]
+        )  # (S, J, p)
+    own = np.einsum("sja,sjab->sjb", score[:, :, way.first :], way.jacobian(points))
+    moved = _updated(items, own, root)
+    if way.family.tied:
+        moved = replace(moved, slope=_shared_slope(way, items, score, (places, grid), state))
+    return _with_population(_rescaled(way, moved, state, grid)), state.objective
+
+
+def _updated(items: Items, score: FloatArray, root: FloatArray) -> Items:
+    """Return new means and covariances, given the scores (2q, J, q) at the sigma points.
+
+    The expected curvature comes from the differences of the scores (Price's theorem), in units of
+    the roots of the old covariances.
+    """
+    q = items.mean.shape[1]
+    apart = (score[1::2] - score[0::2]) / (2.0 * np.sqrt(q))  # (q, J, q)
+    bend = np.einsum("jab,kja->jbk", root, apart)
+    values, vectors = np.linalg.eigh(0.5 * (bend + bend.transpose(0, 2, 1)))
+    bend = (vectors * np.maximum(values, 0.0)[:, None]) @ vectors.transpose(0, 2, 1)
+    precision = np.linalg.inv(items.population.covariance) * items.weight[:, None, None]
+    total = bend + root.transpose(0, 2, 1) @ precision @ root
+    total = (1.0 - DAMPING) * total + DAMPING * np.eye(q)
+    covariance = root @ np.linalg.inv(total) @ root.transpose(0, 2, 1)
+    away = (items.mean - items.population.mean)[:, :, None]
+    gradient = score.mean(axis=0)[:, :, None] - precision @ away
+    step = (covariance @ gradient)[:, :, 0]
+    longest = np.abs(step).max(axis=1, keepdims=True)
+    step *= np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))
+    return replace(items, mean=items.mean + items.stride[:, None] * step, covariance=covariance)
+
+
+def _strided(items: Items, step: FloatArray, *, late: bool) -> Items:
+    """Return items with the step just taken; those that swing late take shorter ones from now."""
+    precision = np.linalg.inv(items.covariance)
+    turned = np.einsum("ja,jab,jb->j", step, precision, items.step) < -(SWING**2)
+    stride = np.where(turned & late, np.maximum(0.5 * items.stride, SHORTEST), items.stride)
+    return replace(items, step=step, stride=stride)
+
+
+def _shared_slope(
+    way: Coordinates,
+    items: Items,
+    score: FloatArray,
+    at: tuple[FloatArray, Grid],
+    state: Expectation,
+) -> float:
+    """Return the shared slope after a scoring step."""
+    places, grid = at
+    information = way.family.moments(places.mean(axis=0), grid.nodes, state.counts)[2]
+    rest = information[:, 1, 1] + 1.0 / items.population.covariance[0, 0]
+    total = (information[:, 0, 0] - information[:, 0, 1] ** 2 / rest).sum()
+    step = float(score[:, :, 0].mean(axis=0).sum() / total)
+    return items.slope + float(np.clip(step, -LONGEST, LONGEST))
+
+
+def _rescaled(way: Coordinates, items: Items, state: Expectation, grid: Grid) -> Items:
+    """Put abilities on mean 0 and standard deviation 1."""
+    mass = state.mass / state.mass.sum()
+    mean = float(mass @ grid.nodes)
+    sd = float(np.sqrt(mass @ (grid.nodes - mean) ** 2))
+    family, first = way.family, way.first
+    old = way.parameters(items.mean, items.slope)
+    place = way.of(family.rescaled(old, mean, sd))
+    eye = np.eye(old.shape[1])[None]
+    linear = family.rescaled(eye[0], mean, sd).T[first:, first:]
+    turn = np.linalg.solve(way.jacobian(place), linear @ way.jacobian(items.mean))
+    shift = (place - items.mean).mean(axis=0)
+    population = items.population
+    return replace(
+        items,
+        mean=place,
+        covariance=turn @ items.covariance @ turn.transpose(0, 2, 1),
+        slope=items.slope * sd,
+        population=replace(population, mean=population.mean + shift * ~population.held),
+    )
+
+
+def _with_population(items: Items) -> Items:
+    """Return items with the mean and covariance of their population, and their own weights.
+
+    Where the prior makes up most of each posterior, plain EM creeps: steps are divided by what
+    share of the information on the mean or the logarithm of a standard deviation is not missing.
+    """
+    old, (n, q) = items.population, items.mean.shape
+    own, weight = np.einsum("jqq->jq", items.covariance), items.weight
+    seen = 1.0 - np.minimum(own.mean(axis=0) / np.diagonal(old.covariance), MOST_PRIOR)
+    step = (weight @ (items.mean - old.mean)) / weight.sum()
+    mean = np.where(old.held, old.mean, old.mean + step / seen)
+    gap = items.mean - mean
+    typical, worth = old.typical, old.worth
+    scatter = (gap.T * weight) @ gap + np.einsum("j,jab->ab", weight, items.covariance)
+    scatter += np.diag(worth * typical**2)
+    scatter /= np.sqrt(np.outer(n + worth, n + worth))
+    sd, before = np.sqrt(np.diagonal(scatter)), np.sqrt(np.diagonal(old.covariance))
+    gain = np.sqrt((n + worth) / (n * seen**2 + worth))
+    wanted = before * np.exp(np.clip(gain * np.log(sd / before), -LONGEST_LOG, LONGEST_LOG))
+    ratio = wanted / sd
+    covariance = scatter * np.outer(ratio, ratio)
+    covariance[old.held] = 0.0
+    covariance[:, old.held] = 0.0
+    covariance[old.held, old.held] = before[old.held] ** 2
+    population = replace(old, mean=mean, covariance=covariance, n_items=n)
+    inverse = np.linalg.inv(covariance)
+    gap = items.mean - mean
+    distance = np.einsum("ja,ab,jb->j", gap, inverse, gap)
+    distance += np.einsum("ab,jba->j", inverse, items.covariance)
+    weight = (FREEDOM + q) / (FREEDOM + distance)
+    return replace(items, population=population, weight=weight)
+
+
+def covariance_here(problem: Problem, settled: Settled) -> FloatArray:
+    """Return covariance blocks (J, p, p) on the scale of these respondents.
+
+    What abilities leave open comes in by Louis's identity (`psychollm.irt.curvature`), but for
+    what shifts or stretches them all: on their own scale that is known.
+    """
+    family, parameters = problem.family, settled.parameters
+    grid = grid_for(family, parameters, COARSE)
+    linear, others, directions, place = [], [], [], 0
+    for mean, sd, terms in leading_columns(problem, parameters, grid):
+        root = np.sqrt(problem.patterns.frequency[place : place + mean.size])
+        place += mean.size
+        directions.append(np.column_stack([root * sd, root * sd * mean]))
+        linear.append(next(terms))
+        others += list(terms)
+    basis = np.linalg.qr(np.vstack(directions))[0]
+    columns = np.vstack(linear)
+    columns = np.vstack([columns - basis @ (basis.T @ columns), *others]).T
+    if family.tied:
+        counts = expectation(problem, parameters, grid).counts
+        blocks = family.moments(parameters, grid.nodes, counts)[2]
+        blocks[:, 1, 1] = 1.0 / settled.covariance[:, 1, 1]
+    else:
+        blocks = np.asarray(np.linalg.inv(settled.covariance), dtype=np.float64)
+    free = np.zeros(parameters.shape, dtype=np.bool_)
+    pieces = Parts(blocks, columns, np.zeros((parameters.size, 1)), dense=False)
+    matrix = low_rank_curvature(pieces, free, tied=family.tied)
+    return settled.covariance if matrix is None else matrix.covariance("observed")
+
+
+def summit_of(problem: Problem, settled: Settled) -> Summit:
+    """Return the likelihood at posterior means of items, with the abilities' own posteriors."""
+    grid = grid_for(problem.family, settled.parameters)
+    point = at(problem, settled.parameters, grid)
+    points = sigma_points(settled.parameters, settled.covariance, tied=problem.family.tied)
+    averaged = averaged_problem(problem.family, points, problem.patterns)
+    mass = expectation(averaged, settled.parameters, grid).mass
+    free = np.zeros_like(point.frozen)
+    point = replace(point, state=replace(point.state, mass=mass), frozen=free)
+    return Summit(point, grid, settled.convergence, ())
+
+
+def with_unanswered(fit: IRTFit, settled: Settled, family: Family) -> IRTFit:
+    """Give items that nobody answered what is known of all items."""
+    places = np.flatnonzero([reason is Reason.UNANSWERED for reason in fit.reasons])
+    if not places.size:
+        return fit
+    mean, covariance = settled.unanswered(family)
+    columns = family.columns(
+        mean[None], covariance[None], np.zeros((1, mean.size), dtype=np.bool_)
+    )
+    columns |= {"parameters": mean[None], "covariance": covariance[None]}
+    filled = {}
+    for name, values in columns.items():
+        filled[name] = getattr(fit, name).copy()
+        filled[name][places] = values
+    reasons = np.array(fit.reasons, dtype=object)
+    reasons[places] = Reason.PRIOR_ALONE
+    return replace(fit, **filled, reasons=tuple(reasons))

@@ -1,0 +1,99 @@
+"""Items whose distribution is estimated with them: the scale stated is the scale estimated."""
+
+import numpy as np
+import pytest
+
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.ability import ability
+from psychollm.irt.families import Dichotomous
+from psychollm.irt.fit import fit_irt
+from psychollm.irt.item_coordinates import Coordinates
+from psychollm.irt.priors import Priors
+
+
+def drawn(n, items, seed):
+    """Return abilities with mean 0 and SD 1, slopes, intercepts, answers."""
+    rng = np.random.default_rng(seed)
+    theta = rng.normal(size=n)
+    theta = (theta - theta.mean()) / theta.std()
+    slope, difficulty = rng.lognormal(0.0, 0.35, items), rng.normal(size=items)
+    chance = 1.0 / (1.0 + np.exp(-slope * (theta[:, None] - difficulty)))
+    return theta, slope, -slope * difficulty, (rng.random(chance.shape) < chance).astype(float)
+
+
+def test_the_scale_stated_is_the_scale_estimated():
+    theta, slope, intercept, answers = drawn(30, 300, 1)
+    fit = fit_irt(answers)
+    found = ability(fit, answers)
+    assert fit.convergence.converged
+    assert fit.posterior_sd == pytest.approx(1.0, abs=0.02)
+    assert found.ability.std() == pytest.approx(1.0, abs=0.05)
+    assert 0.9 < np.median(fit.slope / slope) < 1.1
+    # 300 intervals: more than five standard errors of a coverage of 0.95
+    assert np.mean(np.abs(fit.slope - slope) < 1.96 * fit.se_slope) > 0.88
+    assert np.mean(np.abs(fit.intercept - intercept) < 1.96 * fit.se_intercept) > 0.88
+    assert np.abs(found.ability - theta).max() < 5 * found.se.max()
+    assert fit.scale == "respondents"
+
+
+def test_fixed_priors_that_contradict_the_scale_are_named():
+    _, _, _, answers = drawn(30, 300, 1)
+    fit = fit_irt(answers, priors=Priors(slope=(1.0, 0.75), intercept=(0.0, 2.5)))
+    assert fit.posterior_sd > 1.2
+    assert "the fixed priors contradict the scale" in fit.summary()
+    assert "contradict" not in fit_irt(answers).summary()
+
+
+def test_a_wrong_key_shows():
+    _, _, _, answers = drawn(100, 200, 2)
+    answers[:, 7] = 1.0 - answers[:, 7]
+    fit = fit_irt(answers)
+    assert fit.slope[7] < 0.0
+    assert (np.delete(fit.slope, 7) > 0.0).mean() > 0.98
+
+
+@pytest.mark.parametrize("model", ["rasch", "2pl", "3pl"])
+def test_items_that_do_not_vary_rest_on_the_prior(model):
+    _, _, _, answers = drawn(14, 80, 3)
+    answers[:, 0], answers[:, 1], answers[:, 2] = 1.0, 0.0, np.nan
+    fit = fit_irt(answers, model=model)
+    assert all(reason is Reason.PRIOR_ALONE for reason in fit.reasons[:3])
+    assert np.isfinite(fit.se_intercept[:3]).all()
+    assert fit.intercept[0] > fit.intercept[2] > fit.intercept[1]
+    assert fit.se_intercept[2] > np.median(fit.se_intercept[3:])
+    assert "rest on the prior alone" in fit.summary()
+    nowhere = answers.copy()
+    nowhere[0, 0] = 0.0  # the only model to miss an item that all others solve
+    assert ability(fit, nowhere).ability[0] < ability(fit, answers).ability[0]
+
+
+def test_order_does_not_matter():
+    _, _, _, answers = drawn(20, 60, 4)
+    rng = np.random.default_rng(5)
+    rows, columns = rng.permutation(20), rng.permutation(60)
+    one, two = fit_irt(answers), fit_irt(answers[rows][:, columns])
+    np.testing.assert_allclose(two.slope, one.slope[columns], rtol=1e-9)
+    np.testing.assert_allclose(two.se_slope, one.se_slope[columns], rtol=1e-8)
+
+
+def test_probit_is_logit_in_other_units():
+    _, _, _, answers = drawn(40, 200, 6)
+    logit, probit = fit_irt(answers), fit_irt(answers, link="probit")
+    ratio = np.median(logit.slope / probit.slope)
+    assert 1.6 < ratio < 1.85
+
+
+@pytest.mark.parametrize("model", ["rasch", "2pl", "3pl", "4pl"])
+def test_coordinates_go_there_and_back(model):
+    family = Dichotomous(model, "logit")
+    items = np.array([[1.3, 0.4, -1.0, 2.0], [1.3, -2.0, -1.5, 3.0]])[:, : len(family.names)]
+    way = Coordinates(family)
+    place = way.of(items)
+    np.testing.assert_allclose(way.parameters(place, 1.3), items, rtol=1e-12)
+    step = 1e-6
+    for k in range(place.shape[1]):
+        away = np.zeros(place.shape[1])
+        away[k] = step
+        change = way.parameters(place + away, 1.3) - way.parameters(place - away, 1.3)
+        expected = way.jacobian(place)[:, :, k]
+        np.testing.assert_allclose(change[:, way.first :] / (2 * step), expected, atol=1e-8)
