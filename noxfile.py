@@ -1,8 +1,8 @@
 """Six words for daily work, and what a release must show besides.
 
 ``nox -s format``, ``lint``, ``test``, ``fuzz``, ``bench``, ``docs``; what follows ``--`` goes to
-the tool, as in ``nox -s test -- tests/factor``. Another Python: ``nox -s test --force-python 3.13``.
-Before a release: ``nox -s core extras minimum package``.
+the tool, as in ``nox -s test -- tests/factor``. Another Python:
+``nox -s test --force-python 3.13``. Before a release: ``nox -s core extras minimum package``.
 """
 
 import tomllib
