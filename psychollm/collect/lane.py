@@ -28,7 +28,6 @@ class _Pending:
     job: Job
     tries: int = 0  # failures that count
     busy: int = 0  # times that the server was busy or away
-    refused: int = 0  # times that a parameter was refused
 
 
 @dataclass(order=True, slots=True)
@@ -193,12 +192,8 @@ class Lane:
         kind = asked.kind
         pending.tries += kind in COUNTED
         pending.busy += kind in BUSY
-        pending.refused += kind is Kind.REFUSED_PARAMETER
-        failed = (
-            kind in HOPELESS
-            or pending.tries >= self._endpoint.attempts
-            or pending.refused > len(pending.job.parameters) + 1
-        )
+        # A refused parameter counts for nothing: none is refused twice, so that this ends.
+        failed = kind in HOPELESS or pending.tries >= self._endpoint.attempts
         if self._state.store.record(pending.job, asked.attempt, last=failed):
             self._open.add(pending.job.model)
         self._state.tally(pending.job.model, kind, asked.attempt, failed=failed)

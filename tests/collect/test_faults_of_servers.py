@@ -1,5 +1,6 @@
 """What the client does when a server misbehaves: no reply lost, none made up, all on record."""
 
+import itertools
 import json
 import threading
 import time
@@ -245,6 +246,59 @@ def test_a_server_that_always_refuses_what_was_dropped_is_not_asked_for_ever(
     make_plan: MakePlan,
 ) -> None:
     with Hostile(lambda body, n: Act(400, b"temperature, seed: not supported")) as server:
-        found = collect(make_plan(server.url, 2, parameters={"temperature": 0.0, "seed": 1}))
-        assert len(server.seen) <= 12
+        parameters = {"temperature": 0.0, "seed": 1}
+        found = collect(make_plan(server.url, 2, parameters=parameters, start_concurrency=1))
+        # The first prompt with both, with one, with none; the second with none.
+        assert len(server.seen) == 4
     assert found.failed == (2,)
+
+
+def test_a_server_that_refuses_everything_is_asked_once_for_each_parameter(
+    make_plan: MakePlan,
+) -> None:
+    def script(body: Body, n: int) -> Act:
+        for name in ("temperature", "seed", "top_p"):
+            if name in body:
+                return Act(400, f"{name} is not supported".encode())
+        if "max_tokens" in body:
+            return Act(400, b"max_tokens is not supported: use max_completion_tokens")
+        return Act(400, b"max_completion_tokens is not supported: use max_tokens")
+
+    parameters = {"temperature": 0.0, "seed": 1, "top_p": 0.5}
+    with Hostile(script) as server:
+        found = collect(make_plan(server.url, 1, parameters=parameters))
+        # Three are dropped, the limit is renamed, and its new name is not renamed back.
+        assert len(server.seen) == 5
+    assert (found.failed, found.failures) == ((1,), {"refused_parameter": 4, "bad_request": 1})
+
+
+def test_tries_again_after_the_longer_of_its_own_delay_and_the_servers(
+    make_plan: MakePlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+
+    def delay(count: int, draw: Callable[[], float]) -> float:
+        asked.append(count)
+        return 0.3
+
+    monkeypatch.setattr("psychollm.collect.lane.backoff", delay)
+    # Crowded and broken servers are counted apart; only those who are not crowded are tried again
+    # without a pause for all.
+    acts = [
+        Act(429, b"{}", {"Retry-After": "0"}),
+        Act(500, b"x"),
+        Act(429, b"{}"),
+        Act(500, b"x", {"Retry-After": "0.6"}),
+        Act(500, b"x", {"Retry-After": "0"}),
+    ]
+    came: list[float] = []
+
+    def script(body: Body, n: int) -> Act:
+        came.append(time.monotonic())
+        return acts[n - 1] if n <= len(acts) else said()
+
+    with Hostile(script) as server:
+        assert collect(make_plan(server.url, 1)).complete
+    assert asked == [1, 1, 2, 2, 3]
+    gaps = [later - earlier for earlier, later in itertools.pairwise(came)]
+    assert all(gap >= least for gap, least in zip(gaps, [0.3, 0.3, 0.3, 0.6, 0.3], strict=True))

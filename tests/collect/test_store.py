@@ -115,6 +115,25 @@ def test_a_budget_counts_what_is_under_way(tmp_path: Path) -> None:
         assert two.reserve(second, 0.5, budget=1.0, model=None)
 
 
+def test_a_budget_of_one_model_is_not_spent_by_another(tmp_path: Path) -> None:
+    asked = [request(prompt, model=name) for prompt in prompts(2) for name in ("m", "n")]
+    with Store(tmp_path / "run.sqlite") as store:
+        store.enlist(asked)
+        (first,), (other,) = store.claim("m", 1), store.claim("n", 1)
+        assert store.reserve(first, 0.6, budget=2.0, model=1.0)
+        # 0.6 is under way for the other model, then spent.
+        assert store.reserve(other, 0.6, budget=2.0, model=1.0)
+        store.record(first, LOST)
+        store.record(other, LOST)
+        assert (store.spent("m"), store.spent("n"), store.spent()) == (0.5, 0.5, 1.0)
+        (second,) = store.claim("m", 1)
+        # A budget may be used up: to the last, and no further.
+        assert not store.reserve(second, 0.75, budget=9.0, model=1.0)
+        assert store.reserve(second, 0.5, budget=1.5, model=1.0)
+        (third,) = store.claim("n", 1)
+        assert not store.reserve(third, 0.25, budget=1.5, model=9.0)
+
+
 def test_prompts_that_follow_wait_and_get_the_whole_conversation(tmp_path: Path) -> None:
     turn = (Message("user", "And then?"),)
     chain = [request(prompts(1)[0])]

@@ -57,6 +57,30 @@ def test_twin(model, link, simulated):
         np.testing.assert_allclose(modes.se[n], curvature**-0.5, rtol=1e-4)
 
 
+@pytest.mark.parametrize(("model", "link"), [("3pl", "logit"), ("2pl", "probit")])
+def test_standard_errors_of_modes(model, link, simulated):
+    # Where the information that is expected is not the one that is observed: "ml" reports the
+    # curvature of the likelihood, "wle" the expected information.
+    answers = simulated(400, [1.2, 0.8, 1.5, 1.0, 1.3], [0.5, 0.0, -0.5, 0.2, 0.8], 4)
+    fit = fit_irt(answers, model=model, link=link)
+    ml, wle = ability(fit, answers, method="ml"), ability(fit, answers, method="wle")
+    inside = np.flatnonzero(np.isfinite(ml.se))
+    apart = 0.0
+    for n in inside[:8]:
+
+        def log_likelihood(t, row=answers[n]):
+            return np.log(irt_slow.row_likelihood(row, fit.parameters, t[0], link))
+
+        at = ml.ability[n] / fit.ability_sd
+        observed = irt_slow.numeric_information(log_likelihood, [at], 1e-3)[0, 0]
+        np.testing.assert_allclose(ml.se[n], fit.ability_sd * observed**-0.5, rtol=1e-4)
+        at = wle.ability[n] / fit.ability_sd
+        expected = sum(irt_slow.information(item, at, link) for item in fit.parameters)
+        np.testing.assert_allclose(wle.se[n], fit.ability_sd * expected**-0.5, rtol=1e-4)
+        apart = max(apart, abs(observed / expected - 1.0))
+    assert apart > 0.01  # the two can be told apart
+
+
 def test_perfect_and_zero_scores(simulated):
     answers = simulated(300, np.full(6, 1.3), np.linspace(-1, 1, 6), 5)
     fit = fit_irt(answers)

@@ -141,6 +141,16 @@ def test_no_degrees_of_freedom(simulated):
     assert np.isnan(item_fit(fit_irt(answers), answers).s_x2).all()
 
 
+def test_m2_needs_two_respondents_who_answered_all(simulated):
+    answers = simulated(200, np.ones(4), np.zeros(4), 7)
+    fit = fit_irt(answers, model="rasch")
+    one, two = answers.astype(float), answers.astype(float)
+    one[1:, 0] = two[2:, 0] = np.nan
+    with pytest.raises(ShapeError, match="fewer than two"):
+        model_fit(fit, one)
+    assert model_fit(fit, two).n_complete == 2
+
+
 def test_bad_input(simulated):
     answers = simulated(30, np.ones(4), np.zeros(4), 7)
     fit = fit_irt(answers)
