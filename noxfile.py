@@ -1,8 +1,8 @@
-"""Six words for daily work, and what a release must show besides.
+"""Seven words for daily work, and what a release must show besides.
 
-``nox -s format``, ``lint``, ``test``, ``fuzz``, ``bench``, ``docs``; what follows ``--`` goes to
-the tool, as in ``nox -s test -- tests/factor``. Another Python:
-``nox -s test --force-python 3.13``. Before a release: ``nox -s core extras minimum package``.
+``nox -s format``, ``lint``, ``test``, ``fuzz``, ``mutants``, ``bench``, ``docs``; what follows
+``--`` goes to the tool, as in ``nox -s test -- tests/factor``. Another Python: ``nox -s test
+--force-python 3.13``. Before a release: ``nox -s core extras minimum package``.
 """
 
 import tomllib
@@ -65,6 +65,13 @@ def bench(session: nox.Session) -> None:
     python = f"existing:{Path(session.bin) / 'python'}"
     session.run("asv", "check", "-E", python)
     session.run("asv", "run", "-E", python, "--quick", "--show-stderr", *session.posargs)
+
+
+@nox.session
+def mutants(session: nox.Session) -> None:
+    """Break the library in 200 places, one at a time: nine of ten must fail a test; a night."""
+    prepare(session, "plot,test", "cosmic-ray>=8.7,<9")
+    session.run("python", "-m", "benchmarks.mutants", *session.posargs)
 
 
 @nox.session

@@ -21,6 +21,7 @@ OPTIONAL = {
     "examples/steering_smollm2.py": "torch",
     "examples/steering_match_smollm2.py": "torch",
     "benchmarks.bayes_irt_speed": "pymc",
+    "benchmarks.mutants": "cosmic_ray",
 }
 # Runs many programs in one process, each as if alone: its own first place to import from.
 HELP_OF_ALL = """
