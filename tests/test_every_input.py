@@ -33,6 +33,7 @@ layers levels like measures metrics model:confirmatory_factors model:confirmator
 model:measurement_invariance no own:fit_gate pairs paths performance points question
 replicates:loading_errors residual_pairs solution:factor_scores steered target:smooth task texts
 thinking threshold:read_responses tokenizer traces units weights:rate_contrast yes
+first:set_difference second:set_difference interval:outcome
 """
 NO_ARRAY = set(_NAMES.split())
 PER_QUESTION = {"clusters", "groups", "respondents", "by", "keys", "weights"}
@@ -92,7 +93,7 @@ MORE: dict[str, dict[str, Any]] = {
     "reliability.omega_of_loadings": {"correlation": np.full((3, 3), 0.4) + 0.6 * np.eye(3)},
     "simulate_factor": {"factor_correlation": [[1.0]], "missing": np.zeros((2, 500), dtype=bool)},
     "one_factor_null": {"loadings": [0.5] * 19},
-    "question_scores": {"loadings": [0.5] * 19, "thresholds": [0.0] * 19},
+    "question_scores": {"loadings": [0.5] * 9, "thresholds": [0.0] * 9},
     "reliability.cohen_kappa": {"weights": [[1, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 1]]},
     "reliability.item_statistics": {"keys": None},
     "smooth": {"weights": np.ones((3, 3)), "method": "weighted"},

@@ -52,7 +52,8 @@ def plot_loadings(
     --------
     >>> from matplotlib.figure import Figure
     >>> from psychollm.factor.factor_analysis import factor_analysis
-    >>> R = np.kron(np.array([[0.64, 0.2], [0.2, 0.49]]), np.ones((3, 3)))
+    >>> L = np.array([[0.9, 0], [0.8, 0], [0.7, 0], [0, 0.85], [0, 0.75], [0, 0.65]])
+    >>> R = L @ [[1, 0.3], [0.3, 1]] @ L.T
     >>> np.fill_diagonal(R, 1.0)
     >>> ax = plot_loadings(factor_analysis(R, 2, n=500), ax=Figure().subplots())
     >>> [text.get_text() for text in ax.get_yticklabels()]

@@ -46,10 +46,10 @@ def test_false_alarms_and_power_where_the_score_is_exact():
     # 30 x 6 tests at nominal 5 %: Monte Carlo error 1.6 %. With log odds of .9: power above .8.
     alarms, hits = [], []
     for seed in range(30):
-        found = individuation(*exact_scores(seed), n_bootstrap=1, rng=0)
+        found = individuation(*exact_scores(seed), n_bootstrap=2, rng=0)
         alarms.append(found.p_value < 0.05)
         hits.append(
-            individuation(*exact_scores(seed, own=0.9), n_bootstrap=1, rng=0).p_value < 0.05
+            individuation(*exact_scores(seed, own=0.9), n_bootstrap=2, rng=0).p_value < 0.05
         )
     assert 0.01 < np.mean(alarms) < 0.10
     assert np.mean(hits) > 0.8

@@ -147,5 +147,5 @@ def test_one_cluster_has_no_interval():
 def test_bad_input():
     with pytest.raises(CodeError, match="divide by 100"):
         signal_detection([[50, 99]], [[1, 0]])
-    with pytest.raises(LabelError, match="no cluster"):
+    with pytest.raises(LabelError, match="question 1 has no label"):
         signal_detection([[1, 0]], [[1, 0]], clusters=["a", None])

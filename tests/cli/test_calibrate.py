@@ -168,7 +168,8 @@ def test_the_call_repeats_the_panel(call, long) -> None:
 def test_tables_that_differ(call, wide, tmp_path: Path) -> None:
     pd.read_csv(wide[1]).iloc[:-1, :-5].to_csv(tmp_path / "less.csv", index=False)
     line = one_line(call("calibrate", wide[0], "less.csv", *FEW))
-    assert "confidence has 3 models x 80 questions" in line
+    assert "only the first has 'm3'" in line
+    assert "--common" in line
     found = call("calibrate", wide[0], "less.csv", *FEW, "--common")
     assert found.returncode == 0, found.stderr
     assert "2 models and 75 questions in common; 1 models left out; 5 questions" in found.stdout

@@ -249,7 +249,7 @@ def test_a_type_without_answers() -> None:
 @pytest.mark.parametrize(
     ("kinds", "weights", "error", "message"),
     [
-        (list("AAB"), {"A": 1}, ShapeError, "3 types for 4 questions"),
+        (list("AAB"), {"A": 1}, ShapeError, "kinds holds 3 labels for 4 questions"),
         (list("AABB"), {"D": 1}, LabelError, "no question is of the type 'D'"),
         (list("AABB"), {}, OptionError, "one finite number per type"),
         (list("AABB"), {"A": np.inf}, OptionError, "one finite number per type"),

@@ -176,7 +176,7 @@ def test_tables_in_another_order_give_the_same():
         (np.eye(5, 9), np.eye(5, 9) + 1, CodeError, "correctness"),
         (np.full((5, 9), np.inf), np.eye(5, 9), CodeError, "confidence"),
         ([["yes", "no"]] * 5, np.eye(5, 2), CodeError, "yes"),
-        (np.eye(5, 9), np.eye(5, 8), LabelError, "question"),
+        (np.eye(5, 9), np.eye(5, 8), ShapeError, "5 x 9 are needed"),
         (None, np.eye(5, 9), InputError, "confidence=None"),
     ],
 )
