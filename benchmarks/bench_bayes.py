@@ -31,7 +31,7 @@ class Density:
 
     def setup(self, nodes: int) -> None:
         codes = answers().astype(np.int64)
-        everyone, all_items = grouping("f", None, codes.shape[0]), grouping("d", None, 19)
+        everyone, all_items = (grouping("f", None, tuple(range(n))) for n in codes.shape)
         priors = HierarchicalPriors()
         structure = structure_of(19, everyone, all_items, priors, "logit")
         read = answers_of(codes, everyone)

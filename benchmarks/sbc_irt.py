@@ -64,8 +64,8 @@ def simulate(
     rng: np.random.Generator, groups: dict[str, np.ndarray], respondents: int
 ) -> tuple[np.ndarray, dict[str, float]]:
     """Return answers and the true values of what is checked."""
-    families = grouping("families", groups.get("families"), respondents)
-    domains = grouping("domains", groups.get("domains"), ITEMS)
+    families = grouping("families", groups.get("families"), tuple(range(respondents)))
+    domains = grouping("domains", groups.get("domains"), tuple(range(ITEMS)))
     structure = structure_of(ITEMS, families, domains, HierarchicalPriors(), "logit")
     while True:
         x, h = (part[0] for part in structure.draw(1, rng))

@@ -106,12 +106,12 @@ def fit_irt(
     respondents : {"models", "questions"}
         Whose abilities are integrated out; the others are the items.
     priors : Priors, "auto" or None
-        "auto" estimates below 500 respondents how the items are distributed together with the
-        items, and reports posterior means and standard deviations on the scale of these
-        respondents, mean 0 and standard deviation 1; models of more than two answers have weak
-        fixed priors instead. Asymptotes have a prior always. None maximises the likelihood alone.
-        The result says what was used. A prior gives items that do not vary, or were not answered,
-        estimates as well, marked in `reasons`.
+        "auto" estimates below 500 respondents how ten items or more are distributed together
+        with the items, and reports posterior means and standard deviations on the scale of
+        these respondents, mean 0 and standard deviation 1; fewer items, and models of more than
+        two answers, have weak fixed priors instead. Asymptotes have a prior always. None
+        maximises the likelihood alone. The result says what was used. A prior gives items that do
+        not vary, or were not answered, estimates as well, marked in `reasons`.
     standard_errors : {"observed", "cross_product", "sandwich"}
         From the observed information, the cross products of scores, or both; where the items'
         distribution is estimated, from the observed information alone.

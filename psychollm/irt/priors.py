@@ -19,6 +19,7 @@ from psychollm._base.errors import OptionError
 from psychollm._base.types import BoolArray, FloatArray
 
 FEW = 500
+POPULATION = 10  # items from which their distribution can be estimated
 PROBIT_SCALE = 1.7
 YES_OR_NO = frozenset({"rasch", "1pl", "2pl", "3pl", "4pl"})
 KAPPA = 0.25  # logit slope below which coordinates of items are linear, not logarithmic
@@ -223,7 +224,8 @@ def chosen_priors(
     if isinstance(priors, Priors | ItemPopulation):
         return priors
     if priors == "auto":
-        if n_respondents < FEW and len(set(models)) == 1 and models[0] in YES_OR_NO:
+        few = n_respondents < FEW and len(models) >= POPULATION
+        if few and len(set(models)) == 1 and models[0] in YES_OR_NO:
             return item_population(models[0], link)
         return default_priors(models, link, n_respondents)
     msg = f"priors={priors!r} must be 'auto', None or Priors(slope=(mean, sd), ...)"

@@ -15,7 +15,7 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, code_shares
 from psychollm.irt.families import Family, Link, Model
 from psychollm.irt.mixed import codes_of, family_of_items
-from psychollm.irt.priors import ItemPopulation, Priors
+from psychollm.irt.priors import POPULATION, ItemPopulation, Priors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -209,5 +209,8 @@ class IRTFit(Result):
             f"{self.posterior_sd:.2f}"
         )
         if abs(self.posterior_sd - 1.0) > OFF_SCALE:
-            line += ", so that the fixed priors contradict the scale: use priors='auto' or None"
+            line += (
+                ", so that the fixed priors contradict the scale: use priors=None, or 'auto' with "
+                f"{POPULATION} yes-or-no items or more"
+            )
         return f"{line}."

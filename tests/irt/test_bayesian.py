@@ -6,7 +6,6 @@ import pytest
 from psychollm._base.errors import (
     CodeError,
     ConvergenceWarning,
-    LabelError,
     MissingPackageError,
     OptionError,
     ShapeError,
@@ -37,8 +36,8 @@ FAMILIES = [0, 1, 2] * 8
 
 def target_of(codes, *, families=None, domains=None, link="logit", priors=None, n=61):
     codes = np.asarray(codes)
-    families = grouping("families", families, codes.shape[0])
-    domains = grouping("domains", domains, codes.shape[1])
+    families = grouping("families", families, tuple(range(codes.shape[0])))
+    domains = grouping("domains", domains, tuple(range(codes.shape[1])))
     priors = priors or HierarchicalPriors()
     structure = structure_of(codes.shape[1], families, domains, priors, link)
     answers = answers_of(codes, families)
@@ -279,8 +278,8 @@ def test_contrasts_are_orthonormal():
         ({"link": "cauchit"}, OptionError),
         ({"draws": 5}, OptionError),
         ({"priors": 3}, OptionError),
-        ({"families": [1, 2]}, LabelError),
-        ({"domains": [1]}, LabelError),
+        ({"families": [1, 2]}, ShapeError),
+        ({"domains": [1]}, ShapeError),
     ],
 )
 def test_bad_options(options, error):

@@ -201,8 +201,8 @@ def test_grid_fits_the_narrowest_posterior(simulated):
 
 
 def test_priors_are_on_for_few_respondents_and_said(simulated):
-    answers = simulated(30, np.full(5, 1.0), np.zeros(5), 11)
-    assert "Priors: estimated from 5 items: slopes" in fit_irt(answers).summary()
+    answers = simulated(30, np.full(12, 1.0), np.zeros(12), 11)
+    assert "Priors: estimated from 12 items: slopes" in fit_irt(answers).summary()
     assert "Scale: abilities of these 30 models have mean 0 and SD 1" in fit_irt(answers).summary()
     assert str(fit_irt(np.tile(answers, (20, 1))).priors) == "none"
     weak = fit_irt(answers, priors=default_priors(["2pl"], "probit", 30), link="probit")
@@ -282,7 +282,7 @@ def test_bad_input(simulated):
 
 
 def test_not_converged_warns(simulated):
-    answers = simulated(100, np.ones(4), np.zeros(4), 18)
+    answers = simulated(100, np.ones(12), np.zeros(12), 18)
     with pytest.warns(ConvergenceWarning, match="2pl fit.*a round still changes items"):
         fit = fit_irt(answers, max_iterations=4)
     assert fit.convergence.iterations == 4

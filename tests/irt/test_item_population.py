@@ -8,7 +8,7 @@ from psychollm.irt.ability import ability
 from psychollm.irt.families import Dichotomous
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.item_coordinates import Coordinates
-from psychollm.irt.priors import Priors
+from psychollm.irt.priors import ItemPopulation, Priors
 
 
 def drawn(n, items, seed):
@@ -42,6 +42,14 @@ def test_fixed_priors_that_contradict_the_scale_are_named():
     assert fit.posterior_sd > 1.2
     assert "the fixed priors contradict the scale" in fit.summary()
     assert "contradict" not in fit_irt(answers).summary()
+
+
+@pytest.mark.parametrize(("items", "kind"), [(4, Priors), (9, Priors), (10, ItemPopulation)])
+def test_few_items_have_no_distribution_to_estimate(items, kind, simulated):
+    # with four, slopes and the spread of abilities could slip to zero without end
+    fit = fit_irt(simulated(30, np.ones(items), np.zeros(items), 7))
+    assert fit.convergence.converged
+    assert isinstance(fit.priors, kind)
 
 
 def test_a_wrong_key_shows():

@@ -116,7 +116,7 @@ def test_functioning_of_untestable_items(simulated):
     assert result.size[0] == ""
     with pytest.raises(LabelError, match="two different labels, got 3"):
         differential_functioning(answers, np.arange(100) % 3)
-    with pytest.raises(LabelError, match="99 labels"):
+    with pytest.raises(ShapeError, match="99 labels"):
         differential_functioning(answers, np.zeros(99))
     with pytest.raises(ShapeError, match="at least 3"):
         differential_functioning(answers[:, :2], np.repeat([0, 1], 50))

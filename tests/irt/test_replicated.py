@@ -190,9 +190,9 @@ def test_bad_input(fit, table):
         bootstrap_fit(fit, table, alternative="more")
     with pytest.raises(OptionError, match="n=0"):
         bootstrap_fit(fit, table, n=0)
-    with pytest.raises(ShapeError, match="same items"):
+    with pytest.raises(ShapeError, match="60 x 6 are needed"):
         bootstrap_fit(fit, table[:, :4])
-    with pytest.raises(ShapeError, match="answers that were fitted"):
+    with pytest.raises(ShapeError, match="50 models x 6 questions"):
         bootstrap_fit(fit, table[:50])
 
 

@@ -93,7 +93,7 @@ def layout_of(statistic: Statistic, has_answer: BoolArray) -> Layout:
     Examples
     --------
     >>> four = np.ones((5, 4), dtype=bool)
-    >>> [layout_of(name, four).kept.sum() for name in ("m2", "m2_star", "c2")]
+    >>> [int(layout_of(name, four).kept.sum()) for name in ("m2", "m2_star", "c2")]
     [105, 15, 25]
     """
     answers = has_answer.shape[1]
