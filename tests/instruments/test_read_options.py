@@ -102,6 +102,20 @@ def test_option_letters_of_any_kind():
     assert read_option("b", {"A": "yes", "B": "no"}).value == "B"
 
 
+@pytest.mark.parametrize(
+    ("reply", "value"),
+    [
+        ("It is New York City.", "C"),
+        ("New York City, C.", "C"),
+        ("The answer is New York.", "B"),
+        ("York, I would say.", "A"),
+    ],
+)
+def test_an_option_whose_text_begins_another(reply, value):
+    options = {"A": "York", "B": "New York", "C": "New York City"}
+    assert read_option(reply, options).value == value
+
+
 def test_scales_of_words():
     assert read_verbal("Very high.", scale=CONFIDENCE_LEVELS).value == 0.9
     assert read_verbal("not very confident", scale=CONFIDENCE_LEVELS).value == 0.3
