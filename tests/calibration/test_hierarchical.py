@@ -239,6 +239,30 @@ def test_chains_are_judged():
         ended.warn("x")
 
 
+@pytest.mark.parametrize(
+    ("n", "divergences", "ratio", "size", "complaint"),
+    [
+        (1000, 10, 1.01, 100.0, ""),  # 1 % of the draws; as high as may be; a tenth of few
+        (1000, 11, 1.01, 100.0, "11 divergences"),
+        (1000, 0, 1.02, 100.0, "R-hat 1.020"),
+        (1000, 0, np.nan, 100.0, "R-hat nan"),
+        (1000, 0, 1.0, 99.0, "effective size 99"),
+        (8000, 0, 1.0, 400.0, ""),  # 400, not a tenth of many
+        (8000, 0, 1.0, 399.0, "effective size 399"),
+    ],
+)
+def test_when_chains_are_trusted(n, divergences, ratio, size, complaint, monkeypatch):
+    module = "psychollm.calibration.two_choice.hierarchical_meta_d"
+    monkeypatch.setattr(f"{module}.r_hat", lambda draws: ratio)
+    monkeypatch.setattr(f"{module}.effective_size", lambda draws: size)
+    draws = np.zeros((4, n // 4))
+    result = _judged(nuts.Chains(draws, draws, draws, draws, divergences=divergences), 7)
+    assert (result.converged, result.iterations) == (not complaint, 7)
+    assert result.reason == (
+        f"{complaint}: raise n_draws and tune" if complaint else "chains agree"
+    )
+
+
 def test_shortest_interval():
     draws = np.random.default_rng(0).exponential(size=(20_000, 1))
     low, high = shortest_interval(draws, 0.95)[0]
