@@ -264,6 +264,11 @@ def newton(
             if point.steepness <= 100.0 * tolerance:
                 return point, True, matrix
             reached, _ = accelerated_em(problem, point, grid, steps, cycles=5, close=1e-6)
+            if reached is point:  # a scoring step of each item by itself leads upwards
+                target = em_step(problem, point, grid, expand=False)
+                reached = improved(problem, point, target, grid)
+            if reached is None:
+                return point, False, matrix
         if not reached.steepness <= STALE * point.steepness:
             matrix = None
             if reached.steepness >= 0.5 * point.steepness <= 50.0 * min(tolerance, FLAT):

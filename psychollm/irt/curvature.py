@@ -39,6 +39,8 @@ NEGLIGIBLE = 1e-13  # share of a degree in the sum of squares below which the se
 ROUGH = 1e-7  # the same for a Newton step, which errors of the matrix hardly lengthen
 WIDE, GROUP = 200, 8  # nodes from which patterns are taken by groups of near abilities
 OUTSIDE = 1e-30  # mass of a node that no sum sees
+UNSEEN = 1e-20  # the same where masses are not rooted
+BATCH = 2**22  # cells of posteriors held at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,10 @@ def parts(
         return Parts(blocks, missing, scores, dense=False)
     if problem.family.exponential and problem.patterns.complete:
         missing, scores = _logistic_products(problem, parameters, grid, counts)
-    else:
+    elif problem.patterns.frequency.size < parameters.size:
         missing, scores = _polynomial_products(problem, parameters, grid)
+    else:
+        missing, scores = _node_products(problem, parameters, grid)
     return Parts(blocks, missing, scores, dense=True)
 
 
@@ -221,7 +225,7 @@ def _series(
 def _polynomial_products(
     problem: Problem, parameters: FloatArray, grid: Grid
 ) -> tuple[FloatArray, FloatArray]:
-    """Return sum f Cov(s) and sum f s s^T for any family."""
+    """Return sum f Cov(s) and sum f s s^T for any family, by the series: fewest columns."""
     size = parameters.size
     missing, products = np.zeros((size, size)), np.zeros((size, size))
     for mean, terms in _projections(problem, parameters, grid, NEGLIGIBLE):
@@ -229,6 +233,61 @@ def _polynomial_products(
         for term in terms:
             missing += term.T @ term
     return missing, products
+
+
+def _node_products(
+    problem: Problem, parameters: FloatArray, grid: Grid
+) -> tuple[FloatArray, FloatArray]:
+    """Return the same without a series: E(s s^T) from counts of pairs of answers at each node.
+
+    A curve much steeper than posteriors are narrow is a step to them, which takes more
+    polynomials than there are nodes.
+    """
+    patterns, size = problem.patterns, parameters.size
+    table = problem.family.scores(parameters, grid.nodes)  # (J, C, p, Q)
+    always = table[:, 0] * patterns.complete  # (J, p, Q)
+    by_answer = table[:, 1:] - table[:, :1] if patterns.complete else table
+    total, products = np.zeros((size, size)), np.zeros((size, size))
+    for rows, posterior in _batches(problem, parameters, grid):
+        indicator, frequency = patterns.indicator[rows], patterns.frequency[rows]
+        mean = _projected(patterns.codes[rows], table)(posterior) * np.sqrt(frequency)[:, None]
+        products += mean.T @ mean
+        weights = posterior.T * frequency
+        for q in range(grid.nodes.size):
+            seen = np.flatnonzero(posterior[:, q] > UNSEEN)
+            weight = weights[q, seen]
+            answers = indicator[seen]
+            answers *= np.sqrt(weight)[:, None]
+            turn, fixed = by_answer[..., q], always[..., q].reshape(-1, 1)
+            total += _turned(answers.T @ answers, turn)
+            if patterns.complete:
+                yes = np.sqrt(weight) @ answers
+                sums = np.einsum("jc,jcp->jp", yes.reshape(turn.shape[:2]), turn).reshape(-1, 1)
+                total += (sums + 0.5 * weight.sum() * fixed) @ fixed.T
+                total += fixed @ (sums + 0.5 * weight.sum() * fixed).T
+    return total - products, products
+
+
+def _turned(pairs: FloatArray, turn: FloatArray) -> FloatArray:
+    """Return B N B^T for N (J C, J C) and a block-diagonal B given as its blocks (J, C, p)."""
+    items, answers, p = turn.shape
+    left = turn.transpose(0, 2, 1) @ pairs.reshape(items, answers, -1)  # (J, p, J C)
+    right = left.reshape(items * p, items, answers).transpose(1, 0, 2) @ turn  # (J, J p, p)
+    return np.asarray(right.transpose(1, 0, 2).reshape(items * p, items * p))
+
+
+def _batches(
+    problem: Problem, parameters: FloatArray, grid: Grid
+) -> Iterator[tuple[slice, FloatArray]]:
+    """Yield slices of many patterns with their posteriors."""
+    held: list[FloatArray] = []
+    low = 0
+    for block, posterior, _ in posteriors(problem, parameters, grid):
+        held.append(posterior)
+        high = min(block.stop, problem.patterns.frequency.size)
+        if (high - low) * grid.nodes.size >= BATCH or high == problem.patterns.frequency.size:
+            yield slice(low, high), np.concatenate(held)
+            held, low = [], high
 
 
 def _factors(

@@ -10,6 +10,7 @@ from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import patterns_of
 from psychollm.irt.climb import Steps, accelerated_em, at, em_step, improved
+from psychollm.irt.curvature import parts
 from psychollm.irt.families import Dichotomous
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.likelihood import Problem, expectation, grid_for, narrowest_posterior
@@ -332,3 +333,30 @@ def test_result_is_plain(simulated):
     assert not fit.slope.flags.writeable
     assert fit.to_dict()["model"] == "2pl"
     assert "IRTFit" in repr(fit)
+
+
+@pytest.mark.parametrize("share_missing", [0.0, 0.2])
+def test_information_of_a_curve_steeper_than_posteriors_are_narrow(share_missing):
+    rng = np.random.default_rng(21)
+    codes = (rng.normal(size=(400, 1)) + rng.normal(size=(400, 6)) > 0.0).astype(np.int64)
+    codes[rng.random(codes.shape) < share_missing] = -1
+    parameters = np.tile([1.5, 0.0, -1.4], (6, 1))
+    parameters[0] = 20.0, -48.0, -0.9
+    problem = Problem(
+        Dichotomous("3pl", "logit"), patterns_of(codes, 2), np.zeros(3), np.array([0, 0, 2.0])
+    )
+    grid = grid_for(problem.family, parameters)
+    point = at(problem, parameters, grid)
+    pieces = parts(problem, parameters, grid, point.state.counts, point.observed)
+    information = -pieces.missing
+    for j in range(6):
+        own = slice(3 * j, 3 * j + 3)
+        information[own, own] += point.observed[j]
+    step = 1e-5 * np.eye(18).reshape(18, 6, 3)
+    differences = [
+        (at(problem, parameters - h, grid).gradient - at(problem, parameters + h, grid).gradient)
+        / 2e-5
+        for h in step
+    ]
+    expected = np.reshape(differences, (18, 18))
+    np.testing.assert_allclose(information, expected, atol=2e-6, rtol=1e-6)
