@@ -432,7 +432,7 @@ def test_bad_input():
         friedman([1, "x"], ["a", "b"], ["m", "m"])
     with pytest.raises(CodeError, match="row 1 is infinite"):
         friedman([np.inf, 1], ["a", "b"], ["m", "m"])
-    with pytest.raises(LabelError, match="row 2 has no label"):
+    with pytest.raises(LabelError, match="row 1 has no label"):
         mixed_model([1, 2], ["a", None], ["m", "m"])
     with pytest.raises(LabelError, match="no condition 'z'"):
         mixed_model([1, 2, 3, 4], list("abab"), list("mmnn"), reference="z")
