@@ -1,18 +1,185 @@
-"""Coverage of 95 % intervals (estimate +- 1.96 standard errors) of 2PL items: a table.
+"""Coverage of 95 % intervals (estimate +- 1.96 standard errors) of item response models.
 
-Run as ``python -m benchmarks.coverage_irt``; 500 data sets for each row. With 500 data sets of ten
-items the Monte Carlo error of a coverage is about 0.5 percentage points.
+    python -m benchmarks.coverage_irt ten-items        # 2PL, ten items: kinds of standard errors
+    python -m benchmarks.coverage_irt run CELL [DATA_SETS]   # e.g. 2pl 30 300 two_clusters
+    python -m benchmarks.coverage_irt show             # docs/irt_coverage_tables.md
+
+``run`` is for few respondents and many items, fitted with the default priors, and appends one line
+a data set to ``coverage_irt.csv``; it goes on where it was left, and cells may run side by side.
+Truth is put on the scale that the fit states: where that is the respondents' own, true abilities
+are shifted and stretched to mean 0 and standard deviation 1, slopes and intercepts with them.
 """
 
 import argparse
+import csv
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
+from psychollm._base.errors import ConvergenceWarning
+from psychollm.irt.ability import ability
 from psychollm.irt.fit import fit_irt
+from psychollm.irt.result import IRTFit
 
-DATA_SETS = 500
+DATA_SETS, FEWER = 500, 100
 SLOPES = np.linspace(0.7, 1.8, 10)
 INTERCEPTS = np.linspace(-1.5, 1.5, 10)
+Z = 1.959964
+STEPS = np.array([0.9, 0.0, -0.9])  # of graded items, about their intercept
+BETWEEN = 0.9  # distance of two clusters from their middle; with what is within, SD 1
+CSV = Path(__file__).with_suffix(".csv")
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "irt_coverage_tables.md"
+CELL = ("model", "respondents", "items", "abilities")
+FIGURES = (
+    "slope_ratio",
+    "posterior_sd",
+    "sd_of_estimates",
+    "rmse",
+    "rmse_population",
+    "slopes",
+    "intercepts",
+    "ability_intervals",
+    "converged",
+    "rounds",
+    "cpu",
+)
+SHAPES = ((15, 200), (30, 300), (30, 3_000), (100, 1_000), (100, 5_000))
+Cell = tuple[str, int, int, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """Abilities (n,), slopes (J,), intercepts (J, steps) and answers (n, J)."""
+
+    ability: np.ndarray
+    slope: np.ndarray
+    steps: np.ndarray
+    answers: np.ndarray
+
+
+def draw(cell: Cell, seed: int) -> Truth:
+    """Draw a data set: slopes lognormal, difficulties normal, lower asymptotes near 0.2."""
+    model, n, items, distribution = cell
+    rng = np.random.default_rng([n, items, seed, distribution == "normal"])
+    theta = rng.normal(size=n)
+    if distribution == "two_clusters":
+        side = np.where(np.arange(n) < n // 2, -BETWEEN, BETWEEN)
+        theta = side + np.sqrt(1.0 - BETWEEN**2) * theta
+    slope = np.ones(items) if model == "rasch" else rng.lognormal(0.0, 0.35, items)
+    steps = -slope[:, None] * rng.normal(size=(items, 1))
+    if model == "graded":
+        steps = steps + STEPS
+    low = rng.beta(20.0, 80.0, size=items) if model == "3pl" else np.zeros(items)
+    chance = 1.0 / (1.0 + np.exp(-(theta[:, None, None] * slope[:, None] + steps)))
+    chance = low[:, None] + (1.0 - low[:, None]) * chance
+    answers = (rng.random((n, items, 1)) < chance).sum(axis=2)
+    return Truth(theta, slope, steps, answers)
+
+
+def within(estimate: np.ndarray, se: np.ndarray, truth: np.ndarray) -> float:
+    """Return the share of finite intervals that hold the truth."""
+    usable = np.isfinite(se)
+    return float(np.mean(np.abs(estimate - truth)[usable] <= Z * se[usable]))
+
+
+def figures(cell: Cell, seed: int) -> dict[str, float]:
+    """Fit one data set and return what came out."""
+    truth = draw(cell, seed)
+    began = time.process_time()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # counted below
+        fit = fit_irt(truth.answers, model=cell[0])
+    cpu = time.process_time() - began
+    mean, sd = truth.ability.mean(), truth.ability.std()
+    if fit.scale == "population":
+        mean, sd = 0.0, 1.0
+    slope, steps = truth.slope * sd, truth.steps + truth.slope[:, None] * mean
+    theta = (truth.ability - mean) / sd
+    found, se = fit.slope, fit.se_slope
+    if cell[0] == "rasch":  # slopes are 1, abilities have the standard deviation
+        found, se, theta = np.array([fit.ability_sd]), np.array([fit.se_ability_sd]), theta * sd
+        slope = np.array([sd])
+    scored = ability(fit, truth.answers)
+    step, se_step = step_estimates(fit)
+    return {
+        "slope_ratio": float(np.nanmedian(found / slope)),
+        "posterior_sd": fit.posterior_sd,
+        "sd_of_estimates": float(scored.ability.std()) / (sd if cell[0] == "rasch" else 1.0),
+        "rmse": float(np.sqrt(np.nanmean((found - slope) ** 2))),
+        "rmse_population": float(np.sqrt(np.nanmean((found - slope / sd) ** 2))),
+        "slopes": within(found, se, slope),
+        "intercepts": within(step, se_step, steps),
+        "ability_intervals": within(scored.ability, scored.se, theta),
+        "converged": float(fit.convergence.converged),
+        "rounds": fit.convergence.iterations,
+        "cpu": cpu,
+    }
+
+
+def step_estimates(fit: IRTFit) -> tuple[np.ndarray, np.ndarray]:
+    """Return intercepts of steps (J, steps) and their standard errors."""
+    if fit.n_categories > 2:
+        return fit.steps, fit.se_steps
+    return fit.intercept[:, None], fit.se_intercept[:, None]
+
+
+def cell_of(words: list[str]) -> tuple[Cell, int]:
+    """Return the cell that the words of a command line name, and how many data sets."""
+    model, n, items, distribution, *rest = words
+    if model not in ("rasch", "2pl", "3pl", "graded") or distribution not in WORDS:
+        msg = "CELL: {rasch,2pl,3pl,graded} RESPONDENTS ITEMS {normal,two_clusters}"
+        raise SystemExit(msg)
+    return (model, int(n), int(items), distribution), int(rest[0]) if rest else FEWER
+
+
+def kept() -> list[dict[str, str]]:
+    """Return the lines that have been stored."""
+    return list(csv.DictReader(CSV.open())) if CSV.exists() else []
+
+
+def run(cell: Cell, data_sets: int) -> None:
+    """Append the figures of data sets that are not stored yet."""
+    name = [str(word) for word in cell]
+    done = {int(row["set"]) for row in kept() if [row[word] for word in CELL] == name}
+    if not CSV.exists():
+        CSV.write_text(",".join([*CELL, "set", *FIGURES]) + "\n")
+    if not done:  # compiled before it is timed
+        fit_irt(draw((cell[0], 15, 40, "normal"), 0).answers, model=cell[0])
+    for seed in sorted(set(range(data_sets)) - done):
+        values = [f"{value:.5g}" for value in figures(cell, seed).values()]
+        with CSV.open("a") as file:
+            file.write(",".join([*name, str(seed), *values]) + "\n")
+
+
+WORDS = {"normal": "normal", "two_clusters": "two clusters"}
+HEAD = (
+    "| model | respondents x items | abilities | data sets | slopes, median ratio "
+    "| SD of abilities | RMSE of slopes | slopes | intercepts | abilities | not converged "
+    "| CPU s |"
+)
+
+
+def table() -> str:
+    """Return one line for each cell, means over its data sets."""
+    cells: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for row in kept():
+        cells.setdefault(tuple(row[word] for word in CELL), []).append(row)
+    order = ("2pl", "rasch", "3pl", "graded")
+    lines = [HEAD, "|---" * 12 + "|"]
+    for cell in sorted(cells, key=lambda one: (order.index(one[0]), *map(int, one[1:3]), one[3])):
+        rows = cells[cell]
+        mean = {word: np.mean([float(row[word]) for row in rows]) for word in FIGURES}
+        lines.append(
+            f"| {cell[0]} | {cell[1]} x {int(cell[2]):,} | {WORDS[cell[3]]} | {len(rows)} "
+            f"| {mean['slope_ratio']:.3f} | {mean['posterior_sd']:.3f} | {mean['rmse']:.3f} "
+            f"| {mean['slopes']:.3f} | {mean['intercepts']:.3f} "
+            f"| {mean['ability_intervals']:.3f} "
+            f"| {sum(row['converged'] == '0' for row in rows)} | {mean['cpu']:.2f} |"
+        )
+    return "\n".join(lines) + "\n"
 
 
 def answers(n: int, rng: np.random.Generator) -> np.ndarray:
@@ -34,23 +201,38 @@ def coverage(n: int, kind: str, *, priors: str | None) -> tuple[float, float]:
         )
         for k, (gap, se) in enumerate(pairs):
             usable = np.isfinite(se)
-            hits[k, usable] += np.abs(gap[usable]) <= 1.959964 * se[usable]
+            hits[k, usable] += np.abs(gap[usable]) <= Z * se[usable]
             tried[k] += usable.sum()
     slope, intercept = hits.sum(axis=1) / tried
     return float(slope), float(intercept)
 
 
-def main() -> None:
-    """Print the table."""
-    argparse.ArgumentParser(description=__doc__.partition("\n")[0]).parse_args()
-    print("| respondents | standard errors | priors | slopes | intercepts |")
-    print("|---|---|---|---|---|")
+def ten_items() -> None:
+    """Print the table of ten items, maximum likelihood."""
+    print("| respondents | standard errors | slopes | intercepts |")
+    print("|---|---|---|---|")
     for n in (200, 500, 2_000):
         for kind in ("observed", "cross_product", "sandwich"):
-            for priors in (None, "auto") if n < 500 and kind == "observed" else (None,):
-                slope, intercept = coverage(n, kind, priors=priors)
-                said = "weak" if priors else "none"
-                print(f"| {n} | {kind} | {said} | {slope:.3f} | {intercept:.3f} |", flush=True)
+            slope, intercept = coverage(n, kind, priors=None)
+            print(f"| {n} | {kind} | {slope:.3f} | {intercept:.3f} |", flush=True)
+
+
+def main() -> None:
+    """Print or append, as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    tasks = parser.add_subparsers(dest="task", required=True)
+    tasks.add_parser("ten-items", help="print the table of ten items without priors")
+    ran = tasks.add_parser("run", help="append the figures of one cell")
+    ran.add_argument("cell", nargs="+", help="MODEL RESPONDENTS ITEMS ABILITIES [DATA_SETS]")
+    tasks.add_parser("show", help="write docs/irt_coverage_tables.md")
+    options = parser.parse_args()
+    if options.task == "ten-items":
+        ten_items()
+    elif options.task == "run":
+        run(*cell_of(options.cell))
+    else:
+        PAGE.write_text(table())
+        print(table())
 
 
 if __name__ == "__main__":

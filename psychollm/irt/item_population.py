@@ -278,11 +278,13 @@ def _with_population(items: Items) -> Items:
     """Return items with the mean and covariance of their population, and their own weights.
 
     Where the prior makes up most of each posterior, plain EM creeps: steps are divided by what
-    share of the information on the mean or the logarithm of a standard deviation is not missing.
+    share of the information on the mean or the logarithm of a standard deviation is not missing;
+    no longer where items have been slowed down, as these lengths may be what makes them swing.
     """
     old, (n, q) = items.population, items.mean.shape
     own, weight = np.einsum("jqq->jq", items.covariance), items.weight
-    seen = 1.0 - np.minimum(own.mean(axis=0) / np.diagonal(old.covariance), MOST_PRIOR)
+    calm = (items.stride.mean() - SHORTEST) / (1.0 - SHORTEST)
+    seen = 1.0 - np.minimum(own.mean(axis=0) / np.diagonal(old.covariance), calm * MOST_PRIOR)
     step = (weight @ (items.mean - old.mean)) / weight.sum()
     mean = np.where(old.held, old.mean, old.mean + step / seen)
     gap = items.mean - mean
