@@ -23,7 +23,7 @@ EVERYTHING = (item_fit, person_fit, local_dependence, model_fit)
 
 @pytest.mark.parametrize("model", ["rasch", "2pl", "3pl", "graded", "gpcm", "nominal"])
 def test_items_nobody_and_everybody_answers(model, simulated):
-    table = simulated(150, np.full(6, 1.2), np.linspace(-1, 1, 6), 5).astype(float)
+    table = simulated(150, np.full(12, 1.2), np.linspace(-1, 1, 12), 5).astype(float)
     if model in ("graded", "gpcm", "nominal"):
         table = graded_answers(150, np.full(6, 1.2), [1.0, -1.0], 5).astype(float)
     table[:, 1] = np.nan
