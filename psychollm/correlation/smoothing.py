@@ -236,7 +236,7 @@ def _report(
         largest_pair=(labels[j[most]], labels[i[most]]) if pairs[most] != 0 else (),
         eigenvalues_before=before,
         eigenvalues_after=_eigenvalues(repair.matrix),
-        deficit=float(-np.minimum(before, 0.0).sum()),
+        deficit=float(np.maximum(-before, 0.0).sum()),
         method=method,
         note=repair.note,
         shrinkage=repair.shrinkage,

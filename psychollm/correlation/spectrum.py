@@ -113,7 +113,7 @@ def spectrum(matrix: ArrayLike | pd.DataFrame | object) -> Spectrum:
         eigenvalues=eigenvalues,
         shares=eigenvalues / k,
         loadings=loadings,
-        negative_mass=float(-np.minimum(eigenvalues, 0.0).sum()) / k,
+        negative_mass=float(np.maximum(-eigenvalues, 0.0).sum()) / k,
         labels=labels,
     )
 

@@ -107,3 +107,16 @@ def test_large():
     found = spectrum(matrix)
     assert found.loadings.shape == (1000, 1000)
     assert found.eigenvalues[0] == pytest.approx((loadings**2).sum(), rel=0.01)
+
+
+def test_what_is_printed():
+    # Equal correlations r of k variables: 1 + (k - 1) r once, 1 - r otherwise.
+    matrix = np.full((3, 3), -0.8) + 1.8 * np.eye(3)
+    assert repr(spectrum(matrix)) == (
+        "Spectrum of 3 x 3 correlations: 60.0 %, 60.0 %, -20.0 %\n"
+        "  smallest eigenvalue -0.6, 1 below zero, negative mass 20 %"
+    )
+    assert repr(spectrum(np.eye(5))) == (
+        "Spectrum of 5 x 5 correlations: 20.0 %, 20.0 %, 20.0 %, 20.0 %, ...\n"
+        "  smallest eigenvalue 1, 0 below zero, negative mass 0 %"
+    )
