@@ -8,17 +8,19 @@ argument of the ogive has the derivatives
 .. math:: \frac{\partial u}{\partial z} = \frac{f - \lambda\tau}{\sqrt{1 - \lambda^2}}, \qquad
           \frac{\partial u}{\partial \tau} = \frac{-1}{\sqrt{1 - \lambda^2}}.        \quad (1)
 
-Scores of single questions follow from their posteriors over f (Fisher's identity). Steps use the
-sum of their outer products (Berndt, Hall, Hall & Hausman, 1974), damped where a step would not
-climb, from the pairwise solution; the same matrix gives the standard errors.
+Scores of single questions follow from their posteriors over f (Fisher's identity). A bounded
+quasi-Newton iteration (Byrd, Lu, Nocedal & Zhu, 1995) climbs from the pairwise solution. The sum
+of outer products of the scores scales its steps and gives the standard errors; it is no Newton
+matrix where one factor does not fit, and steps along it crawl there.
 
 References
 ----------
 Bock, R. D., & Lieberman, M. (1970). Fitting a response model for n dichotomously scored items.
 Psychometrika, 35(2), 179-197. https://doi.org/10.1007/BF02291262
 
-Berndt, E. K., Hall, B. H., Hall, R. E., & Hausman, J. A. (1974). Estimation and inference in
-nonlinear structural models. Annals of Economic and Social Measurement, 3(4), 653-665.
+Byrd, R. H., Lu, P., Nocedal, J., & Zhu, C. (1995). A limited memory algorithm for bound
+constrained optimization. SIAM Journal on Scientific Computing, 16(5), 1190-1208.
+https://doi.org/10.1137/0916069
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.convergence import Convergence
+from psychollm._base.progress import progress_bar
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.coerce import check_binary
@@ -52,11 +55,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 LOG_SQRT_2PI = 0.9189385332046727
-MAX_STEPS = 200
-PATIENCE = 30
-DIFFERENCE = 1e-4
-GAIN = 1e-7
-MAX_DAMPING = 1e10
+MAX_STEPS = 500
+MEMORY = 30
+TOLERANCE, LOST = 1e-5, 1e-3  # of the gradient, in standard errors: aimed at, good enough
+NEAR = 1.0 - 1e-9  # of the bound, once scaled and scaled back
+UNFINISHED = {1: "the limit of steps was reached", 2: "no step climbs any further"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -116,13 +119,17 @@ class FullInformation(Result):
         )
 
 
-def full_information(responses: Responses | pd.DataFrame | ArrayLike) -> FullInformation:
+def full_information(
+    responses: Responses | pd.DataFrame | ArrayLike, *, progress: bool = False
+) -> FullInformation:
     """Fit the one-factor normal-ogive model by marginal maximum likelihood.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
         Binary answers. Models without varying answers are left out, with a reason.
+    progress : bool
+        Show a bar of steps (needs tqdm).
 
     Raises
     ------
@@ -151,7 +158,9 @@ def full_information(responses: Responses | pd.DataFrame | ArrayLike) -> FullInf
     patterns = answer_patterns(table, keep)
     z = np.clip(np.arctanh(start.loadings[keep]), -Z_BOUND, Z_BOUND)
     grid = factor_grid(np.tanh(z), start.thresholds[keep])
-    point, ending = _climb(patterns, grid, np.concatenate([z, start.thresholds[keep]]))
+    point, ending = _climb(
+        patterns, grid, np.concatenate([z, start.thresholds[keep]]), progress=progress
+    )
     ending.warn("the full-information fit")
     return _result(table, keep, start.reasons, patterns, grid, point, ending)
 
@@ -190,66 +199,52 @@ def _frozen(parameters: FloatArray, gradient: FloatArray) -> BoolArray:
     """Return which parameters push against the bound of a loading."""
     k = parameters.size // 2
     frozen = np.zeros(2 * k, dtype=np.bool_)
-    frozen[:k] = (np.abs(parameters[:k]) >= Z_BOUND) & (gradient[:k] * parameters[:k] > 0.0)
+    frozen[:k] = (np.abs(parameters[:k]) >= NEAR * Z_BOUND) & (gradient[:k] * parameters[:k] > 0.0)
     return frozen
 
 
-def _step(
-    gradient: FloatArray, products: FloatArray, frozen: BoolArray, damping: float
-) -> FloatArray:
-    """Return the damped step; zero for frozen parameters."""
-    free = ~frozen
-    matrix = products[np.ix_(free, free)]
-    matrix = matrix + np.diag(damping * np.diagonal(matrix) + 1e-9)
-    step = np.zeros(gradient.size)
-    step[free] = np.linalg.solve(matrix, gradient[free])
-    return np.clip(step, -1.0, 1.0)
+def _climb(
+    patterns: Patterns, grid: Grid, start: FloatArray, *, progress: bool
+) -> tuple[FloatArray, Convergence]:
+    """Maximise from (z, tau), each in units of its standard error at the start."""
+    from scipy.optimize import Bounds, minimize
 
+    _, _, products = _evaluate(patterns, grid, start)
+    scale = 1.0 / np.sqrt(np.maximum(np.diagonal(products), 1e-9))
 
-def _curvature(patterns: Patterns, grid: Grid, point: FloatArray, frozen: BoolArray) -> FloatArray:
-    """Return the observed information by differences of the gradient, made positive definite.
+    def fall(point: FloatArray) -> tuple[float, FloatArray]:
+        value, gradient, _ = _evaluate(patterns, grid, point * scale)
+        return -value, -gradient * scale
 
-    Cross products mislead where single questions carry a model (one yes in 200); the few fits
-    that crawl on them finish in a handful of steps with this.
-    """
-    matrix = np.eye(point.size)
-    for i in np.flatnonzero(~frozen):
-        move = np.zeros(point.size)
-        move[i] = DIFFERENCE
-        ahead = _evaluate(patterns, grid, point + move)[1]
-        behind = _evaluate(patterns, grid, point - move)[1]
-        matrix[i] = (behind - ahead) / (2.0 * DIFFERENCE)
-    values, vectors = np.linalg.eigh(0.5 * (matrix + matrix.T))
-    values = np.maximum(np.abs(values), 1e-6)
-    return np.asarray((vectors * values) @ vectors.T, dtype=np.float64)
-
-
-def _climb(patterns: Patterns, grid: Grid, start: FloatArray) -> tuple[FloatArray, Convergence]:
-    """Maximise from (z, tau); the gain of a step predicts how far the top still is."""
     k = start.size // 2
-    point = start.copy()
-    value, gradient, products = _evaluate(patterns, grid, point)
-    damping, reason = 1e-6, "the limit of steps was reached"
-    converged, fresh, taken = False, True, 0
-    while taken < MAX_STEPS and not converged:
-        taken += 1
-        frozen = _frozen(point, gradient)
-        if taken > PATIENCE and fresh:
-            products, fresh = _curvature(patterns, grid, point, frozen), False
-        proposed = point + _step(gradient, products, frozen, damping)
-        proposed[:k] = np.clip(proposed[:k], -Z_BOUND, Z_BOUND)
-        trial = _evaluate(patterns, grid, proposed)
-        if not trial[0] >= value - 1e-11 * abs(value):
-            damping = max(10.0 * damping, 1e-3)
-            if damping > MAX_DAMPING:
-                reason, converged = "no step climbs any further", True
-            continue
-        damping = max(0.1 * damping, 1e-6)
-        gain = abs(trial[0] - value)
-        point, (value, gradient, products), fresh = proposed, trial, True
-        if gain < GAIN:
-            reason, converged = "converged", True
-    ending = Convergence(converged=converged, iterations=taken, reason=reason, objective=value)
+    reach = np.concatenate([Z_BOUND / scale[:k], np.full(k, np.inf)])
+    bar = progress_bar(show=progress, total=MAX_STEPS, label="full information")
+
+    def count(xk: FloatArray) -> None:
+        bar.update(1)
+
+    try:
+        top = minimize(
+            fall,
+            start / scale,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=Bounds(-reach, reach),
+            callback=count,
+            options={"maxiter": MAX_STEPS, "maxcor": MEMORY, "ftol": 0.0, "gtol": TOLERANCE},
+        )
+    finally:
+        bar.close()
+    point = np.asarray(top.x * scale, dtype=np.float64)
+    free = ~_frozen(point, -top.jac)
+    # The last digits of the value may hide the last of the slope.
+    converged = bool(top.status == 0 or np.max(np.abs(top.jac[free])) < LOST)
+    ending = Convergence(
+        converged=converged,
+        iterations=int(top.nit),
+        reason="converged" if converged else UNFINISHED[top.status],
+        objective=-float(top.fun),
+    )
     return point, ending
 
 

@@ -1,5 +1,7 @@
 """Full-information likelihood: its slow twin, published data, missing answers, bounds."""
 
+from importlib import import_module
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,6 +93,27 @@ def test_many_models_get_more_nodes():
     )
     assert few.n_nodes == 61
     assert full_information(sharp.responses).n_nodes > 100
+
+
+def test_tables_that_one_factor_does_not_fit_take_tens_of_evaluations(monkeypatch):
+    """Cross products are no Newton matrix there: steps along them took hundreds."""
+    rng = np.random.default_rng(0)
+    loadings = rng.uniform(0.05, 1.5, (20, 1))
+    families = rng.normal(size=(4, 6000))[rng.integers(0, 4, 20)]
+    latent = loadings * rng.normal(size=6000) + rng.uniform(0, 2, (20, 1)) * families
+    latent += rng.normal(size=latent.shape)
+    codes = (latent > latent.std(axis=1, keepdims=True) * rng.normal(0, 1.2, (20, 1))).astype(int)
+    module = import_module("psychollm.factor.full_information")
+    evaluate, calls = module._evaluate, []
+    monkeypatch.setattr(module, "_evaluate", lambda *a: (calls.append(1), evaluate(*a))[1])
+    fit = full_information(codes)
+    assert fit.convergence.converged
+    assert len(calls) < 60
+
+
+def test_progress_shows_the_steps(capsys):
+    full_information(table(200, 1), progress=True)
+    assert "full information" in capsys.readouterr().err
 
 
 def test_flipping_a_model_flips_its_loading_and_threshold():

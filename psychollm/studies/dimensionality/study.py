@@ -183,7 +183,7 @@ def dimensionality(
         level=level,
     )
     count = n_factors(evidence)
-    full = full_information(table)
+    full = full_information(table, progress=progress)
     return Dimensionality(
         verdict=sentence(evidence),
         n_factors=count,
