@@ -126,7 +126,7 @@ def em_step(problem: Problem, point: Point, grid: Grid, *, expand: bool = True) 
         step = np.asarray(
             np.linalg.solve(information, gradient[:, :, None])[:, :, 0], dtype=np.float64
         )
-    longest = np.abs(step).max(axis=1, keepdims=True)
+    longest = np.abs(step).max(axis=None if family.tied else 1, keepdims=True)
     moved: FloatArray = parameters + step * np.minimum(1.0, LONGEST / np.maximum(longest, 1e-300))
     if not expand or (point.frozen & ~family.absent).any():
         return moved

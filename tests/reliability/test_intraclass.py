@@ -138,6 +138,14 @@ def test_intervals_hold_the_value(scores):
     assert (high <= 1.0).all()
 
 
+def test_a_negative_correlation_lies_in_its_interval():
+    """Satterthwaite's approximation gave -.625 in [-.677, -.663]."""
+    found = intraclass([[4, 1], [2, 3], [4, 0]]).icc
+    low, high = found.interval[1]
+    assert found.value[1] == pytest.approx(-0.625, abs=5e-4)
+    assert low <= found.value[1] <= high
+
+
 def test_means_are_more_reliable_than_single_scores():
     """The mean of k scores: Spearman and Brown, for forms 1 and 3."""
     rng = np.random.default_rng(0)

@@ -124,7 +124,8 @@ def intraclass(
     -------
     Intraclass
         NaN with a reason where targets do not differ, and below two targets or raters; 1 where
-        raters agree perfectly. Negative values are kept as they are.
+        raters agree perfectly. Negative values are kept as they are; one below the least that a
+        population may have, -1 / (k - 1), is flagged `NEGATIVE_COMPONENT`.
 
     Raises
     ------
@@ -208,7 +209,10 @@ def _result(
             se=se,
             interval=bounds,
             n=np.full(6, float(n)),
-            flags=tuple(_flag(reason, np.isnan(share)) for share in value),
+            flags=tuple(
+                _flag(reason, np.isnan(share) or share < low)
+                for share, low in zip(value, bounds[:, 0], strict=True)
+            ),
             method="F",
             level=level,
             labels=FORMS,
@@ -230,7 +234,7 @@ def _result(
 
 
 def _flag(reason: Reason, undefined: bool) -> Reason:  # noqa: FBT001
-    """Return the reason of a form, undefined alone among the six where a component is negative."""
+    """Return the reason of a form that is undefined, or below its bound, unlike others."""
     fatal = (Reason.TOO_FEW, Reason.NO_BETWEEN_VARIANCE)
     return Reason.NEGATIVE_COMPONENT if undefined and reason not in fatal else reason
 
@@ -295,6 +299,9 @@ def _single_bounds(
         absolute = generalised_interval(squares, level=level)
     else:
         absolute = _satterthwaite(squares, level)
+        # Negative shares may lie outside the approximation: it was made for positive ones.
+        if not absolute[0] <= _values(squares)[0, 1] <= absolute[1]:
+            absolute = generalised_interval(squares, level=level)
     one_way = _one_way(ratios[0], n - 1.0, n * (k - 1.0), k, level)
     consistent = _one_way(ratios[2], n - 1.0, (n - 1.0) * (k - 1.0), k, level)
     return np.stack([one_way, absolute, consistent])
