@@ -70,7 +70,7 @@ def bench(session: nox.Session) -> None:
 @nox.session
 def mutants(session: nox.Session) -> None:
     """Break the library in 200 places, one at a time: nine of ten must fail a test; a night."""
-    prepare(session, "plot,test", "cosmic-ray>=8.7,<9")
+    prepare(session, "plot,test,bench")
     session.run("python", "-m", "benchmarks.mutants", *session.posargs)
 
 
