@@ -14,6 +14,7 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.max_t import max_t
+from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason, first_reason
 
 if TYPE_CHECKING:
@@ -178,8 +179,7 @@ def _p_values(
 ) -> FloatArray:
     """Two-sided p-values of no difference, NaN where the value or its draws are undefined."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        below = np.minimum((gaps <= 0).sum(axis=0), (gaps >= 0).sum(axis=0))
-        counted = np.minimum(2.0 * (below + 1.0) / (np.isfinite(gaps).sum(axis=0) + 1.0), 1.0)
+        counted = monte_carlo_p_value(0.0, gaps, alternative="two-sided", tie=0.0)
         # Resamples that all agree (se = 0) say no more than their number.
         t = np.abs(value) / se * np.sqrt(df / (df + 1.0))
         p = np.where((tail == "t") & (se > 0), 2.0 * stdtr(df, -t), counted)

@@ -7,6 +7,7 @@ import numpy as np
 
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
+from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason
 
 
@@ -85,7 +86,6 @@ def paired_contrast(
             level=level,
             flag=Reason.TOO_FEW if np.isfinite(value) else Reason.UNDEFINED,
         )
-    tail = min((gaps <= 0).sum(), (gaps >= 0).sum())
     return Difference(
         name=name,
         first=labels[0],
@@ -93,7 +93,7 @@ def paired_contrast(
         value=value,
         se=float(gaps.std(ddof=1)),
         interval=np.quantile(gaps, [0.5 * (1.0 - level), 0.5 * (1.0 + level)]),
-        p_value=float(min(1.0, 2.0 * (tail + 1) / (gaps.size + 1))),
+        p_value=float(monte_carlo_p_value(0.0, gaps, alternative="two-sided", tie=0.0)),
         n_resamples=gaps.size,
         level=level,
         flag=Reason.NONE,

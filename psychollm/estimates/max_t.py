@@ -43,6 +43,7 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
+from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason, first_reason
 
 if TYPE_CHECKING:
@@ -218,12 +219,8 @@ def _tested(
     order = np.argsort(-observed, kind="stable")
     largest = np.maximum.accumulate(deviations[:, order[::-1]], axis=1)[:, ::-1]
     places = np.flatnonzero(tested)
-    single[places] = _share(largest[:, :1], observed)
-    down[places[order]] = np.maximum.accumulate(_share(largest, observed[order]))
+    single[places] = monte_carlo_p_value(observed, largest[:, :1], tie=0.0)
+    down[places[order]] = np.maximum.accumulate(
+        monte_carlo_p_value(observed[order], largest, tie=0.0)
+    )
     return single, down, float(np.quantile(largest[:, 0], level))
-
-
-def _share(largest: FloatArray, observed: FloatArray) -> FloatArray:
-    """Share of resamples at least as large, one count added so that it is never zero."""
-    count = (largest >= observed).sum(axis=0)
-    return np.asarray((count + 1.0) / (largest.shape[0] + 1.0), dtype=np.float64)

@@ -22,6 +22,7 @@ from psychollm._base.checks import check_choice, check_count, check_fraction
 from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
+from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.factor.discrepancy import ULS
 from psychollm.factor.minimise import minimise, squared_multiple
 from psychollm.factor.ordered_design import OrderedDesign, Scheme, ordered_design
@@ -174,7 +175,7 @@ def parallel_analysis(
         observed=observed,
         draws=draws,
         bar=bar,
-        p_value=(1.0 + np.sum(draws >= observed - 1e-12, axis=0)) / (len(draws) + 1.0),
+        p_value=monte_carlo_p_value(observed, draws, tie=1e-12),
         n_factors=leading(observed, bar),
         quantile=quantile,
         scheme=scheme,

@@ -12,11 +12,11 @@ import numpy as np
 from psychollm._base.checks import check_count
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.replicate import replicate
-from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, RandomState, WordArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.responses import Responses, as_responses
+from psychollm.estimates.null import Null, monte_carlo_error, monte_carlo_p_value
 from psychollm.factor.one_factor_statistics import (
     Counts,
     Statistic,
@@ -37,8 +37,8 @@ LEAST_MODELS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class ResidualTest(Result):
-    """A statistic of the pair tables beside its parametric bootstrap draws.
+class ResidualTest(Null):
+    """A `Null` of one statistic of the pair tables, from the parametric bootstrap.
 
     Attributes
     ----------
@@ -46,27 +46,13 @@ class ResidualTest(Result):
         "largest residual eigenvalue" or "second share".
     factors : int
         Number of factors under the null hypothesis, 0 or 1.
-    observed : float
-        The statistic of the data.
-    draws : ndarray of shape (n,)
-        The statistic of each replicate.
-    p_value, p_value_se : float
-        (b + 1) / (n + 1), b the draws at least as large, and its Monte Carlo standard error.
-    n : int
-        Replicates done.
     loadings : ndarray of shape (k,)
         Loadings that the replicates were drawn from.
     labels : tuple
         Names of the models.
     """
 
-    statistic: str
     factors: Literal[0, 1]
-    observed: float
-    draws: FloatArray  # (n,)
-    p_value: float
-    p_value_se: float
-    n: int
     loadings: FloatArray  # (k,)
     labels: tuple[Hashable, ...]  # k
 
@@ -74,20 +60,9 @@ class ResidualTest(Result):
         """Return one row: the statistic, its null distribution and p-value."""
         import pandas as pd
 
-        low, middle, high = np.quantile(self.draws, [0.05, 0.5, 0.95])
-        return pd.DataFrame(
-            {
-                "statistic": [self.statistic],
-                "factors": [self.factors],
-                "observed": [self.observed],
-                "null_05": [low],
-                "null_50": [middle],
-                "null_95": [high],
-                "p_value": [self.p_value],
-                "p_value_se": [self.p_value_se],
-                "n": [self.n],
-            }
-        )
+        frame = Null.to_frame(self).drop(columns=["entry", "null_mean"])
+        of_test = pd.DataFrame({"statistic": [self.statistic], "factors": [self.factors]})
+        return pd.concat([of_test, frame.assign(n=self.n)], axis=1)
 
 
 def residual_test(
@@ -163,7 +138,7 @@ def second_share_test(
     >>> import psychollm as psy
     >>> from psychollm.factor.residual_test import second_share_test
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> second_share_test(answers, n=19, rng=1).observed < 0.05
+    >>> bool(second_share_test(answers, n=19, rng=1).observed < 0.05)
     True
     """
     check_count("n", n)
@@ -227,16 +202,17 @@ def _compare(
     data: _Packed,
     loadings: FloatArray,
 ) -> ResidualTest:
-    n = draws.size
-    p = (1.0 + float(np.sum(draws >= observed))) / (n + 1.0)
+    p = monte_carlo_p_value(observed, draws)
     return ResidualTest(
-        statistic=statistic,
-        factors=factors,
-        observed=observed,
+        observed=np.asarray(observed),
         draws=draws,
         p_value=p,
-        p_value_se=float(np.sqrt(p * (1.0 - p) / (n + 1.0))),
-        n=n,
+        p_value_se=monte_carlo_error(p, draws.size),
+        n=draws.size,
+        scheme="one_factor" if factors else "independence",
+        statistic=statistic,
+        alternative="greater",
+        factors=factors,
         loadings=loadings,
         labels=data.labels,
     )

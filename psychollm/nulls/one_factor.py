@@ -12,11 +12,11 @@ from psychollm._base.replicate import replicate
 from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.data.per_unit import unit_numbers
 from psychollm.data.responses import Responses
+from psychollm.estimates.null import Alternative, Null
 from psychollm.kernels.null_matrices import draw_one_factor
 from psychollm.kernels.one_factor import margin_thresholds
 from psychollm.kernels.pairwise_likelihood import fit_pairwise, pair_margins, start_loadings
 from psychollm.nulls.design import Design, make_design
-from psychollm.nulls.null import Alternative, Null
 from psychollm.nulls.statistics import StackStatistic, Statistic, stack_statistic
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ from psychollm._base.types import (
     WordArray,
 )
 from psychollm.data.responses import Responses
+from psychollm.estimates.null import Alternative, Mixing, Null
 from psychollm.kernels.null_matrices import (
     BOTH_MARGINS,
     WITHIN_MODEL,
@@ -25,7 +26,6 @@ from psychollm.kernels.null_matrices import (
     trade_path,
 )
 from psychollm.nulls.design import Design, make_design
-from psychollm.nulls.null import Alternative, Mixing, Null
 from psychollm.nulls.statistics import StackStatistic, Statistic, stack_statistic
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from psychollm.plots.scree import NULL_COLOURS, NULL_NAMES
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psychollm.nulls.null import Null
+    from psychollm.estimates.null import Null
 
 
 @plain_text()

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.errors import ShapeError
-from psychollm.nulls.null import Null
+from psychollm.estimates.null import Null
 from psychollm.plots.canvas import TICK_SIZE, dress, legend, name_axes, open_axes, plain_text
 from psychollm.plots.palette import DEEP_ORANGE, GREY, INK, MUTED, PURPLE
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.optional import require
-from psychollm.nulls.null import Null
+from psychollm.estimates.null import Null
 from psychollm.plots.between_models import plot_between_models
 from psychollm.plots.canvas import note, open_axes, plain_text
 from psychollm.plots.correlation import plot_correlation

@@ -12,12 +12,12 @@ from psychollm._base.result import Result
 from psychollm._base.saving.nodes import saved_fields
 from psychollm.calibration.decisions.f_beta import f_beta
 from psychollm.calibration.panels.panel import calibration_panel
+from psychollm.estimates.null import Null
 from psychollm.irt.multidimensional import (
     fit_multidimensional,
     multidimensional_ability,
     multidimensional_information,
 )
-from psychollm.nulls.null import Null
 from psychollm.steering.dose_response import DirectionScan, DoseResponse, LayerScan
 from tests._base.every_result import every_class
 

@@ -8,7 +8,7 @@ import pytest
 
 from psychollm._base.errors import CodeError, InterruptedWarning, OptionError, ShapeError
 from psychollm.data.responses import Responses
-from psychollm.nulls.null import exceedance_p_value
+from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.nulls.permutation import permutation_null
 from psychollm.nulls.statistics import quadratic_fit
 
@@ -115,11 +115,11 @@ def test_any_function_of_the_matrix():
 
 def test_p_value_counts_the_observed_table():
     draws = np.array([1.0, 2.0, 3.0, 4.0])
-    assert exceedance_p_value(np.array(2.5), draws) == pytest.approx(3 / 5)
-    assert exceedance_p_value(np.array(2.5), draws, alternative="less") == pytest.approx(3 / 5)
-    assert exceedance_p_value(np.array(9.0), draws, alternative="two-sided") == pytest.approx(0.4)
-    assert exceedance_p_value(np.array(3.0), draws) == pytest.approx(3 / 5)  # a tie counts
-    assert np.isnan(exceedance_p_value(np.array(np.nan), draws))
+    assert monte_carlo_p_value(np.array(2.5), draws) == pytest.approx(3 / 5)
+    assert monte_carlo_p_value(np.array(2.5), draws, alternative="less") == pytest.approx(3 / 5)
+    assert monte_carlo_p_value(np.array(9.0), draws, alternative="two-sided") == pytest.approx(0.4)
+    assert monte_carlo_p_value(np.array(3.0), draws) == pytest.approx(3 / 5)  # a tie counts
+    assert np.isnan(monte_carlo_p_value(np.array(np.nan), draws))
 
 
 def test_monte_carlo_error():

@@ -28,6 +28,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.decisions.confusion import Confusion, confusion
 from psychollm.calibration.discrimination.ranking import midranks
+from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
 
@@ -369,8 +370,8 @@ def _permutation_p(
         extreme = np.abs(v[orders] @ u) >= observed
         return float(extreme.mean()), len(orders), True
     generator = check_generator(rng)
-    extreme = _shuffled(u, v, n, generator) >= observed
-    return float((extreme.sum() + 1) / (n + 1)), n, False
+    draws = _shuffled(u, v, n, generator)
+    return float(monte_carlo_p_value(observed, draws, tie=0.0)), n, False
 
 
 def _shuffled(u: FloatArray, v: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:

@@ -21,12 +21,12 @@ from psychollm._base.replicate import replicate
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
 from psychollm.data.responses import Responses, as_responses
 from psychollm.data.table import Table
+from psychollm.estimates.null import Alternative
 from psychollm.irt.answers import MISSING, Oriented, orient, patterns_of
 from psychollm.irt.fit import codes_for, fit_answers
 from psychollm.irt.likelihood import Problem, grid_for, posteriors
 from psychollm.irt.replicated.null import FitNull
 from psychollm.irt.replicated.statistics import (
-    Alternative,
     Drawn,
     FitStatistic,
     StatisticFunction,
@@ -111,7 +111,7 @@ def bootstrap_fit(
         return np.stack([row if row.size else blank(observed.size) for row in drawn])
 
     rows = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="bootstrap fits")
-    return FitNull.compare(chosen, observed, rows, scheme="parametric bootstrap", fit=fit)
+    return FitNull.of_fit(chosen, observed, rows, scheme="parametric bootstrap", fit=fit)
 
 
 def blank(size: int) -> FloatArray:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels
-from psychollm.irt.replicated.statistics import Alternative, FitStatistic
+from psychollm.estimates.null import Alternative, Null, monte_carlo_error, monte_carlo_p_value
+from psychollm.irt.replicated.statistics import FitStatistic
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:
@@ -31,18 +31,16 @@ TIE = 1e-9  # values this close, relative to their spread, are equal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class FitNull(Result):
-    """An observed statistic of a fit and its replicates.
+class FitNull(Null):
+    """A `Null` of a statistic of a fit, one value per item, pair or respondent.
 
     Attributes
     ----------
     observed : ndarray of shape (values,)
         The statistic of the data; NaN where it has none.
     draws : ndarray of shape (n, values)
-        The statistic of each replicate; NaN where an item did not vary or show all answers.
-    p_value, p_value_se : ndarray of shape (values,)
-        Share of replicates (the data among them) that are at least as extreme, and its Monte
-        Carlo standard error.
+        The statistic of each replicate; NaN where an item did not vary or show all answers, and
+        then left out of the p-value.
     adjusted : ndarray of shape (values,)
         The same over all values: the chance that any is as extreme.
     n_used : int ndarray of shape (values,)
@@ -57,20 +55,13 @@ class FitNull(Result):
         Names of the values.
     """
 
-    observed: FloatArray  # (V,)
-    draws: FloatArray  # (n, V)
-    p_value: FloatArray  # (V,)
-    p_value_se: FloatArray  # (V,)
     adjusted: FloatArray  # (V,)
     n_used: IntArray  # (V,)
     n_unconverged: int
-    scheme: str
-    statistic: str
-    alternative: Alternative
     labels: Labels  # V
 
     @classmethod
-    def compare(
+    def of_fit(
         cls,
         statistic: FitStatistic,
         observed: FloatArray,
@@ -86,7 +77,8 @@ class FitNull(Result):
             observed=observed,
             draws=draws,
             p_value=p,
-            p_value_se=np.sqrt(p * (1.0 - p) / (n + 1.0)),
+            p_value_se=monte_carlo_error(p, n),
+            n=len(draws),
             adjusted=adjusted,
             n_used=n,
             n_unconverged=int(np.nansum(rows[:, -1])),
@@ -147,13 +139,7 @@ def beside(
     flat = sd == 0.0  # nothing varies: only ties
     own = np.where(flat, np.sign(observed - mean), own)
     others = np.where(flat & np.isfinite(draws), 0.0, others)
-    n = np.isfinite(draws).sum(axis=0)
-    above = (others >= own - TIE).sum(axis=0)
-    below = (others <= own + TIE).sum(axis=0)
-    counts = {"greater": above, "less": below, "two-sided": np.minimum(above, below)}
-    sides = 2.0 if alternative == "two-sided" else 1.0
-    p = np.minimum(sides * (counts[alternative] + 1.0) / (n + 1.0), 1.0)
-    p = np.where(np.isfinite(observed) & (n > 0), p, np.nan)
+    p = monte_carlo_p_value(own, others, alternative=alternative, tie=TIE)
     return p, _adjusted(own, others, alternative)
 
 
@@ -175,6 +161,5 @@ def _adjusted(own: FloatArray, others: FloatArray, alternative: Alternative) -> 
         own, others = np.abs(own), np.abs(others)
     known = np.isfinite(own)
     top = np.where(np.isfinite(others) & known, others, -np.inf).max(axis=1, initial=-np.inf)
-    reached = (top[:, None] >= own - TIE).sum(axis=0)
-    p = (reached + 1.0) / (others.shape[0] + 1.0)
+    p = monte_carlo_p_value(own, top[:, None], tie=TIE)
     return np.asarray(np.where(known & np.isfinite(others).any(axis=0), p, np.nan))

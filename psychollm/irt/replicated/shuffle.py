@@ -25,6 +25,7 @@ from psychollm._base.types import FloatArray, RandomState, WordArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import Responses, as_responses
+from psychollm.estimates.null import Alternative, monte_carlo_p_value
 from psychollm.irt.answers import MISSING, Oriented, Respondents, orient
 from psychollm.irt.families import Link, Model
 from psychollm.irt.fit import fit_answers, fit_irt
@@ -32,7 +33,6 @@ from psychollm.irt.priors import Priors, default_priors
 from psychollm.irt.replicated.bootstrap import table_of
 from psychollm.irt.replicated.null import FitNull
 from psychollm.irt.replicated.statistics import (
-    Alternative,
     StatisticFunction,
     StatisticName,
     statistic_of,
@@ -138,13 +138,11 @@ def slope_null(
 
     observed = fitted(values)
     draws = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="shuffled fits")
-    done = draws.shape[0]
     slope = observed[1:]
-    beyond = (np.abs(draws[:, 1:]) >= np.abs(slope)).sum(axis=0)
-    own = np.where(np.isfinite(slope), (1.0 + beyond) / (1.0 + done), np.nan)
+    own = monte_carlo_p_value(np.abs(slope), np.abs(draws[:, 1:]), tie=0.0)
     return SlopeNull(
         objective=float(observed[0]),
-        p_value=float((1 + (draws[:, 0] >= observed[0] - 1e-9).sum()) / (1 + done)),
+        p_value=float(monte_carlo_p_value(observed[0], draws[:, 0], tie=1e-9)),
         draws=draws[:, 0].copy(),
         slope=slope,
         slope_p_value=own,
@@ -219,7 +217,7 @@ def shuffle_null(
         return np.stack([fitted(stream) for stream in streams])
 
     rows = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="shuffled fits")
-    return FitNull.compare(chosen, observed, rows, scheme="shuffled answers", fit=fit)
+    return FitNull.of_fit(chosen, observed, rows, scheme="shuffled answers", fit=fit)
 
 
 def _shuffled(values: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -11,6 +11,7 @@ import numpy as np
 from psychollm._base.errors import OptionError
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels
+from psychollm.estimates.null import Alternative
 from psychollm.irt.answers import spread
 from psychollm.irt.fit import codes_for
 from psychollm.irt.fit_statistics.item_fit import item_fit, s_x2
@@ -22,7 +23,6 @@ from psychollm.irt.result import IRTFit
 if TYPE_CHECKING:
     from psychollm.data.responses import Responses
 
-Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
 Drawn: TypeAlias = Literal["population", "posterior"]
 Of: TypeAlias = Literal["model", "items", "pairs", "respondents"]
 StatisticName: TypeAlias = Literal[

@@ -31,6 +31,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.reliability.contrasts.condition_scores import (
@@ -222,7 +223,7 @@ def _result(
         f_statistic=statistic,
         f_df=f_df,
         p_value=p_value,
-        bootstrap_p_value=float(((drawn[:, k] >= statistic).sum() + 1.0) / (options.n + 1.0)),
+        bootstrap_p_value=float(monte_carlo_p_value(statistic, drawn[:, k])),
         variances=_pivotal(
             ("variance", "component", ("model", "residual")),
             variances,

@@ -10,8 +10,8 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.correlation.sensitivity import Sensitivity
 from psychollm.correlation.tetrachoric import Correlation
+from psychollm.estimates.null import Null
 from psychollm.factor.congruence import tucker
-from psychollm.nulls.null import Null
 from psychollm.nulls.statistics import component_loadings, quadratic_fit
 from psychollm.studies.dimensionality.spectrum_null import SpectrumNull
 

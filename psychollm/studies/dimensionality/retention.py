@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from psychollm._base.types import FloatArray
-from psychollm.nulls.null import Null
+from psychollm.estimates.null import Null
 
 
 def leading(observed: FloatArray, bar: FloatArray) -> int:

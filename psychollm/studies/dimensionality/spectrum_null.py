@@ -10,10 +10,10 @@ import numpy as np
 from psychollm._base.replicate import replicate
 from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.data.responses import Responses
+from psychollm.estimates.null import Null
 from psychollm.kernels.null_matrices import draw_one_factor
 from psychollm.kernels.one_factor import margin_thresholds
 from psychollm.nulls.design import Design, make_design
-from psychollm.nulls.null import Null
 from psychollm.nulls.statistics import component_loadings, eigenvalues, quadratic_r2
 
 

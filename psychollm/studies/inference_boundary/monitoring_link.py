@@ -26,6 +26,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.discrimination.ranking import midranks
 from psychollm.data.labels import Labels
+from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
 
@@ -174,5 +175,4 @@ def _interval(r: float, n: int, level: float) -> FloatArray:
 
 def _p_value(x: FloatArray, y: FloatArray, n: int, rng: RandomState) -> float:
     orders = check_generator(rng).permuted(np.tile(y, (n, 1)), axis=1)
-    extreme = np.abs(orders @ x) >= abs(float(x @ y)) - 1e-12
-    return float((extreme.sum() + 1.0) / (n + 1.0))
+    return float(monte_carlo_p_value(abs(float(x @ y)), np.abs(orders @ x), tie=1e-12))

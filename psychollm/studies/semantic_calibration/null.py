@@ -38,6 +38,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray, RandomState
 from psychollm.calibration.metric import Metric
 from psychollm.calibration.tally import Tally
+from psychollm.estimates.null import Null
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,34 +117,6 @@ def _outcomes(codes: AnyArray, right: FloatArray) -> list[tuple[float, float, fl
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SampleNull:
-    """Errors of calibrated data sets, beside that of the sample.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.errors.binned import ECE
-    >>> codes, right = np.array([[0, 0, 1]] * 9), np.array([[1.0, 1.0, 0.0]] * 9)
-    >>> found = sample_null(ECE, codes, right, np.full(9, 2 / 3), np.ones(9), n=99, rng=0)
-    >>> round(found.value, 3), found.draws.shape
-    (0.333, (99,))
-    """
-
-    value: float
-    draws: FloatArray  # (data sets,)
-
-    @property
-    def expected(self) -> float:
-        """Mean error of calibrated data sets."""
-        return float(self.draws.mean())
-
-    @property
-    def p_value(self) -> float:
-        """Share of calibrated data sets with an error as large, the sample counted among them."""
-        above = (self.draws >= self.value - _ROUNDING * (1.0 + abs(self.value))).sum()
-        return float((above + 1.0) / (self.draws.size + 1.0))
-
-
 def sample_null(
     metric: Metric,
     codes: AnyArray,
@@ -153,7 +126,7 @@ def sample_null(
     *,
     n: int = 1000,
     rng: RandomState = None,
-) -> SampleNull:
+) -> Null:
     """Return the first output of a metric in data sets drawn by (1).
 
     Parameters
@@ -174,7 +147,7 @@ def sample_null(
     >>> from psychollm.calibration.errors.binned import ECE
     >>> codes, right = np.array([[0, 1]] * 4), np.array([[1.0, 0.0]] * 4)
     >>> sample_null(ECE, codes, right, np.full(4, 0.5), np.full(4, 0.5), n=99, rng=0).p_value
-    1.0
+    array(1.)
     """
     table = exchanged(codes, right)
     values = np.unique(table.confidence[table.chance > 0.0].round(12))
@@ -188,7 +161,14 @@ def sample_null(
     group = np.searchsorted(values, confidence.round(12))
     right_ones = _sums(group, correct, values.size)[None]
     own = metric.compute(shared, right_ones, _sums(group, 1.0 - correct, values.size)[None])
-    return SampleNull(value=float(own[0, 0]), draws=np.concatenate(outputs))
+    value = np.asarray(own[0, 0])
+    return Null.compare(
+        value,
+        np.concatenate(outputs),
+        scheme="calibrated",
+        statistic=metric.names[0],
+        tie=_ROUNDING * (1.0 + abs(float(value))),
+    )
 
 
 def _mean(table: Exchanged, values: FloatArray) -> tuple[FloatArray, FloatArray]:

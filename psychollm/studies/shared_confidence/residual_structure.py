@@ -21,6 +21,7 @@ from psychollm._base.checks import check_count, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.responses import ResponsesLike, as_responses
+from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason
 from psychollm.factor.residuals import PairResiduals, pair_residuals
 
@@ -154,9 +155,8 @@ def _mantel(
     if not np.isfinite(value):
         return np.nan
     pairs = np.triu_indices(len(own), 1)
-    extreme = 0
-    for _ in range(n):
+    draws = np.empty(n)
+    for k in range(n):
         order = rng.permutation(len(own))
-        shuffled = right[np.ix_(order, order)]
-        extreme += abs(_correlation(own[pairs], shuffled[pairs])) >= abs(value) * (1.0 - 1e-12)
-    return (extreme + 1) / (n + 1)
+        draws[k] = _correlation(own[pairs], right[np.ix_(order, order)][pairs])
+    return float(monte_carlo_p_value(abs(value), np.abs(draws)))

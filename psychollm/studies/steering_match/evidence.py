@@ -24,8 +24,8 @@ from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, WordArray
 from psychollm.estimates.difference import Difference, paired_contrast
+from psychollm.estimates.null import Null
 from psychollm.estimates.resampling import Resampling
-from psychollm.nulls.null import Null
 from psychollm.studies.steering_match.best_strengths import plain_thresholds, r_squared
 from psychollm.studies.steering_match.grid import (
     Criterion,

@@ -15,7 +15,7 @@ from psychollm._base.types import AnyArray
 from psychollm._base.views import view
 from psychollm.data.responses import Responses
 from psychollm.estimates.estimate import Estimate
-from psychollm.nulls.null import Null
+from psychollm.estimates.null import Null
 from psychollm.studies.steering_match.best_strengths import (
     BestStrengths,
 )

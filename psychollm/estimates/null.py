@@ -3,28 +3,51 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.labelled import dataset
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray
+from psychollm._base.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Alternative = Literal["greater", "less", "two-sided"]
+Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
+
+_TIE = 1e-12
 
 
-def exceedance_p_value(
-    observed: FloatArray, draws: FloatArray, *, alternative: Alternative = "greater"
+def monte_carlo_p_value(
+    observed: FloatArray | float,
+    draws: FloatArray,
+    *,
+    alternative: Alternative = "greater",
+    tie: FloatArray | float | None = None,
 ) -> FloatArray:
-    """P-values (b + 1) / (n + 1), b the draws at least as extreme as the observed value.
+    """Return p-values (b + 1) / (n + 1), b of n draws being at least as extreme as the data.
 
     The added one counts the observed table among the replicates, which makes the test exact
-    [1]_. NaN where the observed value or a draw is not a number.
+    [1]_; a two-sided p-value is twice the smaller tail.
+
+    Parameters
+    ----------
+    observed : ndarray (...)
+        The statistic of the data.
+    draws : ndarray (n, ...)
+        Of replicates under the null hypothesis; undefined ones (NaN) are left out.
+    alternative : {"greater", "less", "two-sided"}
+        Which side is extreme.
+    tie : float or ndarray (...), optional
+        Draws this close to the observed value equal it: sums in another order must not change a
+        p-value. By default 1e-12 of the observed value.
+
+    Returns
+    -------
+    ndarray (...)
+        NaN where the observed value, or each draw, is undefined.
 
     References
     ----------
@@ -34,23 +57,25 @@ def exceedance_p_value(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> float(exceedance_p_value(np.array(3.0), np.arange(4.0)))
+    >>> float(monte_carlo_p_value(3.0, np.arange(4.0)))
     0.4
     """
     check_choice("alternative", alternative, Alternative)
-    n = draws.shape[0]
-    # Ties up to rounding are ties: sums in another order must not change a p-value.
-    slack = 1e-12 * np.maximum(np.abs(observed), 1e-3)
-    above = (1 + np.sum(draws >= observed - slack, axis=0)) / (n + 1)
-    below = (1 + np.sum(draws <= observed + slack, axis=0)) / (n + 1)
+    slack = _TIE * np.maximum(np.abs(observed), 1e-3) if tie is None else tie
+    n = (~np.isnan(draws)).sum(axis=0)
+    above = (1.0 + np.sum(draws >= observed - slack, axis=0)) / (n + 1.0)
+    below = (1.0 + np.sum(draws <= observed + slack, axis=0)) / (n + 1.0)
     values = {
         "greater": above,
         "less": below,
         "two-sided": np.minimum(1.0, 2.0 * np.minimum(above, below)),
     }[alternative]
-    undefined = np.isnan(observed) | np.isnan(draws).any(axis=0)
-    return np.where(undefined, np.nan, values)
+    return np.where(np.isnan(observed) | (n == 0), np.nan, values)
+
+
+def monte_carlo_error(p_value: FloatArray, n: IntArray | int) -> FloatArray:
+    """Return the standard errors of p-values from n replicates."""
+    return np.asarray(np.sqrt(p_value * (1.0 - p_value) / (n + 1.0)), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -115,25 +140,26 @@ class Null(Result):
     alternative: Alternative
     mixing: Mixing | None = None
 
-    @classmethod
+    @staticmethod
     def compare(
-        cls,
         observed: FloatArray,
         draws: FloatArray,
         *,
         scheme: str,
         statistic: str,
-        alternative: Alternative,
+        alternative: Alternative = "greater",
         mixing: Mixing | None = None,
+        tie: float | None = None,
     ) -> Null:
         """Set an observed statistic beside its replicates."""
-        p = exceedance_p_value(observed, draws, alternative=alternative)
+        p = monte_carlo_p_value(observed, draws, alternative=alternative, tie=tie)
+        p = np.where(np.isnan(draws).any(axis=0), np.nan, p)
         n = draws.shape[0]
-        return cls(
+        return Null(
             observed=observed,
             draws=draws,
             p_value=p,
-            p_value_se=np.sqrt(p * (1.0 - p) / (n + 1)),
+            p_value_se=monte_carlo_error(p, n),
             n=n,
             scheme=scheme,
             statistic=statistic,
