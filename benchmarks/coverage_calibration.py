@@ -48,7 +48,7 @@ class Forecaster:
             group=np.empty(0, dtype=np.int64),
             right=np.empty(0),
             weight=np.empty(0),
-            cluster=np.empty(0, dtype=np.int64),
+            cluster=None,
         )
 
     def truth(self) -> dict[str, float]:

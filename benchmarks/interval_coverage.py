@@ -25,6 +25,7 @@ from benchmarks.coverage_between import CASES as BETWEEN
 from benchmarks.coverage_calibration import CASES as CALIBRATION
 from benchmarks.coverage_cases import Case
 from benchmarks.coverage_choices import CASES as CHOICES
+from benchmarks.coverage_clusters import CASES as CLUSTERS
 from benchmarks.coverage_decisions import CASES as DECISIONS
 from benchmarks.coverage_reliability import CASES as RELIABILITY
 from benchmarks.coverage_semantic import CASES as SEMANTIC
@@ -37,7 +38,7 @@ FIELDS = ("family", "scenario", "metric", "n", "batch", "datasets", "covered", "
 CSV = Path(__file__).with_name("coverage.csv")
 
 ROOMS: dict[str, list[Case]] = {
-    "calibration": [*CALIBRATION, *DECISIONS, *CHOICES, *SEMANTIC, *BETWEEN],
+    "calibration": [*CALIBRATION, *DECISIONS, *CHOICES, *SEMANTIC, *BETWEEN, *CLUSTERS],
     "reliability": RELIABILITY,
 }
 

@@ -6,9 +6,13 @@ order, the sampling variance
 .. math:: \sum_i \Big(\frac{\partial \theta}{\partial n_i}
           - \overline{\frac{\partial \theta}{\partial n}}\Big)^2                        \quad (1)
 
-over single answers i; sums over clusters take their place where questions are clustered, times
-G / (G - 1) with G clusters, and t with G - 1 degrees of freedom. Intervals are symmetric on a
-scale on which the statistic is nearly normal, so that they stay inside its bounds:
+over single answers i; sums over clusters take their place where questions are clustered, and the
+corrections of `estimates.clustered` are applied. Standard errors are the root of that. A few
+errors carry a statistic that compares them with correct answers as a few clusters do. For
+intervals the variance is therefore computed a second time, within correct and within wrong answers
+and between the two, with the degrees of freedom of Welch and Satterthwaite; the larger variance
+and the fewer degrees of freedom count. Intervals are symmetric on a scale on which the statistic
+is nearly normal, so that they stay inside its bounds:
 
 * ``"log odds"`` for areas and F-scores, ``"Fisher z"`` for coefficients between -1 and 1;
 * ``"proportion"``: Wilson's interval with as many trials as would give the variance (1);
@@ -18,13 +22,15 @@ At a bound the variance is zero; there Wilson's interval is that of a given numb
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.types import FloatArray
-from psychollm.calibration.sandwich import cluster_sums, spread_of_sum, student_multiplier
+from psychollm.calibration.sandwich import cluster_shares, cluster_sums, student_multiplier
 from psychollm.calibration.tally import Tally
+from psychollm.estimates.clustered import corrected_sums, satterthwaite
 from psychollm.estimates.proportions import wilson
 
 Scale: TypeAlias = Literal["log odds", "Fisher z", "proportion", "log", "real"]
@@ -34,10 +40,35 @@ Gradient: TypeAlias = tuple[FloatArray, FloatArray]
 _ZERO = 1e-20  # below it a variance is a rounding error
 
 
-def sandwich_variances(
-    tally: Tally, gradients: Sequence[Gradient], level: float
-) -> tuple[FloatArray, float, int]:
-    """Return the variances (1) of statistics, a multiplier for their intervals, and G.
+@dataclass(frozen=True, slots=True)
+class Sandwich:
+    """Variances of statistics, and what is known of them; NaN for one cluster.
+
+    Examples
+    --------
+    >>> found = Sandwich(np.array([0.04]), np.array([0.05]), np.array([9.0]), 10)
+    >>> found.se, found.larger
+    (array([0.2]), array([0.05]))
+    """
+
+    variance: FloatArray  # (statistics,) of equation (1)
+    apart: FloatArray  # (statistics,) from correct and wrong answers apart
+    df: FloatArray  # (statistics,) degrees of freedom of intervals
+    clusters: int  # or answers, where none are clustered
+
+    @property
+    def se(self) -> FloatArray:
+        """Standard errors (statistics,)."""
+        return np.sqrt(self.variance)
+
+    @property
+    def larger(self) -> FloatArray:
+        """Variances for intervals (statistics,)."""
+        return np.maximum(self.variance, self.apart)
+
+
+def sandwich(tally: Tally, gradients: Sequence[Gradient]) -> Sandwich:
+    """Return the variances (1) of statistics of one model.
 
     Parameters
     ----------
@@ -45,8 +76,6 @@ def sandwich_variances(
         Of one model, weighted or clustered or neither.
     gradients : sequence of pairs of ndarray (groups,)
         Derivatives of each statistic by the number of correct and of wrong answers.
-    level : float
-        Coverage.
 
     Examples
     --------
@@ -54,24 +83,73 @@ def sandwich_variances(
     >>> from psychollm.calibration.tally import tallies
     >>> tally = tallies(stated_answers([0.5, 0.6, 0.7, 0.8], [1, 0, 1, 0]))[0]
     >>> mean = (np.full(4, 0.25), np.zeros(4))
-    >>> variance, multiplier, clusters = sandwich_variances(tally, [mean], 0.95)
-    >>> variance.round(4), clusters
-    (array([0.0833]), 4)
+    >>> found = sandwich(tally, [mean])
+    >>> found.variance.round(4), found.df.round(1), found.clusters
+    (array([0.0833]), array([3.]), 4)
     """
-    scores = np.stack([_by_answer(tally, gradient) for gradient in gradients], axis=1)
-    scores -= (tally.weight @ scores) / tally.weight.sum()
-    sums = cluster_sums(tally, scores)
-    variances = np.array([spread_of_sum(column[:, None])[0, 0] for column in sums.T])
-    return variances, student_multiplier(level, len(sums)), len(sums)
+    shares = cluster_shares(tally)
+    right = tally.right[:, None]
+    by_kind = [
+        np.stack([gradient[kind][tally.group] for gradient in gradients], axis=1)
+        for kind in (0, 1)
+    ]
+    scores = right * by_kind[0] + (1.0 - right) * by_kind[1]
+    parts = [
+        _of_kind(tally, own, counted)
+        for own, counted in zip(by_kind, (right, 1.0 - right), strict=True)
+    ]
+    means = right * parts[0].mean + (1.0 - right) * parts[1].mean
+    whole, between = (_corrected(tally, each, shares) for each in (scores, means))
+    freedom = satterthwaite(shares)
+    split = [parts[0].sums, parts[1].sums, between]
+    spread = np.stack([(each**2).sum(axis=0) for each in split])
+    degrees = np.array([parts[0].df, parts[1].df, freedom])[:, None]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        apart = spread.sum(axis=0) ** 2 / (spread**2 / degrees).sum(axis=0)
+    return Sandwich(
+        variance=(whole**2).sum(axis=0),
+        apart=(np.sum(split, axis=0) ** 2).sum(axis=0),
+        df=np.fmin(freedom, apart),
+        clusters=shares.size,
+    )
 
 
-def _by_answer(tally: Tally, gradient: Gradient) -> FloatArray:
-    by_correct, by_wrong = gradient[0][tally.group], gradient[1][tally.group]
-    return np.asarray(tally.right * by_correct + (1.0 - tally.right) * by_wrong)
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What the correct, or the wrong, answers add to the variance of statistics."""
+
+    mean: FloatArray  # (statistics,) of their scores
+    sums: FloatArray  # (clusters, statistics) of deviations from it, corrected
+    df: float
+
+
+def _of_kind(tally: Tally, scores: FloatArray, counted: FloatArray) -> _Kind:
+    """Take correct, or wrong, answers alone: `counted` (n, 1) is how much of each is one."""
+    sizes = cluster_sums(tally, counted)
+    total = float(sizes.sum())
+    if total <= 0.0:
+        return _Kind(np.zeros(scores.shape[1]), np.zeros((len(sizes), scores.shape[1])), 1.0)
+    mean = cluster_sums(tally, counted * scores).sum(axis=0) / total
+    sums, shares = cluster_sums(tally, counted * (scores - mean)), sizes / total
+    # Deviations of answers that share one cluster add up to nothing.
+    corrected = np.where(shares < 1.0, corrected_sums(sums, shares), 0.0)
+    df = float(satterthwaite(shares[:, 0]))
+    return _Kind(mean, corrected, df if df > 0.0 else 1.0)
+
+
+def _corrected(tally: Tally, scores: FloatArray, shares: FloatArray) -> FloatArray:
+    centred = scores - (tally.weight @ scores) / tally.weight.sum()
+    return corrected_sums(cluster_sums(tally, centred), shares[:, None])
 
 
 def interval_on(
-    scale: Scale, value: float, variance: float, *, trials: float, multiplier: float
+    scale: Scale,
+    value: float,
+    variance: float,
+    *,
+    trials: float,
+    df: float = np.inf,
+    level: float = 0.95,
 ) -> FloatArray:
     """Return the interval (2,) of a statistic from its variance.
 
@@ -83,51 +161,54 @@ def interval_on(
         The estimate and its variance.
     trials : float
         Of Wilson's interval where the value lies at a bound.
-    multiplier : float
-        Quantile of the normal or t distribution.
+    df : float
+        Degrees of freedom of the variance.
+    level : float
+        Coverage.
+
+    Returns
+    -------
+    ndarray (2,)
+        NaN where the value is, or nothing varies on a scale without bounds.
 
     Examples
     --------
-    >>> interval_on("log odds", 0.8, 0.0025, trials=50.0, multiplier=1.96).round(3)
+    >>> interval_on("log odds", 0.8, 0.0025, trials=50.0).round(3)
     array([0.684, 0.881])
-    >>> interval_on("proportion", 1.0, 0.0, trials=10.0, multiplier=1.96).round(3)
+    >>> interval_on("proportion", 1.0, 0.0, trials=10.0).round(3)
     array([0.722, 1.   ])
     """
+    multiplier = student_multiplier(level, df)
     if np.isnan(value) or np.isnan(multiplier):
         return np.full(2, np.nan)
     step = multiplier * np.sqrt(variance) * np.array([-1.0, 1.0])
+    if scale in {"real", "log"} and not variance > _ZERO:
+        return np.full(2, np.nan)
     if scale == "real":
         return np.asarray(value + step)
     if scale == "log":
         return np.asarray(value * np.exp(step / value)) if value > 0.0 else np.full(2, np.nan)
     if scale == "Fisher z":
         # Fisher's z of r is half the log odds of (1 + r) / 2.
-        share, variance = 0.5 + 0.5 * value, 0.25 * variance
-        return 2.0 * _inside_unit("log odds", share, variance, trials, multiplier) - 1.0
-    return _inside_unit(scale, value, variance, trials, multiplier)
+        scale, value = "log odds", 0.5 + 0.5 * value
+        bounds = _inside_unit(scale, value, 0.25 * variance, trials=trials, df=df, level=level)
+        return 2.0 * bounds - 1.0
+    return _inside_unit(scale, value, variance, trials=trials, df=df, level=level)
 
 
 def _inside_unit(
-    scale: Scale, value: float, variance: float, trials: float, multiplier: float
+    scale: Scale, value: float, variance: float, *, trials: float, df: float, level: float
 ) -> FloatArray:
     spread = value * (1.0 - value)
     inside = variance > _ZERO and spread > 1e-15
     if inside and scale == "log odds":
-        step = multiplier * np.sqrt(variance) / spread * np.array([-1.0, 1.0])
+        reach = student_multiplier(level, df) * np.sqrt(variance) / spread
+        step = reach * np.array([-1.0, 1.0])
         return np.asarray(1.0 / (1.0 + (1.0 - value) / value * np.exp(-step)))
-    return _score_interval(value, spread / variance if inside else trials, multiplier)
-
-
-def _score_interval(rate: float, trials: float, multiplier: float) -> FloatArray:
-    """Return Wilson's interval with any multiplier: t with one degree of freedom has 12.7."""
-    if not trials > 0.0:
-        return np.full(2, np.nan)
-    square = multiplier**2
-    half = multiplier * np.sqrt(trials * rate * (1.0 - rate) + 0.25 * square)
-    bounds = (rate * trials + 0.5 * square + half * np.array([-1.0, 1.0])) / (trials + square)
-    # At 0 and 1 the bound is the rate exactly; the formula may miss it by a rounding error.
-    bounds[0], bounds[1] = min(bounds[0], rate), max(bounds[1], rate)
-    return np.asarray(np.clip(bounds, 0.0, 1.0), dtype=np.float64)
+    # As many trials as would vary like the statistic; a value next to a bound is taken to lie
+    # there, but for its last bits.
+    size = spread / variance if inside else trials
+    return wilson(np.clip(value * size, 0.0, size), size, level=level, df=df)
 
 
 def wilson_from_draws(

@@ -217,14 +217,13 @@ class Drawn:
             if own is not None:
                 method = f"{metric.method} over {'clusters of ' * self._clustered}questions"
                 one = replace(one, interval=own[:, i], method=method)
-            single = np.full(self.value.shape[0], self._one_cluster) | (self.answers.n <= 1)
-            if single.any():
-                one = _without_interval(one, single)
+            one = _without_interval(one, self._single)
             if closed is not None and (method := self._method(metric, i)):
                 one = replace(one, se=closed[0][:, i], interval=closed[1][:, i], method=method)
             elif not self.resampled:
                 msg = f"{name} has no interval in closed form: pass n_bootstrap=2000"
                 raise OptionError(msg)
+            one = one.qualified()
             found.append(one if self.resampled else replace(one, _draws=None))
         return found
 
@@ -232,18 +231,13 @@ class Drawn:
         if not tally.n:
             return (Reason.NO_ANSWERS,) * len(metric.names)
         one = Reason.ONE_QUESTION if tally.n == 1 else Reason.NONE
-        if self._one_cluster:
-            one = Reason.ONE_CLUSTER
         return tuple(flag or one for flag in metric.flags(tally))
 
     @property
-    def _one_cluster(self) -> bool:
-        return self._n_clusters == 1
-
-    @property
-    def _n_clusters(self) -> int | None:
-        clusters = self.answers.clusters
-        return None if clusters is None else int(clusters.max()) + 1
+    def _single(self) -> BoolArray:
+        """Which models have one question, or one cluster of them (models,)."""
+        units = self.answers.units
+        return np.asarray((self.answers.n if units is None else units.count) <= 1)
 
     def _one(
         self, metric: Metric, column: int, output: int, flags: tuple[Reason, ...]
@@ -259,8 +253,8 @@ class Drawn:
             labels=self.answers.models,
             jackknife=self.jackknife[:, :, column],
             interval=kind,
-            clustered=self._clustered,
-            n_clusters=self._n_clusters,
+            units=self.answers.units,
+            final=False,
         )
 
     @property
@@ -287,10 +281,11 @@ class Drawn:
         if metric.bounds is None:
             return None
         columns, defined = self.columns(metric), self._defined(metric)
-        found = np.full((*defined.shape, 2), np.nan)
+        found, units = np.full((*defined.shape, 2), np.nan), self.answers.units
+        level = np.full(len(found), self.level) if units is None else units.level(self.level)
         for row in np.flatnonzero(defined.any(axis=1)):
             own, draws = self.value[row, columns], self.draws[:, row, columns]
-            found[row] = metric.bounds(own, draws, self.level)
+            found[row] = metric.bounds(own, draws, float(level[row]))
         return np.where(defined[..., None], found, np.nan)
 
     def _closed(self, metric: Metric) -> tuple[FloatArray, FloatArray] | None:

@@ -2,9 +2,8 @@ r"""Standard errors that allow for clusters and weights of questions.
 
 For an estimate that solves :math:`\sum_i w_i s_i = 0` with scores s and weights w, the sums of
 :math:`w_i s_i` over clusters vary independently of each other, whatever happens inside a cluster;
-their cross-products, times G/(G - 1), stand in for the variance of the sum. Where questions have
-weights but no clusters, each is a cluster of its own. With G clusters, quantiles are those of t
-with G - 1 degrees of freedom.
+their cross-products, corrected for the share of each cluster (`estimates.clustered`), stand in
+for the variance of the sum. Where questions have weights but no clusters, each is a cluster.
 
 References
 ----------
@@ -17,6 +16,7 @@ from scipy.special import stdtrit
 
 from psychollm._base.types import FloatArray
 from psychollm.calibration.tally import Tally
+from psychollm.estimates.clustered import corrected_sums
 
 
 def cluster_sums(tally: Tally, scores: FloatArray) -> FloatArray:
@@ -50,26 +50,41 @@ def cluster_sums(tally: Tally, scores: FloatArray) -> FloatArray:
     return sums
 
 
-def spread_of_sum(sums: FloatArray) -> FloatArray:
+def cluster_shares(tally: Tally) -> FloatArray:
+    """Return the share of each cluster, or question, in all weight (clusters,); may be empty.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> from psychollm.calibration.tally import tallies
+    >>> tally = tallies(stated_answers([0.5, 0.6, 0.7], [1, 0, 1], clusters=["a", "b", "a"]))[0]
+    >>> cluster_shares(tally).round(3)
+    array([0.667, 0.333])
+    """
+    if not tally.n:
+        return np.empty(0)
+    sizes = cluster_sums(tally, np.ones((tally.n, 1)))[:, 0]
+    return np.asarray(sizes / sizes.sum(), dtype=np.float64)
+
+
+def spread_of_sum(sums: FloatArray, shares: FloatArray) -> FloatArray:
     """Return the covariance of the total of cluster sums (clusters, k); NaN for one cluster.
 
     Examples
     --------
-    >>> spread_of_sum(np.array([[1.0], [-1.0]]))
+    >>> spread_of_sum(np.array([[1.0], [-1.0]]), np.array([0.5, 0.5]))
     array([[4.]])
     """
-    groups = sums.shape[0]
-    if groups < 2:
-        return np.full((sums.shape[1],) * 2, np.nan)
-    return np.asarray(sums.T @ sums * (groups / (groups - 1.0)), dtype=np.float64)
+    corrected = corrected_sums(sums, shares[:, None])
+    return np.asarray(corrected.T @ corrected, dtype=np.float64)
 
 
-def student_multiplier(level: float, groups: int) -> float:
-    """Return the quantile of t with one degree of freedom less than clusters.
+def student_multiplier(level: float, df: float) -> float:
+    """Return the quantile of t that bounds an interval; NaN without degrees of freedom.
 
     Examples
     --------
-    >>> round(student_multiplier(0.95, 30), 3)
+    >>> round(student_multiplier(0.95, 29), 3)
     2.045
     """
-    return float(stdtrit(groups - 1.0, 0.5 + 0.5 * level)) if groups > 1 else float("nan")
+    return float(stdtrit(df, 0.5 + 0.5 * level)) if df > 0 else float("nan")

@@ -13,6 +13,7 @@ from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels
 from psychollm.data.per_unit import in_order, numbered, unit_labels
 from psychollm.data.table import Table, one_model, values_like
+from psychollm.estimates.clustered import Units, units_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,6 +39,11 @@ class StatedAnswers(Result):
     def n(self) -> FloatArray:
         """Questions with both, per model (models,)."""
         return np.asarray(self.present.sum(axis=1), dtype=np.float64)
+
+    @property
+    def units(self) -> Units | None:
+        """What the clusters of each model's questions come to; None without clusters."""
+        return units_of(self.present * self.weights, self.clusters)
 
     @property
     def weighted(self) -> bool:

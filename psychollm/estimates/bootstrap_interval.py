@@ -23,15 +23,15 @@ from scipy.special import ndtr, ndtri
 from psychollm._base.types import FloatArray
 
 
-def percentile_interval(draws: FloatArray, level: float) -> FloatArray:
+def percentile_interval(draws: FloatArray, level: float | FloatArray) -> FloatArray:
     """Return percentile bounds over the first axis; NaN where no draw is defined.
 
     Parameters
     ----------
     draws : ndarray (n, ...)
         Bootstrap draws; undefined ones (NaN) are left out.
-    level : float
-        Coverage.
+    level : float or ndarray (k,)
+        Coverage, or that of each column of draws (n, k).
 
     Returns
     -------
@@ -43,6 +43,9 @@ def percentile_interval(draws: FloatArray, level: float) -> FloatArray:
     >>> percentile_interval(np.arange(101.0), 0.9)
     array([ 5., 95.])
     """
+    if isinstance(level, np.ndarray):
+        columns = zip(draws.T, level.tolist(), strict=True)
+        return np.array([percentile_interval(column, own) for column, own in columns])
     tails = [0.5 * (1.0 - level), 0.5 * (1.0 + level)]
     defined = np.asarray(np.isfinite(draws).any(axis=0))
     safe = np.where(defined, draws, 0.0)
@@ -50,7 +53,7 @@ def percentile_interval(draws: FloatArray, level: float) -> FloatArray:
     return np.where(defined[..., None], np.moveaxis(bounds, 0, -1), np.nan)
 
 
-def basic_interval(value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
+def basic_interval(value: FloatArray, draws: FloatArray, level: float | FloatArray) -> FloatArray:
     """Return percentile bounds reflected about the value: for estimates whose draws are biased.
 
     Parameters
@@ -76,7 +79,7 @@ def basic_interval(value: FloatArray, draws: FloatArray, level: float) -> FloatA
 
 
 def bca_interval(
-    value: FloatArray, draws: FloatArray, jackknife: FloatArray, level: float
+    value: FloatArray, draws: FloatArray, jackknife: FloatArray, level: float | FloatArray
 ) -> FloatArray:
     """Return bounds corrected for bias and acceleration (1).
 
@@ -88,7 +91,7 @@ def bca_interval(
         In the resamples; undefined ones (NaN) are left out.
     jackknife : ndarray (groups, k)
         With one group of questions left out at a time.
-    level : float
+    level : float or ndarray (k,)
         Coverage.
 
     Returns
@@ -105,7 +108,7 @@ def bca_interval(
     >>> bca_interval(np.array([sample.mean()]), draws, left_out, 0.95).shape
     (1, 2)
     """
-    tails = ndtri(np.array([0.5 * (1.0 - level), 0.5 * (1.0 + level)]))
+    reach = np.broadcast_to(ndtri(0.5 + 0.5 * np.asarray(level)), value.shape)
     bounds = np.full((value.size, 2), np.nan)
     for column in range(value.size):
         defined = draws[np.isfinite(draws[:, column]), column]
@@ -113,7 +116,7 @@ def bca_interval(
             continue
         shift = _median_bias(float(value[column]), defined)
         acceleration = _acceleration(jackknife[:, column])
-        moved = shift + tails
+        moved = shift + reach[column] * np.array([-1.0, 1.0])
         with np.errstate(divide="ignore"):
             shares = ndtr(shift + moved / (1.0 - acceleration * moved))
         bounds[column] = np.quantile(defined, shares)

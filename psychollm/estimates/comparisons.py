@@ -12,6 +12,7 @@ from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.clustered import expanded_level, few
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.max_t import max_t
 from psychollm.estimates.null import monte_carlo_p_value
@@ -101,9 +102,9 @@ def compare_all(
         The latter is never below 2 / (n + 1): with 2,000 resamples and the 190 pairs of 20 models
         "holm" could reject nothing.
     df : float, optional
-        Degrees of freedom of the standard errors: by default the pair's smaller `n`, or the
-        number of clusters where the estimate holds it, minus one. They matter: with ten clusters
-        and normal tails one family of ten models in three gives a false alarm at 5 %.
+        Degrees of freedom of the standard errors: by default the pair's smaller `n` minus one, or
+        smaller `df` where questions are in clusters. They matter: with ten clusters and normal
+        tails one family of ten models in three gives a false alarm at 5 %.
     level : float, optional
         Coverage; that of the estimate by default.
 
@@ -140,7 +141,8 @@ def compare_all(
     if adjust == "max_t":
         interval, adjusted = family.interval, family.step_down
     else:
-        interval = percentile_interval(np.where(np.isfinite(value), gaps, np.nan), coverage)
+        inside = coverage if estimate.df is None else expanded_level(coverage, freedom)
+        interval = percentile_interval(np.where(np.isfinite(value), gaps, np.nan), inside)
         adjusted = adjust_p_values(p_value, method=adjust)
     n = np.isfinite(gaps).sum(axis=0).astype(np.int64)
     return Comparisons(
@@ -155,7 +157,11 @@ def compare_all(
         n_resamples=n,
         adjust=adjust,
         level=coverage,
-        flags=first_reason((~np.isfinite(value), Reason.UNDEFINED), (n < 2, Reason.TOO_FEW)),
+        flags=first_reason(
+            (~np.isfinite(value), Reason.UNDEFINED),
+            (n < 2, Reason.TOO_FEW),
+            (few(freedom) & (estimate.df is not None), Reason.FEW_CLUSTERS),
+        ),
     )
 
 
@@ -169,9 +175,10 @@ def _pairs(estimate: Estimate) -> tuple[IntArray, IntArray]:
 
 def _freedom(estimate: Estimate, i: IntArray, j: IntArray) -> FloatArray:
     units = np.nan_to_num(np.minimum(estimate.n[i], estimate.n[j]))
-    if estimate.n_clusters is not None:
-        units = np.minimum(units, float(estimate.n_clusters))
-    return np.asarray(np.maximum(units - 1.0, 1.0), dtype=np.float64)
+    freedom = np.maximum(units - 1.0, 1.0)
+    if estimate.df is not None:
+        freedom = np.fmin(freedom, np.fmin(estimate.df[i], estimate.df[j]))
+    return np.asarray(freedom, dtype=np.float64)
 
 
 def _p_values(

@@ -7,6 +7,8 @@ import numpy as np
 
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
+from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.clustered import expanded_level, few, tail_of_t
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason
 
@@ -29,7 +31,7 @@ class Difference(Result):
     second: Any
     value: float  # first - second
     se: float
-    interval: FloatArray  # (2,) percentiles of the paired resamples
+    interval: FloatArray  # (2,) percentiles of the paired resamples, expanded for few clusters
     p_value: float  # two-sided, of no difference
     n_resamples: int  # in which both are defined
     level: float
@@ -42,6 +44,7 @@ def paired_contrast(
     values: tuple[float, float],
     draws: FloatArray,
     *,
+    df: float = np.inf,
     level: float,
 ) -> Difference:
     """Return the difference of two columns of draws.
@@ -56,6 +59,8 @@ def paired_contrast(
         Their values in the sample.
     draws : ndarray (resamples, 2)
         Their values in the same resamples.
+    df : float
+        Degrees of freedom, where clusters were drawn: percentiles and p-value allow for them.
     level : float
         Coverage.
 
@@ -86,15 +91,16 @@ def paired_contrast(
             level=level,
             flag=Reason.TOO_FEW if np.isfinite(value) else Reason.UNDEFINED,
         )
+    p_value = float(monte_carlo_p_value(0.0, gaps, alternative="two-sided", tie=0.0))
     return Difference(
         name=name,
         first=labels[0],
         second=labels[1],
         value=value,
         se=float(gaps.std(ddof=1)),
-        interval=np.quantile(gaps, [0.5 * (1.0 - level), 0.5 * (1.0 + level)]),
-        p_value=float(monte_carlo_p_value(0.0, gaps, alternative="two-sided", tie=0.0)),
+        interval=percentile_interval(gaps, float(expanded_level(level, df))),
+        p_value=tail_of_t(p_value, df),
         n_resamples=gaps.size,
         level=level,
-        flag=Reason.NONE,
+        flag=Reason.FEW_CLUSTERS if few(df) else Reason.NONE,
     )

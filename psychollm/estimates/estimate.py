@@ -1,6 +1,6 @@
 """One number per model with its uncertainty: what every metric returns."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class Estimate(Result):
     level: float
     labels: tuple[Any, ...]  # (models,)
     axis: str = "model"  # what the labels name
-    n_clusters: int | None = None  # of questions, drawn whole; None where questions were drawn
+    df: FloatArray | None = None  # (models,) degrees of freedom, where questions are in clusters
     _draws: FloatArray | None = None  # (resamples, models)
 
     @property
@@ -97,6 +97,7 @@ class Estimate(Result):
             (first, second),
             (float(self.value[i]), float(self.value[j])),
             self.draws[:, [i, j]],
+            df=np.inf if self.df is None else float(min(self.df[i], self.df[j])),
             level=check_fraction("level", self.level if level is None else level),
         )
 
@@ -115,6 +116,20 @@ class Estimate(Result):
             more = ", ..." if len(self.labels) > 5 else ""
             msg = f"{label!r} is no {self.axis} of this estimate: it holds {known}{more}"
             raise LabelError(msg) from error
+
+    def qualified(self) -> "Estimate":
+        """Say of values that lie outside their interval, or have none, why that is so."""
+        low, high = self.interval.T
+        near = 1e-9 * np.maximum(1.0, np.abs(self.value))
+        with np.errstate(invalid="ignore"):
+            outside = (self.value < low - near) | (self.value > high + near)
+        # A matrix tells nothing of how many it rests on (n is NaN), and so has no interval.
+        bare = self.defined & np.isnan(self.interval).any(axis=1) & np.isfinite(self.n)
+        flags = tuple(
+            Reason.OUTSIDE if out else flag or (Reason.NO_SPREAD if alone else flag)
+            for flag, out, alone in zip(self.flags, outside, bare, strict=True)
+        )
+        return replace(self, flags=flags)
 
     @property
     def defined(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":

@@ -16,7 +16,7 @@ binomial proportions based on paired data. Journal of Educational and Behavioral
 from typing import Any
 
 import numpy as np
-from scipy.special import betaincinv, ndtri
+from scipy.special import betaincinv, ndtri, stdtrit
 
 from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_fraction
@@ -36,7 +36,7 @@ def normal_multiplier(level: float) -> float:
     return float(ndtri(0.5 + 0.5 * check_fraction("level", level)))
 
 
-def wilson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArray:
+def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> FloatArray:
     """Return the Wilson score interval of a proportion.
 
     Parameters
@@ -45,11 +45,14 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArray:
         Counts; `n` may be zero.
     level : float
         Coverage.
+    df : float or ndarray (...)
+        Degrees of freedom, where the variance behind `n` was estimated: Student's quantile takes
+        the place of the normal one.
 
     Returns
     -------
     ndarray (..., 2)
-        Bounds inside [0, 1]; NaN where `n` is zero.
+        Bounds inside [0, 1]; NaN where `n` is zero, or there are no degrees of freedom.
 
     Examples
     --------
@@ -58,15 +61,17 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArray:
            [0.7412, 1.    ]])
     """
     hits, size = _counts(successes, n)
-    square = normal_multiplier(level) ** 2
+    normal = normal_multiplier(level)
+    square = np.where(np.isinf(df), normal, stdtrit(df, 0.5 + 0.5 * level)) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = np.where(size > 0, hits / size, np.nan)
         centre = (hits + 0.5 * square) / (size + square)
         spread = np.sqrt(square * (hits * (1.0 - rate) + 0.25 * square)) / (size + square)
     # At 0 and n the bound is 0 or 1 exactly; the formula may miss it by a rounding error.
-    lower = np.where(hits == 0, np.where(size > 0, 0.0, np.nan), centre - spread)
-    upper = np.where((hits == size) & (size > 0), 1.0, centre + spread)
-    return np.stack([lower, upper], axis=-1)
+    known = (size > 0) & ~np.isnan(square)
+    lower = np.where(hits == 0, 0.0, np.clip(centre - spread, 0.0, rate))
+    upper = np.where(hits == size, 1.0, np.clip(centre + spread, rate, 1.0))
+    return np.where(known[..., None], np.stack([lower, upper], axis=-1), np.nan)
 
 
 def clopper_pearson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArray:

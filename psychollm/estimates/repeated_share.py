@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.types import FloatArray
+from psychollm.estimates.clustered import few, satterthwaite
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import (
     paired_difference,
@@ -33,7 +34,7 @@ from psychollm.estimates.proportions import (
     proportion_se,
     wilson,
 )
-from psychollm.estimates.reasons import Reason
+from psychollm.estimates.reasons import Reason, first_reason
 
 
 def effective_size(hits: FloatArray, n: FloatArray) -> float:
@@ -59,6 +60,20 @@ def effective_size(hits: FloatArray, n: FloatArray) -> float:
         return units
     variance = units / (units - 1.0) * float(((hits - p * n) ** 2).sum()) / total**2
     return total if variance == 0.0 else min(float(p * (1.0 - p) / variance), total)
+
+
+def unit_freedom(n: FloatArray) -> float:
+    """Return the degrees of freedom that units of n answers leave; infinite for single answers.
+
+    Examples
+    --------
+    >>> unit_freedom(np.ones(4)), round(unit_freedom(np.array([2.0, 2.0, 2.0])), 3)
+    (inf, 2.0)
+    """
+    if not n.size or n.max() <= 1.0:
+        return np.inf
+    df = float(satterthwaite(n / n.sum()))
+    return df if np.isfinite(df) else np.inf
 
 
 def repeated_share(
@@ -96,14 +111,15 @@ def repeated_share(
     with np.errstate(invalid="ignore", divide="ignore"):
         value = np.where(n > 0, hits / n, np.nan)
     scaled = np.nan_to_num(value) * size
+    df = np.array([unit_freedom(each) for _, each in counts.values()], dtype=np.float64)
     repeats = any(each.size and each.max() > 1.0 for _, each in counts.values())
     return Estimate(
         name=name,
         value=value,
         se=proportion_se(np.where(n > 0, scaled, np.nan), size),
-        interval=wilson(scaled, size, level=level),
+        interval=wilson(scaled, size, level=level, df=df),
         n=n,
-        flags=tuple(Reason.NONE if count else absent for count in n),
+        flags=first_reason((n == 0, absent), (few(df), Reason.FEW_CLUSTERS)),
         method="Wilson at the effective size" if repeats else "Wilson",
         level=level,
         labels=tuple(counts),

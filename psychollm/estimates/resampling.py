@@ -23,6 +23,7 @@ from psychollm.estimates.bootstrap_interval import (
     bca_interval,
     percentile_interval,
 )
+from psychollm.estimates.clustered import Units
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 
@@ -234,9 +235,9 @@ def bootstrap_estimate(
     labels: tuple[Any, ...],
     jackknife: FloatArray | None = None,
     interval: Interval = "percentile",
-    clustered: bool = False,
-    n_clusters: int | None = None,
+    units: Units | None = None,
     axis: str = "model",
+    final: bool = True,
 ) -> Estimate:
     """Return one number per model with the interval and standard error of its draws.
 
@@ -254,10 +255,10 @@ def bootstrap_estimate(
         Values with one group left out at a time: needed for ``interval="bca"``.
     interval : {"bca", "percentile", "basic"}
         How bounds are read from the draws.
-    clustered : bool
-        Whole clusters were drawn: said in `method`.
-    n_clusters : int, optional
-        How many clusters there are: the degrees of freedom of tests follow.
+    units : Units, optional
+        The clusters, where whole ones were drawn: percentiles are expanded by their number.
+    final : bool
+        Whether the bounds stay, so that values outside are flagged.
 
     Examples
     --------
@@ -266,28 +267,31 @@ def bootstrap_estimate(
     ...                    level=0.9, labels=("m",)).interval
     array([[ 5., 95.]])
     """
-    draws = np.where(np.isfinite(value), draws, np.nan)
+    # One cluster resampled is the sample itself: that is no certainty.
+    known = np.isfinite(value) if units is None else np.isfinite(value) & (units.count > 1)
+    draws = np.where(known, draws, np.nan)
     se = np.full(value.size, np.nan)
     several = np.isfinite(draws).sum(axis=0) > 1
     se[several] = np.nanstd(draws[:, several], axis=0, ddof=1)
+    inside = level if units is None else units.level(level)
     if interval == "bca" and jackknife is not None:
-        bounds = bca_interval(value, draws, jackknife, level)
+        bounds = bca_interval(value, draws, jackknife, inside)
     elif interval == "basic":
-        bounds = basic_interval(value, draws, level)
+        bounds = basic_interval(value, draws, inside)
     else:
-        bounds, interval = percentile_interval(draws, level), "percentile"
-    units = "clusters of questions" if clustered else "questions"
-    return Estimate(
+        bounds, interval = percentile_interval(draws, inside), "percentile"
+    found = Estimate(
         name=name,
         value=value,
         se=se,
         interval=bounds,
         n=n,
-        flags=flags,
-        method=f"{METHODS[interval]} over {units}",
+        flags=flags if units is None else units.flagged(flags, value),
+        method=f"{METHODS[interval]} over {'clusters of ' * (units is not None)}questions",
         level=level,
         labels=labels,
         axis=axis,
-        n_clusters=n_clusters,
+        df=None if units is None else units.df,
         _draws=draws,
     )
+    return found.qualified() if final else found

@@ -224,7 +224,8 @@ def verdicts(
     rejected : sequence of bool (models,), optional
         As in `outcome`.
     fewest : int
-        Observations, and clusters where there are any, below which the outcome is open.
+        Observations below which the outcome is open; of clusters as many of one size, which have
+        `fewest` - 1 degrees of freedom.
 
     Examples
     --------
@@ -235,8 +236,8 @@ def verdicts(
     ['smaller than what matters', 'too few to say']
     """
     enough = np.asarray(estimate.n >= fewest, dtype=np.bool_)
-    if estimate.n_clusters is not None:
-        enough &= estimate.n_clusters >= fewest
+    if estimate.df is not None:
+        enough &= estimate.df >= fewest - 1
     rows = range(len(estimate.labels))
     return Verdicts(
         estimate.labels,

@@ -38,6 +38,7 @@ EMPTY, ONE_CLASS, ONE_VALUE, SEPARATED, ORDINARY = 0, 1, 2, 3, 4
 _TOLERANCE = 1e-8
 _TOLERANCE_PENALISED = 1e-18
 _SHORT = 1e-4
+_LONGEST = 4.0  # step of an intercept: where all chances are near 0 or 1 curvature is no guide
 _MAX_ITERATIONS = 100
 _MAX_HALVINGS = 40
 _NO_SPREAD = 1e-12
@@ -134,7 +135,7 @@ def _newton_step(found, at, free, step):
         step[0] = (i11 * at[1] - i01 * at[2]) / det
         step[1] = (i00 * at[2] - i01 * at[1]) / det
     elif free == INTERCEPT:
-        step[0] = at[1] / i00
+        step[0] = min(max(at[1] / i00, -_LONGEST), _LONGEST)
     elif free == SLOPE:
         step[1] = at[2] / i11
     return step[0] * at[1] + step[1] * at[2]

@@ -44,9 +44,11 @@ class Evidence:
 
     @property
     def miscalibrated(self) -> BoolArray:
-        """Models whose calibration is rejected."""
+        """Models whose calibration is rejected, by p-value and by the interval beside it."""
+        lower = self.curves.error.corrected.interval[:, 0]
         with np.errstate(invalid="ignore"):
-            return np.asarray(self.calibration_p < 1.0 - self.panel.level, dtype=np.bool_)
+            rejected = (self.calibration_p < 1.0 - self.panel.level) & (lower > 0.0)
+        return np.asarray(rejected, dtype=np.bool_)
 
     @property
     def calibrated(self) -> Verdicts:

@@ -266,7 +266,7 @@ def test_degenerate_models_have_reasons():
     ]
     found = dict(zip(NAMES, all_of(scores, right), strict=True))
     flags = {
-        "AUROC": "NO_WRONG NO_CORRECT PERFECT PERFECT CONSTANT NO_ANSWERS NONE TOO_FEW",
+        "AUROC": "NO_WRONG NO_CORRECT PERFECT PERFECT CONSTANT NO_ANSWERS FEW_VARY TOO_FEW",
         "gamma": "NO_WRONG NO_CORRECT PERFECT PERFECT CONSTANT NO_ANSWERS AT_BOUND TOO_FEW",
     }
     for name, expected in flags.items():

@@ -233,7 +233,8 @@ def test_the_sandwich_is_that_of_statsmodels():
     np.testing.assert_allclose([found.intercept.se[0], found.slope.se[0]], expected, rtol=1e-6)
     away = fit.params - [0, 1]
     wald = away @ np.linalg.inv(fit.cov_params()) @ away * 39 / 40
-    assert found.calibrated.statistic[0] == pytest.approx(wald / 2, rel=1e-5)
+    hotelling = wald / 2 * 38 / 39
+    assert found.calibrated.statistic[0] == pytest.approx(hotelling, rel=1e-5)
 
 
 def test_copied_answers_are_no_evidence():
@@ -251,7 +252,7 @@ def test_weights_are_counts():
     weighted = cox(confidence, correct, weights=weights, **FEW)
     repeated = coefficients(np.repeat(confidence, weights), np.repeat(correct, weights))
     assert weighted.slope.value[0] == pytest.approx(repeated[0], abs=1e-8)
-    assert weighted.calibrated.method == "Wald with sandwich, F"
+    assert weighted.calibrated.method == "Hotelling with sandwich, F"
 
 
 def test_false_alarms_of_the_likelihood_ratio():

@@ -148,9 +148,11 @@ def test_degenerate_models():
     correct = [[1, 0, 1, 0, 1], [1, 0, 1, 0, 1], [1, 0, 1, 0, 1], [1, 1, 1, 1, 1]]
     found = murphy(confidence, correct, **FEW)
     named = {name: [flag.name for flag in getattr(found, name).flags] for name in FIELDS}
-    assert named["reliability"] == ["NO_ANSWERS", "ONE_BIN", "NONE", "NONE"]
+    assert named["reliability"] == ["NO_ANSWERS", "ONE_BIN", "OUTSIDE", "NONE"]
+    assert found.reliability.value[2] > found.reliability.interval[2, 1]
     assert named["resolution"] == ["NO_ANSWERS", "ONE_BIN", "NONE", "NO_WRONG"]
-    assert named["reliability_corrected"] == ["NO_ANSWERS", "ONE_BIN", "SPARSE_BINS", "NONE"]
+    assert named["reliability_corrected"] == ["NO_ANSWERS", "OUTSIDE", "SPARSE_BINS", "NONE"]
+    assert found.reliability_corrected.value[1] < found.reliability_corrected.interval[1, 0]
     assert np.isnan(found.reliability_corrected.value[2])
     assert found.resolution.value[[1, 3]].tolist() == [0.0, 0.0]
     assert found.uncertainty.value[3] == 0.0

@@ -135,7 +135,7 @@ def test_clustered_intervals_hold_the_truth():
     ).difference
     low, high = found.interval.T
     assert 0.93 <= np.mean((low <= 0.0) & (high >= 0.0)) <= 0.97
-    assert found.method == "t, sums over clusters"
+    assert found.method == "sandwich, Fisher z"
 
 
 def test_a_model_that_is_always_right_keeps_an_interval():
@@ -171,7 +171,7 @@ def test_degenerate_models():
 def test_chances_of_being_correct():
     found = overconfidence([0.4, 0.9, 0.7], [0.5, 1, 0.25], **FEW).difference
     assert found.value[0] == pytest.approx((2.0 - 1.75) / 3)
-    assert found.method == "t, sums over clusters"
+    assert found.method == "sandwich, Fisher z"
 
 
 def test_tables_and_names():

@@ -22,7 +22,7 @@ from psychollm.estimates.verdict import (
 )
 
 
-def estimate(interval, n, n_clusters=None):
+def estimate(interval, n, df=None):
     bounds = np.asarray(interval, dtype=float)
     return Estimate(
         name="x",
@@ -34,7 +34,7 @@ def estimate(interval, n, n_clusters=None):
         method="none",
         level=0.95,
         labels=tuple("abcdef"[: len(bounds)]),
-        n_clusters=n_clusters,
+        df=df,
     )
 
 
@@ -72,8 +72,10 @@ def test_mirrored_intervals_have_mirrored_outcomes(low, width, smallest):
 def test_too_few_units_leave_it_open():
     found = verdicts(estimate([[0.1, 0.2]] * 3, [8, 30, np.nan]), smallest=0.05)
     assert found.outcomes == (Outcome.OPEN, Outcome.ABOVE, Outcome.OPEN)
-    few = verdicts(estimate([[0.1, 0.2]], [300], n_clusters=4), smallest=0.05)
+    few = verdicts(estimate([[0.1, 0.2]], [300], df=np.array([3.0])), smallest=0.05)
     assert few.outcomes == (Outcome.OPEN,)
+    one = verdicts(estimate([[0.1, 0.2]], [300], df=np.array([np.nan])), smallest=0.05)
+    assert one.outcomes == (Outcome.OPEN,)
 
 
 def test_how_often_verdicts_are_wrong():

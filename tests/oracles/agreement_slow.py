@@ -113,10 +113,18 @@ def effective_share(hits, sizes, clusters, level):
         sum(h - share * m for h, m, g in zip(hits, sizes, clusters, strict=True) if g == group)
         for group in groups
     ]
-    square = sum(r * r for r in residuals)
+    shares = [
+        sum(m for m, g in zip(sizes, clusters, strict=True) if g == group) / sum(sizes)
+        for group in groups
+    ]
+    square = sum(r * r / (1 - h) for r, h in zip(residuals, shares, strict=True))
+    # Satterthwaite: the variance's estimate is a quadratic form in independent answers.
+    a = np.eye(len(groups)) - np.outer(shares, np.ones(len(groups)))
+    spread = a @ np.diag(shares) @ a.T @ np.diag(1 / (1 - np.array(shares)))
+    df = np.trace(spread) ** 2 / np.trace(spread @ spread)
     n = share * (1 - share) * sum(sizes) ** 2 / square
     n = min(n, sum(sizes))
-    z = stats.norm.ppf(0.5 + level / 2)
+    z = stats.t.ppf(0.5 + level / 2, df)
 
     def excess(p):
         return (share - p) ** 2 - z * z * p * (1 - p) / n
@@ -128,18 +136,15 @@ def effective_share(hits, sizes, clusters, level):
 
 
 def rare_bounds(value, variance, units, level):
-    """Coefficients whose disagreement, with a variance as its mean, a t test does not reject."""
+    """Coefficients whose disagreement, with the variance of a share, a t test does not reject."""
     d = 1 - value
     t = stats.t.ppf(0.5 + level / 2, units - 1)
 
     def excess(delta):
-        return (d - delta) ** 2 - t * t * variance / d * delta
+        return (d - delta) ** 2 - t * t * variance * delta * (2 - delta) / (d * (2 - d))
 
     low = optimize.brentq(excess, 0.0, d, xtol=1e-15)
-    top = d + 1.0
-    while excess(top) < 0:
-        top += 1.0
-    return 1 - optimize.brentq(excess, d, top, xtol=1e-14), 1 - low
+    return 1 - optimize.brentq(excess, d, 2.0, xtol=1e-14), 1 - low
 
 
 def majority(scores):

@@ -80,7 +80,10 @@ STATISTICS = {
 
 
 def sandwich_se(statistic, scores, correct, clusters, step=1e-5):
-    """Move the weight of one answer at a time, sum what that moves over clusters, square."""
+    """Move the weight of one answer at a time, sum what that moves over clusters, square.
+
+    The square is divided by one less the cluster's share of the answers, for no bias (CR2).
+    """
     n = len(scores)
     moved = np.empty(n)
     for i in range(n):
@@ -90,8 +93,8 @@ def sandwich_se(statistic, scores, correct, clusters, step=1e-5):
         weights[i] -= 2 * step
         moved[i] = (up - statistic(scores, correct, weights)) / (2 * step)
     moved -= moved.mean()
-    sums = [moved[np.array(clusters) == cluster].sum() for cluster in sorted(set(clusters))]
-    return math.sqrt(len(sums) / (len(sums) - 1) * sum(x**2 for x in sums))
+    inside = [np.array(clusters) == cluster for cluster in sorted(set(clusters))]
+    return math.sqrt(sum(moved[own].sum() ** 2 / (1 - own.mean()) for own in inside))
 
 
 def phi(tp, fp, fn, tn):

@@ -215,7 +215,9 @@ def test_clusters_of_equal_questions_count_once() -> None:
     for name in COEFFICIENTS[:-1]:
         first, second = getattr(plain, name), getattr(grouped, name)
         assert first.value == pytest.approx(second.value)
-        assert first.interval == pytest.approx(second.interval, abs=1e-9)
+        # Of clusters the variance is estimated; a share of single answers has a known one.
+        wider = np.diff(second.interval) / np.diff(first.interval)
+        assert ((wider >= 1.0 - 1e-9) & (wider <= 1.06)).all()
         assert "clusters of questions" in second.method
 
 
@@ -241,7 +243,12 @@ def test_effective_shares_against_their_twin(units, level) -> None:
     found = clustered_share(
         np.array(hits, float), np.array(sizes, float), np.array(clusters), level=level
     )
-    if found.se == 0 or found.effective_n >= sum(sizes) or not 0 < found.value < 1:
+    if (
+        len(set(clusters)) < 2
+        or found.se == 0
+        or found.effective_n >= sum(sizes)
+        or not 0 < found.value < 1
+    ):
         return
     share, bounds = slow.effective_share(hits, sizes, clusters, level)
     assert found.value == pytest.approx(share)
@@ -250,7 +257,7 @@ def test_effective_shares_against_their_twin(units, level) -> None:
 
 @given(st.floats(-0.9, 0.99), st.floats(1e-5, 0.2), st.integers(3, 300))
 def test_score_intervals_against_their_twin(value, variance, units) -> None:
-    found = score_interval(value, variance, units=units, expected=0.5, level=0.95)
+    found = score_interval(value, variance, units=units, df=units - 1.0, expected=0.5, level=0.95)
     assert found == pytest.approx(slow.rare_bounds(value, variance, units, 0.95), abs=1e-8)
 
 

@@ -128,9 +128,10 @@ def test_slow_twin(units, off_diagonal) -> None:
 @given(pairs)
 def test_symmetries(units) -> None:
     first, second = np.array(units).T
-    found = cohen_kappa(first, second, **QUICK)
-    swapped = cohen_kappa(second, first, **QUICK)
-    recoded = cohen_kappa(3 - first, 3 - second, **QUICK)
+    options = {**QUICK, "interval": "score"}
+    found = cohen_kappa(first, second, **options)
+    swapped = cohen_kappa(second, first, **options)
+    recoded = cohen_kappa(3 - first, 3 - second, **options)
     for other in (swapped, recoded):
         assert found.value == pytest.approx(other.value, abs=1e-12, nan_ok=True)
         assert found.interval == pytest.approx(other.interval, abs=1e-9, nan_ok=True)
@@ -200,9 +201,12 @@ def test_full_credit_for_everything_that_occurs_is_no_agreement_beyond_chance() 
 def test_one_question_and_one_varying_question() -> None:
     assert cohen_kappa([1], [2], **QUICK).flags == (Reason.ONE_QUESTION,)
     lone = cohen_kappa([1] * 9 + [2], [1] * 10, **QUICK)
-    assert lone.flags == (Reason.ONE_VARIES,)
+    assert lone.flags == (Reason.FEW_VARY,)
     assert lone.value[0] == pytest.approx(0.0, abs=1e-12)
-    assert np.isnan(lone.interval).all()
+    assert -1.0 < lone.interval[0, 0] < 0.0 < lone.interval[0, 1] < 1.0
+    scored = cohen_kappa([1] * 9 + [2], [1] * 10, interval="score", **QUICK)
+    assert scored.flags == (Reason.ONE_VARIES,)
+    assert np.isnan(scored.interval).all()
 
 
 @pytest.mark.parametrize(

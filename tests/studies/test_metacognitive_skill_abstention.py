@@ -94,7 +94,7 @@ def test_mismatch_by_reader():
 
 def test_pairs_and_runs_are_clusters():
     alone = abstention_skill(TABLE.drop(columns="pair").assign(item=range(len(TABLE))), **QUICK)
-    assert alone.overall.recall.n_clusters is None
+    assert alone.overall.recall.df is None
     noisy = TABLE.assign(
         abstained=np.random.default_rng(0).integers(0, 2, len(TABLE)).astype(float)
     )

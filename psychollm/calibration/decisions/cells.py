@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich_variances
+from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich
 from psychollm.calibration.metric import Metric
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.estimate import Estimate
@@ -157,12 +157,14 @@ def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Met
     def robust(tally: Tally, values: FloatArray, level: float) -> Bounds:
         cells, yes = table(tally), tally.values > yes_above
         gradients = [_by_group(each.gradient(cells)[:, 0], yes) for each in statistics]
-        variances, multiplier, clusters = sandwich_variances(tally, gradients, level)
+        found = sandwich(tally, gradients)
         bounds = [
-            interval_on(each.scale, value, variance, trials=clusters, multiplier=multiplier)
-            for each, value, variance in zip(statistics, values, variances, strict=True)
+            interval_on(each.scale, value, variance, trials=found.clusters, df=df, level=level)
+            for each, value, variance, df in zip(
+                statistics, values, found.larger, found.df, strict=True
+            )
         ]
-        return np.sqrt(variances), np.array(bounds)
+        return found.se, np.array(bounds)
 
     def flags(tally: Tally) -> tuple[Reason, ...]:
         cells = table(tally)

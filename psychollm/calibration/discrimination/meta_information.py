@@ -34,6 +34,7 @@ Learning Research, 11, 2837-2854.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,11 +43,17 @@ from psychollm._base.checks import check_count
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.metric import Metric, estimate_all
+from psychollm.calibration.sandwich import (
+    cluster_shares,
+    cluster_sums,
+    spread_of_sum,
+    student_multiplier,
+)
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
 from psychollm.data.labels import Labels
+from psychollm.estimates.clustered import satterthwaite
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels.meta_information import table_information
@@ -215,23 +222,25 @@ def _closed_form(
     news = right * surprise[0] + (1.0 - right) * surprise[1]
     bits, entropy = float((table * pointwise).sum()), float(margin @ surprise)
     share = (told - bits) / entropy - bits / entropy**2 * (news - entropy)
-    effective = margin[0] * margin[1] / _mean_variance(tally, right - margin[0])
+    shares = cluster_shares(tally)
+    variance = partial(_mean_variance, tally, shares)
+    varied = variance(right - margin[0])
+    # Two clusters equally often correct do not vary; they are worth no more than their answers.
+    effective = min(margin[0] * margin[1] / varied, tally.n) if varied > 0.0 else tally.n
     chance = np.sqrt(0.5 * (np.count_nonzero(mass) - 1)) / (effective * np.log(2.0))
-    sampled = [_mean_variance(tally, told - bits), _mean_variance(tally, share)]
+    sampled = [variance(told - bits), variance(share)]
     errors = np.sqrt(np.array(sampled) + np.array([chance, chance / entropy]) ** 2)
-    reach = normal_multiplier(level) * np.array([-1.0, 1.0])
+    df = np.inf if tally.cluster is None else float(satterthwaite(shares))
+    reach = student_multiplier(level, df) * np.array([-1.0, 1.0])
     return errors, values[:, None] + errors[:, None] * reach
 
 
-def _mean_variance(tally: Tally, deviations: FloatArray) -> float:
+def _mean_variance(tally: Tally, shares: FloatArray, deviations: FloatArray) -> float:
     """Variance of a weighted mean over answers, or over clusters of them."""
-    sums = tally.weight * deviations
-    correction = 1.0
-    if tally.cluster is not None:
-        _, place = np.unique(tally.cluster, return_inverse=True)
-        sums = np.bincount(place, sums).astype(np.float64)
-        correction = sums.size / max(sums.size - 1, 1)
-    return float(correction * (sums**2).sum() / tally.weight.sum() ** 2)
+    sums = cluster_sums(tally, deviations[:, None])
+    if tally.cluster is None:
+        return float((sums**2).sum() / tally.weight.sum() ** 2)
+    return float(spread_of_sum(sums, shares)[0, 0] / tally.weight.sum() ** 2)
 
 
 META_INFORMATION = information_metric()

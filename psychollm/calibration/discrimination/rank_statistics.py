@@ -45,10 +45,9 @@ Sociological Review, 27, 799-811.
 import numpy as np
 
 from psychollm._base.types import FloatArray
-from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich_variances
+from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich
 from psychollm.calibration.metric import Metric
 from psychollm.calibration.tally import Tally
-from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
 from psychollm.kernels.association import order_sums
 
@@ -62,6 +61,8 @@ NAMES = (
     "point-biserial correlation",
 )
 _ROUNDING = 1e-12
+_FEW = 10  # correct, or wrong, answers below which intervals may be too short
+_PRIOR_DF = 2.0  # answers that the variance of Hanley and McNeil counts for
 _SCALES: tuple[Scale, ...] = (
     "log odds",
     "Fisher z",
@@ -183,61 +184,65 @@ def _of_correlation(tally: Tally) -> Gradient:
     return first, second
 
 
-def delong_variance(correct: FloatArray, wrong: FloatArray) -> float:
-    """Return DeLong's variance of the area from counts per score; NaN below two of either kind.
+def hanley_mcneil_variance(area: float, correct: float, wrong: float) -> float:
+    """Return the variance that an area has where scores are exponential.
 
     Examples
     --------
-    >>> delong_variance(np.array([1.0, 0.0, 1.0]), np.array([0.0, 2.0, 0.0]))
-    0.25
+    >>> round(hanley_mcneil_variance(0.8, 10.0, 40.0), 4)
+    0.0079
     """
-    variance = 0.0
-    for own, other in ((correct, wrong), (wrong, correct)):
-        if min(own.sum(), other.sum()) < 2:
-            return float("nan")
-        placement = (np.cumsum(other) - 0.5 * other) / other.sum()
-        centred = placement - (own @ placement) / own.sum()
-        variance += float(own @ centred**2) / ((own.sum() - 1.0) * own.sum())
-    return float(variance)
+    best, worst = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
+    square = area**2
+    if not min(correct, wrong) > 0.0:
+        return float("nan")
+    spread = area * (1.0 - area) + (correct - 1.0) * (best - square)
+    return float((spread + (wrong - 1.0) * (worst - square)) / (correct * wrong))
 
 
 def _closed_form(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Return standard errors (7,) and intervals (7, 2) of independent answers."""
-    variances, multiplier, clusters = sandwich_variances(tally, gradients(tally), level)
-    variances[0] = delong_variance(tally.correct, tally.wrong)
-    variances[2] = 4.0 * variances[0]
-    multipliers = np.full(len(NAMES), multiplier)
-    multipliers[[0, 2]] = normal_multiplier(level)
-    return _bounded(tally, values, variances, multipliers, clusters)
+    found = sandwich(tally, gradients(tally))
+    se, moderate, df = found.se, found.larger, found.df
+    correct, wrong = float(tally.correct.sum()), float(tally.wrong.sum())
+    if min(correct, wrong) < 2.0:
+        # One answer says nothing of how others would vary.
+        se[[0, 2]], df[:], own = np.nan, 1.0, 0.0
+    else:
+        own = float(df[0])
+        # Within correct and within wrong answers is DeLong's variance.
+        se[[0, 2]] = np.sqrt(found.apart[[0, 2]])
+    model = hanley_mcneil_variance(float(values[0]), correct, wrong)
+    moderate[0] = (own * moderate[0] + _PRIOR_DF * model) / (own + _PRIOR_DF)
+    moderate[2], df[[0, 2]] = 4.0 * moderate[0], own + _PRIOR_DF
+    return se, _bounded(tally, values, moderate, df, level, found.clusters)
 
 
 def _sandwich(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Return standard errors (7,) and intervals (7, 2) of weighted or clustered answers."""
-    variances, multiplier, clusters = sandwich_variances(tally, gradients(tally), level)
-    multipliers = np.full(len(NAMES), multiplier)
-    return _bounded(tally, values, variances, multipliers, clusters)
+    found = sandwich(tally, gradients(tally))
+    return found.se, _bounded(tally, values, found.larger, found.df, level, found.clusters)
 
 
 def _bounded(
     tally: Tally,
     values: FloatArray,
     variances: FloatArray,
-    multipliers: FloatArray,
+    df: FloatArray,
+    level: float,
     clusters: int,
-) -> tuple[FloatArray, FloatArray]:
+) -> FloatArray:
     trials = float(min(tally.correct.sum(), tally.wrong.sum(), clusters))
     bounds = np.array(
         [
-            interval_on(scale, value, variance, trials=trials, multiplier=multiplier)
-            for scale, value, variance, multiplier in zip(
-                _SCALES, values, variances, multipliers, strict=True
-            )
+            interval_on(scale, value, variance, trials=trials, df=freedom, level=level)
+            for scale, value, variance, freedom in zip(_SCALES, values, variances, df, strict=True)
         ]
     )
     if tally.values.size == 1:
         # A constant score has an area of one half whatever is correct.
         bounds[0], bounds[2] = 0.5, 0.0
-    return np.sqrt(variances), bounds
+    return bounds
 
 
 def _flags(tally: Tally) -> tuple[Reason, ...]:
@@ -250,7 +255,9 @@ def _flags(tally: Tally) -> tuple[Reason, ...]:
     area, gamma, *_ = rank_statistics(tally.values, tally.correct[None], tally.wrong[None])[0]
     if min(area, 1.0 - area) < _ROUNDING:
         return (Reason.PERFECT,) * len(NAMES)
-    few = Reason.TOO_FEW if min(right, tally.n - right) <= 1.0 else Reason.NONE
+    rarer = min(right, tally.n - right)
+    few = Reason.FEW_VARY if rarer < _FEW else Reason.NONE
+    few = Reason.TOO_FEW if rarer <= 1.0 else few
     at_bound = Reason.AT_BOUND if 1.0 - abs(gamma) < _ROUNDING else few
     return (few, at_bound, *(few,) * (len(NAMES) - 2))
 
@@ -261,9 +268,9 @@ RANKING = Metric(
     flags=_flags,
     analytic=_closed_form,
     method=(
-        "DeLong, log odds",
+        "DeLong, moderated, log odds",
         "Goodman-Kruskal, Fisher z",
-        "DeLong, Fisher z",
+        "DeLong, moderated, Fisher z",
         *(f"delta, {scale}" for scale in _SCALES[3:]),
     ),
     robust=_sandwich,

@@ -75,7 +75,7 @@ def auroc(
     --------
     >>> area = auroc([[0.9, 0.8, 0.3, 0.1]], [[1, 0, 1, 0]], rng=0)
     >>> area.value, area.interval.round(2)
-    (array([0.75]), array([[0.07, 0.99]]))
+    (array([0.75]), array([[0.03, 1.  ]]))
     """
     answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
     options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)

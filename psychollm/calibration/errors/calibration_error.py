@@ -14,6 +14,7 @@ from psychollm.calibration.errors.under_calibration import under_calibration
 from psychollm.calibration.metric import Drawn, Metric, draw
 from psychollm.calibration.stated import StatedAnswers
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 
 if TYPE_CHECKING:
@@ -25,8 +26,9 @@ class CalibrationError(Result):
     """A calibration error of every model, beside what noise alone would give.
 
     The intervals of `value`, `debiased` and `corrected` are the same: they are about the error in
-    the population, and may lie below `value`, which is biased upward. To compare models use
-    ``corrected.difference``: the noise in two errors cancels only where they are equal.
+    the population, and may lie below `value`, which is biased upward; that is flagged `OUTSIDE`.
+    To compare models use ``corrected.difference``: the noise in two errors cancels only where
+    they are equal.
 
     Examples
     --------
@@ -147,7 +149,14 @@ def _corrected(metric: Metric, drawn: Drawn, value: Estimate) -> Estimate:
     several = np.isfinite(value.se)
     se = np.full(found.size, np.nan)
     se[several] = np.nanstd(draws[:, several], axis=0, ddof=1)
-    return replace(value, name=f"corrected {value.name}", value=found, se=se, _draws=draws)
+    corrected = replace(value, name=f"corrected {value.name}", value=found, se=se, _draws=draws)
+    return _again_qualified(corrected)
+
+
+def _again_qualified(found: Estimate) -> Estimate:
+    """Say where another value lies outside the interval that it took over."""
+    flags = tuple(Reason.NONE if flag is Reason.OUTSIDE else flag for flag in found.flags)
+    return replace(found, flags=flags).qualified()
 
 
 def _moved(found: Estimate, name: str, value: FloatArray) -> Estimate:
@@ -156,4 +165,5 @@ def _moved(found: Estimate, name: str, value: FloatArray) -> Estimate:
     known = np.isfinite(draws)
     n = np.maximum(known.sum(axis=0), 1)
     centre = np.where(known, draws, 0.0).sum(axis=0) / n
-    return replace(found, name=name, value=value, _draws=draws - centre + value)
+    moved = replace(found, name=name, value=value, _draws=draws - centre + value)
+    return _again_qualified(moved)

@@ -40,6 +40,7 @@ Cowan, G., Cranmer, K., Gross, E., & Vitells, O. (2011). Power-constrained limit
 import numpy as np
 
 from psychollm._base.types import FloatArray
+from psychollm.calibration.sandwich import cluster_shares
 from psychollm.calibration.tally import Tally
 
 METHOD = "inverted bootstrap"
@@ -67,11 +68,12 @@ def scales(value: float, noise: float) -> FloatArray:
 
 
 def short(tally: Tally) -> float:
-    r"""Return by how much the noise of resamples falls short: :math:`\sqrt{G / (G - 3)}`.
+    r"""Return by how much the noise of resamples falls short: :math:`\sqrt{n / (n - 3)}`.
 
-    G is the number of answers, or of clusters, that were resampled. Their variance is that of the
-    sample, short of the population's by (G - 1) / G, and it is estimated: a t distribution with
-    G - 1 degrees of freedom has the variance (G - 1) / (G - 3).
+    The variance of resamples of n answers is that of the sample, short of the population's by
+    (n - 1) / n, and it is estimated: a t distribution with n - 1 degrees of freedom has the
+    variance (n - 1) / (n - 3). Of clusters, only the first is counted here: the levels at which
+    percentiles are taken allow for the tails (`estimates.clustered`).
 
     Examples
     --------
@@ -80,8 +82,10 @@ def short(tally: Tally) -> float:
     >>> round(short(tallies(stated_answers([0.5] * 50, [0, 1] * 25))[0]), 3)
     1.031
     """
-    units = tally.n if tally.cluster is None else np.unique(tally.cluster).size
-    return float(np.sqrt(1.0 + 3.0 / max(units - 3.0, 1.0)))
+    if tally.cluster is None:
+        return float(np.sqrt(1.0 + 3.0 / max(tally.n - 3.0, 1.0)))
+    varied = 1.0 - float((cluster_shares(tally) ** 2).sum())
+    return float(1.0 / np.sqrt(varied)) if varied > 0.0 else 1.0
 
 
 def inverted(value: float, scale: FloatArray, draws: FloatArray, level: float) -> FloatArray:

@@ -5,10 +5,23 @@ Under calibration an answer stated with confidence f is correct with chance f:
 .. math:: y^*_i \sim \text{Bernoulli}(f_i), \qquad E_0 = E[T(f, y^*)], \qquad
           p = \frac{1 + \#\{T^* \ge T\}}{1 + R}.                                          \quad (1)
 
-:math:`E_0` is the part of a calibration error that is mere noise, and p tests calibration. The
-answers are drawn independently of each other: where questions in one cluster are right or wrong
-together, noise is larger than :math:`E_0` says and p is too small. All models and metrics share
-the numbers drawn for the questions.
+:math:`E_0` is the part of a calibration error that is mere noise, and p tests calibration. All
+models and metrics share the numbers drawn for the questions.
+
+Answers in one cluster are right or wrong together, and what draws them independently has too
+little noise. Where there are clusters, the residuals :math:`y_i - f_i` of each whole cluster
+change sign instead, or do not, with even chances:
+
+.. math:: y^*_i - f_i = v_{g(i)} (y_i - f_i), \qquad v_g = \pm 1,                        \quad (2)
+
+which has the dependence within clusters, whatever it is, and is an exact test where cluster
+totals are symmetric (the wild bootstrap with the hypothesis imposed, of Cameron, Gelbach and
+Miller). With G clusters p is at least :math:`2^{1-G}`: five of them cannot reject at 5 %.
+
+References
+----------
+Cameron, A. C., Gelbach, J. B., & Miller, D. L. (2008). Bootstrap-based improvements for inference
+with clustered errors. Review of Economics and Statistics, 90, 414-427.
 """
 
 from collections.abc import Sequence
@@ -70,7 +83,7 @@ def under_calibration(
             for first, tally in zip(shared, tables, strict=True)
         ]
     )
-    draws = _simulated(metrics, tables, shared, len(answers.questions), options)
+    draws = _simulated(metrics, tables, shared, answers, options)
     names = [name for metric in metrics for name in metric.names]
     return [
         _summary(name, own[:, i], draws[:, :, i], answers, options.level)
@@ -93,16 +106,20 @@ def _simulated(
     metrics: Sequence[Metric],
     tables: Sequence[Tally],
     shared: Sequence[Sequence[Any]],
-    n_questions: int,
+    answers: StatedAnswers,
     options: Resampling,
 ) -> FloatArray:
     """Return the outputs of all metrics (replicates, models, outputs) under calibration."""
+    n_questions, clusters = len(answers.questions), answers.clusters
     rows = max(1, _BLOCK_BYTES // (8 * n_questions))
 
     def block(seeds: WordArray) -> FloatArray:
-        uniforms = _uniforms(seeds, n_questions)
+        if clusters is None:
+            made, numbers = _calibrated, _uniforms(seeds, n_questions)
+        else:
+            made, numbers = _flipped, _uniforms(seeds, int(clusters.max()) + 1)[:, clusters]
         columns = [
-            _outputs(metrics, first, *_calibrated(tally, uniforms))
+            _outputs(metrics, first, *made(tally, numbers))
             for first, tally in zip(shared, tables, strict=True)
         ]
         return np.stack(columns, axis=1)
@@ -137,6 +154,18 @@ def _calibrated(tally: Tally, uniforms: FloatArray) -> tuple[FloatArray, FloatAr
     return correct, wrong
 
 
+def _flipped(tally: Tally, uniforms: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return correct and wrong answers (replicates, groups) by (2), from a number per question."""
+    signs = np.where(uniforms < 0.5, -1.0, 1.0)
+    weights = np.zeros(uniforms.shape[1])
+    weights[tally.question] = tally.weight
+    correct, wrong = tally.resampled(signs * weights)
+    residual = correct * (1.0 - tally.values) - wrong * tally.values
+    counts = tally.correct + tally.wrong
+    correct = counts * tally.values + residual
+    return correct, counts - correct
+
+
 def _summary(
     name: str, value: FloatArray, draws: FloatArray, answers: StatedAnswers, level: float
 ) -> tuple[Estimate, Estimate]:
@@ -147,6 +176,10 @@ def _summary(
     above = (draws >= value - _ROUNDING * (1.0 + np.abs(value))).sum(axis=0)
     p_value = np.where(known, (above + 1.0) / (n + 1.0), np.nan)
     flags = tuple(Reason.NONE if count else Reason.NO_ANSWERS for count in answers.n)
+    if answers.units is not None:
+        flags = answers.units.flagged(flags, value)
+        p_value = np.where(answers.units.count > 1, p_value, np.nan)
+        known = np.isfinite(p_value)
     expected = Estimate(
         name=f"{name} if calibrated",
         value=draws.mean(axis=0),

@@ -215,7 +215,7 @@ class CalibrationPanel(Result):
         --------
         >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["brier"], rng=0)
         >>> panel.table(digits=1).iloc[0].tolist()
-        ['0.0 [0.0, 0.1]']
+        ['0.0 [0.0, 1.0]']
         """
         import pandas as pd
 

@@ -45,7 +45,7 @@ def summary(panel: "CalibrationPanel", *, smallest: SmallestEffects = SMALLEST) 
     1 model on 1 metrics.
     <BLANKLINE>
     model  n        Brier score
-    0      3  0.05 [0.0..., 0.09]
+    0      3  0.05 [0.00, 0.98]
     """
     keys = [key for key in TOLD if key in panel.estimates] or list(panel)[: len(TOLD)]
     table = panel.table(digits=2)[keys]

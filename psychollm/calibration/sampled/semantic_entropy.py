@@ -34,6 +34,7 @@ from psychollm.calibration.sampled.semantic_confidence import check_samples, sam
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels
 from psychollm.data.sampled import SampledAnswers
+from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
@@ -207,5 +208,5 @@ def _mean(
         labels=models,
         jackknife=statistic(left_out_counts(n_questions, clusters)),
         interval="bca",
-        clustered=clusters is not None,
+        units=units_of(known, clusters),
     )

@@ -162,8 +162,8 @@ def corp(
     clip : float
         Confidence is moved into [clip, 1 - clip] for the logarithmic score.
     n_bands : int
-        Draws for the bands of the curves and the p-value of MCB. They take questions as
-        independent, also where `clusters` are given.
+        Draws for the bands of the curves and the p-value of MCB. The bands take questions as
+        independent, also where `clusters` are given; the p-value does not.
     clusters, weights, n_bootstrap, level, rng, n_jobs, progress
         As in `brier`; `level` is that of the bands too, pointwise.
 
@@ -351,8 +351,10 @@ def _bounds(
         own, along = value[first : first + 4], draws[:, first : first + 2]
         along, noise = along - own[:2], draws[:, first + 2]
         mcb, dsc = (float(part) for part in value[3 * k : 3 * k + 2])
-        found.append(noise_bounds(mcb, float(own[3]), along[:, 0], noise, level))
-        found.append(noise_bounds(dsc, dsc, along[:, 1], noise, level))
+        most = 1.0 if scores[k] == "brier" else np.inf
+        for part, size, column in ((mcb, float(own[3]), 0), (dsc, dsc, 1)):
+            bounds = noise_bounds(part, size, along[:, column], noise, level)
+            found.append(np.minimum(bounds, most))
         found.append(uncertainty_bounds(draws[:, -1], level, score=scores[k]))
     return np.array(found)
 

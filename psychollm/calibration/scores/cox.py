@@ -13,16 +13,14 @@ and 1, the estimates are those of the best line, and intervals that trust (1) ar
 of the calibration in the large of a yes/no model several times. Bootstrapped ones held the true
 value of slope and intercepts in 92 to 97 % of data sets of 200 and 1,000 questions, and in 90 to
 98 % of 50. Those of the profile likelihood (``interval="profile"``) hold it in 93 to 97 % where
-(1) is true; with clusters or weights they are those of t with a sandwich, of G - 1 degrees of
-freedom for G clusters.
+(1) is true. With clusters or weights both are those of t with a sandwich (`estimates.clustered`).
 
 Where one cut through the confidences separates correct from wrong answers the likelihood has no
 maximum; then Firth's penalised estimate is given, flagged `SEPARATED`. Slope and intercept of a
 constant confidence cannot be told apart, nor can they be where all answers are correct or wrong.
 
 The hypothesis a = 0, b = 1 is tested by twice the rise of the log likelihood against chi-squared
-of two degrees of freedom; with clusters or weights by Wald's statistic with the sandwich, against
-F of 2 and G - 1, which rejects too often below some twenty clusters.
+of two degrees of freedom; with clusters or weights by Hotelling's statistic with the sandwich.
 
 With more than 512 distinct confidences resamples are fitted on narrow bins of logits
 (`kernels.cox`): those of resamples agree with exact ones to about seven digits; all else is exact.
@@ -50,11 +48,17 @@ from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.metric import Metric, estimate_all
-from psychollm.calibration.sandwich import cluster_sums, spread_of_sum, student_multiplier
+from psychollm.calibration.sandwich import (
+    cluster_shares,
+    cluster_sums,
+    spread_of_sum,
+    student_multiplier,
+)
 from psychollm.calibration.scores.proper_scores import CLIP, clipped, one_class
 from psychollm.calibration.significance import Significance
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.calibration.tally import Tally, tallies
+from psychollm.estimates.clustered import satterthwaite
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
@@ -145,8 +149,8 @@ def cox(
     clip : float
         Confidence is moved into [clip, 1 - clip].
     interval : {"bootstrap", "profile"}
-        Standard errors and bounds from resamples, or from the likelihood (from the sandwich, with
-        clusters or weights).
+        Standard errors and bounds from resamples, or from the likelihood; with clusters or
+        weights from the sandwich.
     clusters, weights, n_bootstrap, level, rng, n_jobs, progress
         As in `brier`.
 
@@ -208,16 +212,12 @@ def cox_metric(clip: float = CLIP, *, interval: CoxInterval = "bootstrap") -> Me
         prepare=partial(_prepared, clip=clip),
         compute=_coefficients,
         flags=partial(_flags, clip=clip),
-    )
-    if interval == "bootstrap":
-        return plain
-    return replace(
-        plain,
-        analytic=partial(_likelihood, clip=clip),
-        method="profile likelihood",
         robust=partial(_sandwich, clip=clip),
         robust_method="t, sandwich over clusters",
     )
+    if interval == "bootstrap":
+        return plain
+    return replace(plain, analytic=partial(_likelihood, clip=clip), method="profile likelihood")
 
 
 def cox_test_of(answers: StatedAnswers, *, clip: float = CLIP) -> Significance:
@@ -231,16 +231,17 @@ def cox_test_of(answers: StatedAnswers, *, clip: float = CLIP) -> Significance:
     """
     test = _likelihood_ratio if answers.plain else _wald
     rows = [test(tally, clip) for tally in tallies(answers)]
+    p_value = np.array([row[1] for row in rows])
+    flags = tuple(
+        _flags(tally, clip=clip)[0] if tally.n else Reason.NO_ANSWERS for tally in tallies(answers)
+    )
     return Significance(
         name="Cox intercept 0 and slope 1",
         statistic=np.array([row[0] for row in rows]),
-        p_value=np.array([row[1] for row in rows]),
+        p_value=p_value,
         n=answers.n,
-        flags=tuple(
-            _flags(tally, clip=clip)[0] if tally.n else Reason.NO_ANSWERS
-            for tally in tallies(answers)
-        ),
-        method="likelihood ratio, chi-squared" if answers.plain else "Wald with sandwich, F",
+        flags=flags if answers.units is None else answers.units.flagged(flags, p_value),
+        method="likelihood ratio, chi-squared" if answers.plain else "Hotelling with sandwich, F",
         labels=answers.models,
     )
 
@@ -320,45 +321,49 @@ def _sandwich(
     tally: Tally, value: FloatArray, level: float, *, clip: float
 ) -> tuple[FloatArray, FloatArray]:
     x = _logits(tally, clip)[tally.group]
-    line, groups = _line_covariance(tally, x, value[1], value[0])
-    alone, _ = _level_variance(tally, x, value[2])
+    line, df = _line_covariance(tally, x, value[1], value[0])
+    alone = _level_variance(tally, x, value[2])
     se = np.sqrt([line[1, 1], line[0, 0], alone])
-    reach = student_multiplier(level, groups) * se
+    reach = student_multiplier(level, df) * se
     return se, np.stack([value - reach, value + reach], axis=1)
 
 
 def _line_covariance(
     tally: Tally, x: FloatArray, intercept: float, slope: float
-) -> tuple[FloatArray, int]:
-    """Return the sandwich of intercept and slope (2, 2), and the number of clusters."""
+) -> tuple[FloatArray, float]:
+    """Return the sandwich of intercept and slope (2, 2), and its degrees of freedom."""
     chance = expit(intercept + slope * x)
     design = np.stack([np.ones_like(x), x], axis=1)
     bread = design.T @ (design * (tally.weight * chance * (1.0 - chance))[:, None])
     sums = cluster_sums(tally, design * (tally.right - chance)[:, None])
+    shares = cluster_shares(tally)
+    df = float(satterthwaite(shares))
     if not np.isfinite(bread).all():
-        return np.full((2, 2), np.nan), len(sums)
+        return np.full((2, 2), np.nan), df
     inverse = np.linalg.pinv(bread)
-    return np.asarray(inverse @ spread_of_sum(sums) @ inverse), len(sums)
+    return np.asarray(inverse @ spread_of_sum(sums, shares) @ inverse), df
 
 
-def _level_variance(tally: Tally, x: FloatArray, intercept: float) -> tuple[float, int]:
-    """Return the sandwich of the intercept given a slope of one, and the number of clusters."""
+def _level_variance(tally: Tally, x: FloatArray, intercept: float) -> float:
+    """Return the sandwich of the intercept given a slope of one."""
     chance = expit(intercept + x)
     bread = float((tally.weight * chance * (1.0 - chance)).sum())
     sums = cluster_sums(tally, (tally.right - chance)[:, None])
-    return float(spread_of_sum(sums)[0, 0]) / bread**2, len(sums)
+    return float(spread_of_sum(sums, cluster_shares(tally))[0, 0]) / bread**2
 
 
 def _wald(tally: Tally, clip: float) -> tuple[float, float]:
     """Return Wald's statistic of (0, 1) with the sandwich, over two, and its p-value."""
     x = _logits(tally, clip)[tally.group]
     value = _coefficients(_prepared(tally, clip=clip), tally.correct[None], tally.wrong[None])[0]
-    covariance, groups = _line_covariance(tally, x, value[1], value[0])
-    if groups < 3 or not np.isfinite(covariance).all():
+    covariance, df = _line_covariance(tally, x, value[1], value[0])
+    if not df > 1.0 or not np.isfinite(covariance).all():
         return np.nan, np.nan
     away = np.array([value[1], value[0] - 1.0])
-    statistic = 0.5 * float(away @ np.linalg.pinv(covariance) @ away)
-    return statistic, float(fdtrc(2.0, groups - 1.0, statistic))
+    # Hotelling's statistic of two dimensions, which leave one degree of freedom less.
+    square = float(away @ np.linalg.pinv(covariance) @ away)
+    statistic = 0.5 * (df - 1.0) / df * square
+    return statistic, float(fdtrc(2.0, df - 1.0, statistic))
 
 
 COX = cox_metric()

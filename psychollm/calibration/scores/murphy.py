@@ -291,7 +291,8 @@ def _bounds(value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
         # The noise of the sample itself is that which resamples hide.
         noise = draws[:, 6 + i]
         along = draws[:, i] - value[i] - (noise - value[6 + i])
-        found.append(noise_bounds(float(value[i]), float(value[i]), along, noise, level))
+        bounds = noise_bounds(float(value[i]), float(value[i]), along, noise, level)
+        found.append(np.minimum(bounds, 1.0))  # parts of a Brier score
     return np.array([*found, uncertainty_bounds(draws[:, 8], level)] * 2)
 
 

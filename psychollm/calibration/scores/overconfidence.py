@@ -20,7 +20,8 @@ correlation of confidence and correctness, and d the difference,
 
 and in the same way above; l_f and u_f are those of t, l_y and u_y Wilson's, so that a model that
 is always correct does not get an interval of length zero. With clusters or weights it is that of
-t with the clustered standard error.
+t with the clustered standard error, on Fisher's z. The intervals of the two parts are flagged
+where questions share clusters: gaps that differ between clusters make them too short.
 
 References
 ----------
@@ -37,8 +38,14 @@ import numpy as np
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.errors.bins import Binning, Closed
+from psychollm.calibration.influence import interval_on
 from psychollm.calibration.metric import Metric, estimate_all
-from psychollm.calibration.sandwich import cluster_sums, spread_of_sum, student_multiplier
+from psychollm.calibration.sandwich import (
+    cluster_shares,
+    cluster_sums,
+    spread_of_sum,
+    student_multiplier,
+)
 from psychollm.calibration.scores.murphy import (
     FixedBins,
     Shared,
@@ -49,6 +56,7 @@ from psychollm.calibration.scores.murphy import (
 from psychollm.calibration.scores.noise_interval import METHOD, noise_bounds
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally, tallies
+from psychollm.estimates.clustered import satterthwaite
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
@@ -195,11 +203,17 @@ def miscalibration_metric(
         prepare=partial(_shared, binning=fixed_binning(bins, n_bins, closed)),
         compute=_gaps,
         carried=2,
-        flags=lambda _: (Reason.NONE,) * 2,
+        flags=_part_flags,
         interval="percentile",
         bounds=_bounds,
         method=METHOD,
     )
+
+
+def _part_flags(tally: Tally) -> tuple[Reason, ...]:
+    """Qualify intervals with clusters: they cover too seldom, however many clusters there are."""
+    shared = tally.cluster is not None and np.unique(tally.cluster).size < tally.n
+    return (Reason.GAPS_BY_CLUSTER if shared else Reason.NONE,) * 2
 
 
 def _shared(tally: Tally, *, binning: Binning) -> tuple[Shared, float]:
@@ -264,14 +278,14 @@ def _two_means(tally: Tally, value: FloatArray, level: float) -> tuple[FloatArra
         return se, bounds
     stated, right = tally.values[tally.group], tally.right
     se[0] = (stated - right).std(ddof=1) / np.sqrt(tally.n)
-    reach = student_multiplier(level, tally.n) * stated.std(ddof=1) / np.sqrt(tally.n)
+    reach = student_multiplier(level, tally.n - 1.0) * stated.std(ddof=1) / np.sqrt(tally.n)
     low, high = wilson(right.sum(), tally.n, level=level)
     share = right.mean()
     varying = reach > 0.0 and 0.0 < share < 1.0
     r = float(np.corrcoef(stated, right)[0, 1]) if varying else 0.0
     below = _combined(reach, high - share, r)
     above = _combined(reach, share - low, r)
-    bounds[0] = value[0] - below, value[0] + above
+    bounds[0] = max(value[0] - below, -1.0), min(value[0] + above, 1.0)
     return se, bounds
 
 
@@ -283,10 +297,13 @@ def _clustered_t(tally: Tally, value: FloatArray, level: float) -> tuple[FloatAr
     """Return the same with clusters or weights."""
     se, bounds = np.full(1, np.nan), np.full((1, 2), np.nan)
     residual = tally.values[tally.group] - tally.right - value[0]
-    sums = cluster_sums(tally, residual[:, None])
-    se[0] = np.sqrt(spread_of_sum(sums)[0, 0]) / tally.weight.sum()
-    reach = student_multiplier(level, len(sums)) * se[0]
-    bounds[0] = value[0] - reach, value[0] + reach
+    shares = cluster_shares(tally)
+    spread = spread_of_sum(cluster_sums(tally, residual[:, None]), shares)
+    variance = float(spread[0, 0]) / float(tally.weight.sum()) ** 2
+    se[0], df = np.sqrt(variance), float(satterthwaite(shares))
+    bounds[0] = interval_on(
+        "Fisher z", float(value[0]), variance, trials=len(shares), df=df, level=level
+    )
     return se, bounds
 
 
@@ -297,6 +314,6 @@ OVERCONFIDENCE = Metric(
     analytic=_two_means,
     method="t and Wilson, combined",
     robust=_clustered_t,
-    robust_method="t, sums over clusters",
+    robust_method="sandwich, Fisher z",
 )
 MISCALIBRATION = miscalibration_metric()

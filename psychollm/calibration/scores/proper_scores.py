@@ -24,12 +24,14 @@ Good, I. J. (1952). Rational decisions. Journal of the Royal Statistical Society
 107-114.
 """
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from psychollm._base.checks import check_fraction
 from psychollm._base.types import FloatArray, RandomState
+from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich
 from psychollm.calibration.metric import Metric, estimate
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
@@ -37,6 +39,8 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels.proper_scores import mean_losses, shares_correct
+
+Closed: TypeAlias = tuple[FloatArray, FloatArray]  # standard errors (1,), bounds (1, 2)
 
 CLIP = 1e-3  # how far inside 0 and 1 probabilities are moved before logarithms are taken
 
@@ -265,6 +269,7 @@ def log_score_metric(clip: float = CLIP) -> Metric:
         names=(f"log score (clip {clip:g})",),
         compute=compute,
         flags=lambda tally: (clipped(tally, clip),),
+        **_mean_loss(lambda values: log_losses(values, clip), "log"),
     )
 
 
@@ -291,7 +296,70 @@ def brier_skill_metric(reference: float | None = None) -> Metric:
     def flags(tally: Tally) -> tuple[Reason, ...]:
         return (one_class(tally) if constant is None else Reason.NONE,)
 
-    return Metric(names=("Brier skill score",), compute=compute, flags=flags)
+    def closed_form(tally: Tally, own: FloatArray, level: float) -> Closed:
+        return _skill_bounds(tally, float(own[0]), constant, level)
+
+    return Metric(
+        names=("Brier skill score",),
+        compute=compute,
+        flags=flags,
+        analytic=closed_form,
+        method="delta, log",
+        robust=closed_form,
+        robust_method="sandwich, log",
+    )
+
+
+def _mean_loss(losses: Callable[[FloatArray], Gradient], scale: Scale) -> dict[str, Any]:
+    """Return the fields of a metric that is a mean of losses: its interval in closed form."""
+
+    def closed_form(tally: Tally, own: FloatArray, level: float) -> Closed:
+        if_correct, if_wrong = losses(tally.values)
+        n = tally.weight.sum()
+        found = sandwich(tally, [(if_correct / n, if_wrong / n)])
+        bounds = interval_on(
+            scale,
+            float(own[0]),
+            float(found.larger[0]),
+            trials=found.clusters,
+            df=float(found.df[0]),
+            level=level,
+        )
+        return found.se, bounds[None]
+
+    return {
+        "analytic": closed_form,
+        "method": f"t, {scale}",
+        "robust": closed_form,
+        "robust_method": f"sandwich, {scale}",
+    }
+
+
+def _skill_bounds(tally: Tally, skill: float, constant: float | None, level: float) -> Closed:
+    """Return standard error and bounds of (2), from those of the ratio on logs."""
+    n, share = tally.weight.sum(), float(tally.correct.sum() / tally.weight.sum())
+    if constant is None:
+        least, change = share * (1.0 - share), 1.0 - 2.0 * share
+        by_least = change * (1.0 - share), -change * share
+    else:
+        of_constant = [float(loss[0]) for loss in brier_losses(np.array([constant]))]
+        least = share * of_constant[0] + (1.0 - share) * of_constant[1]
+        by_least = of_constant[0] - least, of_constant[1] - least
+    ratio = 1.0 - skill
+    first, second = (
+        (loss - ratio * least - ratio * change) / (least * n)
+        for loss, change in zip(brier_losses(tally.values), by_least, strict=True)
+    )
+    found = sandwich(tally, [(first, second)])
+    bounds = interval_on(
+        "log",
+        ratio,
+        float(found.larger[0]),
+        trials=found.clusters,
+        df=float(found.df[0]),
+        level=level,
+    )
+    return found.se, 1.0 - bounds[None, ::-1]
 
 
 def _brier(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
@@ -304,6 +372,11 @@ def _always_defined(tally: Tally) -> tuple[Reason, ...]:
     return (Reason.NONE,)
 
 
-BRIER = Metric(names=("Brier score",), compute=_brier, flags=_always_defined)
+BRIER = Metric(
+    names=("Brier score",),
+    compute=_brier,
+    flags=_always_defined,
+    **_mean_loss(brier_losses, "log odds"),
+)
 LOG_SCORE = log_score_metric()
 BRIER_SKILL = brier_skill_metric()

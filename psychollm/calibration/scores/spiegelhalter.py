@@ -25,10 +25,11 @@ from scipy.special import ndtr, stdtr
 
 from psychollm._base.types import FloatArray
 from psychollm.calibration.metric import Metric
-from psychollm.calibration.sandwich import cluster_sums, spread_of_sum
+from psychollm.calibration.sandwich import cluster_shares, cluster_sums, spread_of_sum
 from psychollm.calibration.significance import Significance
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.calibration.tally import Tally, tallies
+from psychollm.estimates.clustered import satterthwaite
 from psychollm.estimates.reasons import Reason
 from psychollm.kernels.proper_scores import mean_losses
 
@@ -85,7 +86,7 @@ def spiegelhalter_of(answers: StatedAnswers) -> Significance:
         statistic=np.array(z),
         p_value=np.array(p),
         n=answers.n,
-        flags=flags,
+        flags=flags if answers.units is None else answers.units.flagged(flags, np.array(p)),
         method="t, sums over clusters" if robust else "standard normal",
         labels=answers.models,
     )
@@ -99,14 +100,16 @@ def _test(tally: Tally, *, robust: bool) -> tuple[float, float, Reason]:
         z = float(_z(tally.values, tally.correct[None], tally.wrong[None])[0, 0])
         return z, float(2.0 * ndtr(-abs(z))), Reason.NONE
     stated = tally.values[tally.group]
-    sums = cluster_sums(tally, ((tally.right - stated) * (1.0 - 2.0 * stated))[:, None])
-    if len(sums) < 2:
+    excess = (tally.right - stated) * (1.0 - 2.0 * stated)
+    total, shares = float(tally.weight @ excess), cluster_shares(tally)
+    if shares.size < 2:
         return np.nan, np.nan, Reason.ONE_CLUSTER
-    spread = float(spread_of_sum(sums)[0, 0])
+    sums = cluster_sums(tally, (excess - total / tally.weight.sum())[:, None])
+    spread = float(spread_of_sum(sums, shares)[0, 0])
     if spread <= 0.0:
         return np.nan, np.nan, Reason.NO_TEST_VARIANCE
-    z = float(sums.sum() / np.sqrt(spread))
-    return z, float(2.0 * stdtr(len(sums) - 1.0, -abs(z))), Reason.NONE
+    t, df = total / np.sqrt(spread), float(satterthwaite(shares))
+    return float(t), float(2.0 * stdtr(df, -abs(t))), Reason.NONE
 
 
 def _z(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:

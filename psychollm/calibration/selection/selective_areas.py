@@ -31,7 +31,7 @@ import numpy as np
 from scipy.special import polygamma, psi
 
 from psychollm._base.types import FloatArray
-from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich_variances
+from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich
 from psychollm.calibration.metric import Metric
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.proportions import wilson
@@ -165,20 +165,22 @@ def _of_best(n: float, errors: float) -> tuple[tuple[float, float], tuple[float,
 
 def _closed_form(tally: Tally, values: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
     """Return standard errors (5,) and intervals (5, 2)."""
-    variances, multiplier, clusters = sandwich_variances(tally, gradients(tally), level)
+    found = sandwich(tally, gradients(tally))
     n, errors = (tally.correct + tally.wrong).sum(), tally.wrong.sum()
     bounds = np.array(
         [
-            interval_on(scale, value, variance, trials=clusters, multiplier=multiplier)
-            for scale, value, variance in zip(_SCALES, values, variances, strict=True)
+            interval_on(scale, value, variance, trials=found.clusters, df=df, level=level)
+            for scale, value, variance, df in zip(
+                _SCALES, values, found.larger, found.df, strict=True
+            )
         ]
     )
-    if 0.0 < errors < n and values[1] < _ROUNDING and clusters > 1:
-        disorder = wilson(0.0, min(errors, n - errors, clusters), level=level)[1]
+    if 0.0 < errors < n and values[1] < _ROUNDING and found.clusters > 1:
+        disorder = wilson(0.0, min(errors, n - errors, found.clusters), level=level)[1]
         room = errors / n - _best(n, errors)[0]
         random = np.array([room, 1.0, 0.5 * errors * (n - errors) / n**2])
         bounds[[1, 2, 4]] = np.stack([np.zeros(3), 2.0 * disorder * random], axis=1)
-    return np.sqrt(variances), bounds
+    return found.se, bounds
 
 
 @lru_cache(maxsize=1)

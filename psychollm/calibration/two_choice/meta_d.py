@@ -126,7 +126,7 @@ def meta_d(
         level=level,
         labels=trials.models,
         equal=equal,
-        clusters=None if trials.clusters is None else int(trials.clusters.max()) + 1,
+        units=trials.units,
     )
     return assemble(fits, sampling)
 

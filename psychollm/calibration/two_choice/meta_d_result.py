@@ -10,6 +10,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import Coords, Dims, FloatArray
 from psychollm.calibration.two_choice.meta_d_fit import OUTPUTS, TYPE_1, Fits
 from psychollm.data.labels import Labels
+from psychollm.estimates.clustered import Units
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
@@ -119,7 +120,7 @@ class Sampling:
     level: float
     labels: Labels
     equal: bool = True  # independent trials of equal weight: closed forms hold
-    clusters: int | None = None  # number of clusters, None where trials are independent
+    units: Units | None = None  # the clusters, None where trials are independent
 
 
 def assemble(fits: Fits, sampling: Sampling) -> MetaD:
@@ -201,7 +202,7 @@ def _bootstrapped(
     flags: tuple[Reason, ...],
     sampling: Sampling,
 ) -> Estimate:
-    one = bootstrap_estimate(
+    return bootstrap_estimate(
         name,
         value,
         draws,
@@ -210,14 +211,5 @@ def _bootstrapped(
         level=sampling.level,
         labels=sampling.labels,
         interval="percentile",
-        clustered=sampling.clusters is not None,
-    )
-    if sampling.clusters != 1:
-        return one
-    # One cluster resampled is the sample itself: that is no certainty.
-    return replace(
-        one,
-        se=np.full(value.shape, np.nan),
-        interval=np.full((value.size, 2), np.nan),
-        flags=tuple(flag or Reason.ONE_CLUSTER for flag in flags),
+        units=sampling.units,
     )

@@ -46,8 +46,8 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.two_choice.trials import rated_trials
 from psychollm.data.labels import Labels
+from psychollm.estimates.clustered import Units
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import Resampling, bootstrap_estimate, bootstrap_questions
 from psychollm.kernels.meta_d import LOWEST_D_PRIME
@@ -178,7 +178,6 @@ def meta_information(
         progress=progress,
     )
     reasons = _reasons(trials.observed, definition)
-    single = trials.clusters is not None and bool(trials.clusters.max() == 0)
     estimates = [
         _normal(
             bootstrap_estimate(
@@ -189,9 +188,10 @@ def meta_information(
                 flags=reasons[i],
                 level=level,
                 labels=trials.models,
-                clustered=trials.clusters is not None,
+                units=trials.units,
+                final=False,
             ),
-            single=single,
+            trials.units,
         )
         for i in range(len(NAMES))
     ]
@@ -203,19 +203,16 @@ def meta_information(
     )
 
 
-def _normal(found: Estimate, *, single: bool) -> Estimate:
-    """Replace percentiles by value and standard error; one cluster has neither."""
-    se = np.full(found.se.shape, np.nan) if single else found.se
-    reach = normal_multiplier(found.level) * np.array([-1.0, 1.0])
-    flags = tuple(flag or (Reason.ONE_CLUSTER if single else flag) for flag in found.flags)
+def _normal(found: Estimate, clusters: Units | None) -> Estimate:
+    """Replace percentiles by value and standard error."""
+    level = found.level if clusters is None else clusters.level(found.level)
+    reach = ndtri(0.5 + 0.5 * level) * found.se
     units = found.method.partition(" over ")[2]
     return replace(
         found,
-        se=se,
-        interval=found.value[:, None] + se[:, None] * reach,
-        flags=flags,
+        interval=np.stack([found.value - reach, found.value + reach], axis=1),
         method=f"normal, standard error from the bootstrap over {units}",
-    )
+    ).qualified()
 
 
 def gaussian_meta_information(d_prime: Any, *, prior: Any = 1.0) -> FloatArray:

@@ -19,6 +19,7 @@ from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, as_labels, reorder
 from psychollm.data.per_unit import unit_numbers
 from psychollm.data.table import Table, one_model, values_like
+from psychollm.estimates.clustered import Units, units_of
 from psychollm.kernels.meta_d import count_cells
 
 Bins: TypeAlias = Literal["quantile", "width"]
@@ -63,6 +64,11 @@ class RatedTrials(Result):
     def n(self) -> FloatArray:
         """Complete trials per model (models,)."""
         return np.asarray((self.cell >= 0).sum(axis=1), dtype=np.float64)
+
+    @property
+    def units(self) -> Units | None:
+        """What the clusters of each model's trials come to; None without clusters."""
+        return units_of((self.cell >= 0) * self.weights, self.clusters)
 
     @property
     def weighted(self) -> bool:

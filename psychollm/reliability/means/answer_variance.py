@@ -30,6 +30,7 @@ from psychollm._base.checks import check_count
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.stated import cluster_codes
+from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import (
@@ -161,8 +162,7 @@ def answer_variance(
             labels=table.models,
             jackknife=jackknife[:, output],
             interval="bca",
-            clustered=codes is not None,
-            n_clusters=None if codes is None else int(codes.max()) + 1,
+            units=units_of(parts.answered, codes),
         )
         for output, name in enumerate(("between questions", "within questions"))
     ]
@@ -172,7 +172,7 @@ def answer_variance(
             parts.answered,
             codes,
             options,
-            "cr1",
+            "cr2",
             table.models,
         ),
         between=estimates[0],

@@ -49,6 +49,7 @@ from psychollm.calibration.stated import cluster_codes, question_weights
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels
 from psychollm.data.table import one_model
+from psychollm.estimates.clustered import corrected_sums, satterthwaite, units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import Resampling, bootstrap_questions
@@ -63,7 +64,7 @@ def mean_score(
     *,
     clusters: Any = None,
     weights: Any = None,
-    correction: Correction = "cr1",
+    correction: Correction = "cr2",
     n_bootstrap: int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -80,14 +81,13 @@ def mean_score(
         What each question belongs to (a passage, a template): any hashable labels.
     weights : array_like (questions,), optional
         How much each question counts.
-    correction : {"cr1", "cr2", "cr0"}
-        How the standard error (2) allows for few clusters: "cr2" is the one to take where there
-        are few and they differ in size.
+    correction : {"cr2", "cr1", "cr0"}
+        How the standard error (2) allows for few clusters: "cr2" for those of any size.
     n_bootstrap : int
         Resamples of questions or clusters, the same for all models: for `Estimate.difference` and
         `compare_all`. The interval does not use them; 0 for none.
     level : float
-        Coverage of the interval: Student's t with one degree of freedom less than clusters.
+        Coverage of the interval: Student's t with the degrees of freedom (3).
     rng, n_jobs, progress
         Source of randomness, workers and progress bar of the resamples.
 
@@ -96,6 +96,7 @@ def mean_score(
     Estimate
         Mean scores; `n` counts questions. With one cluster the standard error is NaN; where all
         scores are equal it is 0 and there is no interval (for shares of 1 or 0 see `wilson`).
+        `FEW_CLUSTERS` where there are too few clusters for any interval to be trusted.
 
     Raises
     ------
@@ -155,17 +156,18 @@ def mean_estimate(
     array([3.])
     """
     found = clustered_mean(values, weight, clusters, correction=correction)
+    units, flags = units_of(weight, clusters), _flags(found, weight)
     return Estimate(
         name="mean score",
         value=found.value,
         se=found.se,
         interval=found.interval(options.level),
         n=(weight > 0).sum(axis=1).astype(np.float64),
-        flags=_flags(found, weight),
+        flags=flags if units is None else units.flagged(flags, found.value),
         method=f"{'cluster-robust' if clusters is not None else 'robust'} ({correction}), t",
         level=options.level,
         labels=labels,
-        n_clusters=None if clusters is None else int(clusters.max()) + 1,
+        df=None if units is None else units.df,
         _draws=_draws(values, weight, clusters, options) if options.n else None,
     )
 
@@ -191,7 +193,7 @@ def clustered_mean(
     weight: FloatArray,
     clusters: IntArray | None,
     *,
-    correction: Correction = "cr1",
+    correction: Correction = "cr2",
 ) -> ClusteredMean:
     """Return weighted means of rows with the standard errors (2).
 
@@ -209,8 +211,8 @@ def clustered_mean(
     Examples
     --------
     >>> scores = np.array([[1.0, 0.0, 1.0, 0.0, 1.0]])
-    >>> clustered_mean(scores, np.ones((1, 5)), np.array([0, 0, 1, 2, 2])).df
-    array([2.])
+    >>> clustered_mean(scores, np.ones((1, 5)), np.array([0, 0, 1, 2, 2])).df.round(3)
+    array([1.8])
     """
     with np.errstate(invalid="ignore", divide="ignore"):
         total = weight.sum(axis=1, keepdims=True)
@@ -282,10 +284,7 @@ def _variance(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the variances (2) and degrees of freedom, rows at a time."""
     if correction == "cr2":
-        variance = (r**2 / (1.0 - h)).sum(axis=1)
-        ratio = h**2 / (1.0 - h)
-        cross = ratio.sum(axis=1) ** 2 - (ratio**2).sum(axis=1)
-        return variance, 1.0 / ((h**2).sum(axis=1) + cross)
+        return (corrected_sums(r, h) ** 2).sum(axis=1), satterthwaite(h)
     scale = n_clusters / (n_clusters - 1.0) if correction == "cr1" else 1.0
     return scale * (r**2).sum(axis=1), n_clusters - 1.0
 

@@ -43,6 +43,7 @@ from psychollm.calibration.stated import cluster_codes
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, listed
 from psychollm.data.table import one_model
+from psychollm.estimates.clustered import few
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import ClusteredMean, Correction, clustered_mean
 
@@ -114,7 +115,7 @@ def score_differences(
     *,
     pairs: Sequence[tuple[Hashable, Hashable]] | None = None,
     clusters: Any = None,
-    correction: Correction = "cr1",
+    correction: Correction = "cr2",
     adjust: Adjustment = "holm",
     level: float = 0.95,
 ) -> ScoreDifferences:
@@ -128,7 +129,7 @@ def score_differences(
         Labels of the models to compare; all pairs by default.
     clusters : array_like (questions,), optional
         What each question belongs to.
-    correction : {"cr1", "cr2", "cr0"}
+    correction : {"cr2", "cr1", "cr0"}
         As in `mean_score`.
     adjust : {"holm", "bonferroni", "bh", "by"}
         How p-values are adjusted for the number of pairs.
@@ -287,4 +288,5 @@ def _flags(mean: ClusteredMean, n: IntArray) -> tuple[Reason, ...]:
         (n == 1, Reason.ONE_QUESTION),
         (mean.n_clusters == 1, Reason.ONE_CLUSTER),
         (mean.se == 0, Reason.NO_SPREAD),
+        (few(mean.df) & (mean.n_clusters < n), Reason.FEW_CLUSTERS),
     )

@@ -36,6 +36,7 @@ from psychollm.calibration.stated import cluster_codes
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, listed, positions
 from psychollm.data.table import one_model
+from psychollm.estimates.clustered import few
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import ROUNDING, cluster_sums, clustered_mean
@@ -95,7 +96,8 @@ def set_difference(
     se = np.where(several, np.sqrt(((a.residual - b.residual) ** 2).sum(axis=1)), np.nan)
     # Residuals that cancel within every cluster leave a rounding error, not a variance.
     se[se <= ROUNDING * (np.abs(a.residual) + np.abs(b.residual)).sum(axis=1)] = 0.0
-    multiple = stdtrit(np.where(several, _degrees(a, b), 1.0), 0.5 + 0.5 * level)
+    df = np.where(several, _degrees(a, b), np.nan)
+    multiple = stdtrit(np.where(several, df, 1.0), 0.5 + 0.5 * level)
     value, margin = a.mean - b.mean, np.where(se > 0, multiple * se, np.nan)
     return Estimate(
         name="difference of sets",
@@ -107,10 +109,12 @@ def set_difference(
             ((a.n == 0) | (b.n == 0), Reason.NO_ANSWERS),
             (~several, Reason.ONE_QUESTION if clusters is None else Reason.ONE_CLUSTER),
             (se == 0, Reason.NO_SPREAD),
+            (few(df) & (clusters is not None), Reason.FEW_CLUSTERS),
         ),
         method="cluster-robust (cr2), t",
         level=level,
         labels=table.models,
+        df=None if clusters is None else df,
     )
 
 

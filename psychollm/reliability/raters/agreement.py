@@ -292,6 +292,7 @@ def _member(coefficients: list[Coefficient], table: UnitTable) -> Panelist:
         paired=table.paired,
         flags=tuple(_reason(coefficient, table) for coefficient in coefficients),
         expected=np.array([_expected(coefficient, table) for coefficient in coefficients]),
+        pairs=max(0.5 * float((table.size * (table.size - 1.0)).sum()), 1.0),
         shares=tuple(_share(coefficient, table) for coefficient in coefficients),
     )
 

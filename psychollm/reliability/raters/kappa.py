@@ -30,14 +30,14 @@ Fleiss, J. L. (1971). Measuring nominal scale agreement among many raters. Psych
 76, 378-382. https://doi.org/10.1037/h0031619
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.arrays import float_array
-from psychollm._base.checks import check_choice
+from psychollm._base.checks import check_choice, check_generator
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes
@@ -56,8 +56,11 @@ from psychollm.reliability.raters.unit_bootstrap import (
     estimate_panel,
 )
 
-KappaInterval: TypeAlias = Literal["score", "asymptotic", "bca", "percentile"]
+KappaInterval: TypeAlias = Literal["posterior", "score", "asymptotic", "bca", "percentile"]
 KappaWeights: TypeAlias = Literal["linear", "quadratic"]
+
+_PRIOR = 2.0  # questions that the prior is worth
+_POSTERIOR_DRAWS = 20_000
 
 
 def cohen_kappa(
@@ -67,7 +70,7 @@ def cohen_kappa(
     weights: KappaWeights | Any = None,
     categories: Iterable[Hashable] | None = None,
     clusters: Any = None,
-    interval: KappaInterval = "score",
+    interval: KappaInterval = "posterior",
     n_bootstrap: int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -88,9 +91,12 @@ def cohen_kappa(
         All categories there are, in increasing order; by default those that occur, sorted.
     clusters, n_bootstrap, level, rng, n_jobs, progress
         As in `agreement`.
-    interval : {"score", "asymptotic", "bca", "percentile"}
-        How bounds are found. "asymptotic" is (2) with normal quantiles, cut at -1 and 1; it takes
-        no clusters, and is a point at perfect agreement.
+    interval : {"posterior", "score", "asymptotic", "bca", "percentile"}
+        How bounds are found. "posterior" is that of the shares of pairs under a Dirichlet prior
+        worth two questions, spread evenly: it holds where one answer is rare and questions are
+        few, too. With clusters it is the score interval of `agreement`, as "score" is without.
+        "asymptotic" is (2) with normal quantiles, cut at -1 and 1; it takes no clusters, and is a
+        point at perfect agreement.
 
     Returns
     -------
@@ -119,6 +125,7 @@ def cohen_kappa(
     if interval == "asymptotic" and numbers is not None:
         msg = 'interval="asymptotic" takes questions as independent: with clusters, drop it'
         raise OptionError(msg)
+    of_table = interval in {"posterior", "asymptotic"} and numbers is None
     found = estimate_panel(
         Panel(
             names=("Cohen's kappa" if weights is None else "weighted kappa",),
@@ -128,10 +135,15 @@ def cohen_kappa(
             resampling=Resampling(
                 n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress
             ),
-            interval="percentile" if interval == "asymptotic" else interval,
+            interval="score" if interval == "posterior" or interval == "asymptotic" else interval,
         )
     )[0]
-    return found if interval != "asymptotic" else _asymptotic(found, pair, credit)
+    if not of_table:
+        return found
+    tables = [_table(codes, credit.shape[0]) for codes in pair.codes]
+    if interval == "posterior":
+        return _posterior(found, tables, credit, rng)
+    return _asymptotic(found, tables, credit)
 
 
 def fleiss_kappa(
@@ -288,6 +300,7 @@ def _member(codes: IntArray, credit: FloatArray) -> Panelist:
         paired=both,
         flags=(_reason(codes, credit),),
         expected=np.array([_expected(_table(codes, size), credit)]),
+        pairs=max(float(both.sum()), 1.0),
         shares=(None,),
     )
 
@@ -325,9 +338,28 @@ def _reason(codes: IntArray, credit: FloatArray) -> Reason:
     return Reason.FEW_VARY if table.sum() - table[usual, usual] < FEW else Reason.NONE
 
 
-def _asymptotic(found: Estimate, pair: Ratings, credit: FloatArray) -> Estimate:
+def _posterior(
+    found: Estimate, tables: Sequence[FloatArray], credit: FloatArray, rng: RandomState
+) -> Estimate:
+    """Replace bounds by quantiles of the posterior; the value itself is never outside."""
+    seed = int(check_generator(rng).integers(2**63))
+    tails = [0.5 * (1.0 - found.level), 0.5 * (1.0 + found.level)]
+    bounds = np.full((len(tables), 2), np.nan)
+    for row, table in enumerate(tables):
+        if not found.defined[row] or table.sum() < 2.0:
+            continue
+        # One stream for every model: its interval does not depend on who else is in the table.
+        generator = np.random.default_rng(seed)
+        shares = generator.dirichlet(table.ravel() + _PRIOR / table.size, size=_POSTERIOR_DRAWS)
+        kappas = kappa_of(shares.reshape(-1, *table.shape), credit)
+        low, high = np.nanquantile(kappas, tails)
+        bounds[row] = min(low, found.value[row]), max(high, found.value[row])
+    flags = tuple(Reason.FEW_VARY if flag is Reason.ONE_VARIES else flag for flag in found.flags)
+    return replace(found, interval=bounds, flags=flags, method="posterior of the table of pairs")
+
+
+def _asymptotic(found: Estimate, tables: Sequence[FloatArray], credit: FloatArray) -> Estimate:
     """Replace bounds and standard errors by those of (2)."""
-    tables = [_table(codes, credit.shape[0]) for codes in pair.codes]
     variance = np.array(
         [
             kappa_variance(table, credit) if known else np.nan

@@ -30,6 +30,7 @@ from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels, listed
 from psychollm.data.per_unit import unit_labels
+from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
@@ -183,19 +184,26 @@ def _estimate(
 ) -> Estimate:
     n_questions = len(ratings.questions)
     value = contrast.value(np.ones((1, n_questions)))[0]
+    flags = tuple(_reason(contrast, row, clusters) for row in range(value.size))
     found = bootstrap_estimate(
         name,
         value,
         _draws(contrast, clusters, resampling),
         n=(contrast.sizes[:, contrast.kind >= 0] > 0).sum(axis=1).astype(np.float64),
-        flags=tuple(_reason(contrast, row, clusters) for row in range(value.size)),
+        flags=flags,
         level=resampling.level,
         labels=ratings.models,
         jackknife=contrast.value(left_out_counts(n_questions, clusters)),
         interval="bca",
-        clustered=clusters is not None,
-        n_clusters=None if clusters is None else np.unique(clusters[contrast.kind >= 0]).size,
+        units=units_of(contrast.sizes * (contrast.kind >= 0) > 0, clusters),
+        final=False,
     )
+    # A type of one cluster leaves no interval, however many clusters hold the other types.
+    known = tuple(
+        own if own in {Reason.ONE_CLUSTER, Reason.ONE_QUESTION} else flag
+        for own, flag in zip(flags, found.flags, strict=True)
+    )
+    found = replace(found, flags=known)
     crossed = clusters is not None and _crosses(clusters, contrast.kind)
     return _without_single(found) if crossed else _mover(found, contrast, clusters)
 
@@ -312,4 +320,4 @@ def _without_single(found: Estimate) -> Estimate:
         found,
         se=np.where(single, np.nan, found.se),
         interval=np.where(single[:, None], np.nan, found.interval),
-    )
+    ).qualified()

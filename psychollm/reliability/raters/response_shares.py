@@ -23,6 +23,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import Coords, Dims, FloatArray, IntArray
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels, positions
+from psychollm.estimates.clustered import units_of
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.raters.ratings import Ratings, as_ratings
 from psychollm.reliability.raters.score_interval import Share, clustered_share
@@ -126,13 +127,15 @@ def response_shares(
     )
     n = (known.codes >= 0).sum(axis=(1, 2)).astype(np.float64)
     shape = (len(rows), len(known.categories))
+    flags = tuple(Reason.NONE if size else Reason.NO_RATINGS for size in n)
+    units = units_of((known.codes >= 0).sum(axis=2), numbers)
     return ResponseShares(
         value=np.array([[one.value for one in row] for row in rows]).reshape(shape),
         interval=np.array([[one.interval for one in row] for row in rows]).reshape(*shape, 2),
         count=count.reshape(shape).astype(np.float64),
         effective_n=np.array([[one.effective_n for one in row] for row in rows]).reshape(shape),
         n=n,
-        flags=tuple(Reason.NONE if size else Reason.NO_RATINGS for size in n),
+        flags=flags if units is None else units.flagged(flags, n),
         method="Goodman, effective n",
         level=level,
         categories=known.categories,

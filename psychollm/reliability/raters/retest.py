@@ -193,5 +193,6 @@ def _member(values: FloatArray) -> Panelist:
         paired=present,
         flags=(flag, flag),
         expected=np.ones(2),
+        pairs=max(float(present.sum()), 1.0),
         shares=shares,
     )

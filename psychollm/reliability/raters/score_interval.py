@@ -16,15 +16,17 @@ independent answers, and has Wilson's interval for n* (Korn and Graubard, 1998; 
 Louis and Slud, 2019). For single answers n* is their number and the interval is Wilson's own.
 
 *Agreement beyond chance.* A coefficient is :math:`1 - D`, D the ratio of observed to expected
-disagreement: a sum of rare events, whose variance is proportional to its expectation. With v the
-jackknife variance of D and :math:`c = v / D`, the bounds :math:`\delta` solve
+disagreement: a sum of rare events, between zero and two. With v the jackknife variance of D, the
+bounds :math:`\delta` are those of Wilson's interval for half of it,
 
-.. math:: (D - \delta)^2 = t^2 c\,\delta, \qquad
-          \delta = D + \tfrac12 t^2 c \pm t \sqrt{c D + \tfrac14 t^2 c^2},                \quad (2)
+.. math:: (D - \delta)^2 = t^2 v\, \frac{\delta (2 - \delta)}{D (2 - D)},                 \quad (2)
 
 t being the quantile of Student's distribution with one degree of freedom less than there are
-questions (or clusters). Without any disagreement c is what one question in full disagreement out
-of n would give, :math:`1 / (n D_e)`, with :math:`D_e` the disagreement expected by chance.
+questions, or that of clusters (`estimates.clustered`). Where two ratings hardly ever share the
+rarer answer, none of them shows how often they might: v is at least :math:`D / P` for P pairs of
+ratings of a question, the variance of D where raters agree by chance alone. Without any
+disagreement (2) takes what one question in full disagreement out of n would give,
+:math:`v = D / (n D_e)`, with :math:`D_e` the disagreement expected by chance.
 
 References
 ----------
@@ -39,9 +41,9 @@ intervals for proportions in complex sample surveys. Journal of Survey Statistic
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from psychollm._base.types import FloatArray, IntArray
+from psychollm.estimates.clustered import corrected_sums, satterthwaite
 from psychollm.estimates.proportions import wilson
 
 _ZERO = 1e-12
@@ -96,10 +98,12 @@ def clustered_share(
     value = float(hits.sum()) / total
     residual = hits - value * sizes
     own = sizes > 0
-    independent = float(own.sum())
+    independent, df = float(own.sum()), np.inf
     if clusters is not None:
-        residual = np.asarray(np.bincount(clusters, residual), dtype=np.float64)
-        independent = float(np.unique(clusters[own]).size)
+        shares = np.bincount(clusters, sizes) / total
+        sums = np.asarray(np.bincount(clusters, residual), dtype=np.float64)
+        residual = corrected_sums(sums, shares)
+        independent, df = float(np.unique(clusters[own]).size), float(satterthwaite(shares))
     spread, square = value * (1.0 - value), float((residual**2).sum())
     most = total if most is None else most
     if spread <= _ZERO:
@@ -108,12 +112,13 @@ def clustered_share(
         full = spread * total**2
         effective = most if square * most <= full else full / square
         several = independent / (independent - 1.0) if independent > 1.0 else np.nan
-        se = float(np.sqrt(square * several)) / total
-    return Share(value, se, wilson(value * effective, effective, level=level), effective)
+        se = float(np.sqrt(square * (several if clusters is None else 1.0))) / total
+    bounds = wilson(value * effective, effective, level=level, df=df)
+    return Share(value, se, bounds, effective)
 
 
 def score_interval(
-    value: float, variance: float, *, units: int, expected: float, level: float
+    value: float, variance: float, *, units: int, df: float, expected: float, level: float
 ) -> FloatArray:
     """Return the interval (2) of a coefficient of agreement beyond chance.
 
@@ -123,6 +128,8 @@ def score_interval(
         The coefficient and its sampling variance.
     units : int
         Questions, or clusters, that vary independently.
+    df : float
+        Degrees of freedom of the variance.
     expected : float
         Disagreement expected by chance: used where there is no disagreement at all.
     level : float
@@ -135,19 +142,19 @@ def score_interval(
 
     Examples
     --------
-    >>> score_interval(0.8, 0.004, units=50, expected=0.5, level=0.95).round(3)
-    array([0.626, 0.893])
-    >>> score_interval(1.0, 0.0, units=50, expected=0.5, level=0.95).round(3)
-    array([0.838, 1.   ])
+    >>> options = {"units": 50, "df": 49.0, "expected": 0.5, "level": 0.95}
+    >>> score_interval(0.8, 0.004, **options).round(3)
+    array([0.637, 0.895])
+    >>> score_interval(1.0, 0.0, **options).round(3)
+    array([0.851, 1.   ])
     """
     if not (np.isfinite(value) and np.isfinite(variance)) or units < 2:
         return np.full(2, np.nan)
     disagreement = 1.0 - value
-    absent = disagreement <= _ZERO
-    scale = 1.0 / (units * expected) if absent else variance / disagreement
-    multiplier = float(stdtrit(units - 1, 0.5 + 0.5 * level))
-    half = 0.5 * multiplier * scale
-    middle = disagreement + multiplier * half
-    step = multiplier * float(np.sqrt(max(scale * disagreement, 0.0) + half**2))
-    # Without any disagreement the bound is one exactly; the formula may miss it by rounding.
-    return np.array([1.0 - middle - step, 1.0 if absent else 1.0 - middle + step])
+    # Weights of one's own may make it more than two.
+    most = max(2.0, disagreement)
+    share = disagreement / most if disagreement > _ZERO else 0.0
+    spread = share * (1.0 - share)
+    varies = variance > _ZERO and spread > _ZERO
+    trials = spread * most**2 / variance if varies else most * units * expected
+    return 1.0 - most * wilson(share * trials, trials, level=level, df=df)[::-1]

@@ -9,6 +9,7 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
+from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
@@ -44,6 +45,7 @@ class Panelist:
     paired: BoolArray  # (questions,) answered at least twice
     flags: tuple[Reason, ...]  # one per output
     expected: FloatArray  # (outputs,) disagreement expected by chance
+    pairs: float  # of ratings of one question
     shares: tuple[UnitShare | None, ...]  # one per output
 
 
@@ -76,7 +78,7 @@ def estimate_panel(panel: Panel) -> list[Estimate]:
     --------
     >>> member = Panelist(compute=lambda counts: counts[:, :1] / counts.sum(axis=1)[:, None],
     ...                   paired=np.ones(4, dtype=bool), flags=(Reason.NONE,),
-    ...                   expected=np.ones(1), shares=(None,))
+    ...                   expected=np.ones(1), pairs=4.0, shares=(None,))
     >>> panel = Panel(names=("x",), members=[member], labels=("m",), clusters=None,
     ...               resampling=Resampling(n=50, rng=0))
     >>> estimate_panel(panel)[0].value
@@ -170,8 +172,8 @@ class _Parts:
             labels=panel.labels,
             jackknife=self.left_out[:, :, output],
             interval="bca" if panel.interval == "bca" else "percentile",
-            clustered=panel.clusters is not None,
-            n_clusters=None if panel.clusters is None else np.unique(panel.clusters).size,
+            units=units_of(np.array([member.paired for member in panel.members]), panel.clusters),
+            final=False,
         )
         single = np.array([self._units(row) < 2 for row in range(len(panel.members))])
         found = bootstrapped if panel.interval != "score" else self._scored(bootstrapped, output)
@@ -179,7 +181,7 @@ class _Parts:
             found,
             se=np.where(single, np.nan, found.se),
             interval=np.where(single[:, None], np.nan, found.interval),
-        )
+        ).qualified()
 
     def _units(self, row: int) -> int:
         return independent_units(self.panel.members[row].paired, self.panel.clusters)
@@ -223,10 +225,13 @@ class _Parts:
         # NaN with one group left out is NaN here: no variance rests on a single question.
         squares = float(((self.left_out[:, row, output] - value) ** 2).sum())
         variance = squares * (1.0 - 1.0 / max(groups, 1))
+        clusters = units_of(member.paired[None, :], self.panel.clusters)
+        df = groups - 1.0 if clusters is None else float(clusters.df[0])
         bounds = score_interval(
             value,
-            variance,
+            max(variance, (1.0 - value) / member.pairs),
             units=units if squares == 0.0 else groups,
+            df=df,
             expected=float(member.expected[output]),
             level=level,
         )

@@ -69,11 +69,11 @@ def alpha_of_matrix(
 
     Examples
     --------
-    >>> alpha_of_matrix([[1.0, 0.5], [0.5, 1.0]], n=100).to_frame().round(3)
-                coefficient  value     se  lower  upper      n flag
-    0                 alpha  0.667  0.067  0.505  0.776  100.0
-    1    standardised alpha  0.667    NaN    NaN    NaN  100.0
-    2      mean correlation  0.500    NaN    NaN    NaN  100.0
+    >>> alpha_of_matrix([[1.0, 0.5], [0.5, 1.0]], n=100).to_frame().iloc[:, :5].round(3)
+                coefficient  value     se  lower  upper
+    0                 alpha  0.667  0.067  0.505  0.776
+    1    standardised alpha  0.667    NaN    NaN    NaN
+    2      mean correlation  0.500    NaN    NaN    NaN
     """
     check_choice("interval", interval, NormalInterval)
     check_fraction("level", level)
@@ -84,6 +84,8 @@ def alpha_of_matrix(
     value, flags = _coefficients(covariances)
     size = np.nan if n is None else float(n)
     se, bounds = np.full(3, np.nan), np.full((3, 2), np.nan)
+    if n is not None:
+        flags = (flags[0], *(flag or Reason.NO_FORMULA for flag in flags[1:]))
     if n is not None and np.isfinite(value[0]):
         se[0] = duhachek_se(covariances, size)
         bounds[0] = _bounds(value[0], se[0], size, len(covariances), interval, level)

@@ -248,7 +248,7 @@ def replicated_estimate(
         labels=labels,
         axis=axis,
         _draws=found.draws,
-    )
+    ).qualified()
 
 
 def _sd(draws: FloatArray) -> float:

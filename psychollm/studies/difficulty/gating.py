@@ -26,6 +26,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.calibration.consensus.logistic import logistic
 from psychollm.calibration.discrimination.ranking import auroc
+from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
@@ -375,7 +376,7 @@ def _measures(
             flags=flags if name == "risk" else none,
             level=level,
             labels=tuple(rules),
-            clustered=clusters is not None,
+            units=units_of(known, clusters),
             axis="rule",
         )
         for place, name in enumerate(("coverage", "risk", "f_beta"))

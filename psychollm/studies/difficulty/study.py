@@ -26,6 +26,7 @@ from psychollm._base.errors import InputError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm._base.views import view
+from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
@@ -225,11 +226,12 @@ def difficulty(
     length, means = _by_length(questions, y, fold)
     predictions = np.stack([out_of_fold(questions, y, fold), length, means])
     groups_of = np.unique(questions.groups, return_inverse=True)[1].astype(np.int64)
+    clusters = None if groups is None else groups_of
     draws = bootstrap_questions(
         lambda counts: _fit_measures(y, predictions, counts),
         y.size,
         n=check_count("n_bootstrap", n_bootstrap, low=2),
-        clusters=groups_of if groups is not None else None,
+        clusters=clusters,
         rng=generator,
     )
     model = questions.fit(y)
@@ -238,7 +240,7 @@ def difficulty(
         predicted=predictions[0],
         predicted_by_length=predictions[1],
         scores=y,
-        **_estimates(y, predictions, draws, level=level, n_groups=_n_groups(groups, groups_of)),
+        **_estimates(y, predictions, draws, level=level, clusters=clusters),
         ceiling=float(getattr(scores, "reliability", np.nan)),
         weights=model.line.weights,
         names=names,
@@ -247,10 +249,6 @@ def difficulty(
         labels=questions.labels,
         level=level,
     )
-
-
-def _n_groups(groups: Any, codes: IntArray) -> int | None:
-    return None if groups is None else int(codes.max()) + 1
 
 
 def _numbered(n: int) -> tuple[str, ...]:
@@ -289,7 +287,7 @@ def _estimates(
     draws: FloatArray,
     *,
     level: float,
-    n_groups: int | None,
+    clusters: IntArray | None,
 ) -> dict[str, Estimate]:
     value = _fit_measures(y, predictions, np.ones((1, y.size)))[0]
     # The means of the folds differ by chance and correlate negatively with what they predict.
@@ -305,8 +303,7 @@ def _estimates(
             flags=reasons if place else (Reason.NONE,) * 3,
             level=level,
             labels=PREDICTORS,
-            clustered=n_groups is not None,
-            n_clusters=n_groups,
+            units=units_of(np.ones(predictions.shape), clusters),
             axis="predictor",
         )
         for place, name in enumerate(names)

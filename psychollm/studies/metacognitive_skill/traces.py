@@ -20,6 +20,7 @@ from psychollm._base.checks import check_generator
 from psychollm._base.errors import CodeError, LabelError, OptionError
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels, listed
+from psychollm.estimates.clustered import Units, units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.repeated_share import repeated_share
@@ -249,8 +250,13 @@ class Panel:
             flags=first_reason(*cases, (~np.isfinite(value), Reason.TOO_FEW)),
             level=self.resampling.level,
             labels=self.models,
-            n_clusters=next(iter(self.columns.values())).shape[1],  # traces and tokens repeat
+            units=self._questions(),
         )
+
+    def _questions(self) -> Units | None:
+        """Return what the questions of each model come to: traces and tokens repeat in them."""
+        table = np.abs(np.stack(list(self.columns.values()))).max(axis=0) > 0
+        return units_of(table, np.arange(table.shape[1]))
 
     def size(self, name: str) -> FloatArray:
         """Return a sum over all questions (models,)."""

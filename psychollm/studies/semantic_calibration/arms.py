@@ -22,6 +22,7 @@ from psychollm.calibration.sampled.semantic_confidence import (
 )
 from psychollm.calibration.sampled.semantic_entropy import SemanticEntropy, semantic_entropy
 from psychollm.data.sampled import SampledAnswers
+from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
@@ -165,7 +166,7 @@ class Arms:
             labels=self.samples.models,
             jackknife=statistic(left_out_counts(n_questions, self.clusters)),
             interval="bca",
-            clustered=self.clusters is not None,
+            units=units_of(np.ones(table.shape), self.clusters),
         )
 
     def _diagrams(self, found: SemanticConfidence) -> tuple[SampleCurve, ...]:

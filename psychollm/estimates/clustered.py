@@ -1,0 +1,205 @@
+r"""What few clusters, of unequal size, leave of an interval.
+
+Questions about one passage go together, so that a sample of a thousand of them in five passages
+tells as much as five. With :math:`h_g` the share of cluster g in all weight and :math:`r_g` what
+it adds to an estimate beyond that share (the influences of its questions, summed), the variance
+
+.. math:: V = \sum_g \frac{r_g^2}{1 - h_g}                                                \quad (1)
+
+has no bias where questions are independent, however unequal the clusters ("CR2"). It varies like a
+chi-squared variable with Satterthwaite's degrees of freedom,
+
+.. math:: \nu = \Big[ \sum_g h_g^2 + \sum_{g \neq k} \frac{h_g^2}{1 - h_g}
+                \frac{h_k^2}{1 - h_k} \Big]^{-1},                                        \quad (2)
+
+which is G - 1 for G clusters of one size and less than two for five of which one holds most
+questions. Intervals take Student's t with :math:`\nu` degrees of freedom. Resamples of clusters
+vary by (1) without its denominators and have the tails of a normal distribution; their percentiles
+are therefore taken at the level at which a normal interval is as wide as that of t,
+
+.. math:: \lambda' = 2 \Phi\Big(t_{\nu,\, (1 + \lambda) / 2}
+          \big/ \big(1 - \textstyle\sum_g h_g^2\big)^{1/2}\Big) - 1                      \quad (3)
+
+(Hesterberg's expanded percentiles, for clusters of any size).
+
+References
+----------
+Bell, R. M., & McCaffrey, D. F. (2002). Bias reduction in standard errors for linear regression
+with multi-stage samples. Survey Methodology, 28, 169-181.
+
+Hesterberg, T. C. (2015). What teachers should know about the bootstrap: Resampling in the
+undergraduate statistics curriculum. The American Statistician, 69, 371-386.
+https://doi.org/10.1080/00031305.2015.1089789
+
+Imbens, G. W., & Kolesár, M. (2016). Robust standard errors in small samples: Some practical
+advice. Review of Economics and Statistics, 98, 701-712. https://doi.org/10.1162/REST_a_00552
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.estimates.reasons import Reason, first_reason
+
+# What leaves no interval needs no word on how far it may be trusted.
+_WITHOUT_INTERVAL = (Reason.ONE_QUESTION, Reason.ONE_CLUSTER, Reason.NO_SPREAD)
+_HIGHEST = 1.0 - 1e-12  # level: the most extreme resamples
+FEW = 3.5  # degrees of freedom: fewer than five clusters of one size, or more unequal ones
+
+
+def satterthwaite(shares: FloatArray) -> FloatArray:
+    """Return the degrees of freedom (2) of variances over clusters.
+
+    Parameters
+    ----------
+    shares : ndarray (..., clusters)
+        Share of each cluster in all weight; zero where it holds none.
+
+    Returns
+    -------
+    ndarray (...)
+        NaN where there is one cluster only.
+
+    Examples
+    --------
+    >>> satterthwaite(np.array([[0.25, 0.25, 0.25, 0.25], [0.1, 0.1, 0.1, 0.7]])).round(2)
+    array([3.  , 1.59])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = shares**2 / (1.0 - shares)
+        cross = ratio.sum(axis=-1) ** 2 - (ratio**2).sum(axis=-1)
+        found = 1.0 / ((shares**2).sum(axis=-1) + cross)
+    return np.asarray(np.where((shares >= 1.0).any(axis=-1), np.nan, found), dtype=np.float64)
+
+
+def corrected_sums(sums: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return sums over clusters whose squares add up to the variance (1).
+
+    Parameters
+    ----------
+    sums, shares : ndarray (..., clusters)
+        What each cluster adds to an estimate, and its share in all weight.
+
+    Examples
+    --------
+    >>> corrected_sums(np.array([0.3, -0.3]), np.array([0.5, 0.5])).round(3)
+    array([ 0.424, -0.424])
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(np.where(shares < 1.0, sums / np.sqrt(1.0 - shares), np.nan))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Units:
+    """How much may be learnt from the clusters behind each of several estimates.
+
+    Examples
+    --------
+    >>> units = units_of(np.ones((1, 6)), np.array([0, 0, 0, 0, 1, 2]))
+    >>> units.count, units.df.round(2), units.few
+    (array([3.]), array([1.47]), array([ True]))
+    """
+
+    count: FloatArray  # (models,) clusters with answers
+    df: FloatArray  # (models,) degrees of freedom (2)
+    shortfall: FloatArray  # (models,) variance of resamples as a share of (1)
+
+    @property
+    def few(self) -> BoolArray:
+        """Where no interval is to be trusted (models,)."""
+        return few(self.df)
+
+    def flagged(self, flags: Sequence[Reason], value: FloatArray) -> tuple[Reason, ...]:
+        """Return flags (models,), or a word on few clusters where there is a value to qualify."""
+        own = first_reason(
+            (np.isnan(value), Reason.NONE),
+            (self.count == 1, Reason.ONE_CLUSTER),
+            (self.few, Reason.FEW_CLUSTERS),
+        )
+        return tuple(
+            flag if flag in _WITHOUT_INTERVAL else few or flag
+            for few, flag in zip(own, flags, strict=True)
+        )
+
+    def level(self, level: float) -> FloatArray:
+        """Return the level (3) at which percentiles of resamples are taken (models,)."""
+        return expanded_level(level, self.df, self.shortfall)
+
+
+def units_of(weights: FloatArray | BoolArray, clusters: IntArray | None) -> Units | None:
+    """Return what the clusters of each model's questions come to; None without clusters.
+
+    Parameters
+    ----------
+    weights : ndarray (models, questions)
+        Zero where a model has no answer.
+    clusters : ndarray of int (questions,) or None
+        Numbered from zero.
+
+    Examples
+    --------
+    >>> units_of(np.ones((1, 4)), np.array([0, 0, 1, 1])).df
+    array([1.])
+    """
+    if clusters is None:
+        return None
+    total = np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
+    shares = np.array([np.bincount(clusters, row) for row in weights / total])
+    return Units(
+        count=(shares > 0.0).sum(axis=1).astype(np.float64),
+        df=satterthwaite(shares),
+        shortfall=1.0 - (shares**2).sum(axis=1),
+    )
+
+
+def expanded_level(level: float, df: Any, shortfall: Any = None) -> FloatArray:
+    """Return the level (3) at which percentiles of resamples are taken.
+
+    Parameters
+    ----------
+    level : float
+        Wanted coverage.
+    df : float or ndarray (...)
+        Degrees of freedom; infinite or NaN leave the level as it is.
+    shortfall : float or ndarray (...), optional
+        Variance of the resamples as a share of (1): that of `df` + 1 equal clusters by default.
+
+    Examples
+    --------
+    >>> expanded_level(0.95, np.array([9.0, np.inf])).round(3)
+    array([0.983, 0.95 ])
+    """
+    finite = np.isfinite(df)
+    freedom = np.where(finite, df, 1.0)
+    share = freedom / (freedom + 1.0) if shortfall is None else np.where(finite, shortfall, 1.0)
+    z = stdtrit(freedom, 0.5 + 0.5 * level) / np.sqrt(share)
+    return np.asarray(np.where(finite, np.minimum(2.0 * ndtr(z) - 1.0, _HIGHEST), level))
+
+
+def tail_of_t(p_value: float, df: float) -> float:
+    """Return the two-sided p-value under t of what has this one in resamples: (3) turned round.
+
+    Examples
+    --------
+    >>> round(tail_of_t(0.017, 9.0), 3)
+    0.05
+    """
+    if np.isinf(df):
+        return p_value
+    return float(2.0 * stdtr(df, ndtri(0.5 * p_value) * np.sqrt(df / (df + 1.0))))
+
+
+def few(df: Any) -> BoolArray:
+    """Return where degrees of freedom are too few for any interval to be trusted.
+
+    Examples
+    --------
+    >>> few(np.array([2.0, 20.0, np.nan]))
+    array([ True, False, False])
+    """
+    with np.errstate(invalid="ignore"):
+        return np.asarray(df < FEW, dtype=np.bool_)
