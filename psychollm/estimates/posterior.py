@@ -22,13 +22,7 @@ from psychollm.estimates.reasons import Reason
 
 
 def shortest_interval(draws: FloatArray, level: float) -> FloatArray:
-    """Return the shortest interval that holds a share `level` of the draws (n, k): (k, 2).
-
-    Examples
-    --------
-    >>> shortest_interval(np.array([[0.0], [1.0], [1.5], [2.0], [9.0]]), 0.6)
-    array([[1., 2.]])
-    """
+    """Return the shortest interval that holds a share `level` of the draws (n, k): (k, 2)."""
     ordered = np.sort(draws, axis=0)
     inside = min(max(int(np.ceil(level * len(draws))), 1), len(draws))
     lows, highs = ordered[: len(draws) - inside + 1], ordered[inside - 1 :]
@@ -47,24 +41,7 @@ def posterior_estimate(
     labels: tuple[Any, ...],
     axis: str = "model",
 ) -> Estimate:
-    """Return posterior means with standard deviations and shortest intervals.
-
-    Parameters
-    ----------
-    name : str
-        What is estimated.
-    draws : ndarray (draws, models)
-        From the posterior; NaN where undefined.
-    n, flags, level, labels, axis
-        As in `Estimate`.
-
-    Examples
-    --------
-    >>> draws = np.arange(101.0)[:, None]
-    >>> posterior_estimate("x", draws, n=np.ones(1), flags=(Reason.NONE,), level=0.9,
-    ...                    labels=("m",)).value
-    array([50.])
-    """
+    """Return posterior means with standard deviations and shortest intervals."""
     return Estimate(
         name=name,
         value=draws.mean(axis=0),
@@ -81,28 +58,14 @@ def posterior_estimate(
 
 
 def r_hat(chains: FloatArray) -> float:
-    """Return the rank-normalised split R-hat of draws (chains, draws).
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> round(r_hat(rng.normal(size=(4, 1000))), 2), r_hat(np.arange(4)[:, None] + np.eye(4)) > 2
-    (1.0, True)
-    """
+    """Return the rank-normalised split R-hat of draws (chains, draws)."""
     bulk = _ratio(_normal_scores(_split(chains)))
     folded = np.abs(chains - np.median(chains))
     return max(bulk, _ratio(_normal_scores(_split(folded))))
 
 
 def effective_size(chains: FloatArray) -> float:
-    """Return the number of independent draws whose mean is as precise, of draws (chains, draws).
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> 3500 < effective_size(rng.normal(size=(4, 1000))) < 4700
-    True
-    """
+    """Return how many independent draws have a mean as precise as these (chains, draws)."""
     scores = _normal_scores(_split(chains))
     m, n = scores.shape
     within, total = _variances(scores)

@@ -52,10 +52,7 @@ def second_loadings(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
 
 
 def quadratic_r2(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
-    """R squared of the quadratic regression of first loadings on thresholds, shape (m,).
-
-    NaN where a threshold is not finite or fewer than four rows are left.
-    """
+    """R squared of loadings on thresholds and their squares, shape (m,); NaN below four rows."""
     loadings = component_loadings(matrices, 0)
     return np.array(
         [quadratic_fit(tau, x)[1] for tau, x in zip(thresholds, loadings, strict=True)]

@@ -58,46 +58,13 @@ def pivotal_draws(
     n: int,
     rng: np.random.Generator,
 ) -> FloatArray:
-    """Return components from mean squares drawn by (1) (n, effects).
-
-    Parameters
-    ----------
-    expectation : ndarray (effects, effects)
-        What mean squares expect of the components.
-    mean_squares, freedom : ndarray (effects,)
-        Observed mean squares and their degrees of freedom.
-    n : int
-        Draws.
-    rng : Generator
-        Source of randomness.
-
-    Examples
-    --------
-    >>> rng, design = np.random.default_rng(0), CrossedDesign((9, 9))
-    >>> squares, df = np.array([8.0, 5.0, 1.0]), design.degrees_of_freedom
-    >>> pivotal_draws(design.expectation, squares, df, 5000, rng).mean(axis=0).round(1)
-    array([1.1, 0.6, 1. ])
-    """
+    """Return components from mean squares drawn by (1) (n, effects)."""
     drawn = mean_squares * freedom / rng.chisquare(freedom, (n, freedom.size))
     return np.asarray(np.linalg.solve(expectation, drawn.T).T)
 
 
 def effective_freedom(scores: FloatArray, freedom: FloatArray) -> FloatArray:
-    """Return degrees of freedom of mean squares, fewer where scores are not normal (2).
-
-    Parameters
-    ----------
-    scores : ndarray (models, items) or (models, items, runs)
-        Complete.
-    freedom : ndarray (effects,)
-        Those of normal scores.
-
-    Examples
-    --------
-    >>> scores = np.random.default_rng(0).normal(size=(10, 12))
-    >>> effective_freedom(scores, CrossedDesign((10, 12)).degrees_of_freedom).shape
-    (3,)
-    """
+    """Return degrees of freedom of mean squares, fewer where scores are not normal (2)."""
     design = CrossedDesign(scores.shape)
     spread = {
         facet: _jackknife_variance(Profiles.of(scores, axis).left_out())
@@ -118,14 +85,7 @@ def effective_freedom(scores: FloatArray, freedom: FloatArray) -> FloatArray:
 
 
 def completed(scores: FloatArray) -> FloatArray:
-    """Return scores whose missing cells are filled by the sum of main effects.
-
-    Examples
-    --------
-    >>> completed(np.array([[1.0, 2.0], [3.0, np.nan]]))
-    array([[1., 2.],
-           [3., 4.]])
-    """
+    """Return scores whose missing cells are filled by the sum of main effects."""
     missing = ~np.isfinite(scores)
     fit = np.full(scores.shape, np.nanmean(scores))
     for _ in range(_SWEEPS if missing.any() else 0):
@@ -146,13 +106,7 @@ def _jackknife_variance(squares: FloatArray) -> FloatArray:
 def corrected_for_resampling(
     design: CrossedDesign, components: FloatArray, n_models: int
 ) -> FloatArray:
-    """Return components in resamples of models (..., effects) without their bias (3).
-
-    Examples
-    --------
-    >>> corrected_for_resampling(CrossedDesign((5, 8)), np.array([0.8, 0.5, 0.8]), 5)
-    array([1. , 0.3, 1. ])
-    """
+    """Return components in resamples of models (..., effects) without their bias (3)."""
     places = {effect: place for place, effect in enumerate(design.effects)}
     found = np.array(components)
     for effect, place in places.items():

@@ -39,25 +39,13 @@ FACETS = ("model", "item", "run")
 
 
 def effects_of(facets: Sequence[str]) -> tuple[Effect, ...]:
-    """Return all effects, single facets first, the residual last.
-
-    Examples
-    --------
-    >>> [effect_name(effect, 3) for effect in effects_of(FACETS)]
-    ['model', 'item', 'run', 'model:item', 'model:run', 'item:run', 'residual']
-    """
+    """Return all effects, single facets first, the residual last."""
     sizes = range(1, len(facets) + 1)
     return tuple(frozenset(chosen) for size in sizes for chosen in combinations(facets, size))
 
 
 def effect_name(effect: Effect, n_facets: int) -> str:
-    """Return the name of an effect in tables.
-
-    Examples
-    --------
-    >>> effect_name(frozenset({"run", "model"}), 3)
-    'model:run'
-    """
+    """Return the name of an effect in tables."""
     if len(effect) == n_facets:
         return "residual"
     return ":".join(facet for facet in FACETS if facet in effect)
@@ -65,18 +53,7 @@ def effect_name(effect: Effect, n_facets: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CrossedDesign:
-    """Facets of a balanced design and their numbers of levels.
-
-    Examples
-    --------
-    >>> design = CrossedDesign((10, 20))
-    >>> design.names, design.degrees_of_freedom
-    (('model', 'item', 'residual'), array([  9.,  19., 171.]))
-    >>> design.expectation
-    array([[20.,  0.,  1.],
-           [ 0., 10.,  1.],
-           [ 0.,  0.,  1.]])
-    """
+    """Facets of a balanced design and their numbers of levels."""
 
     levels: tuple[int, ...]  # models, items and, with three facets, runs
 
@@ -140,14 +117,7 @@ class CrossedDesign:
 
 @dataclass(frozen=True, slots=True)
 class CellCounts:
-    """Levels of each effect that occur, and their cells: what missing cells leave of a design.
-
-    Examples
-    --------
-    >>> counts = CrossedDesign((2, 3)).counted(np.array([[1, 1, 1], [1, 1, 0]], dtype=bool))
-    >>> counts.levels, counts.cells, counts.degrees_of_freedom
-    (array([2., 3., 5.]), array([2.4, 1.5, 1. ]), array([1., 2., 1.]))
-    """
+    """Levels of each effect that occur, and their cells: what missing cells leave of a design."""
 
     design: CrossedDesign
     levels: FloatArray  # (effects,)
@@ -176,29 +146,14 @@ class CellCounts:
 
 @dataclass(frozen=True, slots=True)
 class Profiles:
-    """The scores of each level of one facet, projected on the strata of the others (2).
-
-    Examples
-    --------
-    >>> profiles = Profiles.of(np.array([[1.0, 2.0], [3.0, 6.0]]))
-    >>> profiles.sums_of_squares(np.ones((1, 2)))
-    array([[9., 4., 1.]])
-    """
+    """The scores of each level of one facet, projected on the strata of the others (2)."""
 
     parts: tuple[FloatArray, ...]  # per stratum (levels, contrasts)
     order: tuple[int, ...]  # the place of each sum of squares among the design's effects
 
     @classmethod
     def of(cls, scores: FloatArray, facet: int = 0) -> "Profiles":
-        """Return the profiles of the levels of one facet.
-
-        Parameters
-        ----------
-        scores : ndarray (models, items) or (models, items, runs)
-            Complete.
-        facet : int
-            Whose levels are resampled or left out: the axis.
-        """
+        """Return the profiles of the levels of one facet."""
         facets = FACETS[: scores.ndim]
         others = [f for f in facets if f != facets[facet]]
         rest = np.moveaxis(scores - scores.mean(), facet, 0)

@@ -36,32 +36,7 @@ _NODES = 64
 
 
 def generalised_interval(squares: MeanSquares, *, level: float = 0.95) -> FloatArray:
-    """Return the generalised interval of ICC(A,1).
-
-    Parameters
-    ----------
-    squares : MeanSquares
-        Of a table targets x raters, not all zero.
-    level : float
-        Coverage.
-
-    Returns
-    -------
-    ndarray (2,)
-        Bounds inside [-1 / (k - 1), 1].
-
-    References
-    ----------
-    Weerahandi (1993); Tian & Cappelleri (2004).
-
-    Examples
-    --------
-    >>> from psychollm.reliability.components.two_way import mean_squares
-    >>> scores = np.array([[9.0, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8],
-    ...                    [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]])
-    >>> generalised_interval(mean_squares(scores)).round(2)
-    array([0.03, 0.75])
-    """
+    """Return the generalised interval of ICC(A,1)."""
     if squares.raters == 0.0 and squares.residual == 0.0:
         return np.ones(2)
     share = _Share(squares)

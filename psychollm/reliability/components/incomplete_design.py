@@ -58,19 +58,7 @@ class _Patterns:
 
 
 def incomplete_likelihood(scores: FloatArray) -> Likelihood:
-    """Return the likelihood of the components of a crossed design with missing cells.
-
-    Parameters
-    ----------
-    scores : ndarray (models, items) or (models, items, runs)
-        NaN where missing; no level is missing throughout.
-
-    Examples
-    --------
-    >>> scores = np.array([[1.0, 2.0, 4.0], [2.0, np.nan, 3.0], [3.0, 5.0, 4.0]])
-    >>> incomplete_likelihood(scores)(np.ones(3)).score.shape
-    (3,)
-    """
+    """Return the likelihood of the components of a crossed design with missing cells."""
     block = int(np.argmax(scores.shape))
     cells = np.moveaxis(scores, block, 0)
     layout = _layout(cells.shape[1:], scores.ndim, block)

@@ -76,21 +76,7 @@ Likelihood = Callable[[FloatArray], Point]
 
 
 def maximise(likelihood: Likelihood, start: FloatArray) -> RemlFit:
-    """Maximise a likelihood of variances by Fisher scoring, none of them below zero.
-
-    Parameters
-    ----------
-    likelihood : callable
-        Components to `Point`. The last one, the residual, stays positive.
-    start : ndarray (components,)
-        Positive.
-
-    Examples
-    --------
-    >>> likelihood = balanced_likelihood(CrossedDesign((5, 8)), np.array([4.0, 0.5, 1.0]))
-    >>> maximise(likelihood, np.ones(3)).components
-    array([0.3875, 0.    , 0.9   ])
-    """
+    """Maximise a likelihood of variances by Fisher scoring, none of them below zero."""
     at, point = start, likelihood(start)
     floor = 1e-9 * float(start.sum())
     reason = "too many iterations"
@@ -166,21 +152,7 @@ def _climb(
 
 
 def balanced_likelihood(design: CrossedDesign, mean_squares: FloatArray) -> Likelihood:
-    """Return the likelihood (1) of a balanced design.
-
-    Parameters
-    ----------
-    design : CrossedDesign
-        Facets and levels.
-    mean_squares : ndarray (effects,)
-        In the order of the design's effects; that of the residual is positive.
-
-    Examples
-    --------
-    >>> likelihood = balanced_likelihood(CrossedDesign((5, 8)), np.array([4.0, 1.5, 1.0]))
-    >>> likelihood(np.array([0.375, 0.1, 1.0])).score.round(12) + 0.0
-    array([0., 0., 0.])
-    """
+    """Return the likelihood (1) of a balanced design."""
     matrix, df = design.expectation, design.degrees_of_freedom
 
     def at(components: FloatArray) -> Point:

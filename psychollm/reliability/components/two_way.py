@@ -53,13 +53,7 @@ _NEAR_ZERO = 1e-3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanSquares:
-    """Mean squares of a table targets x raters.
-
-    Examples
-    --------
-    >>> mean_squares(np.array([[1.0, 2.0], [3.0, 4.0]])).targets
-    4.0
-    """
+    """Mean squares of a table targets x raters."""
 
     targets: float  # B
     raters: float  # J
@@ -70,15 +64,7 @@ class MeanSquares:
 
 
 def mean_squares(scores: FloatArray) -> MeanSquares:
-    """Return (1) of a complete table (targets, raters) of at least two by two.
-
-    Mean squares that are zero but for rounding are zero; all are NaN if a score is missing.
-
-    Examples
-    --------
-    >>> mean_squares(np.array([[0.3, 0.3], [0.1 + 0.2, 0.3]])).targets
-    0.0
-    """
+    """Return (1) of a complete table (targets, raters); zero where it is so but for rounding."""
     n, k = scores.shape
     centred = scores - scores[0, 0]
     nil = (_ROUNDING * float(np.nanmax(np.abs(scores)))) ** 2
@@ -100,25 +86,7 @@ def mean_squares(scores: FloatArray) -> MeanSquares:
 
 
 def expected_mean_squares(scores: FloatArray) -> tuple[MeanSquares, bool]:
-    """Return mean squares from REML components of a table with missing scores (NaN).
-
-    Parameters
-    ----------
-    scores : ndarray (targets, raters)
-        Enough scores to leave the residual a degree of freedom (`residual_freedom`).
-
-    Returns
-    -------
-    MeanSquares
-    bool
-        Whether the iteration converged.
-
-    Examples
-    --------
-    >>> found, converged = expected_mean_squares(np.array([[1.0, 2.0], [3.0, 4.5], [6.0, 6.0]]))
-    >>> round(found.targets, 4), converged
-    (10.125, True)
-    """
+    """Return mean squares from REML components of a table with missing scores (NaN)."""
     n, k = scores.shape
     components = _Components(scores)
     exact = components.without_residual()
@@ -136,13 +104,7 @@ def expected_mean_squares(scores: FloatArray) -> tuple[MeanSquares, bool]:
 
 
 def residual_freedom(scores: FloatArray) -> int:
-    """Return the scores left over once targets and raters have a mean of their own.
-
-    Examples
-    --------
-    >>> residual_freedom(np.array([[1.0, 2.0], [3.0, np.nan], [6.0, 6.0]]))
-    1
-    """
+    """Return the scores left over once targets and raters have a mean of their own."""
     present = np.isfinite(scores)
     used = present.any(axis=1).sum() + present.any(axis=0).sum() - 1
     return int(present.sum() - used)

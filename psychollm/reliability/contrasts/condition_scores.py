@@ -16,14 +16,7 @@ from psychollm.data.per_unit import index_of, numbered, unit_labels
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ConditionScores(Result):
-    """Scores with their conditions and models, missing scores left out.
-
-    Examples
-    --------
-    >>> table = condition_scores([3, 5, None, 4], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
-    >>> table.scores, table.condition, table.model
-    (array([3., 5., 4.]), array([0, 1, 1]), array([0, 0, 1]))
-    """
+    """Scores with their conditions and models, missing scores left out."""
 
     scores: FloatArray  # (n,)
     condition: IntArray  # (n,) place among `conditions`
@@ -42,10 +35,7 @@ class ConditionScores(Result):
         return bool(self.scores.size) and bool(self.scores.min() == self.scores.max())
 
     def means(self) -> FloatArray:
-        """Return each model's mean score under each condition (models, conditions).
-
-        NaN where there is none.
-        """
+        """Return each model's mean score under each condition (models, conditions), or NaN."""
         shape = (len(self.models), len(self.conditions))
         cell = np.ravel_multi_index((self.model, self.condition), shape)
         counts = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
@@ -70,31 +60,7 @@ class ConditionScores(Result):
 
 
 def condition_scores(scores: Any, conditions: Any, models: Any = None) -> ConditionScores:
-    """Check scores and number their conditions and models.
-
-    Parameters
-    ----------
-    scores : array_like (n,)
-        Any numbers; missing ones (None, NaN) are left out.
-    conditions : array_like (n,)
-        The condition of each score: any hashable labels.
-    models : array_like (n,), optional
-        The model of each score; by default each is a respondent of its own.
-
-    Raises
-    ------
-    ShapeError
-        If lengths differ, or nothing is there.
-    CodeError
-        If a score is no finite number.
-    LabelError
-        If a label is missing.
-
-    Examples
-    --------
-    >>> condition_scores([1, 2], ["a", "b"]).sizes
-    array([1, 1])
-    """
+    """Check scores and number their conditions and models."""
     values = _numbers(scores)
     rows = index_of(scores) or tuple(range(values.size))
     condition = unit_labels(conditions, rows, argument="conditions", kind="row")
@@ -122,18 +88,7 @@ def _numbers(scores: Any) -> FloatArray:
 
 
 def check_known(kind: str, label: Hashable, labels: tuple[Hashable, ...]) -> int:
-    """Return the place of a label, or name those there are.
-
-    Raises
-    ------
-    LabelError
-        If it is not there.
-
-    Examples
-    --------
-    >>> check_known("condition", "b", ("a", "b"))
-    1
-    """
+    """Return the place of a label, or name those there are."""
     if label not in labels:
         msg = f"there is no {kind} {label!r}: there are {listed(labels)}"
         raise LabelError(msg)

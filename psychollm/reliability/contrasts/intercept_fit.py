@@ -149,19 +149,7 @@ def variance_draws(fit: InterceptFit, options: Resampling) -> tuple[FloatArray, 
 
 
 def parametric_draws(fit: InterceptFit, null: InterceptFit, options: Resampling) -> FloatArray:
-    """Return condition means in data of a fit, and F in data without conditions.
-
-    Parameters
-    ----------
-    fit, null : InterceptFit
-        With conditions, and without.
-    options : Resampling
-        How many data sets, and the options of replicated work.
-
-    Returns
-    -------
-    ndarray (resamples, conditions + 1)
-    """
+    """Return means of data from `fit`, and F of data from `null` (resamples, conditions + 1)."""
     design = fit.data.design
     noise = _noise(design, options)
     full = noise.data(fit).shifted(fit.means)

@@ -44,14 +44,7 @@ _ZERO = 1e-10
 
 @dataclass(frozen=True, slots=True)
 class InterceptDesign:
-    """Conditions and groups of the rows, reduced to what the likelihood needs.
-
-    Examples
-    --------
-    >>> design = InterceptDesign.of(np.array([0, 1, 0, 1]), np.array([0, 0, 1, 1]))
-    >>> design.d, design.freedom
-    (array([2.]), 1)
-    """
+    """Conditions and groups of the rows, reduced to what the likelihood needs."""
 
     condition: IntArray  # (n,) columns of X are the indicators of conditions
     group: IntArray  # (n,)
@@ -126,11 +119,8 @@ class Reduced:
         )
 
     def ratio(self, *, restricted: bool = True) -> FloatArray:
-        """Return the ratio of variances at the maximum (sets,); infinite without a residual.
-
-        The ratio is searched on a grid, linear near zero and logarithmic above, and the root of
-        the slope between the neighbours of the best point is then halved down.
-        """
+        """Return the ratio of variances at the maximum (sets,); infinite without a residual."""
+        # On a grid, linear near zero and logarithmic above; the root of the slope is then bisected.
         scale = 1.0 / float(self.design.d.mean())
         values = scale * np.expm1(_GRID)
         heights = [
@@ -170,10 +160,7 @@ class Reduced:
         return np.asarray(logs + (np.log(sizes).sum() if restricted else 0.0))
 
     def means(self, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return means of conditions and their covariances over sigma squared.
-
-        Shapes are (sets, conditions) and (sets, conditions, conditions).
-        """
+        """Return means (sets, conditions) and their covariances over sigma squared."""
         table = self.design.table
         weight = gamma[:, None] / (1.0 + gamma[:, None] * table.sum(axis=1))
         information = np.diag(table.sum(axis=0)) - np.einsum("gp,sg,gq->spq", table, weight, table)

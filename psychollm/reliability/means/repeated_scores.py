@@ -178,23 +178,7 @@ class RepeatedScores(Result):
 
 
 def repeated_scores(scores: Any) -> RepeatedScores:
-    """Return any accepted input as `RepeatedScores`; a table is a single run.
-
-    Parameters
-    ----------
-    scores : RepeatedScores, Ratings, Responses, DataFrame, DataArray or array_like
-        (models, questions) or (models, questions, runs); a vector is one model.
-
-    Raises
-    ------
-    ShapeError, LabelError, CodeError
-        As in `RepeatedScores.from_array`.
-
-    Examples
-    --------
-    >>> repeated_scores([[1, 0], [1, 1]]).values.shape
-    (2, 2, 1)
-    """
+    """Return any accepted input as `RepeatedScores`; a table is a single run."""
     if isinstance(scores, RepeatedScores):
         return scores
     if hasattr(scores, "scores") and hasattr(scores, "runs"):  # Ratings

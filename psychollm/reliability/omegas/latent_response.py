@@ -67,29 +67,7 @@ Estimator: TypeAlias = Literal["pairwise", "dwls"]
 def reliability_numbers(
     common: FloatArray, thresholds: FloatArray, correlation: FloatArray, variance: FloatArray
 ) -> FloatArray:
-    """Return omega, alpha, latent omega and alpha, and AVE (5,) of some items.
-
-    Parameters
-    ----------
-    common : ndarray (k, k)
-        Latent covariances that the factor explains, communalities on the diagonal.
-    thresholds : ndarray (k, C)
-        Where latent responses are cut, NaN where an item has fewer.
-    correlation : ndarray (k, k)
-        Latent correlations, ones on the diagonal.
-    variance : ndarray (k, k)
-        Covariances of the scores.
-
-    Examples
-    --------
-    >>> common = np.full((4, 4), 0.5)
-    >>> latent = common + 0.5 * np.eye(4)
-    >>> cuts = np.zeros((4, 1))
-    >>> scores = np.empty((4, 4))
-    >>> score_covariances(cuts, latent, scores)
-    >>> reliability_numbers(common, cuts, latent, scores).round(4)
-    array([0.6667, 0.6667, 0.8   , 0.8   , 0.5   ])
-    """
+    """Return omega, alpha, latent omega and alpha, and AVE (5,) of some items."""
     k = np.float64(len(common))
     shared = np.empty(common.shape)
     score_covariances(thresholds, common, shared)
@@ -129,22 +107,7 @@ class OneFactor:
 
 
 def count_pairs(values: FloatArray, weights: FloatArray) -> Counts:
-    """Return joint yes, yes of the row's item, and both answered (k, k) of weighted rows.
-
-    Parameters
-    ----------
-    values : ndarray (rows, k)
-        1, 0, or NaN where missing.
-    weights : ndarray (rows,)
-        How often each row counts.
-
-    Examples
-    --------
-    >>> joint, yes, n = count_pairs(np.array([[1.0, 1.0], [1.0, 0.0]]), np.ones(2))
-    >>> joint, yes[0], n[0]
-    (array([[2., 1.],
-           [1., 1.]]), array([2., 2.]), array([2., 2.]))
-    """
+    """Return joint yes, yes of the row's item, and both answered (k, k) of weighted rows."""
     answered = np.isfinite(values).astype(np.float64)
     yes = np.where(answered > 0.0, values, 0.0)
     weighted = (yes * weights[:, None]).T
@@ -154,30 +117,7 @@ def count_pairs(values: FloatArray, weights: FloatArray) -> Counts:
 def fit_one_factor(
     counts: Counts, estimator: Estimator = "pairwise", start: FloatArray | None = None
 ) -> OneFactor | None:
-    """Fit one factor to pair counts.
-
-    Parameters
-    ----------
-    counts : tuple of ndarray (k, k)
-        From `count_pairs`.
-    estimator : {"pairwise", "dwls"}
-        Pairwise likelihood, as `pairwise_factor` does, or weighted least squares on tetrachoric
-        correlations.
-    start : ndarray (k,), optional
-        Loadings to start from.
-
-    Returns
-    -------
-    OneFactor or None
-        None if fewer than three items vary together.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> answers = rng.normal(size=(5000, 1)) + rng.normal(size=(5000, 4)) > 0.0
-    >>> fit_one_factor(count_pairs(answers.astype(float), np.ones(5000))).loadings.round(1)
-    array([0.7, 0.7, 0.7, 0.7])
-    """
+    """Fit one factor to pair counts; None if fewer than three items vary together."""
     joint, yes, n = counts
     tau, rate = np.empty(joint.shape), np.empty(joint.shape)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -223,14 +163,7 @@ def _weighted(counts: Counts, tau: FloatArray, loadings: FloatArray) -> tuple[Fl
 
 
 def latent_correlations(counts: Counts) -> FloatArray:
-    """Return tetrachoric correlations (k, k), zero where undefined; empty cells keep margins.
-
-    Examples
-    --------
-    >>> values = np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0], [0.0, 1.0]])
-    >>> latent_correlations(count_pairs(values, np.ones(4))).shape
-    (2, 2)
-    """
+    """Return tetrachoric correlations (k, k), zero where undefined; empty cells keep margins."""
     joint, yes, n = counts
     matrix = np.empty(joint.shape)
     tau = thresholds_of(np.diagonal(yes).copy(), np.diagonal(n).copy())
@@ -239,14 +172,7 @@ def latent_correlations(counts: Counts) -> FloatArray:
 
 
 def observed_covariances(counts: Counts) -> FloatArray:
-    """Return covariances of binary scores (k, k), each on the rows that have both items.
-
-    Examples
-    --------
-    >>> observed_covariances(count_pairs(np.array([[1.0, 1.0], [0.0, 0.0]]), np.ones(2)))
-    array([[0.25, 0.25],
-           [0.25, 0.25]])
-    """
+    """Return covariances of binary scores (k, k), each on the rows that have both items."""
     joint, yes, n = counts
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(joint / n - yes * yes.T / n**2, dtype=np.float64)

@@ -61,16 +61,7 @@ _BLOCK_BYTES = 8_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OmegaFit:
-    """A hierarchical solution of one correlation matrix.
-
-    Examples
-    --------
-    >>> R = np.kron(np.full((3, 3), 0.3) + np.diag([0.3, 0.2, 0.1]), np.ones((3, 3)))
-    >>> np.fill_diagonal(R, 1.0)
-    >>> fit = fit_omega(R, 3, "minres", 1e-12)
-    >>> fit.member, omega_numbers(fit.refit(R[None]), R[None], fit.member)[0, :2].round(4)
-    (array([0, 0, 0, 1, 1, 1, 2, 2, 2]), array([0.7105, 0.8684]))
-    """
+    """A hierarchical solution of one correlation matrix."""
 
     hierarchy: SchmidLeiman
     pattern: FloatArray  # (k, m) oblique loadings
@@ -133,23 +124,7 @@ class Hierarchies:
 def fit_omega(
     matrix: FloatArray, n_factors: int, method: OmegaMethod, tolerance: float
 ) -> OmegaFit | None:
-    """Return the hierarchical solution of a correlation matrix (k, k).
-
-    Returns
-    -------
-    OmegaFit or None
-        None if the items hold fewer factors.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If an iteration stopped early.
-
-    Examples
-    --------
-    >>> fit_omega(np.ones((6, 6)), 2, "minres", 1e-12) is None
-    True
-    """
+    """Return the solution of a correlation matrix (k, k); None if it holds fewer factors."""
     found = extract(
         matrix,
         n_factors=n_factors,
@@ -174,13 +149,7 @@ def fit_omega(
 
 
 def no_fit(k: int, m: int, method: OmegaMethod, tolerance: float) -> OmegaFit:
-    """Return what stands for the solution where there is none: NaN throughout, no subscales.
-
-    Examples
-    --------
-    >>> no_fit(3, 1, "minres", 1e-12).hierarchy.general
-    array([nan, nan, nan])
-    """
+    """Return what stands for the solution where there is none: NaN throughout, no subscales."""
     items, factors, table = (np.full(shape, np.nan) for shape in (k, m, (k, m)))
     hierarchy = SchmidLeiman(
         general=items,
@@ -212,26 +181,7 @@ def omega_numbers(
     varying: BoolArray | None = None,
     flip: bool = True,
 ) -> FloatArray:
-    """Return the coefficients (1), then (2) by group factor, of a stack of solutions.
-
-    Parameters
-    ----------
-    found : Hierarchies
-        Loadings.
-    matrices : ndarray (b, k, k)
-        Correlations, zero with items that do not vary.
-    member : ndarray of int (k,)
-        The group factor of each item.
-    varying : bool ndarray (b, k), optional
-        Items that count; all by default.
-    flip : bool
-        Whether items with negative general loadings are turned round.
-
-    Returns
-    -------
-    ndarray (b, 7 + 3 m)
-        In the order of `COEFFICIENTS`, then totals, general and specific shares of subscales.
-    """
+    """Return the coefficients (1), then (2) by group factor (b, 7 + 3 m), of many solutions."""
     if flip:
         keys = np.where(found.general < 0.0, -1.0, 1.0)
         found, matrices = found.reversed(keys), matrices * keys[:, :, None] * keys[:, None, :]
@@ -291,15 +241,7 @@ def _subscale(
 def refit_in_blocks(
     fit: OmegaFit, matrices: FloatArray, varying: BoolArray, *, flip: bool
 ) -> FloatArray:
-    """Return the numbers of many matrices (b, k, k), some at a time; NaN for undefined ones.
-
-    Examples
-    --------
-    >>> R = np.full((1, 5, 5), 0.5) + 0.5 * np.eye(5)
-    >>> fit = fit_omega(R[0], 1, "minres", 1e-12)
-    >>> refit_in_blocks(fit, R, np.ones((1, 5), dtype=bool), flip=True).shape
-    (1, 10)
-    """
+    """Return the numbers of many matrices (b, k, k), some at a time; NaN for undefined ones."""
     b, k = matrices.shape[:2]
     m = fit.pattern.shape[1]
     numbers = np.full((b, len(COEFFICIENTS) + len(SUBSCALES) * m), np.nan)

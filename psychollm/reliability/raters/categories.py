@@ -26,30 +26,7 @@ class Encoded:
 def encode_categories(
     cells: AnyArray, categories: Iterable[Hashable] | None, name: Name
 ) -> Encoded:
-    """Return the place of each rating among its categories.
-
-    Parameters
-    ----------
-    cells : ndarray (...)
-        Numbers or objects; None and NaN are missing.
-    categories : iterable or None
-        All categories, in increasing order; None takes those that occur, sorted.
-    name : callable
-        Names the cell at an index, for messages.
-
-    Raises
-    ------
-    CodeError
-        If a rating is infinite, unhashable or not among `categories`.
-    LabelError
-        If a category is repeated.
-
-    Examples
-    --------
-    >>> found = encode_categories(np.array(["b", "a", None], dtype=object), None, str)
-    >>> found.codes, found.categories, found.ordered
-    (array([ 1,  0, -1]), ('a', 'b'), False)
-    """
+    """Return the place of each rating among its categories."""
     codes, found = _distinct(cells, name)
     if categories is None:
         numeric = all(isinstance(value, int | float) for value in found)

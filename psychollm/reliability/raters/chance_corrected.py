@@ -54,56 +54,24 @@ class Coefficient:
 
 
 def pairwise_agreement(sums: UnitSums) -> FloatArray:
-    """Return the mean agreement of two ratings of a question (resamples,).
-
-    Examples
-    --------
-    >>> from psychollm.reliability.raters.unit_table import Summation, unit_tables
-    >>> sums = Summation(unit_tables(Ratings.from_table([[1, 1], [1, 2]]))[0]).of(np.ones((1, 2)))
-    >>> pairwise_agreement(sums)
-    array([0.5])
-    """
+    """Return the mean agreement of two ratings of a question (resamples,)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(sums.agreement / sums.paired)
 
 
 def all_identical(sums: UnitSums) -> FloatArray:
-    """Return the share of questions on which all ratings coincide (resamples,).
-
-    Examples
-    --------
-    >>> from psychollm.reliability.raters.unit_table import Summation, unit_tables
-    >>> table = unit_tables(Ratings.from_table([[1, 1, 1], [1, 2, 1]]))[0]
-    >>> all_identical(Summation(table).of(np.ones((1, 2))))
-    array([0.5])
-    """
+    """Return the share of questions on which all ratings coincide (resamples,)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(sums.identical / sums.paired)
 
 
 def fleiss(sums: UnitSums) -> FloatArray:
-    """Return Fleiss' kappa (1) (resamples,); NaN where a single category occurs.
-
-    Examples
-    --------
-    >>> from psychollm.reliability.raters.unit_table import Summation, unit_tables
-    >>> table = unit_tables(Ratings.from_table([[1, 1], [1, 2], [2, 2]]))[0]
-    >>> fleiss(Summation(table).of(np.ones((1, 3)))).round(4)
-    array([0.3333])
-    """
+    """Return Fleiss' kappa (1) (resamples,); NaN where a single category occurs."""
     return _beyond(pairwise_agreement(sums), (category_shares(sums) ** 2).sum(axis=1))
 
 
 def gwet(sums: UnitSums) -> FloatArray:
-    """Return Gwet's AC1 (1) (resamples,).
-
-    Examples
-    --------
-    >>> from psychollm.reliability.raters.unit_table import Summation, unit_tables
-    >>> table = unit_tables(Ratings.from_table([[1, 1], [1, 2], [1, 1]]))[0]
-    >>> gwet(Summation(table).of(np.ones((1, 3)))).round(4)
-    array([0.5385])
-    """
+    """Return Gwet's AC1 (1) (resamples,)."""
     shares = category_shares(sums)
     # A scale of one category leaves nothing to chance correction: agreement is its own measure.
     chance = (shares * (1.0 - shares)).sum(axis=1) / max(sums.table.n_categories - 1, 1)
@@ -111,15 +79,7 @@ def gwet(sums: UnitSums) -> FloatArray:
 
 
 def category_shares(sums: UnitSums) -> FloatArray:
-    """Return the mean over questions of the share of each category (resamples, categories).
-
-    Examples
-    --------
-    >>> from psychollm.reliability.raters.unit_table import Summation, unit_tables
-    >>> table = unit_tables(Ratings.from_table([[1, 1, 1], [1, 2, None]]))[0]
-    >>> category_shares(Summation(table).of(np.ones((1, 2))))
-    array([[0.75, 0.25]])
-    """
+    """Return the mean over questions of the share of each category (resamples, categories)."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(sums.shares / sums.paired[:, None])
 
@@ -131,30 +91,7 @@ GWET = Coefficient(gwet, marginal=False)
 
 
 def krippendorff(ratings: Ratings, metric: Distance) -> Coefficient:
-    """Return Krippendorff's alpha (2) for the categories of some ratings.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        Its categories have the distances (3).
-    metric : {"nominal", "ordinal", "interval", "ratio"}
-        Which distance.
-
-    Raises
-    ------
-    OptionError
-        If there is no such distance, or the categories have no order and need one.
-    CodeError
-        If categories must be numbers (not negative, for ratios) and are not.
-
-    Examples
-    --------
-    >>> from psychollm.reliability.raters.unit_table import Summation, unit_tables
-    >>> ratings = Ratings.from_table([[1, 1], [1, 2], [2, 2]])
-    >>> alpha = krippendorff(ratings, "nominal")
-    >>> alpha.value(Summation(unit_tables(ratings)[0]).of(np.ones((1, 3)))).round(4)
-    array([0.4444])
-    """
+    """Return Krippendorff's alpha (2) for the categories of some ratings."""
     check_choice("metric", metric, Distance)
     if metric == "nominal":
         return Coefficient(_nominal, marginal=True)
@@ -179,20 +116,7 @@ def krippendorff(ratings: Ratings, metric: Distance) -> Coefficient:
 
 
 def ratio_distances(values: FloatArray) -> FloatArray:
-    """Return squared ratio distances (3) of values (categories, categories).
-
-    Raises
-    ------
-    CodeError
-        If a value is negative.
-
-    Examples
-    --------
-    >>> ratio_distances(np.array([0.0, 1.0, 3.0])).round(2)
-    array([[0.  , 1.  , 1.  ],
-           [1.  , 0.  , 0.25],
-           [1.  , 0.25, 0.  ]])
-    """
+    """Return squared ratio distances (3) of values (categories, categories)."""
     if (values < 0).any():
         msg = (
             f'category {values.min():g} is negative, but metric="ratio" needs a true zero: use '

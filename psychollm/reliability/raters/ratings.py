@@ -229,30 +229,7 @@ class Ratings(Result):
 
 
 def as_ratings(data: Any, *, categories: Iterable[Hashable] | None = None) -> Ratings:
-    """Return ratings from whatever holds them.
-
-    Parameters
-    ----------
-    data : Ratings, DataFrame, array_like (questions, runs) or (runs, models, questions)
-        A table is one model (or no model at all: units x raters); three dimensions, or a sequence
-        of tables, are runs of a panel.
-    categories : iterable, optional
-        As in `Ratings.from_table`; not with `Ratings`, which have theirs.
-
-    Raises
-    ------
-    ShapeError, LabelError, CodeError
-        As in the methods of `Ratings`.
-    OptionError
-        If `categories` are passed with `Ratings`.
-
-    Examples
-    --------
-    >>> as_ratings([[1, 1], [2, 1], [2, 2]]).codes.shape
-    (1, 3, 2)
-    >>> as_ratings(np.zeros((3, 4, 50))).codes.shape
-    (4, 50, 3)
-    """
+    """Return ratings from whatever holds them."""
     if isinstance(data, Ratings):
         if categories is not None:
             msg = "categories belong to the Ratings: pass them to Ratings.from_... instead"
@@ -264,18 +241,7 @@ def as_ratings(data: Any, *, categories: Iterable[Hashable] | None = None) -> Ra
 
 
 def category_values(ratings: Ratings) -> FloatArray:
-    """Return the categories as numbers (categories,).
-
-    Raises
-    ------
-    CodeError
-        If one is not a number.
-
-    Examples
-    --------
-    >>> category_values(Ratings.from_table([[1, 3]]))
-    array([1., 3.])
-    """
+    """Return the categories as numbers (categories,)."""
     for category in ratings.categories:
         if not isinstance(category, int | float):
             msg = (
@@ -287,18 +253,7 @@ def category_values(ratings: Ratings) -> FloatArray:
 
 
 def unit_scores(ratings: Ratings) -> FloatArray:
-    """Return ratings as scores inside [0, 1] (models, questions, runs), NaN where missing.
-
-    Raises
-    ------
-    CodeError
-        If one is not a number, or lies outside.
-
-    Examples
-    --------
-    >>> unit_scores(Ratings.from_table([[1, 0.5]]))
-    array([[[1. , 0.5]]])
-    """
+    """Return ratings as scores inside [0, 1] (models, questions, runs), NaN where missing."""
     values = ratings.scores
     for category in ratings.categories:
         if not 0 <= category <= 1:  # type: ignore[operator]

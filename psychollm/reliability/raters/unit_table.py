@@ -25,14 +25,7 @@ from psychollm.reliability.raters.ratings import Ratings
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnitTable:
-    """The table of one model, in compressed rows: only categories that were given.
-
-    Examples
-    --------
-    >>> table = unit_tables(Ratings.from_table([[1, 1, 2], [1, None, None]]))[0]
-    >>> table.agreement.round(3), table.paired
-    (array([0.333, 0.   ]), array([ True, False]))
-    """
+    """The table of one model, in compressed rows: only categories that were given."""
 
     start: IntArray  # (questions + 1,) first entry of each question
     category: IntArray  # (entries,)
@@ -70,15 +63,7 @@ class UnitTable:
 
 @dataclass(frozen=True, slots=True)
 class UnitSums:
-    """Sums over the questions of resamples, from which coefficients are computed.
-
-    Examples
-    --------
-    >>> table = unit_tables(Ratings.from_table([[1, 1], [1, 2]]))[0]
-    >>> sums = Summation(table).of(np.array([[1.0, 3.0]]))
-    >>> sums.paired, sums.agreement, sums.totals
-    (array([4.]), array([1.]), array([[5., 3.]]))
-    """
+    """Sums over the questions of resamples, from which coefficients are computed."""
 
     table: UnitTable
     counts: FloatArray  # (resamples, questions)
@@ -91,21 +76,7 @@ class UnitSums:
 
 
 class Summation:
-    """How the sums of one table are formed: laid out once, for any number of resamples.
-
-    Parameters
-    ----------
-    table : UnitTable
-        Of one model.
-    disagreement : ndarray (questions,), optional
-        What (2) is; the nominal one by default.
-
-    Examples
-    --------
-    >>> table = unit_tables(Ratings.from_table([[1, 1], [1, 2]]))[0]
-    >>> Summation(table).of(np.ones((1, 2))).disagreement
-    array([2.])
-    """
+    """How the sums of one table are formed: laid out once, for any number of resamples."""
 
     __slots__ = ("_column", "_start", "_value", "_width", "table")
 
@@ -149,13 +120,7 @@ class Summation:
 
 
 def unit_tables(ratings: Ratings) -> list[UnitTable]:
-    """Return the table of every model.
-
-    Examples
-    --------
-    >>> unit_tables(Ratings.from_table([["a", "b"], ["a", "a"]]))[0].identical
-    array([0., 1.])
-    """
+    """Return the table of every model."""
     width = len(ratings.categories)
     return [_unit_table(codes, width) for codes in ratings.codes]
 

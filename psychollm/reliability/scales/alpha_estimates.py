@@ -32,14 +32,7 @@ from psychollm.reliability.scales.score_table import ScoreTable, complete_rows
 
 
 def chosen_interval(table: ScoreTable, interval: AlphaInterval | None) -> AlphaInterval:
-    """Return the interval to use; those that take rows for independent are refused for repeats.
-
-    Examples
-    --------
-    >>> from psychollm.reliability.scales.score_table import score_table
-    >>> chosen_interval(score_table([[1, 2], [2, 2]], respondents=["a", "a"]), None)
-    'jackknife'
-    """
+    """Return the interval to use; those that take rows for independent are refused for repeats."""
     if interval is None:
         return "jackknife" if table.has_repeats else "feldt"
     if table.has_repeats and interval in {"feldt", "duhachek"}:
@@ -52,14 +45,7 @@ def chosen_interval(table: ScoreTable, interval: AlphaInterval | None) -> AlphaI
 
 
 class AlphaParts:
-    """Makes the estimates of all conditions from replicates (conditions, coefficients).
-
-    Examples
-    --------
-    >>> from psychollm.reliability.scales.consistency import consistency
-    >>> consistency([[1, 2], [2, 3], [3, 3]], n_bootstrap=0).sem.method
-    'jackknife over respondents, log x'
-    """
+    """Makes the estimates of all conditions from replicates (conditions, coefficients)."""
 
     def __init__(self, table: ScoreTable, found: Replicates, inference: Inference) -> None:
         self.labels, self.found, self.inference = table.conditions, found, inference
@@ -109,16 +95,7 @@ class AlphaParts:
 
 
 def normal_theory_se(scale: ScaleScores) -> float:
-    """Return the standard error of alpha for normal items (Duhachek & Iacobucci).
-
-    Examples
-    --------
-    >>> from psychollm.reliability.scales.scale_scores import scale_scores
-    >>> from psychollm.reliability.scales.score_table import score_table
-    >>> table = score_table([[1, 2], [2, 3], [3, 3]])
-    >>> round(normal_theory_se(scale_scores(table, 0)), 3)
-    0.108
-    """
+    """Return the standard error of alpha for normal items (Duhachek & Iacobucci)."""
     everyone = np.ones((1, scale.n))
     if complete_rows(scale.values).all():
         found = item_moments(scale.values, everyone)
@@ -129,14 +106,7 @@ def normal_theory_se(scale: ScaleScores) -> float:
 
 
 def mean_correlation_scale(k: int) -> Scale:
-    """Return the scale log(1 - standardised alpha) of the mean correlation of k items.
-
-    Examples
-    --------
-    >>> scale = mean_correlation_scale(5)
-    >>> scale.back(scale.forward(np.array([0.3]))).round(6)
-    array([0.3])
-    """
+    """Return the scale log(1 - standardised alpha) of the mean correlation of k items."""
 
     def forward(mean: FloatArray) -> FloatArray:
         with np.errstate(invalid="ignore", divide="ignore"):

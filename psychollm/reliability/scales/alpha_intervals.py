@@ -31,45 +31,14 @@ from psychollm._base.types import FloatArray
 
 
 def f_quantile(probability: Any, df1: Any, df2: Any) -> FloatArray:
-    """Return quantiles of Fisher's F distribution.
-
-    Examples
-    --------
-    >>> f_quantile([0.05, 0.95], 5, 18).round(3)
-    array([0.218, 2.773])
-    """
+    """Return quantiles of Fisher's F distribution."""
     share = betaincinv(0.5 * np.asarray(df1, float), 0.5 * np.asarray(df2, float), probability)
     with np.errstate(divide="ignore"):
         return np.asarray(np.asarray(df2, float) * share / (df1 * (1.0 - share)))
 
 
 def feldt_interval(alpha: Any, n: Any, k: Any, *, level: float = 0.95) -> FloatArray:
-    """Return Feldt's interval (1) of coefficient alpha.
-
-    Parameters
-    ----------
-    alpha : array_like (...)
-        Coefficients.
-    n : array_like (...)
-        Respondents; NaN bounds below two.
-    k : array_like (...)
-        Items; NaN bounds below two.
-    level : float
-        Coverage.
-
-    Returns
-    -------
-    ndarray (..., 2)
-
-    References
-    ----------
-    Feldt (1965).
-
-    Examples
-    --------
-    >>> feldt_interval(0.8, 30, 10).round(3)
-    array([0.673, 0.892])
-    """
+    """Return Feldt's interval (1) of coefficient alpha."""
     tail = 0.5 * (1.0 - check_fraction("level", level))
     value, n, k = np.broadcast_arrays(*(np.asarray(part, float) for part in (alpha, n, k)))
     known = (n > 1) & (k > 1)
@@ -80,41 +49,13 @@ def feldt_interval(alpha: Any, n: Any, k: Any, *, level: float = 0.95) -> FloatA
 
 
 def duhachek_se(matrix: FloatArray, n: float) -> float:
-    """Return the standard error (2) of alpha.
-
-    Parameters
-    ----------
-    matrix : ndarray (items, items)
-        Covariances of the items.
-    n : float
-        Respondents.
-
-    Returns
-    -------
-    float
-        NaN below two items or respondents, or where the total does not vary.
-
-    References
-    ----------
-    Duhachek & Iacobucci (2004).
-
-    Examples
-    --------
-    >>> round(duhachek_se(np.array([[1.0, 0.5], [0.5, 1.0]]), 100), 4)
-    0.0667
-    """
+    """Return the standard error (2) of alpha; NaN where it is undefined."""
     square = float((matrix * matrix).sum())
     return alpha_se(np.diagonal(matrix).sum(), matrix.sum(axis=0), square, len(matrix), n)
 
 
 def alpha_se(trace: float, with_total: FloatArray, square: float, k: int, n: float) -> float:
-    """Return the standard error (2) from tr C, C1 (items,) and tr C^2.
-
-    Examples
-    --------
-    >>> round(alpha_se(2.0, np.array([1.5, 1.5]), 2.5, 2, 100), 4)
-    0.0667
-    """
+    """Return the standard error (2) from tr C, C1 (items,) and tr C^2."""
     total = float(with_total.sum())
     if k < 2 or n < 2 or not total > 0.0:
         return float("nan")
@@ -124,13 +65,7 @@ def alpha_se(trace: float, with_total: FloatArray, square: float, k: int, n: flo
 
 
 def squared_norm(centred: FloatArray) -> float:
-    """Return tr C^2 of complete scores less their means, through the smaller of two products.
-
-    Examples
-    --------
-    >>> squared_norm(np.array([[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]))
-    1.0
-    """
+    """Return tr C^2 of complete scores less their means, through the smaller of two products."""
     rows, items = centred.shape
     gram = centred @ centred.T if rows < items else centred.T @ centred
     return float((gram * gram).sum()) / (rows - 1.0) ** 2 if rows > 1 else float("nan")

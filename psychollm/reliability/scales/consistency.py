@@ -236,14 +236,7 @@ def alpha(
 def consistency_of(
     table: ScoreTable, inference: Inference, missing: Incomplete = "pairwise"
 ) -> Consistency:
-    """Return `consistency` of scores that are already a table.
-
-    Examples
-    --------
-    >>> table = score_table([[1, 2], [2, 3], [3, 3]])
-    >>> consistency_of(table, Inference(n_bootstrap=0)).alpha.value.round(3)
-    array([0.857])
-    """
+    """Return `consistency` of scores that are already a table."""
     interval = chosen_interval(table, inference.interval)
     places = range(len(table.conditions))
     single = [scale_scores(table, place, missing) for place in places]

@@ -191,13 +191,7 @@ def guttman_of_matrix(
 
 
 def lambdas(matrix: FloatArray, best_split: float) -> FloatArray:
-    """Return (1), given the coefficient of the best split; NaN where the total does not vary.
-
-    Examples
-    --------
-    >>> lambdas(np.array([[1.0, 0.5], [0.5, 1.0]]), 0.667).round(3)
-    array([0.333, 0.667, 0.667, 0.667, 0.667, 0.5  ])
-    """
+    """Return (1), given the coefficient of the best split; NaN where the total does not vary."""
     k, total, variance = len(matrix), float(matrix.sum()), np.diagonal(matrix)
     if k < 2 or not total > ROUNDING * k * float(variance.sum()):
         return np.full(6, np.nan)

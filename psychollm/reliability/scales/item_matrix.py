@@ -15,53 +15,20 @@ _SINGULAR = float(np.sqrt(np.finfo(float).eps))
 
 
 class ResampledMatrix:
-    """The matrix of items in a resample of respondents.
-
-    Examples
-    --------
-    >>> from psychollm.reliability.scales.scale_scores import scale_scores
-    >>> from psychollm.reliability.scales.score_table import score_table
-    >>> table = score_table([[1.0, 2.0], [2.0, 3.0], [4.0, 4.0]])
-    >>> resampled = ResampledMatrix(scale_scores(table, 0), "correlations")
-    >>> resampled.at(np.ones(3)).round(3)
-    array([[1.   , 0.982],
-           [0.982, 1.   ]])
-    """
+    """The matrix of items in a resample of respondents."""
 
     def __init__(self, scale: ScaleScores, of: Of) -> None:
         self.centred, self.respondent, self.of = centred_items(scale.values), scale.respondent, of
 
     def at(self, counts: FloatArray) -> FloatArray:
-        """Return correlations of the items that vary, or covariances of all.
-
-        Parameters
-        ----------
-        counts : ndarray (respondents,)
-            How often each respondent was drawn.
-        """
+        """Return correlations of the items that vary, or covariances of all."""
         found = centred_covariance(self.centred, counts[self.respondent])
         return correlation(found)[0] if self.of == "correlations" else found
 
 
 def multiple_correlations(matrix: FloatArray) -> FloatArray:
-    """Return each item's squared multiple correlation with all others (items,).
-
-    Parameters
-    ----------
-    matrix : ndarray (items, items)
-        Correlations.
-
-    Returns
-    -------
-    ndarray (items,)
-        From the pseudo-inverse if the matrix is singular (`is_singular`): items that others
-        determine exactly then get less than one, so that lower bounds of reliability stay lower.
-
-    Examples
-    --------
-    >>> multiple_correlations(np.array([[1.0, 0.5], [0.5, 1.0]]))
-    array([0.25, 0.25])
-    """
+    """Return each item's squared multiple correlation with all others (items,)."""
+    # The pseudo-inverse of a singular matrix keeps lower bounds of reliability low.
     if not matrix.size or not np.isfinite(matrix).all():
         return np.full(len(matrix), np.nan)
     values, vectors = np.linalg.eigh(matrix)
@@ -71,12 +38,6 @@ def multiple_correlations(matrix: FloatArray) -> FloatArray:
 
 
 def is_singular(matrix: FloatArray) -> bool:
-    """Tell whether a matrix of correlations is singular or indefinite.
-
-    Examples
-    --------
-    >>> is_singular(np.ones((2, 2))), is_singular(np.eye(2))
-    (True, False)
-    """
+    """Tell whether a matrix of correlations is singular or indefinite."""
     values = np.linalg.eigvalsh(matrix)
     return bool(values[0] <= _SINGULAR * values[-1])

@@ -34,14 +34,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemMoments:
-    """What internal consistency is made of, per resample.
-
-    Examples
-    --------
-    >>> found = item_moments(np.array([[0.0, 1.0], [2.0, 2.0], [4.0, 6.0]]), np.ones((1, 3)))
-    >>> found.variance, found.with_total
-    (array([[4., 7.]]), array([[ 9., 12.]]))
-    """
+    """What internal consistency is made of, per resample."""
 
     variance: FloatArray  # (resamples, items)
     with_total: FloatArray  # (resamples, items) covariance with the total score
@@ -50,30 +43,15 @@ class ItemMoments:
 
     @property
     def total_variance(self) -> FloatArray:
-        """Variance of the total score (resamples,); exactly zero where it is so but for rounding.
-
-        Negative where pairwise covariances contradict each other.
-        """
+        """Variance of the total score (resamples,); zero where it is so but for rounding."""
+        # Negative where pairwise covariances contradict each other.
         total = self.with_total.sum(axis=1)
         items = self.variance.sum(axis=1)
         return np.where(np.abs(total) <= ROUNDING * self.variance.shape[1] * items, 0.0, total)
 
 
 def item_moments(values: FloatArray, counts: FloatArray) -> ItemMoments:
-    """Return the moments (1) of scores in resamples of rows.
-
-    Parameters
-    ----------
-    values : ndarray (rows, items)
-        Scores, NaN where missing: then covariances are pairwise (2).
-    counts : ndarray (resamples, rows)
-        How often each row was drawn.
-
-    Returns
-    -------
-    ItemMoments
-        NaN where fewer than two rows were drawn, or share a pair of items.
-    """
+    """Return the moments (1) of scores in resamples of rows."""
     centred = centred_items(values)
     if complete_rows(values).all():
         return _complete_moments(centred, counts)
@@ -87,27 +65,8 @@ def item_moments(values: FloatArray, counts: FloatArray) -> ItemMoments:
 
 
 def covariance(values: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return the covariances of items in one resample of rows, pairwise (2) where missing.
-
-    Parameters
-    ----------
-    values : ndarray (rows, items)
-        Scores, NaN where missing.
-    counts : ndarray (rows,)
-        How often each row was drawn.
-
-    Returns
-    -------
-    ndarray (items, items)
-        Exactly symmetric; NaN where fewer than two rows have both items, and 0 in the row of an
-        item that does not vary.
-
-    Examples
-    --------
-    >>> covariance(np.array([[0.0, 1.0], [2.0, np.nan], [4.0, 6.0]]), np.ones(3))
-    array([[ 4. , 10. ],
-           [10. , 12.5]])
-    """
+    """Return covariances of items in one resample of rows, pairwise (2) where missing."""
+    # 0 for an item that does not vary, NaN below two common rows.
     return centred_covariance(centred_items(values), counts)
 
 
@@ -138,13 +97,7 @@ def correlation(matrix: FloatArray) -> tuple[FloatArray, BoolArray]:
 
 
 def constant_items(values: FloatArray) -> BoolArray:
-    """Return which items hold a single value, or none (items,).
-
-    Examples
-    --------
-    >>> constant_items(np.array([[1.0, 0.1], [2.0, 0.1]]))
-    array([False,  True])
-    """
+    """Return which items hold a single value, or none (items,)."""
     present = np.isfinite(values)
     low = np.where(present, values, np.inf).min(axis=0, initial=np.inf)
     high = np.where(present, values, -np.inf).max(axis=0, initial=-np.inf)
@@ -152,14 +105,7 @@ def constant_items(values: FloatArray) -> BoolArray:
 
 
 def centred_items(values: FloatArray) -> FloatArray:
-    """Return scores less their item's mean; exactly zero for an item that does not vary.
-
-    Examples
-    --------
-    >>> centred_items(np.array([[1.0, 0.1], [2.0, 0.1]]))
-    array([[-0.5,  0. ],
-           [ 0.5,  0. ]])
-    """
+    """Return scores less their item's mean; exactly zero for an item that does not vary."""
     present = np.isfinite(values)
     count = np.maximum(present.sum(axis=0), 1)
     centred = values - np.where(present, values, 0.0).sum(axis=0) / count
@@ -200,13 +146,7 @@ def _pairwise_moments(centred: FloatArray, counts: FloatArray) -> ItemMoments:
 
 
 def centred_covariance(centred: FloatArray, counts: FloatArray) -> FloatArray:
-    """Return `covariance` of scores that are already less their item's mean.
-
-    Examples
-    --------
-    >>> centred_covariance(np.array([[-1.0], [0.0], [1.0]]), np.array([1.0, 0.0, 1.0]))
-    array([[2.]])
-    """
+    """Return `covariance` of scores that are already less their item's mean."""
     present = np.isfinite(centred)
     scores = np.where(present, centred, 0.0)
     weighted = counts[:, None] * scores

@@ -20,15 +20,7 @@ from psychollm.reliability.scales.score_table import ScoreTable, complete_rows
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScaleScores(Result):
-    """Rows of scores that enter a coefficient, and what must be said of them.
-
-    Examples
-    --------
-    >>> from psychollm.reliability.scales.score_table import score_table
-    >>> scale = scale_scores(score_table([[1, 1], [2, 2], [2, None]]), 0)
-    >>> scale.n, scale.reason.name
-    (3, 'PAIRWISE')
-    """
+    """Rows of scores that enter a coefficient, and what must be said of them."""
 
     values: FloatArray  # (rows, items) NaN where missing
     respondent: IntArray  # (rows,)
@@ -70,17 +62,7 @@ class ScaleScores(Result):
 def scale_scores(
     table: ScoreTable, condition: int, missing: Incomplete = "pairwise"
 ) -> ScaleScores:
-    """Return the rows of one condition.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        Scores of all conditions.
-    condition : int
-        Its place.
-    missing : {"pairwise", "complete"}
-        "complete" leaves rows with a missing score out.
-    """
+    """Return the rows of one condition."""
     check_choice("missing", missing, Incomplete)
     rows = table.rows(condition)
     return _selected(table.values[rows], table.respondent[rows], missing)
@@ -96,14 +78,7 @@ def mean_scores(
 
 
 def coefficients(found: ItemMoments) -> FloatArray:
-    """Return alpha, standardised alpha, mean correlation and SEM (resamples, 4).
-
-    Examples
-    --------
-    >>> values = np.array([[0.0, 1.0], [2.0, 2.0], [4.0, 6.0]])
-    >>> coefficients(item_moments(values, np.ones((1, 3)))).round(3)
-    array([[0.952, 0.972, 0.945, 1. ]])
-    """
+    """Return alpha, standardised alpha, mean correlation and SEM (resamples, 4)."""
     k = found.variance.shape[1]
     trace, total = found.variance.sum(axis=1), found.total_variance
     varying, correlations = found.varying, found.correlation_sum

@@ -23,14 +23,7 @@ _ONE_CONDITION: Labels = ("all",)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ScoreTable(Result):
-    """Scores of rows on items, with the respondent and the condition of each row.
-
-    Examples
-    --------
-    >>> table = score_table([[1, 2], [2, 3], [4, 4]], respondents=["a", "a", "b"])
-    >>> table.respondents, table.respondent, table.has_repeats
-    (('a', 'b'), array([0, 0, 1]), True)
-    """
+    """Scores of rows on items, with the respondent and the condition of each row."""
 
     values: FloatArray  # (rows, items) NaN where missing
     items: Labels
@@ -51,17 +44,7 @@ class ScoreTable(Result):
         return np.flatnonzero(answered & (self.condition == condition))
 
     def means(self, rows: IntArray) -> tuple[FloatArray, IntArray]:
-        """Return each respondent's mean over some rows (respondents, items), and who they are.
-
-        A mean is taken over the repetitions in which the item was answered.
-
-        Examples
-        --------
-        >>> table = score_table([[1, 2], [2, np.nan], [4, 4]], respondents=["a", "a", "b"])
-        >>> table.means(table.rows(0))[0]
-        array([[1.5, 2. ],
-               [4. , 4. ]])
-        """
+        """Return each respondent's mean over repetitions (respondents, items), and who they are."""
         who, place = np.unique(self.respondent[rows], return_inverse=True)
         values = self.values[rows]
         present = np.isfinite(values)
@@ -84,40 +67,7 @@ def score_table(
     keys: Any = None,
     argument: str = "scores",
 ) -> ScoreTable:
-    """Check scores and say whose they are.
-
-    Parameters
-    ----------
-    scores : Responses, DataFrame, DataArray or array_like (rows, items)
-        Any numbers; NaN is missing.
-    respondents : array_like (rows,), optional
-        Who made each row; by default every row is a respondent of its own. A Series is put in the
-        order of the rows.
-    by : array_like (rows,), optional
-        The condition of each row.
-    keys : array_like (items,) or mapping, optional
-        1, or -1 for an item whose scores are to be reversed; a mapping names items and leaves the
-        others as they are.
-    argument : str
-        Name of `scores` in messages.
-
-    Raises
-    ------
-    CodeError
-        If a score is not a finite number.
-    ShapeError
-        If this is not a table, or there is not one label per row.
-    LabelError
-        If row labels repeat without `respondents`, or a label is missing.
-    OptionError
-        If a key is neither 1 nor -1, or names no item.
-
-    Examples
-    --------
-    >>> score_table([[1, 4], [2, 3]], keys=[1, -1]).values
-    array([[1., 1.],
-           [2., 2.]])
-    """
+    """Check scores and say whose they are."""
     table = _table(scores, respondents, argument)
     values = numbers(table, argument=argument)
     n_rows = values.shape[0]
@@ -139,24 +89,12 @@ def score_table(
 
 
 def row_groups(labels: Any, rows: Labels, *, argument: str) -> tuple[IntArray, Labels]:
-    """Return the group of each row as a number from zero, and the groups' labels.
-
-    Examples
-    --------
-    >>> row_groups(["b", "a", "b"], (0, 1, 2), argument="respondents")
-    (array([0, 1, 0]), ('b', 'a'))
-    """
+    """Return the group of each row as a number from zero, and the groups' labels."""
     return numbered(unit_labels(labels, rows, argument=argument, kind="row"))
 
 
 def item_keys(keys: Any, items: Labels) -> FloatArray:
-    """Return 1 or -1 per item.
-
-    Examples
-    --------
-    >>> item_keys({"b": -1}, ("a", "b"))
-    array([ 1., -1.])
-    """
+    """Return 1 or -1 per item."""
     if isinstance(keys, Mapping):
         unknown = [item for item in keys if item not in set(items)]
         if unknown:
@@ -176,13 +114,7 @@ def item_keys(keys: Any, items: Labels) -> FloatArray:
 
 
 def complete_rows(values: FloatArray) -> BoolArray:
-    """Return which rows have no missing score (rows,).
-
-    Examples
-    --------
-    >>> complete_rows(np.array([[1.0, 2.0], [1.0, np.nan]]))
-    array([ True, False])
-    """
+    """Return which rows have no missing score (rows,)."""
     return np.asarray(np.isfinite(values).all(axis=1), dtype=np.bool_)
 
 

@@ -20,16 +20,7 @@ _STARTS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Splits:
-    """The splits that were tried, and the two extremes.
-
-    Examples
-    --------
-    >>> matrix = np.array([[1.0, 0.8, 0.0, 0.0], [0.8, 1.0, 0.0, 0.0],
-    ...                    [0.0, 0.0, 1.0, 0.8], [0.0, 0.0, 0.8, 1.0]])
-    >>> found = tried_splits(matrix, max_splits=10, n_splits=5, rng=np.random.default_rng(0))
-    >>> found.coefficients.round(3), found.lowest
-    (array([0.   , 0.889, 0.889]), array([ 1.,  1., -1., -1.]))
-    """
+    """The splits that were tried, and the two extremes."""
 
     coefficients: FloatArray  # (splits,)
     highest: FloatArray  # (items,) signs
@@ -38,67 +29,34 @@ class Splits:
 
 
 def n_splits_of(k: int) -> int:
-    """Return how many splits of k items into halves there are (sizes differ by one for odd k).
-
-    Examples
-    --------
-    >>> n_splits_of(4), n_splits_of(5)
-    (3, 10)
-    """
+    """Return how many splits of k items into halves there are (sizes differ by one for odd k)."""
     return comb(k, k // 2) // (1 if k % 2 else 2)
 
 
 def tried_splits(
     matrix: FloatArray, *, max_splits: int, n_splits: int, rng: np.random.Generator
 ) -> Splits:
-    """Try all splits if there are at most `max_splits`, or else `n_splits` random ones.
-
-    Parameters
-    ----------
-    matrix : ndarray (items, items)
-        Covariances or correlations; at least two items.
-    """
+    """Try all splits if there are at most `max_splits`, or else `n_splits` random ones."""
     if n_splits_of(len(matrix)) <= max_splits:
         return _all_splits(matrix)
     return _random_splits(matrix, n_splits, rng)
 
 
 def coefficient(matrix: FloatArray, signs: FloatArray) -> float:
-    """Return the coefficient of one split; NaN where the total does not vary.
-
-    Examples
-    --------
-    >>> round(coefficient(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([1.0, -1.0])), 3)
-    0.667
-    """
+    """Return the coefficient of one split; NaN where the total does not vary."""
     total = float(matrix.sum())
     return 1.0 - float(signs @ matrix @ signs) / total if total > 0.0 else float("nan")
 
 
 def best_coefficient(matrix: FloatArray, splits: Splits | None) -> float:
-    """Return the highest coefficient of a split, lambda 4; NaN where none is defined.
-
-    Examples
-    --------
-    >>> matrix = np.array([[1.0, 0.5], [0.5, 1.0]])
-    >>> round(best_coefficient(matrix, splits_of(matrix, 1, 1, np.random.default_rng(0))), 3)
-    0.667
-    """
+    """Return the highest coefficient of a split, lambda 4; NaN where none is defined."""
     return float("nan") if splits is None else coefficient(matrix, splits.highest)
 
 
 def mean_coefficient(matrix: FloatArray) -> float:
-    """Return the mean over all splits, in closed form.
-
-    Two items are on the same side with the same probability for all pairs. With an even number of
-    items the mean is coefficient alpha (lambda 3); with an odd number k it is alpha times
-    1 - 1 / k**2, because halves of unequal length share less.
-
-    Examples
-    --------
-    >>> round(mean_coefficient(np.array([[1.0, 0.5], [0.5, 1.0]])), 3)
-    0.667
-    """
+    """Return the mean over all splits, in closed form."""
+    # Alpha (lambda 3) for an even number of items; for odd k alpha times 1 - 1 / k^2, because
+    # halves of unequal length share less.
     k, total, trace = len(matrix), float(matrix.sum()), float(np.trace(matrix))
     if not total > 0.0 or k < 2:
         return float("nan")
@@ -107,15 +65,7 @@ def mean_coefficient(matrix: FloatArray) -> float:
 
 
 def improved(matrix: FloatArray, signs: FloatArray, *, highest: bool) -> FloatArray:
-    """Return a split that no exchange of two items makes higher (or lower).
-
-    Examples
-    --------
-    >>> matrix = np.array([[1.0, 0.8, 0.0, 0.0], [0.8, 1.0, 0.0, 0.0],
-    ...                    [0.0, 0.0, 1.0, 0.8], [0.0, 0.0, 0.8, 1.0]])
-    >>> improved(matrix, np.array([1.0, -1.0, 1.0, -1.0]), highest=False)
-    array([-1., -1.,  1.,  1.])
-    """
+    """Return a split that no exchange of two items makes higher (or lower)."""
     found = signs.copy()
     exchange(matrix, found, 1.0 if highest else -1.0)
     return found
@@ -124,12 +74,7 @@ def improved(matrix: FloatArray, signs: FloatArray, *, highest: bool) -> FloatAr
 def splits_of(
     matrix: FloatArray, max_splits: int, n_splits: int, rng: np.random.Generator
 ) -> Splits | None:
-    """Return the splits of a matrix; None where no coefficient of a split is defined.
-
-    Examples
-    --------
-    >>> splits_of(np.array([[1.0, -1.0], [-1.0, 1.0]]), 10, 10, np.random.default_rng(0))
-    """
+    """Return the splits of a matrix; None where no coefficient of a split is defined."""
     total = float(matrix.sum())
     if len(matrix) < 2 or not total > ROUNDING * len(matrix) * float(np.trace(matrix)):
         return None
