@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     from psychollm.cli.parser import read_arguments
 
     try:
-        command = read_arguments(argv)
+        command = read_arguments(sys.argv[1:] if argv is None else argv)
         return command()
     except PsychollmError as error:
         from psychollm.cli.wording import in_options

@@ -1,17 +1,19 @@
 """``psychollm calibrate``: stated confidences and correctness in, a panel and a report out."""
 
-import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psychollm.cli.calibrate_settings import DEFAULT_FOLDER, CalibrateSettings
-from psychollm.cli.study_options import add_computation, add_output
+from psychollm.cli.options import option, words
+from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING, TwoTables
 
 if TYPE_CHECKING:
-    from psychollm.calibration.panels.panel import CalibrationPanel
-    from psychollm.cli.calibrate_inputs import StatedTables
+    import pandas as pd
 
-    Commands = argparse._SubParsersAction[Any]
+    from psychollm.cli.calibrate_tables import StatedTables
+    from psychollm.cli.outputs import Findings
+    from psychollm.reports.calibration_evidence import Evidence
 
 DESCRIPTION = """\
 Judge whether what models state about their answers can be believed: every metric of calibration
@@ -30,133 +32,133 @@ examples:
 """
 
 
-def add_options(commands: "Commands") -> None:
-    """Add the subcommand and its options to the parser."""
-    parser = commands.add_parser(
-        "calibrate",
-        usage="%(prog)s [options] CONFIDENCE [CORRECTNESS]",
-        help="from stated confidences and correctness to metrics, curves and a report",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    add = parser.add_argument
-    add("confidence", nargs="?", type=Path, metavar="CONFIDENCE", help="what the models stated")
-    add(
-        "correctness",
-        nargs="?",
-        type=Path,
-        metavar="CORRECTNESS",
-        help="whether they were right; left out where one long file holds both",
-    )
-    _add_reading(parser)
-    _add_analysis(parser)
-    add_output(parser, folder=DEFAULT_FOLDER, shown="numbers")
+@dataclass(frozen=True, kw_only=True)
+class Calibrate(TwoTables):
+    """The command."""
 
+    NAME = "calibrate"
+    HELP = "from stated confidences and correctness to metrics, curves and a report"
+    USAGE = "%(prog)s [options] CONFIDENCE [CORRECTNESS]"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+    FOLDER = "psychollm-report-calibration"
 
-def _add_reading(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("reading the tables").add_argument
-    add("--layout", choices=("auto", "wide", "long"), default="auto", help="default: %(default)s")
-    add("--model-column", metavar="NAME", help='labels of the models (long: "model")')
-    add(
-        "--question-column",
-        metavar="NAME",
-        action="append",
-        help='labels of the questions in a long file ("question" or "item"); may be repeated',
-    )
-    add("--confidence-column", metavar="NAME", help="stated confidence in a long CONFIDENCE")
-    add("--correctness-column", metavar="NAME", help="correctness in a long CORRECTNESS")
-    add(
-        "--duplicates",
-        choices=("error", "first", "last"),
-        default="error",
-        help="a question answered twice by a model in a long file (default: %(default)s)",
-    )
-    add("--scale", type=float, metavar="S", help="confidence is out of S, such as 10 or 100")
-    add(
-        "--codes",
-        metavar="WORD=N,...",
-        help="what words of CORRECTNESS mean, such as right=1,wrong=0",
-    )
-    add(
-        "--clusters",
-        metavar="FILE|COLUMN",
-        help="what questions belong to: a file with a question and its cluster per line, or a "
-        "column of a long CONFIDENCE",
-    )
-    add(
-        "--leave-out",
-        metavar="MODEL",
-        action="append",
-        default=[],
-        help="a model that takes no part; may be repeated",
-    )
-    add(
-        "--least-answers",
-        type=int,
+    least_answers: int = option(
+        "leave out models with fewer answers that have both confidence and correctness",
         default=0,
-        metavar="N",
-        help="leave out models with fewer answers that have both confidence and correctness",
+        group=READING,
     )
-    add("--common", action="store_true", help="keep models and questions that both tables hold")
-
-
-def _add_analysis(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("analysis")
-    add = group.add_argument
-    add(
-        "--metrics",
-        metavar="KEY,...",
-        help="metrics to compute, such as brier,auroc,ece (default: all)",
+    out: Path | None = option(
+        f"where the results go (default: {FOLDER})", "DIR", default=None, group=OUTPUT
     )
-    add(
-        "--null",
-        type=int,
-        default=1000,
-        metavar="N",
-        help="data sets simulated under calibration (%(default)s)",
+    scale: float | None = option(
+        "confidence is out of S, such as 10 or 100", "S", default=None, group=READING
     )
-    add_computation(group)
-
-
-def run(settings: CalibrateSettings) -> int:
-    """Read, compute, write, and say where it is."""
-    from psychollm.cli.calibrate_inputs import read_stated
-    from psychollm.cli.calibrate_outputs import write_panel
-    from psychollm.cli.notes import as_notes, busy, computing, watched
-    from psychollm.cli.outputs import prepared
-
-    folder = prepared(settings.out, report=settings.report)
-    with as_notes(quiet=settings.quiet):
-        with busy("reading the tables", quiet=settings.quiet):
-            tables = read_stated(settings)
-        with computing(quiet=settings.quiet):
-            panel = _panel(settings, tables)
-            curves = panel.curves(
-                n_draws=settings.null,
-                rng=settings.seed,
-                n_jobs=settings.jobs,
-                progress=watched(quiet=settings.quiet),
-            )
-        with busy("writing the report", quiet=settings.quiet):
-            tell = write_panel(panel, curves, tables, settings, folder)
-    tell()
-    return 0
-
-
-def _panel(settings: CalibrateSettings, tables: "StatedTables") -> "CalibrationPanel":
-    from psychollm.calibration.panels.panel import calibration_panel
-    from psychollm.cli.notes import watched
-
-    return calibration_panel(
-        tables.confidence,
-        tables.correctness,
-        metrics=settings.metrics,
-        clusters=tables.clusters,
-        n_bootstrap=settings.bootstrap,
-        level=settings.level,
-        rng=settings.seed,
-        n_jobs=settings.jobs,
-        progress=watched(quiet=settings.quiet),
+    clusters: str | None = option(
+        "what questions belong to: a file with a question and its cluster per line, or a column "
+        "of a long CONFIDENCE",
+        "FILE|COLUMN",
+        default=None,
+        group=READING,
     )
+    metrics: tuple[str, ...] | None = option(
+        "metrics to compute, such as brier,auroc,ece; otherwise all",
+        "KEY,...",
+        default=None,
+        parse=words,
+        group=ANALYSIS,
+    )
+    null: int = option("data sets simulated under calibration", default=1000, group=ANALYSIS)
+
+    def __post_init__(self) -> None:
+        self.check_tables()
+
+    def run(self) -> int:
+        """Read, compute, write, and say where it is."""
+        from psychollm.cli.calibrate_tables import read_stated
+
+        return self.carry_out(lambda: read_stated(self), self._judge, report=self.report)
+
+    def _judge(self, tables: "StatedTables") -> "Findings":
+        from psychollm.calibration.panels.panel import calibration_panel
+        from psychollm.cli.notes import watched
+        from psychollm.cli.outputs import Findings
+        from psychollm.reports.calibration_evidence import gather
+
+        panel = calibration_panel(
+            tables.confidence,
+            tables.correctness,
+            metrics=self.metrics,
+            clusters=tables.clusters,
+            **self.replication,
+        )
+        curves = panel.curves(
+            n_draws=self.null,
+            rng=self.seed,
+            n_jobs=self.jobs,
+            progress=watched(quiet=self.quiet),
+        )
+        evidence = gather(panel, curves, smallest=self.smallest)
+        source = source_code(tables, self)
+
+        def report(path: Path) -> None:
+            panel.report(path, source=source, curves=curves, smallest=self.smallest)
+
+        return Findings(
+            summary=panel.summary(smallest=self.smallest),
+            results=results(evidence, tables, self),
+            tables={"metrics": panel.to_frame(), **_comparisons(evidence), **curves.frames()},
+            remark=tables.left_out,
+            write_report=report,
+        )
+
+
+def _comparisons(evidence: "Evidence") -> "Mapping[str, pd.DataFrame]":
+    return {f"compare_{key}": found.to_frame() for key, found in evidence.comparisons.items()}
+
+
+def results(evidence: "Evidence", tables: "StatedTables", command: Calibrate) -> dict[str, Any]:
+    """Return what was found as plain data: the verdict first, then numbers by model."""
+    from psychollm.calibration.panels.panel_text import verdict
+    from psychollm.cli.outputs import records
+    from psychollm.studies.provenance import versions
+
+    panel, curves = evidence.panel, evidence.curves
+    answers = panel.answers
+    clusters = answers.clusters
+    return {
+        "verdict": verdict(panel, smallest=command.smallest),
+        "n_models": len(panel.models),
+        "n_questions": len(answers.questions),
+        "n_clusters": None if clusters is None else int(clusters.max()) + 1,
+        "n_bootstrap": panel.n_bootstrap,
+        "level": panel.level,
+        "metrics": records(panel.to_frame()),
+        "calibration_error": records(curves.error.to_frame()),
+        "corp": records(curves.reliability.to_frame()),
+        **{name: records(frame) for name, frame in _comparisons(evidence).items()},
+        "source": list(tables.source),
+        "left_out": tables.left_out,
+        "seed": command.seed,
+        "call": source_code(tables, command),
+        "versions": versions(),
+    }
+
+
+def source_code(tables: "StatedTables", command: Calibrate) -> str:
+    """Return the lines of Python that read the tables and make the panel."""
+    from psychollm.studies.provenance import call_text
+
+    options: dict[str, object] = {
+        "n_bootstrap": command.bootstrap,
+        "level": command.level,
+        "rng": command.seed,
+    }
+    inputs = ["confidence", "correctness"]
+    if command.metrics is not None:
+        options = {"metrics": list(command.metrics), **options}
+    if tables.clusters is not None:
+        inputs.append("clusters=clusters")
+    call = call_text("psy.calibration_panel", tuple(inputs), options)
+    call = call.replace("(", "(\n    ", 1).removesuffix(")") + ",\n)"
+    return f"{tables.code}\npanel = {call}"

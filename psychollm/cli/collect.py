@@ -1,20 +1,19 @@
 """``psychollm collect``: a plan in, a store with replies out."""
 
-import argparse
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from psychollm.cli.options import Command, option
 
 if TYPE_CHECKING:
     from psychollm.collect.client import Collection
     from psychollm.collect.plan import Plan
     from psychollm.collect.progress import ModelProgress
-
-    Commands = argparse._SubParsersAction[Any]
 
 DESCRIPTION = """\
 Ask models what a plan says, and keep every reply in a store, one SQLite file. Interrupted, killed
@@ -33,95 +32,69 @@ the store cannot be used; 130 interrupted.
 MISSING, INTERRUPTED = 1, 130
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CollectSettings:
-    """What was asked for on the command line."""
+@dataclass(frozen=True, kw_only=True)
+class Collect(Command):
+    """The command."""
 
-    plan: Path
-    dry_run: bool
-    budget: float | None
-    export: Path | None
-    progress: bool
-    json: bool
-    quiet: bool
+    NAME = "collect"
+    HELP = "ask models what a plan says, and keep every reply"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
 
-
-def add_options(commands: "Commands") -> None:
-    """Add the subcommand and its options to the parser."""
-    parser = commands.add_parser(
-        "collect",
-        help="ask models what a plan says, and keep every reply",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+    plan: Path = option("what is asked, of whom, where", "PLAN.toml", positional=True)
+    dry_run: bool = option("print prompts, counts and cost; ask nothing", default=False)
+    budget: float | None = option("in place of the budget of the plan", "SUM", default=None)
+    export: Path | None = option("write the replies as .csv or .parquet, too", default=None)
+    progress: bool = option(
+        "report progress every half minute where there is no terminal, too", default=False
     )
-    add = parser.add_argument
-    add("plan", type=Path, metavar="PLAN.toml", help="what is asked, of whom, where")
-    add("--dry-run", action="store_true", help="print prompts, counts and cost; ask nothing")
-    add("--budget", type=float, metavar="SUM", help="in place of the budget of the plan")
-    add("--export", type=Path, metavar="FILE", help="write the replies as .csv or .parquet, too")
-    add(
-        "--progress",
-        action="store_true",
-        help="report progress every half minute where there is no terminal, too",
-    )
-    add("--json", action="store_true", help="print what was collected as JSON and nothing else")
-    add("--quiet", action="store_true", help="no progress and no summary on the screen")
+    json: bool = option("print what was collected as JSON and nothing else", default=False)
+    quiet: bool = option("no progress and no summary on the screen", default=False)
 
+    def run(self) -> int:
+        """Ask, keep, and say what became of it."""
+        from psychollm.cli.notes import as_notes, at_terminal
+        from psychollm.collect.plan import read_plan
 
-def settings_of(options: argparse.Namespace) -> CollectSettings:
-    """Return what was typed."""
-    return CollectSettings(**{name: getattr(options, name) for name in CollectSettings.__slots__})
+        plan = read_plan(self.plan)
+        if self.budget is not None:
+            plan = replace(plan, budget=self.budget)
+        if self.dry_run:
+            return self._preview(plan)
+        from psychollm.collect.client import INTERRUPTED as BY_HAND
+        from psychollm.collect.client import collect
 
+        terminal = at_terminal()
+        watched = sys.stderr is not None and not self.quiet and (terminal or self.progress)
+        screen = _Screen() if watched else None
+        with as_notes(quiet=self.quiet):
+            collection = collect(plan, watch=screen, every=1.0 if terminal else 30.0)
+        if screen is not None:
+            screen.clear()
+        if self.export is not None:
+            _export(plan, self.export)
+        self._tell(collection)
+        if collection.stopped == BY_HAND:
+            return INTERRUPTED
+        return 0 if collection.complete else MISSING
 
-def run(settings: CollectSettings) -> int:
-    """Ask, keep, and say what became of it."""
-    from dataclasses import replace
+    def _preview(self, plan: "Plan") -> int:
+        from psychollm.cli.outputs import as_json
+        from psychollm.collect.preview import preview
 
-    from psychollm.cli.notes import as_notes, at_terminal
-    from psychollm.collect.plan import read_plan
+        shown = preview(plan)
+        print(as_json(shown.to_dict()) if self.json else shown.summary())
+        return 0
 
-    plan = read_plan(settings.plan)
-    if settings.budget is not None:
-        plan = replace(plan, budget=settings.budget)
-    if settings.dry_run:
-        return _preview(plan, settings)
-    from psychollm.collect.client import INTERRUPTED as BY_HAND
-    from psychollm.collect.client import collect
+    def _tell(self, collection: "Collection") -> None:
+        from psychollm.cli.outputs import as_json
 
-    terminal = at_terminal()
-    watched = sys.stderr is not None and not settings.quiet and (terminal or settings.progress)
-    screen = _Screen() if watched else None
-    with as_notes(quiet=settings.quiet):
-        found = collect(plan, watch=screen, every=1.0 if terminal else 30.0)
-    if screen is not None:
-        screen.clear()
-    if settings.export is not None:
-        _export(plan, settings.export)
-    _tell(found, settings)
-    if found.stopped == BY_HAND:
-        return INTERRUPTED
-    return 0 if found.complete else MISSING
-
-
-def _preview(plan: "Plan", settings: CollectSettings) -> int:
-    from psychollm.cli.outputs import as_json
-    from psychollm.collect.preview import preview
-
-    found = preview(plan)
-    print(as_json(found.to_dict()) if settings.json else found.summary())
-    return 0
-
-
-def _tell(found: "Collection", settings: CollectSettings) -> None:
-    from psychollm.cli.outputs import as_json
-
-    if settings.json:
-        print(as_json(found.to_dict()))
-    elif not settings.quiet:
-        print(found.summary())
-        print(f"Store: {found.store} (to read it: psychollm score {found.store})")
+        if self.json:
+            print(as_json(collection.to_dict()))
+        elif not self.quiet:
+            store = collection.store
+            print(collection.summary())
+            print(f"Store: {store} (to read it: psychollm score {store})")
 
 
 def _export(plan: "Plan", path: Path) -> None:

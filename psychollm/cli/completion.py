@@ -1,15 +1,13 @@
 """``psychollm completion``: the script by which a shell completes the command."""
 
 import argparse
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Literal
 
 from psychollm._base.optional import require
+from psychollm.cli.options import Command, option
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[Any]
-
-SHELLS = ("bash", "zsh", "fish")
 DESCRIPTION = """\
 Print a script by which a shell completes commands, options, their choices and names of files.
 Needs the extra "completion".
@@ -24,27 +22,25 @@ to have it in this shell, or in every new one:
 """
 
 
-def add_options(commands: "Commands") -> None:
-    """Add the subcommand and its options to the parser."""
-    parser = commands.add_parser(
-        "completion",
-        help="print the script by which a shell completes this command",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+@dataclass(frozen=True, kw_only=True)
+class Completion(Command):
+    """The command."""
+
+    NAME = "completion"
+    HELP = "print the script by which a shell completes this command"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+
+    shell: Literal["bash", "zsh", "fish"] = option(
+        "one of bash, zsh, fish", "SHELL", positional=True
     )
-    parser.add_argument(
-        "shell", choices=SHELLS, metavar="SHELL", help=f"one of {', '.join(SHELLS)}"
-    )
 
+    def run(self) -> int:
+        """Print the script."""
+        from psychollm.cli.parser import build_parser
 
-def run(options: argparse.Namespace) -> int:
-    """Print the script."""
-    from psychollm.cli.parser import build_parser
-
-    print(script(build_parser(), options.shell), end="")
-    return 0
+        print(script(build_parser(), self.shell), end="")
+        return 0
 
 
 def script(parser: argparse.ArgumentParser, shell: str) -> str:

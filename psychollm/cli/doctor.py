@@ -1,16 +1,14 @@
-"""``psychollm doctor``: what is installed, what is missing, and how fast this machine is."""
+"""``psychollm doctor`` and ``version``: what is installed, and how fast it is."""
 
-import argparse
 import platform
 import re
 import time
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from psychollm._base.version import __version__
-
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[Any]
+from psychollm.cli.options import Command, option
 
 DESCRIPTION = """\
 Print the versions that results depend on, which extras are installed and what the others need, and
@@ -23,41 +21,60 @@ _REQUIREMENT = re.compile(
 _MODELS, _QUESTIONS, _ROUNDS = 19, 10_000, 5
 
 
-def add_options(commands: "Commands") -> None:
-    """Add the subcommand and its options to the parser."""
-    parser = commands.add_parser(
-        "doctor",
-        help="say what is installed, what is missing, and how fast it is",
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
-    parser.add_argument("--no-speed", action="store_true", help="leave out the timing")
+@dataclass(frozen=True, kw_only=True)
+class Version(Command):
+    """The command that prints versions only."""
+
+    NAME = "version"
+    HELP = "print the version"
+
+    json: bool = option("print it as JSON and nothing else", default=False)
+
+    def run(self) -> int:
+        """Print the version of the library and of Python."""
+        if self.json:
+            from psychollm.cli.outputs import as_json
+
+            print(as_json({"psychollm": __version__, "python": platform.python_version()}))
+        else:
+            print(f"psychollm {__version__} (Python {platform.python_version()})")
+        return 0
 
 
-def run(options: argparse.Namespace) -> int:
-    """Print what was found."""
-    found: dict[str, Any] = {
-        "psychollm": __version__,
-        "python": platform.python_version(),
-        "platform": platform.platform(terse=True),
-        "packages": {name: installed(name) for name in needed()[""]},
-        "extras": {name: _extra(found) for name, found in needed().items() if name},
-        "machine": machine(),
-    }
-    if not options.no_speed:
-        from psychollm.cli.notes import busy
+@dataclass(frozen=True, kw_only=True)
+class Doctor(Command):
+    """The command."""
 
-        with busy("compiling, which the first time takes a minute", quiet=False):
-            found["speed"] = speed()
-    if options.json:
-        from psychollm.cli.outputs import as_json
+    NAME = "doctor"
+    HELP = "say what is installed, what is missing, and how fast it is"
+    DESCRIPTION = DESCRIPTION
 
-        print(as_json(found))
-    else:
-        print(told(found))
-    return 0
+    json: bool = option("print it as JSON and nothing else", default=False)
+    speed: bool = option("time correlations", default=True)
+
+    def run(self) -> int:
+        """Print the state of the installation."""
+        packages = {name: _versions(names) for name, names in needed().items()}
+        state: dict[str, Any] = {
+            "psychollm": __version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(terse=True),
+            "packages": packages.pop(""),
+            "extras": packages,
+            "machine": machine(),
+        }
+        if self.speed:
+            from psychollm.cli.notes import busy
+
+            with busy("compiling, which the first time takes a minute", quiet=False):
+                state["speed"] = speed()
+        if self.json:
+            from psychollm.cli.outputs import as_json
+
+            print(as_json(state))
+        else:
+            print(told(state))
+        return 0
 
 
 def needed() -> dict[str, list[str]]:
@@ -78,7 +95,7 @@ def installed(package: str) -> str | None:
         return None
 
 
-def _extra(packages: list[str]) -> dict[str, str | None]:
+def _versions(packages: list[str]) -> dict[str, str | None]:
     return {package: installed(package) for package in packages}
 
 
@@ -124,20 +141,20 @@ def speed() -> dict[str, float]:
     return {"first seconds": first, "seconds": best}
 
 
-def told(found: dict[str, Any]) -> str:
-    """Return what was found, for people to read."""
-    lines = [f"psychollm {found['psychollm']}, Python {found['python']}, {found['platform']}", ""]
-    lines += [f"  {name:<14}{number or 'missing'}" for name, number in found["packages"].items()]
+def told(state: dict[str, Any]) -> str:
+    """Return the state of the installation, for people to read."""
+    lines = [f"psychollm {state['psychollm']}, Python {state['python']}, {state['platform']}", ""]
+    lines += [f"  {name:<14}{number or 'missing'}" for name, number in state["packages"].items()]
     lines += ["", "Extras"]
-    for extra, packages in found["extras"].items():
+    for extra, packages in state["extras"].items():
         lacking = [name for name, number in packages.items() if number is None]
-        said = f'lacks {", ".join(lacking)}: pip install "psychollm[{extra}]"'
+        advice = f'lacks {", ".join(lacking)}: pip install "psychollm[{extra}]"'
         there = ", ".join(f"{name} {number}" for name, number in packages.items())
-        lines.append(f"  {extra:<14}{said if lacking else there}")
+        lines.append(f"  {extra:<14}{advice if lacking else there}")
     lines += ["", "Machine"]
-    lines += [f"  {name:<14}{value}" for name, value in found["machine"].items()]
-    if "speed" in found:
-        spent = found["speed"]
+    lines += [f"  {name:<14}{value}" for name, value in state["machine"].items()]
+    if "speed" in state:
+        spent = state["speed"]
         lines.append(
             f"  {'speed':<14}{_MODELS} models x {_QUESTIONS:,} questions: "
             f"{1000 * spent['seconds']:.2f} ms, the first time {spent['first seconds']:.1f} s"

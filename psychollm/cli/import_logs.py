@@ -1,31 +1,19 @@
 """``psychollm import``: logs of evaluation tools in, one table of responses out."""
 
-import argparse
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal, cast
 
 from psychollm._base.csv_text import write_csv
-from psychollm._base.errors import InputError, OptionError
+from psychollm._base.errors import InputError
 from psychollm._base.optional import require
+from psychollm.cli.options import Command, option, pairs
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from psychollm.data.logs import NoAnswer
-    from psychollm.data.logs_repeats import Repeats
     from psychollm.data.logs_result import LogImport
     from psychollm.data.readers.logs.detect import LogFormat
-
-    Commands = argparse._SubParsersAction[Any]
-
-# Spelt out here, for the readers are not loaded before they are needed.
-FORMATS = (
-    "inspect", "lm-eval", "every-eval-ever", "helm", "lighteval", "opencompass", "promptfoo",
-    "deepeval", "openai-evals", "hal", "table",
-)  # fmt: skip
-REPEATS = ("mean", "first", "majority", "keep")
-NO_ANSWERS = ("wrong", "missing")
 
 DESCRIPTION = """\
 Read logs of evaluation tools (Inspect AI, lm-evaluation-harness, Every Eval Ever, HELM, lighteval,
@@ -44,145 +32,132 @@ exit codes: 0 done; 2 a log or an option cannot be used, or a choice has to be m
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportSettings:
-    """What was asked for on the command line."""
+def formats() -> tuple[str, ...]:
+    """Return the names of the formats; the readers are not loaded before they are needed."""
+    from psychollm.data.readers.logs.detect import READERS
 
-    logs: tuple[Path, ...]
-    out: Path | None
-    long: Path | None
-    confidence: Path | None
-    format: "LogFormat | None"
-    task: tuple[str, ...] | None
-    scorer: str | dict[str, str] | None
-    filter: str | None
-    repeats: "Repeats | None"
-    threshold: float | None
-    at_least: bool
-    no_answer: "NoAnswer | None"
-    by_label: bool
-    columns: dict[str, str] | None
-    json: bool
-    quiet: bool
+    return tuple(READERS)
 
 
-def add_options(commands: "Commands") -> None:
-    """Add the subcommand and its options to the parser."""
-    parser = commands.add_parser(
-        "import",
-        usage="%(prog)s [options] LOG [LOG ...]",
-        help="read logs of evaluation tools as a table of responses",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+def scorers(text: str) -> str | dict[str, str]:
+    """Return one name, or one for each task."""
+    return pairs(str, "name=value,name=value")(text) if "=" in text else text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Import(Command):
+    """The command."""
+
+    NAME = "import"
+    HELP = "read logs of evaluation tools as a table of responses"
+    USAGE = "%(prog)s [options] LOG [LOG ...]"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+
+    logs: tuple[Path, ...] = option("logs, or folders of logs", "LOG", positional=True)
+    format: str | None = option(
+        "what wrote the logs; by default what each file's content says",
+        default=None,
+        choices=formats,
     )
-    _add_choices(parser)
-    add = parser.add_argument
-    add("--out", type=Path, metavar="FILE", help="write the table as .csv or .parquet")
-    add("--long", type=Path, metavar="FILE", help="write a row per answer as .csv or .parquet")
-    add("--confidence", type=Path, metavar="FILE", help="write the confidences, if there are any")
-    add("--json", action="store_true", help="print the summary as JSON and nothing else")
-    add("--quiet", action="store_true", help="no summary on the screen")
-
-
-def _add_choices(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("logs", type=Path, nargs="+", metavar="LOG", help="logs, or folders of logs")
-    add(
-        "--format",
-        choices=FORMATS,
-        metavar="NAME",
-        help=f"by default what each file's content says; one of {', '.join(FORMATS)}",
+    task: tuple[str, ...] | None = option(
+        "the task that counts; may be repeated", "NAME", default=None
     )
-    add("--task", action="append", metavar="NAME", help="the task that counts; may be repeated")
-    add("--scorer", metavar="NAME", help="the scorer or metric that counts, or TASK=NAME,...")
-    add("--filter", metavar="NAME", help="the filter (lm-eval) or perturbation (HELM)")
-    add("--repeats", choices=REPEATS, help="what becomes of repeated answers")
-    add("--threshold", type=float, metavar="CUT", help="scores above it are right")
-    add("--at-least", action="store_true", help="scores equal to the threshold are right, too")
-    add("--no-answer", choices=NO_ANSWERS, help="what 'N' of Inspect AI means")
-    add("--by-label", action="store_true", help="questions with one label are the same question")
-    add("--columns", metavar="PAIRS", help="of a table: model=...,question=...,score=...")
-
-
-def settings_of(options: argparse.Namespace) -> ImportSettings:
-    """Return what was typed.
-
-    Raises
-    ------
-    OptionError
-        If pairs are not written as ``name=value``.
-    """
-    found = {name: getattr(options, name) for name in ImportSettings.__slots__}
-    found["logs"] = tuple(options.logs)
-    found["task"] = tuple(options.task) if options.task else None
-    if options.scorer is not None and "=" in options.scorer:
-        found["scorer"] = _pairs("--scorer", options.scorer)
-    if options.columns is not None:
-        found["columns"] = _pairs("--columns", options.columns)
-    return ImportSettings(**found)
-
-
-def _pairs(option: str, text: str) -> dict[str, str]:
-    pairs = [pair.partition("=") for pair in text.split(",")]
-    bad = [name for name, sign, value in pairs if not (name and sign and value)]
-    if bad:
-        msg = f"{option} {text}: write it as name=value,name=value"
-        raise OptionError(msg)
-    return {name.strip(): value.strip() for name, _, value in pairs}
-
-
-def run(settings: ImportSettings) -> int:
-    """Read, write, and say what was kept and dropped."""
-    from psychollm.cli.notes import as_notes
-
-    for path in (settings.out, settings.long, settings.confidence):
-        _check_name(path)
-    with as_notes(quiet=settings.quiet):
-        found = _read(settings)
-        _write_all(found, settings)
-    _tell(found, settings)
-    return 0
-
-
-def _read(settings: ImportSettings) -> "LogImport":
-    from psychollm.cli.notes import watched
-    from psychollm.data.logs import read_logs
-
-    return read_logs(
-        settings.logs,
-        format=settings.format,
-        task=settings.task,
-        scorer=settings.scorer,
-        filter=settings.filter,
-        repeats=settings.repeats,
-        threshold=settings.threshold,
-        strict=not settings.at_least,
-        no_answer=settings.no_answer,
-        match="label" if settings.by_label else "content",
-        columns=settings.columns,
-        progress=watched(quiet=settings.quiet),
+    scorer: str | dict[str, str] | None = option(
+        "the scorer or metric that counts, or TASK=NAME,...", "NAME", default=None, parse=scorers
     )
+    filter: str | None = option(
+        "the filter (lm-eval) or perturbation (HELM)", "NAME", default=None
+    )
+    repeats: Literal["mean", "first", "majority", "keep"] | None = option(
+        "what becomes of repeated answers", default=None
+    )
+    threshold: float | None = option("scores above it are right", "CUT", default=None)
+    at_least: bool = option("scores equal to the threshold are right, too", default=False)
+    no_answer: Literal["wrong", "missing"] | None = option(
+        "what 'N' of Inspect AI means", default=None
+    )
+    by_label: bool = option("questions with one label are the same question", default=False)
+    columns: dict[str, str] | None = option(
+        "of a table: model=...,question=...,score=...",
+        "PAIRS",
+        default=None,
+        parse=pairs(str, "name=value,name=value"),
+    )
+    out: Path | None = option("write the table as .csv or .parquet", default=None)
+    long: Path | None = option("write a row per answer as .csv or .parquet", default=None)
+    confidence: Path | None = option("write the confidences, if there are any", default=None)
+    json: bool = option("print the summary as JSON and nothing else", default=False)
+    quiet: bool = option("no summary on the screen", default=False)
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """What is to be written, by the name of the option."""
+        named = {"out": self.out, "long": self.long, "confidence": self.confidence}
+        return {name: path for name, path in named.items() if path is not None}
+
+    def run(self) -> int:
+        """Read, write, and say what was kept and dropped."""
+        from psychollm.cli.notes import as_notes
+
+        for path in self.files.values():
+            _check_name(path)
+        with as_notes(quiet=self.quiet):
+            imported = self._read()
+            tables = {path: _table(imported, name) for name, path in self.files.items()}
+            for path, table in tables.items():
+                _write(table, path)
+        self._tell(imported)
+        return 0
+
+    def _read(self) -> "LogImport":
+        from psychollm.cli.notes import watched
+        from psychollm.data.logs import read_logs
+
+        return read_logs(
+            self.logs,
+            format=cast("LogFormat | None", self.format),
+            task=self.task,
+            scorer=self.scorer,
+            filter=self.filter,
+            repeats=self.repeats,
+            threshold=self.threshold,
+            strict=not self.at_least,
+            no_answer=self.no_answer,
+            match="label" if self.by_label else "content",
+            columns=self.columns,
+            progress=watched(quiet=self.quiet),
+        )
+
+    def _tell(self, imported: "LogImport") -> None:
+        from psychollm.cli.outputs import as_json
+        from psychollm.cli.wording import in_options
+
+        if self.json:
+            print(as_json({**imported.counts(), "written": self.files}))
+        elif not self.quiet:
+            print(in_options(imported.summary()))
+            for path in self.files.values():
+                print(f"Written: {path}")
+            if not self.files:
+                print("Nothing was written: name a file with --out.")
 
 
-def _write_all(found: "LogImport", settings: ImportSettings) -> None:
-    if settings.confidence is not None and found.confidence is None:
+def _table(imported: "LogImport", name: str) -> "pd.DataFrame":
+    """Return what goes into the file of an option."""
+    if name == "long":
+        return imported.frame
+    if name == "out":
+        codes = imported.responses.to_frame().astype("Int64")  # 1 and 0 also beside empty cells
+        return codes.rename_axis(index="model").reset_index()
+    if imported.confidence is None:
         msg = "--confidence: these logs hold no confidences"
         raise InputError(msg)
-    if settings.out is not None:
-        codes = found.responses.to_frame().astype("Int64")  # 1 and 0 also beside empty cells
-        _write(codes.rename_axis(index="model"), settings.out, index=True)
-    if settings.long is not None:
-        _write(found.frame, settings.long, index=False)
-    if settings.confidence is not None and found.confidence is not None:
-        _write(found.confidence, settings.confidence, index=True)
+    return imported.confidence.reset_index()
 
 
-def _check_name(path: Path | None) -> None:
+def _check_name(path: Path) -> None:
     """Refuse a name that says no format, before anything is read."""
-    if path is None:
-        return
     if path.suffix not in {".csv", ".parquet"}:
         msg = f"{path}: name it .csv or .parquet"
         raise InputError(msg)
@@ -190,29 +165,11 @@ def _check_name(path: Path | None) -> None:
         require("pyarrow", extra="io", purpose="writing Parquet files")
 
 
-def _write(frame: "pd.DataFrame", path: Path, *, index: bool) -> None:
-    plain = frame.reset_index() if index else frame
-    try:
+def _write(frame: "pd.DataFrame", path: Path) -> None:
+    from psychollm.cli.outputs import writing
+
+    with writing(str(path)):
         if path.suffix == ".csv":
-            write_csv(plain, path)
+            write_csv(frame, path)
         else:
-            plain.rename(columns=str).to_parquet(path, index=False)
-    except OSError as error:
-        msg = f"{path} cannot be written: {error.strerror}"
-        raise InputError(msg) from error
-
-
-def _tell(found: "LogImport", settings: ImportSettings) -> None:
-    from psychollm.cli.outputs import as_json
-    from psychollm.cli.wording import in_options
-
-    places = {name: getattr(settings, name) for name in ("out", "long", "confidence")}
-    written = {name: path for name, path in places.items() if path is not None}
-    if settings.json:
-        print(as_json({**found.counts(), "written": written}))
-    elif not settings.quiet:
-        print(in_options(found.summary()))
-        for path in written.values():
-            print(f"Written: {path}")
-        if not written:
-            print("Nothing was written: name a file with --out.")
+            frame.rename(columns=str).to_parquet(path, index=False)

@@ -1,19 +1,21 @@
-"""``psychollm instrument``: the prompts of an instrument in a file that a plan can name."""
+"""``psychollm instrument``: the prompts of an instrument in a file that a plan can name.
+
+An instrument is not told to the command line: its options are the fields of its class, their help
+is its docstring, and what is not given is left to it.
+"""
 
 import argparse
 import json
-from collections.abc import Sequence
-from importlib import import_module
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
-from psychollm.cli.help import CommandHelp
-from psychollm.cli.instrument_recipes import RECIPES, Recipe
+from psychollm.cli.options import PARSING, Command, add_options, declared_by, option, typed_values
+from psychollm.cli.study import is_store
 
 if TYPE_CHECKING:
     from psychollm.instruments.prompt import Prompt
-
-    Commands = argparse._SubParsersAction[Any]
 
 DESCRIPTION = """\
 Write the prompts of an instrument, one JSON object a line, for a plan to name. The same options
@@ -27,80 +29,113 @@ examples:
 """
 
 
-def add_options(commands: "Commands") -> None:
-    """Add the subcommand, with one of its own for each instrument."""
-    parser = commands.add_parser(
-        "instrument",
-        help="write the prompts of an instrument, for a plan to ask",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=CommandHelp,
-        allow_abbrev=False,
-    )
-    names = parser.add_subparsers(
-        metavar="NAME", title="instruments", dest="instrument", required=True
-    )
-    for name, recipe in RECIPES.items():
-        _add_recipe(names, name, recipe)
+@dataclass(frozen=True, kw_only=True)
+class MakePrompts(Command):
+    """The command, with one of its own for each instrument."""
+
+    NAME = "instrument"
+    HELP = "write the prompts of an instrument, for a plan to ask"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+
+    out: Path = option("where the prompts go", "FILE.jsonl")
+    json: bool = option("print what was written as JSON and nothing else", default=False)
+    quiet: bool = option("say nothing on the screen", default=False)
+    typed: argparse.Namespace | None = None  # everything, for the instrument to be made of
+
+    @classmethod
+    def add_to(cls, parser: argparse.ArgumentParser) -> None:
+        """Add the instruments, each with its options."""
+        from psychollm.instruments.instrument import INSTRUMENTS, instrument_class, purpose
+
+        names = parser.add_subparsers(
+            metavar="NAME", title="instruments", dest="instrument", required=True
+        )
+        for name in INSTRUMENTS:
+            does = purpose(name)
+            below = names.add_parser(
+                name.replace("_", "-"),
+                help=does[0].lower() + does[1:].rstrip("."),
+                description=does,
+                **PARSING,
+            )
+            kind = instrument_class(name)
+            add_options(below, kind)
+            for one in declared_by(kind):
+                if "read" in one.about:
+                    add_options(below, one.about["read"])
+            add_options(below, cls)
+
+    @classmethod
+    def of(cls, typed: argparse.Namespace) -> Self:
+        """Return the command that was typed."""
+        return cls(**typed_values(cls, typed), typed=typed)
+
+    def run(self) -> int:
+        """Make the prompts, write them, and say what to do with them."""
+        from psychollm.cli.notes import as_notes, busy
+
+        assert self.typed is not None  # noqa: S101 -- `of` has seen to it
+        name = self.typed.instrument
+        with as_notes(quiet=self.quiet), busy("making the prompts", quiet=self.quiet):
+            prompts = made(name, self.typed)
+            _write(prompts, self.out)
+        n_items = len({prompt.item for prompt in prompts})
+        if self.json:
+            from psychollm.cli.outputs import as_json
+
+            counts = {"n_prompts": len(prompts), "n_items": n_items}
+            print(as_json({"instrument": name, **counts, "out": str(self.out)}))
+        elif not self.quiet:
+            items = _counted(n_items, "item")
+            print(f"{_counted(len(prompts), 'prompt')} about {items}: {self.out}")
+            print(f'To ask them, write prompts = "{self.out.name}" in a plan beside it.')
+        return 0
 
 
-def _add_recipe(names: "Commands", name: str, recipe: Recipe) -> None:
-    parser = names.add_parser(
-        name,
-        help=recipe.help,
-        description=f"{recipe.help[0].upper()}{recipe.help[1:]}.",
-        allow_abbrev=False,
-    )
-    if recipe.source is not None:
-        recipe.source.add_to(parser)
-    for option in recipe.options:
-        option.add_to(parser)
-    parser.add_argument(
-        "--out", type=Path, required=True, metavar="FILE.jsonl", help="where the prompts go"
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="print what was written as JSON and nothing else"
-    )
-    parser.add_argument("--quiet", action="store_true", help="say nothing on the screen")
-
-
-def run(options: argparse.Namespace) -> int:
-    """Make the prompts, write them, and say what to do with them."""
-    from psychollm.cli.notes import as_notes, busy
-
-    with as_notes(quiet=options.quiet), busy("making the prompts", quiet=options.quiet):
-        prompts = made(options)
-        _write(prompts, options.out)
-    n_items = len({prompt.item for prompt in prompts})
-    if options.json:
-        from psychollm.cli.outputs import as_json
-
-        about = {"instrument": options.instrument, "n_prompts": len(prompts), "n_items": n_items}
-        print(as_json({**about, "out": str(options.out)}))
-    elif not options.quiet:
-        items = _counted(n_items, "item")
-        print(f"{_counted(len(prompts), 'prompt')} about {items}: {options.out}")
-        print(f'To ask them, write prompts = "{options.out.name}" in a plan beside it.')
-    return 0
-
-
-def made(options: argparse.Namespace) -> "tuple[Prompt, ...]":
+def made(name: str, typed: argparse.Namespace) -> "tuple[Prompt, ...]":
     """Return the prompts that the options ask for."""
-    recipe = RECIPES[options.instrument]
-    build = getattr(import_module(f"psychollm.instruments.{recipe.module}"), recipe.name)
-    prompts: tuple[Prompt, ...] = build(**recipe.given(options)).prompts()
+    from psychollm.instruments.instrument import instrument_class
+
+    kind = instrument_class(name.replace("-", "_"))
+    given = typed_values(kind, typed)
+    for one in declared_by(kind):
+        if "read" in one.about and one.name in given:
+            given[one.name] = _read(one.about, given[one.name], typed)
+    prompts: tuple[Prompt, ...] = kind(**given).prompts()
     return prompts
 
 
+def _read(about: Mapping[str, Any], path: Path, typed: argparse.Namespace) -> Any:
+    """Read the file of a field; of a store, where the field takes replies, the replies."""
+    if about.get("replies") and is_store(path):
+        return _replies(path)
+    return about["read"](path, **typed_values(about["read"], typed))
+
+
+def _replies(path: Path) -> list[dict[str, Any]]:
+    """Return the replies of a store: their reasoning, where the server sent it apart, and text."""
+    from psychollm.collect.export import replies
+    from psychollm.collect.store import Store
+
+    traces = []
+    with Store(path, create=False) as store:
+        for prompt, row in replies(store):
+            text = "\n\n".join(filter(None, (row["reasoning"], row["text"]))).strip()
+            if text:
+                run = row["sample"] + 1
+                key = f"{row['model']}/{prompt.key}/{run}"
+                whose = {"model": row["model"], "item": prompt.item, "run": run}
+                traces.append({"key": key, "text": text, **whose, "tokens": row["output_tokens"]})
+    return traces
+
+
 def _write(prompts: "Sequence[Prompt]", path: Path) -> None:
-    from psychollm._base.errors import InputError
+    from psychollm.cli.outputs import writing
 
     lines = [json.dumps(prompt.to_dict(), ensure_ascii=False) + "\n" for prompt in prompts]
-    try:
+    with writing(f"--out {path}"):
         path.write_text("".join(lines), encoding="utf-8", newline="\n")
-    except OSError as error:
-        msg = f"--out {path}: cannot be written ({error.strerror})"
-        raise InputError(msg) from error
 
 
 def _counted(n: int, what: str) -> str:

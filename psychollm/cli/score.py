@@ -1,10 +1,12 @@
 """``psychollm score``: a store in, what each model scored out; nothing is asked."""
 
-import argparse
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.csv_text import write_csv
+from psychollm._base.errors import OptionError
+from psychollm.cli.options import Command, option
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -12,7 +14,6 @@ if TYPE_CHECKING:
     from psychollm.collect.readings import Readings
     from psychollm.collect.store import Store
 
-    Commands = argparse._SubParsersAction[Any]
     Scores = dict[str, dict[int, Any]]  # by model and sample
 
 DESCRIPTION = """\
@@ -27,45 +28,44 @@ examples:
 """
 
 
-def add_options(commands: "Commands") -> None:
-    """Add the subcommand and its options to the parser."""
-    parser = commands.add_parser(
-        "score",
-        help="read and score the replies of a store",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
+@dataclass(frozen=True, kw_only=True)
+class Score(Command):
+    """The command."""
+
+    NAME = "score"
+    HELP = "read and score the replies of a store"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+
+    store: Path = option("the store of a run", "RUN.sqlite", positional=True)
+    instrument: str | None = option(
+        "whose prompts; otherwise all that are there", "NAME", default=None
     )
-    add = parser.add_argument
-    add("store", type=Path, metavar="RUN.sqlite", help="the store of a run")
-    add("--instrument", metavar="NAME", help="whose prompts (default: all that are there)")
-    add("--out", type=Path, metavar="FILE.csv", help="write the scores as a table, too")
-    add("--json", action="store_true", help="print the scores as JSON and nothing else")
-    add("--quiet", action="store_true", help="nothing on the screen")
+    out: Path | None = option("write the scores as a table, too", "FILE.csv", default=None)
+    json: bool = option("print the scores as JSON and nothing else", default=False)
+    quiet: bool = option("nothing on the screen", default=False)
 
+    def run(self) -> int:
+        """Read, score, write, and say what was found."""
+        from psychollm.cli.notes import as_notes, busy
+        from psychollm.cli.outputs import as_json
+        from psychollm.collect.store import Store
 
-def run(options: argparse.Namespace) -> int:
-    """Read, score, write, and say what was found."""
-    from psychollm.cli.notes import as_notes, busy
-    from psychollm.cli.outputs import as_json
-    from psychollm.collect.store import Store
-
-    with (
-        as_notes(quiet=options.quiet),
-        busy("reading and scoring the replies", quiet=options.quiet),
-        Store(options.store, create=False) as store,
-    ):
-        found = [(one, one.scores()) for one in _read(store, options.instrument)]
-    if options.out is not None:
-        _write(found, options.out)
-    if options.json:
-        print(as_json({said.instrument: _plain(said, scores) for said, scores in found}))
-    elif not options.quiet:
-        print("\n\n".join(_told(said, scores) for said, scores in found))
-        if options.out is not None:
-            print(f"\nTable: {options.out}")
-    return 0
+        with (
+            as_notes(quiet=self.quiet),
+            busy("reading and scoring the replies", quiet=self.quiet),
+            Store(self.store, create=False) as store,
+        ):
+            scored = [(one, one.scores()) for one in _read(store, self.instrument)]
+        if self.out is not None:
+            _write(scored, self.out)
+        if self.json:
+            print(as_json({said.instrument: _plain(said, scores) for said, scores in scored}))
+        elif not self.quiet:
+            print("\n\n".join(_told(said, scores) for said, scores in scored))
+            if self.out is not None:
+                print(f"\nTable: {self.out}")
+        return 0
 
 
 def _read(store: "Store", chosen: str | None) -> "list[Readings]":
@@ -101,27 +101,19 @@ def _plain(said: "Readings", scores: "Scores") -> dict[str, Any]:
     }
 
 
-def _write(found: "list[tuple[Readings, Scores]]", path: Path) -> None:
-    from psychollm._base.errors import InputError, OptionError
+def _write(scored: "list[tuple[Readings, Scores]]", path: Path) -> None:
+    from psychollm.cli.outputs import writing
 
-    if len(found) > 1:
-        names = ", ".join(said.instrument for said, _ in found)
+    if len(scored) > 1:
+        names = ", ".join(said.instrument for said, _ in scored)
         msg = f"--out {path}: one table holds one of {names}; choose it with --instrument"
         raise OptionError(msg)
-    try:
-        write_csv(scores_frame(found[0][1]), path)
-    except OSError as error:
-        msg = f"--out {path}: cannot be written ({error.strerror})"
-        raise InputError(msg) from error
+    with writing(f"--out {path}"):
+        write_csv(scores_frame(scored[0][1]), path)
 
 
 def scores_frame(scores: "Scores") -> "pd.DataFrame":
     """Return the tables of all models as one, with columns "model" and "sample" in front.
-
-    Parameters
-    ----------
-    scores : mapping
-        Results by model and sample.
 
     Examples
     --------

@@ -1,18 +1,22 @@
-"""``psychollm study``: two tables in, a verdict and a report out."""
+"""``psychollm study``: two tables, or a store of replies, in; a verdict and a report out."""
 
-import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
+from psychollm._base.errors import OptionError
 from psychollm._base.types import EmptyCells, Missing
-from psychollm.cli.settings import DEFAULT_FOLDER, Settings
-from psychollm.cli.study_options import add_computation, add_output
+from psychollm.cli.options import option
+from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING, TwoTables, left_out_line
 
 if TYPE_CHECKING:
-    from psychollm.cli.inputs import Tables
-    from psychollm.studies.shared_confidence.study import SharedConfidence
+    import pandas as pd
 
-    Commands = argparse._SubParsersAction[Any]
+    from psychollm.cli.outputs import Findings
+    from psychollm.data.responses import Responses
+    from psychollm.estimates.verdict import SmallestEffects
+    from psychollm.studies.shared_confidence.study import SharedConfidence
 
 DESCRIPTION = """\
 Judge whether models share one signal of confidence or several, where each puts its threshold, and
@@ -35,155 +39,298 @@ examples:
   psychollm study run.sqlite --out results
 """
 
-
-def add_options(commands: "Commands") -> None:
-    """Add the subcommand and its options to the parser."""
-    parser = commands.add_parser(
-        "study",
-        usage="%(prog)s [options] CONFIDENCE CORRECTNESS | RUN.sqlite | --example",
-        help="from two tables, or a store of replies, to a verdict and a report",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    _add_tables(parser)
-    _add_reading(parser)
-    _add_analysis(parser)
-    add_output(parser, folder=DEFAULT_FOLDER, shown="verdict")
+_HEADER = b"SQLite format 3\x00"  # that every SQLite file begins with
+_EXAMPLE_CODE = """\
+example = psy.load_example("shared_confidence")
+confidence, correctness = example.confidence, example.correctness"""
+_COMMON_CODE = """\
+shared = psy.data.common(confidence, correctness)
+confidence, correctness = shared.first, shared.second"""
+_SELECT_CODE = "{0} = {0}.select(models=[m for m in {0}.models if m not in absent])"
 
 
-def _add_tables(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add(
-        "confidence",
-        nargs="?",
-        type=Path,
-        metavar="CONFIDENCE",
-        help="what the models said; or a store",
-    )
-    add(
-        "correctness",
-        nargs="?",
-        type=Path,
-        metavar="CORRECTNESS",
-        help="whether they were right; left out where one long file holds both",
-    )
-    add("--example", action="store_true", help="use the embedded example (simulated data)")
-    add("--instrument", metavar="NAME", help="which, where a store holds prompts of several")
-    add(
-        "--repeats",
-        choices=("error", "first", "majority"),
-        default="error",
-        help="what a prompt put several times counts as, in a store (default: %(default)s)",
-    )
+def number_or_rule(text: str) -> str | float:
+    """Return a number if it looks like one; names of rules are checked where they are used."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
-def _add_reading(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument_group("reading the tables").add_argument
-    add("--layout", choices=("auto", "wide", "long"), default="auto", help="default: %(default)s")
-    add("--model-column", metavar="NAME", help='labels of the models (long: "model")')
-    add(
-        "--question-column",
-        metavar="NAME",
-        action="append",
-        help='labels of the questions in a long file ("question" or "item"); may be repeated',
+@dataclass(frozen=True, kw_only=True)
+class Study(TwoTables):
+    """The command."""
+
+    NAME = "study"
+    HELP = "from two tables, or a store of replies, to a verdict and a report"
+    USAGE = "%(prog)s [options] CONFIDENCE CORRECTNESS | RUN.sqlite | --example"
+    DESCRIPTION = DESCRIPTION
+    EPILOG = EPILOG
+    FOLDER = "psychollm-report"
+    OTHERWISE = ", or a store, or --example"
+
+    confidence: Path | None = option(
+        "what the models said; or a store", "CONFIDENCE", default=None, positional=True
     )
-    add("--confidence-column", metavar="NAME", help="answers in a long CONFIDENCE")
-    add("--correctness-column", metavar="NAME", help="answers in a long CORRECTNESS")
-    add(
-        "--duplicates",
-        choices=("error", "first", "last"),
-        default="error",
-        help="a question answered twice by a model in a long file (default: %(default)s)",
+    out: Path | None = option(
+        f"where the results go (default: {FOLDER})", "DIR", default=None, group=OUTPUT
     )
-    add("--codes", metavar="WORD=N,...", help="what words mean, such as yes=1,no=0")
-    add(
-        "--threshold",
-        metavar="T",
-        help="split a stated confidence: yes above T, a number or model_median, model_mean, "
+    example: bool = option("use the embedded example (simulated data)", default=False)
+    instrument: str | None = option(
+        "which, where a store holds prompts of several", "NAME", default=None
+    )
+    repeats: Literal["error", "first", "majority"] = option(
+        "what a prompt put several times counts as, in a store", default="error"
+    )
+    threshold: str | float | None = option(
+        "split a stated confidence: yes above T, a number or model_median, model_mean, "
         "model_balanced",
+        "T",
+        default=None,
+        parse=number_or_rule,
+        group=READING,
     )
-    add("--at-least", action="store_true", help="yes at the threshold as well as above it")
-    add(
-        "--leave-out",
-        metavar="MODEL",
-        action="append",
-        default=[],
-        help="a model that takes no part; may be repeated",
+    at_least: bool = option(
+        "yes at the threshold as well as above it", default=False, group=READING
     )
-    add(
-        "--least-answers",
-        type=int,
-        default=0,
-        metavar="N",
-        help="leave out models with fewer answers in either table",
+    empty_cells: EmptyCells = option(
+        "what is done to 2 x 2 tables with an empty cell", default="keep_margins", group=ANALYSIS
     )
-    add("--common", action="store_true", help="keep models and questions that both tables hold")
-
-
-def _add_analysis(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("analysis")
-    add = group.add_argument
-    add(
-        "--empty-cells",
-        choices=get_args(EmptyCells),
-        default="keep_margins",
-        help="what is done to 2 x 2 tables with an empty cell (default: %(default)s)",
-    )
-    add(
-        "--missing",
-        choices=get_args(Missing),
+    missing: Missing = option(
+        "thresholds of a pair: from its own table, or from all answers",
         default="pairwise",
-        help="thresholds of a pair: from its own table, or from all answers "
-        "(default: %(default)s)",
+        group=ANALYSIS,
     )
-    add(
-        "--drop-unusable",
-        action="store_true",
-        help="leave out models that the validity screen finds not usable (default: name them)",
+    drop_unusable: bool = option(
+        "leave out models that the validity screen finds not usable; otherwise they are named",
+        default=False,
+        group=ANALYSIS,
     )
-    add("--null", type=int, default=499, metavar="N", help="replicates of each null (%(default)s)")
-    add_computation(group)
+    null: int = option("replicates of each null", default=499, group=ANALYSIS)
+
+    def __post_init__(self) -> None:
+        if self.example:
+            if self.confidence is not None:
+                msg = "--example brings its own tables: leave out CONFIDENCE and CORRECTNESS"
+                raise OptionError(msg)
+        elif is_store(self.confidence):
+            self._check_store()
+        else:
+            self.check_tables()
+
+    def _check_store(self) -> None:
+        """Refuse what a store has no use for."""
+        if self.correctness is not None:
+            msg = f"{self.confidence} is a store and holds both: leave out CORRECTNESS"
+            raise OptionError(msg)
+        for name in ("threshold", "codes", "confidence_column", "correctness_column"):
+            if getattr(self, name) is not None:
+                msg = (
+                    f"--{name.replace('_', '-')} is for tables: a store is read by its instrument"
+                )
+                raise OptionError(msg)
+
+    def run(self) -> int:
+        """Read, compute, write, and say where it is."""
+        if not self.example and is_store(self.confidence):
+            from psychollm.cli.study_store import study_of_store
+
+            return study_of_store(self)
+        return self.carry_out(self._read, self.judge, report=self.report)
+
+    def _read(self) -> "Tables":
+        if self.example:
+            from psychollm.data.examples import load_example
+
+            example = load_example("shared_confidence")
+            tables = (example.confidence, example.correctness)
+            return Tables(*tables, ("the embedded example",), _EXAMPLE_CODE)
+        split = {"threshold": self.threshold, "strict": not self.at_least}
+        codes = self.codes if self.threshold is None else None
+        first, second = self.calls(
+            "psy.read_responses", {"codes": self.codes, **split}, {"codes": codes}
+        )
+        code = f"confidence = {first}\ncorrectness = {second}"
+        return self.reduced(Tables(first.run(), second.run(), self.files, code))
+
+    def reduced(self, tables: "Tables") -> "Tables":
+        """Leave out what is to take no part.
+
+        Raises
+        ------
+        LabelError
+            If a model to leave out does not exist.
+        """
+        both = [tables.confidence, tables.correctness]
+        code, remarks = [tables.code], []
+        if self.common:
+            from psychollm.data.alignment import common
+
+            shared = common(*both)
+            both = [shared.first, shared.second]
+            code.append(_COMMON_CODE)
+            if any(map(len, (*shared.models_left_out, *shared.questions_left_out))):
+                remarks.append(shared.summary())
+        absent = self.absent(
+            (model for table in both for model in table.models),
+            (
+                (model, n, f" in {what}")
+                for what, table in zip(("confidence", "correctness"), both, strict=True)
+                for model, n in zip(table.models, table.answered, strict=True)
+            ),
+        )
+        if absent:
+            both = [
+                table.select(models=[model for model in table.models if model not in absent])
+                for table in both
+            ]
+            code.append(f"absent = {list(absent)!r}")
+            code += [_SELECT_CODE.format(name) for name in ("confidence", "correctness")]
+            remarks.append(left_out_line(absent))
+        return Tables(both[0], both[1], tables.source, "\n".join(code), " ".join(remarks))
+
+    def judge(self, tables: "Tables") -> "Findings":
+        """Return what the study of two tables finds."""
+        from psychollm.cli.outputs import Findings
+        from psychollm.studies.shared_confidence.study import shared_confidence
+
+        study = shared_confidence(
+            tables.confidence,
+            tables.correctness,
+            empty_cells=self.empty_cells,
+            missing=self.missing,
+            screen="drop" if self.drop_unusable else "flag",
+            n_null=self.null,
+            **self.replication,
+        )
+
+        def report(path: Path) -> None:
+            study.report(path, source=tables.code, smallest=self.smallest)
+
+        return Findings(
+            summary=study.summary(smallest=self.smallest),
+            results=results(study, tables.source, self.smallest),
+            tables=frames(study),
+            remark=tables.left_out,
+            write_report=report,
+        )
 
 
-def run(settings: Settings) -> int:
-    """Read, compute, write, and say where it is."""
-    if settings.store:
-        from psychollm.cli.store_study import run as run_store
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Confidence and correctness, and where they come from."""
 
-        return run_store(settings)
-    from psychollm.cli.inputs import read_tables
-    from psychollm.cli.notes import as_notes, busy, computing
-    from psychollm.cli.outputs import Outputs
-
-    outputs = Outputs.prepare(settings)
-    with as_notes(quiet=settings.quiet):
-        with busy("reading the tables", quiet=settings.quiet):
-            tables = read_tables(settings)
-        with computing(quiet=settings.quiet):
-            study = compute(settings, tables)
-        with busy("writing the report", quiet=settings.quiet):
-            outputs.write(study, tables)
-    outputs.tell(study, tables)
-    return 0
+    confidence: "Responses"
+    correctness: "Responses"
+    source: tuple[str, ...]  # names of the files, or of the example
+    code: str  # lines of Python that make the two tables
+    left_out: str = ""  # what takes no part
 
 
-def compute(settings: Settings, tables: "Tables") -> "SharedConfidence":
-    """Return the study of two tables, as the settings say."""
-    from psychollm.cli.notes import watched
-    from psychollm.studies.shared_confidence.study import shared_confidence
+def is_store(path: Path | None) -> bool:
+    """Tell whether a path names a store rather than a table: by its beginning, or by its name.
 
-    return shared_confidence(
-        tables.confidence,
-        tables.correctness,
-        empty_cells=settings.empty_cells,
-        missing=settings.missing,
-        screen="drop" if settings.drop_unusable else "flag",
-        n_null=settings.null,
-        n_bootstrap=settings.bootstrap,
-        level=settings.level,
-        rng=settings.seed,
-        n_jobs=settings.jobs,
-        progress=watched(quiet=settings.quiet),
-    )
+    Examples
+    --------
+    >>> is_store(Path("run.sqlite")), is_store(Path("said.csv")), is_store(None)
+    (True, False, False)
+    """
+    if path is None:
+        return False
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_HEADER)) == _HEADER
+    except OSError:
+        return path.suffix == ".sqlite"
+
+
+def frames(study: "SharedConfidence") -> "dict[str, pd.DataFrame]":
+    """Return the tables of a study by the names of their files."""
+    found = study.dimensionality
+    return {
+        "models": study.to_frame(),
+        "loadings": study.loadings_frame(),
+        "questions": study.scores.to_frame(),
+        "dimensionality": found.to_frame(),
+        "correlations": found.spectrum.correlation.to_frame(),
+        "residuals": found.residuals.to_frame(),
+        "f_beta": study.f_beta.to_frame(),
+        "between_models": study.between.to_frame(),
+        "individuation": study.individuation.to_frame(),
+        "private_signal": study.private_signal.to_frame(),
+        "pairwise_calibration": study.pairwise.to_frame(),
+        "ensemble": study.ensemble.to_frame(),
+        "screen": study.screen.to_frame(),
+    }
+
+
+def results(
+    study: "SharedConfidence", source: Sequence[str], smallest: "SmallestEffects"
+) -> dict[str, Any]:
+    """Return what a study found as plain data: findings first, then the tables by model."""
+    from psychollm.cli.outputs import records
+    from psychollm.studies.shared_confidence.text import verdict
+
+    found = study.dimensionality
+    return {
+        "verdict": verdict(study, smallest=smallest),
+        "n_factors": found.n_factors,
+        "simulated": study.simulated,
+        "n_models": len(study.labels),
+        "n_questions": study.n_questions,
+        "level": study.level,
+        "dimensionality": {
+            "verdict": found.verdict,
+            "shared_p": found.shared_test.p_value,
+            "one_factor_p": found.one_factor_test.p_value,
+            "second_share": found.second_share.observed,
+            "second_share_p": found.second_share.p_value,
+            "eigenvalue_shares": found.spectrum.shares,
+            "n_empty_pairs": found.spectrum.n_empty,
+            "min_eigenvalue": found.spectrum.min_eigenvalue,
+            "quadratic_r2": found.spectrum.quadratic_r2.observed,
+            "quadratic_r2_p": found.spectrum.quadratic_r2.p_value,
+            "second_congruence": found.spectrum.congruence,
+            "factors_by_rule": dict(found.factors_by_rule),
+        },
+        "private_signal": _fields(
+            study.private_signal, ("mean", "mean_interval", "mean_p", "n_models", "adjustment")
+        ),
+        "individuation_average": records(study.individuation.average.to_frame()),
+        "between_models": records(study.between.to_frame()),
+        "f_beta_leaders": records(study.f_beta.leaders_frame()),
+        "pairwise_calibration": _fields(
+            study.pairwise,
+            (
+                "pooled_difference",
+                "pooled_difference_interval",
+                "pooled_expected",
+                "pooled_excess",
+                "pooled_excess_interval",
+                "n_disagreements",
+                "n_questions_split",
+            ),
+        ),
+        "ensemble": _fields(
+            study.ensemble,
+            (
+                "mean_gain",
+                "mean_gain_interval",
+                "mean_gain_at_equal_rate",
+                "mean_gain_at_equal_rate_interval",
+            ),
+        ),
+        "models": records(study.to_frame()),
+        "screen": records(study.screen.to_frame()),
+        "dropped": dict(study.dropped),
+        "uncorrelated": dict(study.uncorrelated),
+        "source": list(source),
+        "coding": dict(study.coding),
+        "seed": study.seed,
+        "call": study.call,
+        "versions": dict(study.versions),
+    }
+
+
+def _fields(result: Any, names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: getattr(result, name) for name in names}

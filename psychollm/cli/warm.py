@@ -1,14 +1,13 @@
 """``psychollm warm``: compile everything now, so that nothing has to wait for it later."""
 
-import argparse
 import time
 from collections.abc import Callable
 from contextlib import chdir
+from dataclasses import dataclass
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    Commands = argparse._SubParsersAction[Any]
+from psychollm.cli.options import Command, option
 
 DESCRIPTION = """\
 Run the examples of the documentation, which compiles all that they use. Compiled code is kept on
@@ -18,56 +17,45 @@ disk: this is done once on a machine, for instance while an image is built, and 
 WITHOUT_KERNELS = frozenset({"errors", "plots", "reports", "collect", "steering", "instruments"})
 
 
-def add_options(commands: "Commands") -> None:
-    """Add the subcommand and its options to the parser."""
-    parser = commands.add_parser(
-        "warm",
-        help="compile everything now, once on a machine",
-        description=DESCRIPTION,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--json", action="store_true", help="print it as JSON and nothing else")
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+@dataclass(frozen=True, kw_only=True)
+class Warm(Command):
+    """The command."""
 
+    NAME = "warm"
+    HELP = "compile everything now, once on a machine"
+    DESCRIPTION = DESCRIPTION
 
-def run(options: argparse.Namespace) -> int:
-    """Compile, and print what was compiled."""
-    from psychollm._base.progress import progress_bar
-    from psychollm.cli.doctor import machine
-    from psychollm.cli.notes import compilation, watched
+    json: bool = option("print it as JSON and nothing else", default=False)
+    quiet: bool = option("show no progress", default=False)
 
-    began = time.process_time()
-    functions = public_functions()
-    skipped = []
-    bar = progress_bar(
-        show=watched(quiet=options.quiet or options.json), total=len(functions), label="examples"
-    )
-    with compilation() as kernels, TemporaryDirectory() as folder, chdir(folder):
-        for name, function in functions.items():
-            if not example_runs(function):
-                skipped.append(name)
-            bar.update(1)
-    bar.close()
-    found = {
-        "compiled": len(kernels),
-        "seconds": time.process_time() - began,
-        "kept": machine()["compiled code"],
-        "examples": len(functions) - len(skipped),
-        "skipped": skipped,
-    }
-    if options.json:
-        from psychollm.cli.outputs import as_json
+    def run(self) -> int:
+        """Compile, and print what was compiled."""
+        from psychollm._base.progress import progress_bar
+        from psychollm.cli.doctor import machine
+        from psychollm.cli.notes import compilation, watched
 
-        print(as_json(found))
-    else:
-        print(
-            f"{found['compiled']} kernels compiled, {found['seconds']:.0f} s of processor time; "
-            f"{found['kept']}"
-        )
+        began = time.process_time()
+        functions = public_functions()
+        skipped = []
+        shown = watched(quiet=self.quiet or self.json)
+        bar = progress_bar(show=shown, total=len(functions), label="examples")
+        with compilation() as kernels, TemporaryDirectory() as folder, chdir(folder):
+            for name, function in functions.items():
+                if not example_runs(function):
+                    skipped.append(name)
+                bar.update(1)
+        bar.close()
+        seconds, kept = time.process_time() - began, machine()["compiled code"]
+        if self.json:
+            from psychollm.cli.outputs import as_json
+
+            done = {"compiled": len(kernels), "seconds": seconds, "kept": kept}
+            print(as_json({**done, "examples": len(functions) - len(skipped), "skipped": skipped}))
+            return 0
+        print(f"{len(kernels)} kernels compiled, {seconds:.0f} s of processor time; {kept}")
         if skipped:
             print(f"Examples that need an extra or a file did not run: {', '.join(skipped)}")
-    return 0
+        return 0
 
 
 def public_functions() -> dict[str, Callable[..., Any]]:

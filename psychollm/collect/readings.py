@@ -13,9 +13,9 @@ from psychollm._base.result import Result
 from psychollm.collect.errors import StoreError
 from psychollm.collect.export import replies
 from psychollm.collect.store import Store
+from psychollm.instruments.instrument import instrument_of, reader_of, scorer_of
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.reading import Outcome, Reading
-from psychollm.instruments.registry import instrument_of, reader_of, scorer_of
 from psychollm.instruments.traces import with_reasoning
 
 if TYPE_CHECKING:

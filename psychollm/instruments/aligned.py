@@ -5,14 +5,12 @@ from collections.abc import Mapping, Sequence
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm.data.labels import listed
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.reading import Outcome, Reading
+from psychollm.instruments.reading import Outcome, Reading, ReadingsLike
 
 _FAILED = Reading(outcome=Outcome.FAILED)
 
 
-def aligned(
-    prompts: Sequence[Prompt], readings: Mapping[str, Reading | None] | Sequence[Reading | None]
-) -> list[Reading]:
+def aligned(prompts: Sequence[Prompt], readings: ReadingsLike) -> list[Reading]:
     """Return one reading per prompt, in their order; failed where there is none.
 
     Parameters

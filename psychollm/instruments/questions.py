@@ -100,6 +100,7 @@ class Question:
         return {"reference": list(self.answers), **kept}
 
 
+QUESTION_FILES = ".csv or .jsonl with question and answer, or .json as SQuAD has it"
 _NUMBERS = ("threshold", "absolute", "relative")
 
 

@@ -1,7 +1,9 @@
 """What a reply says: a coded answer, or the name of what went wrong. Nothing is guessed."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 
 class Outcome(StrEnum):
@@ -48,3 +50,7 @@ class Reading:
     def answered(self) -> bool:
         """Whether there is a value."""
         return self.outcome is Outcome.ANSWERED
+
+
+# Of one model: by the key of the prompt, or one for each prompt; None is a failed call.
+ReadingsLike: TypeAlias = Mapping[str, Reading | None] | Sequence[Reading | None]

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from psychollm.cli import UNUSABLE
-from psychollm.cli.completion import SHELLS, script
+from psychollm.cli.completion import script
 from psychollm.cli.parser import build_parser
 
+SHELLS = ("bash", "zsh", "fish")
 ASK = """
 source "$1"
 COMP_WORDS=($2); COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))

@@ -1,7 +1,7 @@
 """``psychollm import``: logs in, tables out, and a summary of what was kept and dropped."""
 
-import argparse
 import json
+from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import InputError, OptionError, PsychollmError
-from psychollm.cli import import_logs
+from psychollm.cli.import_logs import Import, formats
+from psychollm.cli.options import Parser
 from psychollm.cli.wording import in_options
 from psychollm.data.logs import NoAnswer
 from psychollm.data.logs_repeats import Repeats
@@ -24,12 +25,11 @@ HELM = [[1, 1, 1, 1, 0, 0], [1, 1, 0, 1, 1, 0]]
 @pytest.fixture
 def command(capsys):
     """Return a function that runs the subcommand and returns what it prints."""
-    parser = argparse.ArgumentParser()
-    import_logs.add_options(parser.add_subparsers())
+    parser = Parser()
+    Import.add_to(parser)
 
     def run(*arguments: object) -> str:
-        options = parser.parse_args(["import", *map(str, arguments)])
-        assert import_logs.run(import_logs.settings_of(options)) == 0
+        assert Import.of(parser.parse_args([*map(str, arguments)])).run() == 0
         said = capsys.readouterr()
         assert not said.err
         return said.out
@@ -38,9 +38,10 @@ def command(capsys):
 
 
 def test_choices_are_those_of_the_library():
-    assert get_args(LogFormat) == import_logs.FORMATS
-    assert get_args(Repeats) == import_logs.REPEATS
-    assert get_args(NoAnswer) == import_logs.NO_ANSWERS
+    types = {one.name: one.type for one in fields(Import)}
+    assert set(get_args(LogFormat)) == set(formats())
+    assert types["repeats"] == Repeats | None
+    assert types["no_answer"] == NoAnswer | None
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])

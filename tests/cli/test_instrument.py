@@ -3,16 +3,16 @@
 import argparse
 import json
 from collections.abc import Iterator
-from importlib import import_module
-from inspect import signature
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from psychollm.cli import UNUSABLE
-from psychollm.cli.instrument_recipes import RECIPES
+from psychollm.cli.instrument import MakePrompts
+from psychollm.cli.options import PARSING, Parser
 from psychollm.collect.plan import read_prompts
-from psychollm.instruments.registry import INSTRUMENTS, instrument_of
+from psychollm.instruments.instrument import INSTRUMENTS, instrument_class, instrument_of
 from psychollm.instruments.rule_world import RuleWorld
 from tests.cli.stores import filled
 
@@ -56,38 +56,46 @@ def test_passages_of_squad_are_dropped(call, tmp_path: Path) -> None:
     assert "nobody sees" not in (tmp_path / "i").read_text()
 
 
-@pytest.mark.parametrize("name", RECIPES)
-def test_recipes_name_parameters_that_exist(name: str) -> None:
-    recipe = RECIPES[name]
-    assert recipe.module in INSTRUMENTS
-    build = getattr(import_module(f"psychollm.instruments.{recipe.module}"), recipe.name)
-    known = set(signature(build).parameters)
-    source = {recipe.source.name} if recipe.source else set()
-    assert {option.name for option in recipe.options} | source <= known
+def instruments() -> dict[str, argparse.ArgumentParser]:
+    """Return the parser of each instrument."""
+    parser = Parser(prog="p", **PARSING)
+    MakePrompts.add_to(parser)
+    (names,) = (one for one in parser._actions if one.dest == "instrument")
+    return dict(names.choices)
+
+
+@pytest.mark.parametrize("name", INSTRUMENTS)
+def test_every_option_is_a_field_and_says_what_it_is(name: str) -> None:
+    known = {one.name for one in fields(instrument_class(name))} | {"rule", "dataset"}
+    own = {one.name for one in fields(MakePrompts)}
+    for action in instruments()[name.replace("_", "-")]._actions:
+        if action.dest != "help":
+            assert action.dest in known | own
+            assert len(action.help) > 5
 
 
 def every_choice() -> Iterator[tuple[str, ...]]:
     """Yield each instrument with its own defaults, and with each choice of each option."""
-    for name, recipe in RECIPES.items():
-        names = {"questions": "q.csv", "transcripts": "t.jsonl"}
-        files = (names[recipe.source.name],) if recipe.source and recipe.source.needed else ()
-        yield name, *files
-        for option in recipe.options:
-            flag = option.off or f"--{option.name.replace('_', '-')}"
-            if option.kind is bool:
-                yield name, *files, flag
-            for choice in option.choices:
-                yield name, *files, flag, choice
+    files = {"questions": "q.csv", "transcripts": "t.jsonl"}
+    for name, parser in instruments().items():
+        needed = tuple(files[one.dest] for one in parser._actions if not one.option_strings)
+        yield name, *needed
+        for action in parser._actions:
+            if action.nargs == 0 and action.dest not in ("help", "json", "quiet"):
+                yield name, *needed, action.option_strings[-1]
+            listed = (action.metavar or "").removesuffix(",...").split("|")
+            for choice in action.choices or (listed if len(listed) > 1 else ()):
+                yield name, *needed, action.option_strings[0], choice
 
 
 @pytest.mark.parametrize("arguments", [*every_choice()], ids=" ".join)
 def test_every_choice_makes_prompts(arguments: tuple[str, ...], call, tmp_path: Path) -> None:
-    (tmp_path / "q.csv").write_text(QUESTIONS)
+    (tmp_path / "q.csv").write_text("question,answer\nWhat is 2 + 2?,4\nAnd 2 + 3?,5\n")
     (tmp_path / "t.jsonl").write_text('{"key": "t1", "text": "Let me see."}\n')
     found = call("instrument", *arguments, "--out", "items.jsonl")
     assert found.returncode == 0, found.stderr
     prompts = read_prompts(tmp_path / "items.jsonl")
-    assert {instrument_of(prompt) for prompt in prompts} == {RECIPES[arguments[0]].module}
+    assert {instrument_of(prompt) for prompt in prompts} == {arguments[0].replace("-", "_")}
 
 
 def test_an_empty_list(call, tmp_path: Path) -> None:
@@ -138,8 +146,3 @@ def test_wrong_use_is_one_line(
     (line,) = found.stderr.splitlines()
     for word in words:
         assert word in line
-
-
-def test_options_of_a_recipe_leave_out_what_is_not_typed() -> None:
-    typed = argparse.Namespace(**{one.name: None for one in RECIPES["rule-world"].options})
-    assert RECIPES["rule-world"].given(typed) == {}

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from psychollm.cli.instrument_recipes import RECIPES
 from psychollm.collect.plan import read_plan
 from psychollm.collect.wire import WIRES
+from psychollm.instruments.instrument import INSTRUMENTS
 from psychollm.instruments.rule_world import RuleWorld
 from tests.cli.stores import filled
 from tests.collect.conftest import write_plan
@@ -31,7 +31,10 @@ def test_the_plan(tmp_path: Path) -> None:
 
 
 def test_the_tables_name_what_there_is() -> None:
-    assert set(re.findall(r"^\| `([a-z-]+)` \|", PAGE, re.M)) == {*RECIPES, *WIRES}
+    assert set(re.findall(r"^\| `([a-z-]+)` \|", PAGE, re.M)) == {
+        *(name.replace("_", "-") for name in INSTRUMENTS),
+        *WIRES,
+    }
 
 
 def test_the_lines_of_python(

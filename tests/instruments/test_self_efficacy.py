@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
+from psychollm.instruments.instrument import reader_of, scorer_of
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.reading import Outcome, Reading
-from psychollm.instruments.registry import reader_of, scorer_of
 from psychollm.instruments.self_efficacy import (
     COPING,
     TASKS,

@@ -192,8 +192,8 @@ def test_stated_probabilities(asked):
     ("options", "says"),
     [
         ({"form": "long"}, "form='long'"),
-        ({"scales": ()}, "must hold each scale once"),
-        ({"scales": ("yes_no", "yes_no")}, "must hold each scale once"),
+        ({"scales": ()}, "must hold each once"),
+        ({"scales": ("yes_no", "yes_no")}, "must hold each once"),
         ({"scales": ("odds",)}, "scales='odds'"),
         ({"examples": [("x", True)]}, "form='direct'"),
         ({"n_repeats": 0}, "n_repeats=0"),

@@ -14,22 +14,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from psychollm._base.checks import check_choice, check_count
-from psychollm._base.errors import OptionError
 from psychollm.instruments.abstention.generate import SCENARIOS, Scenario, pairs
 from psychollm.instruments.abstention.judge import judge_prompts
-from psychollm.instruments.abstention.questions import Askable, as_askable
-from psychollm.instruments.abstention.replies import read_reply
+from psychollm.instruments.abstention.questions import Askable, as_askable, read_askable
 from psychollm.instruments.abstention.result import AbstentionScores
 from psychollm.instruments.abstention.scoring import score_readings
 from psychollm.instruments.abstention.wording import Licence, asking
+from psychollm.instruments.instrument import Instrument, check_chosen, from_file
 from psychollm.instruments.prompt import Message, Prompt
-from psychollm.instruments.reading import Reading
+from psychollm.instruments.reading import ReadingsLike
 
 _MAX_TOKENS = {True: 2048, False: 128}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Abstention:
+class Abstention(Instrument[AbstentionScores]):
     """Questions to answer, among them such as cannot be answered.
 
     Parameters
@@ -65,10 +64,16 @@ class Abstention:
     [False, True]
     """
 
+    NAME = "abstention"
+
     n_pairs: int = 20
     seed: int = 0
     scenarios: tuple[Scenario, ...] = SCENARIOS
-    questions: Iterable[Any] | None = None
+    questions: Iterable[Any] | None = from_file(
+        read_askable,
+        "questions of your own: .csv or .jsonl with answerable, or .json as SQuAD 2.0 has it",
+        default=None,
+    )
     licence: Licence = "stated"
     reasoned: bool = True
     n_repeats: int = 1
@@ -79,11 +84,7 @@ class Abstention:
             check_count(name, getattr(self, name))
         check_count("seed", self.seed, low=0)
         check_choice("licence", self.licence, Licence)
-        for one in self.scenarios:
-            check_choice("scenarios", one, Scenario)
-        if not self.scenarios or len(set(self.scenarios)) < len(self.scenarios):
-            msg = f"scenarios={self.scenarios!r} must hold each once, and one at least"
-            raise OptionError(msg)
+        check_chosen("scenarios", self.scenarios, Scenario)
         items = (
             as_askable(self.questions)
             if self.questions is not None
@@ -124,20 +125,9 @@ class Abstention:
         """
         return judge_prompts(self.prompts(), replies, model=model)
 
-    def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-        """Read a reply to one of the prompts, or a judge's verdict.
-
-        Examples
-        --------
-        >>> asked = Abstention(n_pairs=1)
-        >>> asked.read(asked.prompts()[1], "Answer: That is not stated.").value
-        'abstained confident untraced'
-        """
-        return read_reply(prompt, reply, finish_reason=finish_reason)
-
     def score(
         self,
-        readings: Mapping[str, Reading] | Sequence[Reading | None],
+        readings: ReadingsLike,
         *,
         judged: Sequence[Prompt] = (),
     ) -> AbstentionScores:
@@ -146,17 +136,9 @@ class Abstention:
         Parameters
         ----------
         readings : mapping or sequence
-            By the key of the prompt, or one for each of `prompts`, then of `judged`, in their
-            order; what is absent or None is a failed call.
+            As in `Instrument.score`.
         judged : sequence of Prompt
             From `judge_prompts`, where a judge was asked.
-
-        Raises
-        ------
-        ShapeError
-            If a sequence has another length.
-        LabelError
-            If a key belongs to no prompt.
 
         Examples
         --------

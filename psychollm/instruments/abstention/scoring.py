@@ -10,16 +10,14 @@ from psychollm.instruments.abstention.replies import Reply
 from psychollm.instruments.abstention.result import AbstentionScores
 from psychollm.instruments.aligned import aligned
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.reading import Outcome, Reading
+from psychollm.instruments.reading import Outcome, Reading, ReadingsLike
 
 Row = tuple[str, str]  # the model that replied, as far as a judge was told, and the prompt's key
 FAILED = Reading(outcome=Outcome.FAILED)
 _GRADES = {"correct": 1.0, "wrong": 0.0}
 
 
-def score_readings(
-    prompts: Sequence[Prompt], readings: Mapping[str, Reading] | Sequence[Reading | None]
-) -> AbstentionScores:
+def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> AbstentionScores:
     """Score the readings of one model.
 
     Parameters

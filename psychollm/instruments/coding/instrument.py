@@ -5,25 +5,25 @@ judge, which understands and cannot be checked save by what it quotes. `metacogn
 compares them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from psychollm._base.checks import check_count
-from psychollm.instruments.coding.replies import read_reply
 from psychollm.instruments.coding.result import CodingScores
 from psychollm.instruments.coding.schemes import Scheme, SchemeName, as_scheme
 from psychollm.instruments.coding.scoring import rule_scores, score_readings
-from psychollm.instruments.coding.transcripts import Transcript, as_transcripts
+from psychollm.instruments.coding.transcripts import Transcript, as_transcripts, read_transcripts
 from psychollm.instruments.coding.wording import coding_task
+from psychollm.instruments.instrument import Instrument, from_file
 from psychollm.instruments.prompt import Message, Prompt
-from psychollm.instruments.reading import Reading
+from psychollm.instruments.reading import ReadingsLike
 
 _MAX_TOKENS = 2048
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Coding:
+class Coding(Instrument[CodingScores]):
     """Traces to be coded.
 
     Parameters
@@ -51,7 +51,13 @@ class Coding:
     array([2., 0., 0., 0., 2.])
     """
 
-    transcripts: Mapping[str, str] | Iterable[Any]
+    NAME = "coding"
+
+    transcripts: Mapping[str, str] | Iterable[Any] = from_file(
+        read_transcripts,
+        ".jsonl with key and text, or a store, whose replies are coded",
+        replies=True,
+    )
     scheme: SchemeName | Scheme = "five"
     n_repeats: int = 1
     items: tuple[Transcript, ...] = field(init=False, repr=False, compare=False)
@@ -90,20 +96,9 @@ class Coding:
         """
         return rule_scores(self.items, self._scheme)
 
-    def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-        """Read a judge's reply.
-
-        Examples
-        --------
-        >>> coding = Coding(transcripts={"a": "Let me check."})
-        >>> coding.read(coding.prompts()[0], "evaluation: 2").value
-        '{"codes": {"evaluation": 2}, "quotes": {}}'
-        """
-        return read_reply(prompt, reply, finish_reason=finish_reason)
-
     def score(
         self,
-        readings: Mapping[str, Reading] | Sequence[Reading | None],
+        readings: ReadingsLike,
         *,
         coder: str = "judge",
     ) -> CodingScores:
@@ -112,17 +107,9 @@ class Coding:
         Parameters
         ----------
         readings : mapping or sequence
-            By the key of the prompt, or one for each of `prompts` in their order; what is absent
-            or None is a failed call.
+            As in `Instrument.score`.
         coder : str
             What the judge is called; its further repeats are coders of their own.
-
-        Raises
-        ------
-        ShapeError
-            If a sequence has another length.
-        LabelError
-            If a key belongs to no prompt.
 
         Examples
         --------

@@ -15,12 +15,12 @@ from psychollm.instruments.coding.schemes import Scheme
 from psychollm.instruments.coding.spans import Coded
 from psychollm.instruments.coding.transcripts import Transcript
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.reading import Outcome, Reading
+from psychollm.instruments.reading import Outcome, ReadingsLike
 
 
 def score_readings(
     prompts: Sequence[Prompt],
-    readings: Mapping[str, Reading] | Sequence[Reading | None],
+    readings: ReadingsLike,
     *,
     coder: str = "judge",
 ) -> CodingScores:

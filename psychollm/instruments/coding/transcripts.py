@@ -1,7 +1,10 @@
 """Traces to be coded, with what is known about each."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from psychollm._base.checks import check_unique
@@ -83,6 +86,38 @@ def as_transcripts(
         raise InputError(msg)
     check_unique("transcript", [one.key for one in found])
     return found
+
+
+def read_transcripts(path: str | PathLike[str]) -> tuple[Transcript, ...]:
+    """Read transcripts from a file with a JSON object a line.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or holds no trace.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "traces.jsonl"
+    >>> _ = path.write_text('{"key": "a", "text": "Let me see."}')
+    >>> read_transcripts(path)[0].text
+    'Let me see.'
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"{path} cannot be read: {getattr(error, 'strerror', None) or 'it is not UTF-8'}"
+        raise InputError(msg) from error
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            rows.append(dict(json.loads(line)))
+        except (ValueError, TypeError) as error:
+            msg = f"{path}, line {number}: no trace ({error})"
+            raise InputError(msg) from error
+    return as_transcripts(rows)
 
 
 def _made(one: Any) -> Transcript:

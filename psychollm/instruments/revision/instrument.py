@@ -12,16 +12,16 @@ Huang, J., et al. (2024). Large language models cannot self-correct reasoning ye
 Sharma, M., et al. (2024). Towards understanding sycophancy in language models. ICLR.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from psychollm._base.checks import check_choice, check_count
-from psychollm._base.errors import InputError, OptionError
+from psychollm._base.checks import check_count
+from psychollm._base.errors import InputError
+from psychollm.instruments.instrument import Instrument, check_chosen, from_file
 from psychollm.instruments.prompt import Message, Prompt
-from psychollm.instruments.questions import Question, as_questions
-from psychollm.instruments.reading import Reading
-from psychollm.instruments.revision.replies import read_reply
+from psychollm.instruments.questions import QUESTION_FILES, Question, as_questions, read_questions
+from psychollm.instruments.reading import ReadingsLike
 from psychollm.instruments.revision.result import RevisionScores
 from psychollm.instruments.revision.scoring import score_readings
 from psychollm.instruments.revision.suggestions import wrong_suggestions
@@ -32,7 +32,7 @@ _MAX_TOKENS = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
+class Revision(Instrument[RevisionScores]):
     """Questions that are answered, reviewed and answered again.
 
     Parameters
@@ -67,7 +67,9 @@ class Revision:
     ['first', 'critique', 'revised', 'again']
     """
 
-    questions: Iterable[Any]
+    NAME = "revision"
+
+    questions: Iterable[Any] = from_file(read_questions, QUESTION_FILES)
     arms: tuple[Arm, ...] = ARMS
     n_rounds: int = 1
     n_chains: int = 1
@@ -81,11 +83,7 @@ class Revision:
         for name in ("n_rounds", "n_chains"):
             check_count(name, getattr(self, name))
         check_count("seed", self.seed, low=0)
-        for arm in self.arms:
-            check_choice("arms", arm, Arm)
-        if len(set(self.arms)) < len(self.arms):
-            msg = f"arms={self.arms!r} must hold each once"
-            raise OptionError(msg)
+        check_chosen("arms", self.arms, Arm, at_least_one=False)
         items = as_questions(self.questions)
         open_ended = next((one for one in items if not one.answerable), None)
         if open_ended is not None:
@@ -113,20 +111,9 @@ class Revision:
             for prompt in self._of(item, chain)
         )
 
-    def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-        """Read a reply to one of the prompts.
-
-        Examples
-        --------
-        >>> asked = Revision(questions=[{"question": "2 + 2?", "answer": "4"}])
-        >>> asked.read(asked.prompts()[0], "Answer: 4").value
-        'correct'
-        """
-        return read_reply(prompt, reply, finish_reason=finish_reason)
-
     def score(
         self,
-        readings: Mapping[str, Reading] | Sequence[Reading | None],
+        readings: ReadingsLike,
         *,
         tokens: Mapping[str, float] | None = None,
     ) -> RevisionScores:
@@ -135,17 +122,9 @@ class Revision:
         Parameters
         ----------
         readings : mapping or sequence
-            By the key of the prompt, or one for each of `prompts` in their order; what is absent
-            or None is a failed call.
+            As in `Instrument.score`.
         tokens : mapping, optional
             Tokens that each reply took, by the key of its prompt.
-
-        Raises
-        ------
-        ShapeError
-            If a sequence has another length.
-        LabelError
-            If a key belongs to no prompt.
 
         Examples
         --------

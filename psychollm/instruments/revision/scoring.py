@@ -9,13 +9,13 @@ from psychollm.instruments.aligned import aligned
 from psychollm.instruments.grading import final_text, normalise
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.readers import read_number
-from psychollm.instruments.reading import Reading
+from psychollm.instruments.reading import Reading, ReadingsLike
 from psychollm.instruments.revision.result import RevisionScores
 
 
 def score_readings(
     prompts: Sequence[Prompt],
-    readings: Mapping[str, Reading] | Sequence[Reading | None],
+    readings: ReadingsLike,
     *,
     tokens: Mapping[str, float] | None = None,
 ) -> RevisionScores:

@@ -12,20 +12,16 @@ References
 Wong, B. (2026). A metacognition benchmark for AGI. Essay, benwong.xyz.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Literal, TypeAlias
 
 from psychollm._base.checks import check_choice, check_count
-from psychollm._base.errors import OptionError
+from psychollm.instruments.instrument import Instrument, check_chosen
 from psychollm.instruments.prompt import Message, Prompt
-from psychollm.instruments.reading import Reading
 from psychollm.instruments.rule_world.generate import plots, told
 from psychollm.instruments.rule_world.item import Item, ItemType
-from psychollm.instruments.rule_world.replies import read_reply
 from psychollm.instruments.rule_world.result import RuleWorldScores
-from psychollm.instruments.rule_world.scoring import score_readings
 from psychollm.instruments.rule_world.skins import Skin
 from psychollm.instruments.rule_world.wording import closing
 
@@ -35,7 +31,7 @@ _MAX_TOKENS = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleWorld:
+class RuleWorld(Instrument[RuleWorldScores]):
     """Items about invented rules: what follows from them, and what does not.
 
     Parameters
@@ -68,6 +64,8 @@ class RuleWorld:
     ['plumbing-1-A0001', 'plumbing-1-A0002', 'plumbing-1-B0001']
     """
 
+    NAME = "rule_world"
+
     n: int = 300
     seed: int = 0
     skin: Skin = "synthetic"
@@ -83,11 +81,7 @@ class RuleWorld:
         check_count("seed", self.seed, low=0)
         check_choice("skin", self.skin, Skin)
         check_choice("lexical_form", self.lexical_form, LexicalForm)
-        for kind in self.types:
-            check_choice("types", kind, ItemType)
-        if not self.types or len(set(self.types)) < len(self.types):
-            msg = f"types={self.types!r} must hold each type once, and one at least"
-            raise OptionError(msg)
+        check_chosen("types", self.types, ItemType)
         object.__setattr__(self, "items", tuple(self._items()))
 
     def prompts(self) -> tuple[Prompt, ...]:
@@ -102,43 +96,6 @@ class RuleWorld:
         return tuple(
             _prompt(item, repeat) for repeat in range(self.n_repeats) for item in self.items
         )
-
-    def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-        """Read a reply to one of the prompts.
-
-        Examples
-        --------
-        >>> world = RuleWorld(n=4, seed=1)
-        >>> world.read(world.prompts()[0], "Answer: 33").value
-        33
-        """
-        return read_reply(prompt, reply, finish_reason=finish_reason)
-
-    def score(self, readings: Mapping[str, Reading] | Sequence[Reading | None]) -> RuleWorldScores:
-        """Score the readings of one model.
-
-        Parameters
-        ----------
-        readings : mapping or sequence
-            By the key of the prompt, or one for each of `prompts` in their order; what is absent
-            or None is a failed call.
-
-        Raises
-        ------
-        ShapeError
-            If a sequence has another length.
-        LabelError
-            If a key belongs to no prompt.
-
-        Examples
-        --------
-        >>> world = RuleWorld(n=4, seed=1)
-        >>> prompt = world.prompts()[0]
-        >>> scores = world.score({prompt.key: world.read(prompt, "Answer: 33")})
-        >>> scores.strict
-        array([ 1., nan, nan, nan])
-        """
-        return score_readings(self.prompts(), readings)
 
     def _items(self) -> list[Item]:
         each, over = divmod(self.n, len(self.types))

@@ -1,12 +1,12 @@
 """What a reading is worth, strictly and by keyword."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from psychollm.instruments.aligned import aligned
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.reading import Outcome, Reading
+from psychollm.instruments.reading import Outcome, Reading, ReadingsLike
 from psychollm.instruments.rule_world.item import Claim
 from psychollm.instruments.rule_world.replies import Reaction
 from psychollm.instruments.rule_world.result import RuleWorldScores
@@ -16,9 +16,7 @@ _KEYWORD = {Reaction.FLAGGED, Reaction.DECLINED, Reaction.HEDGED}
 REFUSAL = "refusal"
 
 
-def score_readings(
-    prompts: Sequence[Prompt], readings: Mapping[str, Reading] | Sequence[Reading | None]
-) -> RuleWorldScores:
+def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> RuleWorldScores:
     """Score the readings of one model.
 
     Parameters

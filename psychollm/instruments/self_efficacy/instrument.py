@@ -14,21 +14,23 @@ language models: A psychometric approach to AI self-efficacy. arXiv:2511.19872.
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count
-from psychollm._base.errors import LabelError, OptionError
+from psychollm._base.checks import check_count
+from psychollm._base.errors import LabelError
 from psychollm.data.labels import listed
+from psychollm.instruments.instrument import Instrument, check_chosen, from_file
 from psychollm.instruments.prompt import Message, Prompt
-from psychollm.instruments.reading import Reading
+from psychollm.instruments.reading import ReadingsLike
 from psychollm.instruments.self_efficacy import wording
 from psychollm.instruments.self_efficacy.replies import read_reply
 from psychollm.instruments.self_efficacy.result import SelfEfficacyScores
 from psychollm.instruments.self_efficacy.scale import COPING, Scale
+from psychollm.instruments.self_efficacy.scale_files import read_scale
 from psychollm.instruments.self_efficacy.scoring import score_readings
 from psychollm.instruments.self_efficacy.tasks import LEVELS, Condition, Task, tasks_of
 
@@ -71,7 +73,7 @@ class _Setting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelfEfficacy:
+class SelfEfficacy(Instrument[SelfEfficacyScores]):
     """What a model says of its own efficacy, before and after tasks, and when asked again.
 
     Parameters
@@ -85,14 +87,16 @@ class SelfEfficacy:
     shuffle : bool
         Whether the order of statements is drawn anew each time.
     seed : int
-        Of the orders; the orders under one condition do not depend on what else is asked.
+        The orders of statements are drawn from it; those under one condition do not depend on
+        what else is asked.
     modes : tuple of {"all_at_once", "one_by_one"}
         All statements in one request, or one after another in one conversation.
     placements : tuple of {"task_first", "isolated"}
         Ratings in the conversation in which the tasks were done, or in one of their own that
         only names the kind of task.
     followups : tuple of {"neutral", "sceptical", "encouraging", "too_modest"}
-        How to ask whether the ratings stand; each in a branch of its own.
+        How to ask whether the ratings stand, if at all (on the command line, "none" is not at
+        all); each in a branch of its own.
     personas : tuple of {"plain", "mechanistic", "anthropomorphic", "expert", "novice", "cautious"}
         Who the model is told to be.
     graded : bool
@@ -113,7 +117,11 @@ class SelfEfficacy:
     Below are statements about yourself. Rat
     """
 
-    scale: Scale = COPING
+    NAME = "self_efficacy"
+
+    scale: Scale = from_file(
+        read_scale, "another scale: .toml, .json or .csv with its items", default=COPING
+    )
     conditions: tuple[Condition, ...] = CONDITIONS
     n_repeats: int = 3
     shuffle: bool = True
@@ -123,21 +131,15 @@ class SelfEfficacy:
     followups: tuple[wording.Phrasing, ...] = PHRASINGS
     personas: tuple[wording.Persona, ...] = ("plain",)
     graded: bool = False
-    feedback: tuple[wording.Feedback, ...] = ()
+    # For a second stage, which needs replies: nothing for the command line.
+    feedback: tuple[wording.Feedback, ...] = field(default=(), metadata={"typed": False})
 
     def __post_init__(self) -> None:
         check_count("n_repeats", self.n_repeats)
         check_count("seed", self.seed, low=0)
         for name, choices in _CHOICES.items():
-            chosen = getattr(self, name)
-            for one in chosen:
-                check_choice(name, one, choices)
             optional = name in {"followups", "feedback"}
-            if len(set(chosen)) < len(chosen) or not (chosen or optional):
-                msg = f"{name}={chosen!r} must hold each option once" + (
-                    "" if optional else ", and one at least"
-                )
-                raise OptionError(msg)
+            check_chosen(name, getattr(self, name), choices, at_least_one=not optional)
 
     def prompts(self) -> tuple[Prompt, ...]:
         """Return the tasks, the scale and the follow-ups; each after what it follows.
@@ -202,20 +204,9 @@ class SelfEfficacy:
                 found += self._administrations(after, tasks)
         return tuple(found)
 
-    def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-        """Read a reply to one of the prompts, of either stage.
-
-        Examples
-        --------
-        >>> asks = SelfEfficacy(conditions=("none",), modes=("one_by_one",))
-        >>> asks.read(asks.prompts()[0], "I'd say 3, mostly true.").value
-        3
-        """
-        return read_reply(prompt, reply, finish_reason=finish_reason)
-
     def score(
         self,
-        readings: Mapping[str, Reading | None] | Sequence[Reading | None],
+        readings: ReadingsLike,
         *,
         feedback: Sequence[Prompt] = (),
     ) -> SelfEfficacyScores:
@@ -224,17 +215,9 @@ class SelfEfficacy:
         Parameters
         ----------
         readings : mapping or sequence
-            By the key of the prompt, or one for each of `prompts`, then of `feedback`, in their
-            order; what is absent or None is a failed call.
+            As in `Instrument.score`.
         feedback : sequence of Prompt
             The second stage, where it was asked.
-
-        Raises
-        ------
-        ShapeError
-            If a sequence has another length.
-        LabelError
-            If a key belongs to no prompt.
 
         Examples
         --------
@@ -366,7 +349,7 @@ class SelfEfficacy:
             "low": self.scale.low,
             "anchors": list(self.scale.anchors),
         }
-        return {field: value for field, value in about.items() if value is not None}
+        return {name: value for name, value in about.items() if value is not None}
 
     def _order(self, setting: _Setting, repeat: int) -> list[int]:
         """Return the places of the statements in the order in which they are asked."""

@@ -1,6 +1,6 @@
 """From readings to the scores of one model: a row for every time that it rated all statements."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from psychollm._base.errors import InputError
 from psychollm.data.labels import listed
 from psychollm.instruments.aligned import aligned
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.reading import Outcome, Reading
+from psychollm.instruments.reading import Outcome, Reading, ReadingsLike
 from psychollm.instruments.self_efficacy.agency import disowning
 from psychollm.instruments.self_efficacy.replies import ratings_of
 from psychollm.instruments.self_efficacy.result import (
@@ -20,7 +20,7 @@ from psychollm.instruments.self_efficacy.result import (
 
 def score_readings(
     prompts: Sequence[Prompt],
-    readings: Mapping[str, Reading | None] | Sequence[Reading | None],
+    readings: ReadingsLike,
 ) -> SelfEfficacyScores:
     """Score the readings of one model.
 

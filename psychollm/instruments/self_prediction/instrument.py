@@ -11,12 +11,11 @@ from typing import Any
 
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import OptionError
+from psychollm.instruments.instrument import Instrument, check_chosen, from_file
 from psychollm.instruments.prompt import Message, Prompt, ReplyForm
-from psychollm.instruments.questions import Question, as_questions
-from psychollm.instruments.reading import Reading
-from psychollm.instruments.self_prediction.replies import NAME, read_reply
+from psychollm.instruments.questions import QUESTION_FILES, Question, as_questions, read_questions
+from psychollm.instruments.self_prediction.replies import NAME
 from psychollm.instruments.self_prediction.result import SelfPredictionScores
-from psychollm.instruments.self_prediction.scoring import score_readings
 from psychollm.instruments.self_prediction.wording import (
     Form,
     Scale,
@@ -31,7 +30,7 @@ _ANSWER_LENGTH = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SelfPrediction:
+class SelfPrediction(Instrument[SelfPredictionScores]):
     """Questions, each with a prediction asked before and an answer asked after.
 
     Parameters
@@ -51,8 +50,10 @@ class SelfPrediction:
         prediction may change the answer.
     n_repeats : int
         Times that every prompt is put.
-    max_tokens, answer_tokens : int, optional
-        Limits on the length of predictions and of answers.
+    max_tokens : int, optional
+        Limit on the length of predictions.
+    answer_tokens : int, optional
+        Limit on the length of answers.
 
     Raises
     ------
@@ -73,7 +74,9 @@ class SelfPrediction:
     (array([1.]), array([0.]))
     """
 
-    questions: Iterable[Question | Mapping[str, Any]]
+    NAME = NAME
+
+    questions: Iterable[Question | Mapping[str, Any]] = from_file(read_questions, QUESTION_FILES)
     form: Form = "reasoning"
     scales: tuple[Scale, ...] = ("yes_no",)
     examples: Sequence[tuple[str, bool]] = ()
@@ -86,11 +89,7 @@ class SelfPrediction:
     def __post_init__(self) -> None:
         object.__setattr__(self, "asked", as_questions(self.questions))
         check_choice("form", self.form, Form)
-        for scale in self.scales:
-            check_choice("scales", scale, Scale)
-        if not self.scales or len(set(self.scales)) < len(self.scales):
-            msg = f"scales={self.scales!r} must hold each scale once, and one at least"
-            raise OptionError(msg)
+        check_chosen("scales", self.scales, Scale)
         if self.examples and (self.scales != ("yes_no",) or self.form != "direct"):
             msg = "examples can be shown with form='direct' and scales=('yes_no',) only"
             raise OptionError(msg)
@@ -115,16 +114,6 @@ class SelfPrediction:
             for question in self.asked
             for prompt in self._of(question, repeat)
         )
-
-    def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-        """Read a reply to one of the prompts: a prediction, or an answer with its grade."""
-        return read_reply(prompt, reply, finish_reason=finish_reason)
-
-    def score(
-        self, readings: Mapping[str, Reading | None] | Sequence[Reading | None]
-    ) -> SelfPredictionScores:
-        """Score the readings of one model; see `score_readings`."""
-        return score_readings(self.prompts(), readings)
 
     def _of(self, question: Question, repeat: int) -> list[Prompt]:
         predictions = [self._prediction(question, scale, repeat) for scale in self.scales]

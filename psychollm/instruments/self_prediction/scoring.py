@@ -1,21 +1,19 @@
 """Readings of one model, as its predictions and grades."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from psychollm._base.types import FloatArray
 from psychollm.instruments.aligned import aligned
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.reading import Outcome, Reading
+from psychollm.instruments.reading import Outcome, Reading, ReadingsLike
 from psychollm.instruments.self_prediction.result import SelfPredictionScores
 
 _SCALES = ("yes_no", "percent", "verbal")
 
 
-def score_readings(
-    prompts: Sequence[Prompt], readings: Mapping[str, Reading | None] | Sequence[Reading | None]
-) -> SelfPredictionScores:
+def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> SelfPredictionScores:
     """Score the readings of one model.
 
     Parameters

@@ -17,17 +17,18 @@ on tokens, calibrated on concepts: the emergence of semantic calibration in LLMs
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import InputError
+from psychollm.instruments.instrument import Instrument, from_file
 from psychollm.instruments.prompt import Message, Prompt
-from psychollm.instruments.questions import Question, as_questions
-from psychollm.instruments.reading import Reading
+from psychollm.instruments.questions import QUESTION_FILES, Question, as_questions, read_questions
+from psychollm.instruments.reading import Reading, ReadingsLike
 from psychollm.instruments.semantic_sampling.collapse import Collapse, normalised, numeric
 from psychollm.instruments.semantic_sampling.judge import judge_prompts
-from psychollm.instruments.semantic_sampling.replies import NAME, read_reply
+from psychollm.instruments.semantic_sampling.replies import NAME
 from psychollm.instruments.semantic_sampling.result import SemanticSamples
 from psychollm.instruments.semantic_sampling.scoring import Abstentions, score_readings
 from psychollm.instruments.semantic_sampling.wording import SHOTS, Shot, completion, conversation
@@ -42,7 +43,7 @@ _MAX_TOKENS: dict[str, int] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SemanticSampling:
+class SemanticSampling(Instrument[SemanticSamples]):
     r"""Questions that are asked many times each.
 
     Parameters
@@ -79,7 +80,9 @@ class SemanticSampling:
     (20, 'Question: What is 2 + 2?\nAnswer:')
     """
 
-    questions: Iterable[Question | Mapping[str, Any]] = field(kw_only=False)
+    NAME = NAME
+
+    questions: Iterable[Question | Mapping[str, Any]] = from_file(read_questions, QUESTION_FILES)
     n_samples: int = 10
     form: Form = "instruct"
     collapse: Collapse | None = None
@@ -114,17 +117,6 @@ class SemanticSampling:
             for question in as_questions(self.questions)
         )
 
-    def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-        """Read a reply to one of the prompts, or to a comparison.
-
-        Examples
-        --------
-        >>> asked = SemanticSampling([{"question": "Where?", "answer": "Rome"}])
-        >>> asked.read(asked.prompts()[0], "I do not know.").outcome.value
-        'refused'
-        """
-        return read_reply(prompt, reply, finish_reason=finish_reason)
-
     def judge_prompts(
         self, readings: Mapping[str, Reading], *, both_orders: bool = False
     ) -> tuple[Prompt, ...]:
@@ -146,7 +138,7 @@ class SemanticSampling:
 
     def score(
         self,
-        readings: Mapping[str, Reading | None] | Sequence[Reading | None],
+        readings: ReadingsLike,
         *,
         judged: Sequence[Prompt] = (),
         abstentions: Abstentions = "left_out",
@@ -157,8 +149,7 @@ class SemanticSampling:
         Parameters
         ----------
         readings : mapping or sequence
-            By the key of the prompt, or one for each of `prompts` (then of `judged`) in their
-            order; what is absent or None is a failed call.
+            As in `Instrument.score`.
         judged : sequence of Prompt
             The comparisons of `judge_prompts`, if they were made; their readings are among
             `readings`, and they take the place of `collapse`.
@@ -169,13 +160,6 @@ class SemanticSampling:
             is right.
         loglik : mapping, optional
             Log-likelihoods of replies in nats, by the key of the prompt.
-
-        Raises
-        ------
-        ShapeError
-            If a sequence has another length.
-        LabelError
-            If a key belongs to no prompt.
 
         Examples
         --------

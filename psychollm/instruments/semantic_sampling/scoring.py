@@ -13,7 +13,7 @@ from psychollm.data.sampled import SampledAnswers
 from psychollm.instruments.aligned import aligned
 from psychollm.instruments.grading import grade
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.reading import Outcome, Reading
+from psychollm.instruments.reading import Outcome, Reading, ReadingsLike
 from psychollm.instruments.semantic_sampling.collapse import Collapse, as_collapse, wordings
 from psychollm.instruments.semantic_sampling.judge import Verdicts
 from psychollm.instruments.semantic_sampling.replies import JUDGED
@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 
 def score_readings(
     prompts: Sequence[Prompt],
-    readings: Mapping[str, Reading | None] | Sequence[Reading | None],
+    readings: ReadingsLike,
     *,
     collapse: Collapse | None = None,
     abstentions: Abstentions = "left_out",

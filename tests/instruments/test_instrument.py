@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from psychollm._base.errors import LabelError
-from psychollm.instruments.registry import INSTRUMENTS, instrument_of, reader_of, scorer_of
+from psychollm.instruments.instrument import INSTRUMENTS, instrument_of, reader_of, scorer_of
 from psychollm.instruments.rule_world import RuleWorld
 
 WORLD = RuleWorld(n=12, seed=3)
@@ -29,7 +29,7 @@ def test_what_is_no_instrument_is_said() -> None:
     prompt = replace(WORLD.prompts()[0], about={})
     with pytest.raises(LabelError, match="names no instrument"):
         instrument_of(prompt)
-    with pytest.raises(LabelError, match="no instrument 'horoscope': known are rule_world"):
+    with pytest.raises(LabelError, match="no instrument 'horoscope': known are abstention"):
         instrument_of(replace(prompt, about={"instrument": "horoscope"}))
     with pytest.raises(LabelError, match="os"):
         reader_of("os")

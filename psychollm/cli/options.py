@@ -1,0 +1,350 @@
+"""Commands as classes: each field of one is an option, declared once.
+
+The type of a field says how the option is typed, its default what holds without it, and `option`
+the rest. Parser, help, completion and the object that runs come from there. What depends on
+several options a command checks in ``__post_init__``.
+"""
+
+import argparse
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from inspect import cleandoc, signature
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    ClassVar,
+    Literal,
+    NoReturn,
+    Self,
+    Union,
+    get_args,
+    get_origin,
+)
+
+from psychollm._base.errors import OptionError
+
+METAVARS: dict[Any, str] = {int: "N", float: "X", str: "TEXT", Path: "FILE"}
+_ENTRY = re.compile(r"(?m)^(\w+(?:, \w+)*) : .*\n((?:[ ]{4}.*\n?)+)")
+
+
+def option(
+    help: str,  # noqa: A002 -- as argparse calls it
+    metavar: str | None = None,
+    *,
+    default: Any = MISSING,
+    parse: Callable[[str], Any] | None = None,
+    choices: Callable[[], Sequence[str]] | None = None,
+    group: str = "",
+    positional: bool = False,
+) -> Any:
+    """Return a field of a command.
+
+    Parameters
+    ----------
+    help : str
+        What it is; the default is added.
+    metavar : str, optional
+        What stands for its value.
+    default : object, optional
+        Without one the option is needed. A function is called for its value.
+    parse : callable, optional
+        Makes the value from what is typed, where the type of the field does not say how.
+    choices : callable, optional
+        Returns what can be chosen, where it is not known before it is needed.
+    group : str
+        Its heading in the help.
+    positional : bool
+        Whether its place tells what it is, not a name.
+    """
+    metadata = {
+        "help": help,
+        "metavar": metavar,
+        "parse": parse,
+        "choices": choices,
+        "group": group,
+        "positional": positional,
+    }
+    if callable(default):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+class Command:
+    """A subcommand of the program."""
+
+    NAME: ClassVar[str]
+    HELP: ClassVar[str]  # one line among the commands
+    DESCRIPTION: ClassVar[str | None] = None
+    EPILOG: ClassVar[str | None] = None
+    USAGE: ClassVar[str | None] = None
+
+    @classmethod
+    def add_to(cls, parser: argparse.ArgumentParser) -> None:
+        """Add the options to a parser."""
+        add_options(parser, cls)
+
+    @classmethod
+    def of(cls, typed: argparse.Namespace) -> Self:
+        """Return the command that was typed."""
+        return cls(**typed_values(cls, typed))
+
+    def run(self) -> int:
+        """Do it, and return the exit code."""
+        msg = f"{type(self).__name__}.run"
+        raise NotImplementedError(msg)
+
+
+class CommandHelp(argparse.RawDescriptionHelpFormatter):
+    """Help in which the longest command, too, has its explanation beside it."""
+
+    def add_argument(self, action: argparse.Action) -> None:
+        """Add an action, the indentation of commands below it counted."""
+        super().add_argument(action)
+        below = [len(one.dest) for one in getattr(action, "_choices_actions", [])]
+        longest = self._current_indent + self._indent_increment + max(below, default=0)
+        self._action_max_length = max(self._action_max_length, longest)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser that complains in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what is wrong, with where to read more."""
+        msg = f"{message} (see '{self.prog} --help')"
+        raise OptionError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """An option as a class or a function declares it."""
+
+    name: str
+    type: Any
+    default: Any  # MISSING where it is needed, None where it is made
+    about: Mapping[str, Any]
+
+    @property
+    def needed(self) -> bool:
+        """Whether there is nothing to fall back on."""
+        return self.default is MISSING
+
+
+# How each parser is made.
+PARSING: dict[str, Any] = {"formatter_class": CommandHelp, "allow_abbrev": False}
+
+
+def declared_by(kind: Callable[..., Any]) -> list[Declared]:
+    """Return the fields of a dataclass, or the keyword-only parameters of a function."""
+    if is_dataclass(kind):
+        return [
+            Declared(
+                one.name,
+                one.type,
+                one.default if one.default_factory is MISSING else None,
+                one.metadata,
+            )
+            for one in fields(kind)
+            if one.init
+        ]
+    return [
+        Declared(
+            one.name, one.annotation, MISSING if one.default is one.empty else one.default, {}
+        )
+        for one in signature(kind).parameters.values()
+        if one.kind is one.KEYWORD_ONLY
+    ]
+
+
+def add_options(parser: argparse.ArgumentParser, kind: Callable[..., Any]) -> None:
+    """Add an option for each field of a dataclass, or parameter of a function, that can be typed.
+
+    What `option` does not say about it, the docstring does.
+
+    Examples
+    --------
+    >>> @dataclass
+    ... class Wait:
+    ...     seconds: int = 3
+    ...     forms: tuple[Literal["a", "b"], ...] = ("a", "b")
+    ...     aloud: bool = False
+    >>> parser = argparse.ArgumentParser()
+    >>> add_options(parser, Wait)
+    >>> Wait(**typed_values(Wait, parser.parse_args(["--forms", "b", "--aloud"])))
+    Wait(seconds=3, forms=('b',), aloud=True)
+    """
+    helps = parameter_helps(kind)
+    groups: dict[str, Any] = {"": parser}
+    for one in declared_by(kind):
+        form = _form(one)
+        if form is None:
+            continue
+        heading = one.about.get("group", "")
+        if heading not in groups:
+            groups[heading] = parser.add_argument_group(heading)
+        settings = _settings(one, form)
+        text = one.about.get("help") or helps.get(one.name, "")
+        settings["help"] = (text + _shown_default(one, form)).replace("%", "%%")
+        settings.setdefault("default", argparse.SUPPRESS)
+        groups[heading].add_argument(settings.pop("flag"), **settings)
+
+
+def typed_values(kind: Callable[..., Any], typed: argparse.Namespace) -> dict[str, Any]:
+    """Return what was typed for the fields of a dataclass; what was not is left to it."""
+    names = [one.name for one in declared_by(kind) if hasattr(typed, one.name)]
+    found = {name: getattr(typed, name) for name in names}
+    return {name: _flat(one) if isinstance(one, list) else one for name, one in found.items()}
+
+
+def parameter_helps(kind: Callable[..., Any]) -> dict[str, str]:
+    """Return the first sentence about each parameter, from the docstring of a class or function.
+
+    Examples
+    --------
+    >>> class Wait:
+    ...     '''Wait.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     low, high : int
+    ...         Limits of the time. In seconds.
+    ...     '''
+    >>> parameter_helps(Wait)
+    {'low': 'limits of the time', 'high': 'limits of the time'}
+    """
+    _, _, section = cleandoc(kind.__doc__ or "").partition("Parameters\n----------\n")
+    found: dict[str, str] = {}
+    for names, text in _ENTRY.findall(section.partition("\n\n")[0] + "\n"):
+        sentence = re.split(r"(?<=[.:;])\s", " ".join(text.split()) + " ")[0].rstrip(".:;")
+        found |= dict.fromkeys(names.split(", "), sentence[:1].lower() + sentence[1:])
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a value is typed."""
+
+    scalar: type
+    choices: tuple[str, ...] = ()
+    several: bool = False
+
+
+def _form(one: Declared) -> _Form | None:
+    """Return how a field is typed, None if it cannot be."""
+    if not one.about.get("typed", True):
+        return None
+    if one.about.get("parse"):
+        return _Form(str)
+    return _Form(Path) if "read" in one.about else _form_of_type(one.type)
+
+
+def _form_of_type(hint: Any) -> _Form | None:
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        forms = [_form_of_type(one) for one in inside if one is not NoneType]
+        return next((form for form in forms if form is not None), None)
+    if origin is Literal:
+        return _Form(str, choices=tuple(map(str, inside)))
+    if origin is tuple and len(inside) == 2 and inside[1] is Ellipsis:
+        form = _form_of_type(inside[0])
+        return None if form is None else _Form(form.scalar, form.choices, several=True)
+    return _Form(hint) if hint is bool or hint in METAVARS else None
+
+
+def _settings(one: Declared, form: _Form) -> dict[str, Any]:
+    """Return the arguments of `add_argument`."""
+    positional = one.about.get("positional", "read" in one.about and one.needed)
+    flag = one.name if positional else f"--{one.name.replace('_', '-')}"
+    if form.scalar is bool:
+        switch = argparse.BooleanOptionalAction if one.default is True else "store_true"
+        return {"flag": flag, "action": switch}
+    offered = one.about.get("choices")
+    choices = form.choices or (tuple(offered()) if offered else ())
+    shown = one.about.get("metavar") or (one.name.upper() if positional else None)
+    parse = one.about.get("parse")
+    read = _read_by(parse, flag) if parse else form.scalar
+    settings: dict[str, Any] = {"flag": flag, "type": read}
+    if form.several and choices:
+        settings |= {"type": _listed(choices), "action": "append"}
+        settings["metavar"] = shown or f"{'|'.join(choices)},..."
+        return settings | ({} if positional else {"required": one.needed})
+    settings |= {"choices": choices or None, "metavar": shown}
+    if not shown and not choices:
+        settings["metavar"] = METAVARS[form.scalar]
+    if not positional:
+        action = {"action": "append"} if form.several else {}
+        return settings | {"required": one.needed} | action
+    if form.several:
+        return settings | {"nargs": "+"}
+    # argparse would make a path of SUPPRESS.
+    return settings if one.needed else settings | {"nargs": "?", "default": one.default}
+
+
+def _read_by(parse: Callable[[str], Any], flag: str) -> Callable[[str], Any]:
+    """Return the parse, its errors with what was typed in front."""
+
+    def read(text: str) -> Any:
+        try:
+            return parse(text)
+        except ValueError as error:
+            raise argparse.ArgumentError(None, f"{flag} {text}: {error}") from error
+
+    return read
+
+
+def _listed(choices: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
+    """Return what splits a list at its commas; "none" is an empty one."""
+
+    def split(text: str) -> tuple[str, ...]:
+        if text == "none" and "none" not in choices:
+            return ()
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+
+    return split
+
+
+def _flat(typed: list[Any]) -> tuple[Any, ...]:
+    parts = (one if isinstance(one, tuple) else (one,) for one in typed)
+    return tuple(each for part in parts for each in part)
+
+
+def _shown_default(one: Declared, form: _Form) -> str:
+    default = one.default
+    if default is True:
+        return " (default: yes)"
+    if isinstance(default, tuple) and default:
+        every = len(form.choices) > 1 and default == form.choices
+        return f" (default: {'all' if every else ','.join(default)})"
+    known = isinstance(default, int | float | str) and default != "" and default is not False
+    return f" (default: {default})" if known else ""
+
+
+def pairs(value: Callable[[str], Any], like: str) -> Callable[[str], dict[str, Any]]:
+    """Return what reads ``name=value,name=value``; `like` is an example for whoever errs.
+
+    Examples
+    --------
+    >>> pairs(int, "yes=1,no=0")("yes=1, no=0")
+    {'yes': 1, 'no': 0}
+    """
+
+    def read(text: str) -> dict[str, Any]:
+        found = {}
+        for part in text.split(","):
+            name, _, typed = (piece.strip() for piece in part.rpartition("="))
+            try:
+                found[name] = value(typed)
+            except ValueError:
+                name = ""
+            if not (name and typed):
+                msg = f"write it as {like}"
+                raise ValueError(msg)
+        return found
+
+    return read
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Split a list at its commas."""
+    return tuple(part.strip() for part in text.split(","))

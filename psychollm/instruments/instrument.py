@@ -1,0 +1,249 @@
+"""What every instrument is, which there are, and which of them made a prompt.
+
+An instrument is a package beside this file, found by being there. Its first line says what it is
+for. It offers a class derived from `Instrument`, which makes prompts, and two functions that need
+nothing but prompts, so that a store of replies can be read and scored without that object:
+``read_reply(prompt, reply, *, finish_reason=None)``, and ``score_readings(prompts, readings)``,
+which scores one model. Every prompt names its instrument in ``about["instrument"]``. Packages are
+imported when they are first asked for.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, field
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import LabelError, OptionError
+from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.reading import Reading, ReadingsLike
+
+INSTRUMENTS: tuple[str, ...] = tuple(
+    one.name
+    for one in iter_modules([str(Path(__file__).parent)])
+    if one.ispkg and one.name != "readers"
+)
+Scores = TypeVar("Scores", covariant=True)
+
+
+class Instrument(ABC, Generic[Scores]):
+    """Prompts to be put to models, and what reads and scores the replies.
+
+    The fields of an instrument are its options, on the command line, too.
+    """
+
+    __slots__ = ()
+    NAME: ClassVar[str]  # of its package
+
+    @abstractmethod
+    def prompts(self) -> tuple[Prompt, ...]:
+        """Return every prompt, in the order in which they are asked."""
+
+    def read(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
+        """Read a reply to one of the prompts.
+
+        Parameters
+        ----------
+        prompt : Prompt
+            What was asked.
+        reply : str
+            Whatever came back.
+        finish_reason : str, optional
+            "length" if the reply was cut off.
+
+        Examples
+        --------
+        >>> from psychollm.instruments import RuleWorld
+        >>> world = RuleWorld(n=4, seed=1)
+        >>> world.read(world.prompts()[0], "Answer: 33").value
+        33
+        """
+        return reader_of(self.NAME)(prompt, reply, finish_reason=finish_reason)
+
+    def score(self, readings: ReadingsLike) -> Scores:
+        """Score the readings of one model.
+
+        Parameters
+        ----------
+        readings : mapping or sequence
+            By the key of the prompt, or one for each of `prompts` in their order; what is absent
+            or None is a failed call.
+
+        Raises
+        ------
+        ShapeError
+            If a sequence has another length.
+        LabelError
+            If a key belongs to no prompt.
+
+        Examples
+        --------
+        >>> from psychollm.instruments import RuleWorld
+        >>> world = RuleWorld(n=4, seed=1)
+        >>> prompt = world.prompts()[0]
+        >>> world.score({prompt.key: world.read(prompt, "Answer: 33")}).strict
+        array([ 1., nan, nan, nan])
+        """
+        scores: Scores = scorer_of(self.NAME)(self.prompts(), readings)
+        return scores
+
+
+class Reader(Protocol):
+    """Reads one reply; never raises for what a reply says."""
+
+    def __call__(self, prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
+        """Return what a reply says."""
+
+
+class Scorer(Protocol):
+    """Scores the readings of one model."""
+
+    def __call__(self, prompts: Sequence[Prompt], readings: ReadingsLike) -> Any:
+        """Return the scores."""
+
+
+def from_file(
+    read: Callable[..., Any],
+    help: str,  # noqa: A002
+    *,
+    default: Any = MISSING,
+    replies: bool = False,
+) -> Any:
+    """Return a field that the command line takes from a file.
+
+    Parameters
+    ----------
+    read : callable
+        Returns the value from a path; its keyword-only parameters are options, too.
+    help : str
+        What the file is.
+    default : object, optional
+        Where no file is needed.
+    replies : bool
+        Whether the replies of a store are a value, too.
+    """
+    about = {"read": read, "help": help, "replies": replies}
+    return field(default=default, metadata=about, kw_only=default is not MISSING)
+
+
+def check_chosen(
+    name: str, chosen: Sequence[str], choices: Any, *, at_least_one: bool = True
+) -> None:
+    """Refuse an option that does not exist, or is chosen twice.
+
+    Examples
+    --------
+    >>> from typing import Literal
+    >>> check_chosen("arms", ("again", "again"), Literal["again", "doubt"])
+    Traceback (most recent call last):
+    psychollm...OptionError: arms=('again', 'again') must hold each once, and one at least
+    """
+    for one in chosen:
+        check_choice(name, one, choices)
+    if len(set(chosen)) < len(chosen) or (at_least_one and not chosen):
+        end = ", and one at least" if at_least_one else ""
+        msg = f"{name}={chosen!r} must hold each once{end}"
+        raise OptionError(msg)
+
+
+def instrument_of(prompt: Prompt) -> str:
+    """Return the name of the instrument that made a prompt.
+
+    Parameters
+    ----------
+    prompt : Prompt
+        Of an instrument of this library.
+
+    Raises
+    ------
+    LabelError
+        If it names none, or one that does not exist.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.rule_world import RuleWorld
+    >>> instrument_of(RuleWorld(n=4, seed=1).prompts()[0])
+    'rule_world'
+    """
+    name = prompt.about.get("instrument")
+    if name is None:
+        msg = (
+            f"prompt {prompt.key!r} names no instrument: "
+            f'about["instrument"] should be one of {", ".join(INSTRUMENTS)}'
+        )
+        raise LabelError(msg)
+    _check(str(name), f"prompt {prompt.key!r}: ")
+    return str(name)
+
+
+def instrument_class(name: str) -> type[Instrument[Any]]:
+    """Return the class of an instrument.
+
+    Examples
+    --------
+    >>> instrument_class("rule_world").__name__
+    'RuleWorld'
+    """
+    _package(name)
+    return next(kind for kind in Instrument.__subclasses__() if name == kind.NAME)
+
+
+def purpose(name: str) -> str:
+    """Return what an instrument is for, in one line.
+
+    Examples
+    --------
+    >>> purpose("self_prediction")
+    'Can you answer this? Asked before answering, and held against the answer given after.'
+    """
+    return (_package(name).__doc__ or name).partition("\n")[0].replace("?.", "?")
+
+
+def reader_of(name: str) -> Reader:
+    """Return the function that reads replies to the prompts of an instrument.
+
+    Raises
+    ------
+    LabelError
+        If there is no such instrument.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.rule_world import RuleWorld
+    >>> reader_of("rule_world")(RuleWorld(n=4, seed=1).prompts()[0], "Answer: 33").value
+    33
+    """
+    read: Reader = _package(name).read_reply
+    return read
+
+
+def scorer_of(name: str) -> Scorer:
+    """Return the function that scores the readings of one model.
+
+    Raises
+    ------
+    LabelError
+        If there is no such instrument.
+
+    Examples
+    --------
+    >>> scorer_of("rule_world")([], []).strict
+    array([], dtype=float64)
+    """
+    score: Scorer = _package(name).score_readings
+    return score
+
+
+def _package(name: str) -> ModuleType:
+    _check(name)
+    return import_module(f"psychollm.instruments.{name}")
+
+
+def _check(name: str, where: str = "") -> None:
+    if name not in INSTRUMENTS:
+        msg = f"{where}there is no instrument {name!r}: known are {', '.join(INSTRUMENTS)}"
+        raise LabelError(msg)
