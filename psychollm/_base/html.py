@@ -8,6 +8,7 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.errors import InputError
 from psychollm._base.tables import level_of, reporting_table
 from psychollm._base.typeset import Table
 
@@ -43,8 +44,7 @@ border:0;padding:0;white-space:pre-wrap;max-width:112ch}
 def result_html(result: "Result") -> str:
     """Return a result as HTML for a notebook."""
     parts = [f'<p class="name">{escape(type(result).__name__)}</p>', *_sentences(result)]
-    make = getattr(result, "to_frame", None)
-    frame = None if make is None else make()
+    frame = _frame(result)
     if frame is None or frame.empty:
         parts.append(f"<pre>{escape(_fields(result))}</pre>")
     else:
@@ -52,6 +52,13 @@ def result_html(result: "Result") -> str:
         said = escape(_fields(result))
         parts.append(f"<details><summary>fields</summary><pre>{said}</pre></details>")
     return f'<style>{_STYLE}</style><div class="psychollm">{"".join(parts)}</div>'
+
+
+def _frame(result: "Result") -> "pd.DataFrame | None":
+    try:
+        return result.to_frame()
+    except InputError:  # it has no table
+        return None
 
 
 def _sentences(result: "Result") -> Iterator[str]:

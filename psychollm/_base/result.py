@@ -8,11 +8,16 @@ from collections.abc import Sequence
 from dataclasses import fields
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from psychollm._base.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from psychollm._base.axes import Axes
 
 
 def _plain(value: Any) -> Any:
@@ -54,6 +59,7 @@ class Result:
     """Base of every result: owns its arrays, prints on one screen, converts to plain data."""
 
     __slots__ = ()
+    _AXES: ClassVar["Axes | None"] = None  # the rows and columns of `to_frame`, as in `_base.axes`
 
     def __init_subclass__(cls) -> None:
         # `dataclass` writes a repr of its own into every class that has none in its body.
@@ -70,6 +76,25 @@ class Result:
         """Return the public fields as JSON-safe values."""
         names = [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
         return {name: _plain(getattr(self, name)) for name in names}
+
+    def _axes(self) -> "Axes | None":
+        """Return the axes of this result: for classes where they depend on what it holds."""
+        return self._AXES
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the table of the result: a row per model, item, pair, ..., a column per quantity.
+
+        Bounds of an interval are columns that end in ``lower`` and ``upper``; `flag` or `reason`
+        says why a number is undefined.
+
+        Raises
+        ------
+        InputError
+            If the result has no table.
+        """
+        from psychollm._base.axes import frame_of
+
+        return frame_of(self, self._axes())
 
     def to_markdown(self, *, columns: Sequence[str] | None = None, digits: int = 2) -> str:
         """Return the table as Markdown in reporting style: rounded, intervals beside estimates.
@@ -88,10 +113,10 @@ class Result:
         OptionError
             If a column is not there.
         """
-        from psychollm._base.tables import frame_of, level_of, reporting_table
+        from psychollm._base.tables import level_of, reporting_table, table_of
 
         level = level_of(self)
-        table = reporting_table(frame_of(self), digits=digits, columns=columns, level=level)
+        table = reporting_table(table_of(self), digits=digits, columns=columns, level=level)
         return table.markdown()
 
     def to_latex(
@@ -120,10 +145,10 @@ class Result:
         OptionError
             If a column is not there, or a label comes without a caption.
         """
-        from psychollm._base.tables import frame_of, level_of, reporting_table
+        from psychollm._base.tables import level_of, reporting_table, table_of
 
         level = level_of(self)
-        table = reporting_table(frame_of(self), digits=digits, columns=columns, level=level)
+        table = reporting_table(table_of(self), digits=digits, columns=columns, level=level)
         return table.latex(caption=caption, label=label)
 
     def to_xarray(self) -> Any:
@@ -138,9 +163,9 @@ class Result:
         MissingPackageError
             If xarray is not installed.
         """
-        from psychollm._base.labelled import dataset_of
+        from psychollm._base.axes import dataset_of
 
-        return dataset_of(self)
+        return dataset_of(self, self._axes())
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the result to a file that `load` reads, the same to the last bit.

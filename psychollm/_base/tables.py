@@ -11,7 +11,7 @@ Four rules make a table from a frame:
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import floor, isfinite, log10
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,8 @@ from psychollm._base.typeset import MISSING, Table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from psychollm._base.result import Result
 
 _MOST_DECIMALS = 8
 _NOTHING = 1e-6  # a column below it holds what rounding left
@@ -297,19 +299,15 @@ def _held(value: Any) -> list[Any]:
     return [getattr(value, name) for name in getattr(value, "__dataclass_fields__", {})]
 
 
-def frame_of(result: Any) -> "pd.DataFrame":
-    """Return the table of a result.
+def table_of(result: "Result") -> "pd.DataFrame":
+    """Return the frame of a result.
 
     Raises
     ------
     InputError
-        If it has none.
+        If it has none, or one without columns.
     """
-    make: Callable[[], pd.DataFrame] | None = getattr(result, "to_frame", None)
-    if make is None:
-        msg = f"{type(result).__name__} has no table: its fields are in to_dict()"
-        raise InputError(msg)
-    frame = make()
+    frame = result.to_frame()
     if frame.shape[1] == 0:
         msg = f"the table of this {type(result).__name__} is empty"
         raise InputError(msg)

@@ -1,6 +1,5 @@
 """Names for the types that recur in signatures."""
 
-from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -12,10 +11,6 @@ CodeArray: TypeAlias = NDArray[np.int16]
 BoolArray: TypeAlias = NDArray[np.bool_]
 WordArray: TypeAlias = NDArray[np.uint64]
 AnyArray: TypeAlias = NDArray[Any]
-# Arrays of a result that have more dimensions than a table: names of dimensions by field, and the
-# fields with their labels by dimension.
-Dims: TypeAlias = Mapping[str, tuple[str, ...]]
-Coords: TypeAlias = Mapping[str, str]
 RandomState: TypeAlias = np.random.Generator | int | None
 
 Axis: TypeAlias = Literal["models", "questions"]

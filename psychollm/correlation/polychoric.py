@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction, check_weights
 from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.result import Result
@@ -20,7 +21,7 @@ from psychollm.correlation.ordered_tables import (
     row_cuts,
     row_margins,
 )
-from psychollm.correlation.tetrachoric import PairStatus
+from psychollm.correlation.tetrachoric import PairStatus, status_names
 from psychollm.data.coerce import check_correlatable
 from psychollm.data.per_unit import in_order
 from psychollm.data.responses import Responses, as_responses
@@ -85,6 +86,17 @@ class PolychoricCorrelation(Result):
     _codes: AnyArray  # (k, units) -1 where missing
     _weights: FloatArray  # (units,) or (0,)
     _tables: FloatArray  # (p, C, C)
+
+    _AXES = Axes(
+        {"first": "labels", "second": "labels"},
+        "n",
+        "correlation=matrix",
+        "se",
+        ("status", status_names),
+        "residual",
+        "iterations",
+        pairs="lower",
+    )
 
     @property
     def se(self) -> FloatArray:
@@ -176,24 +188,6 @@ class PolychoricCorrelation(Result):
             tuple(self.answers[i] for i in index),
             tuple(labels),
             (self.of, self.empty_cells, self.missing),
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per pair: estimate, standard error, n, status, residual."""
-        import pandas as pd
-
-        i, j = np.tril_indices(len(self.labels), -1)
-        return pd.DataFrame(
-            {
-                "first": [self.labels[a] for a in i],
-                "second": [self.labels[b] for b in j],
-                "n": self.n[i, j],
-                "correlation": self.matrix[i, j],
-                "se": self.se[i, j],
-                "status": [PairStatus(code).name.lower() for code in self.status[i, j]],
-                "residual": self.residual[i, j],
-                "iterations": self.iterations[i, j],
-            }
         )
 
     def __repr__(self) -> str:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.correlation.intervals import delta_interval
 from psychollm.correlation.ordered_tables import ordered_codes
-from psychollm.correlation.tetrachoric import PairStatus
+from psychollm.correlation.tetrachoric import PairStatus, status_names
 from psychollm.data.coerce import check_binary
 from psychollm.data.encode import numbers
 from psychollm.data.labels import order_of
@@ -65,27 +66,20 @@ class SerialCorrelation(Result):
     labels: tuple[Hashable, ...]  # k
     method: str
 
+    _AXES = Axes(
+        {"score": "scores", "answers": "labels"},
+        "n",
+        "correlation=matrix",
+        "se",
+        ("status", status_names),
+        "residual",
+        "iterations",
+    )
+
     def interval(self, *, level: float = 0.95) -> FloatArray:
         """Return confidence intervals, shape (s, k, 2): Fisher's z with the delta method."""
         check_fraction("level", level)
         return delta_interval(self.matrix, self.se, level)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per pair: estimate, standard error, n, status, residual."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "score": np.repeat(np.array(self.scores, dtype=object), len(self.labels)),
-                "answers": list(self.labels) * len(self.scores),
-                "n": self.n.ravel(),
-                "correlation": self.matrix.ravel(),
-                "se": self.se.ravel(),
-                "status": [PairStatus(code).name.lower() for code in self.status.ravel()],
-                "residual": self.residual.ravel(),
-                "iterations": self.iterations.ravel(),
-            }
-        )
 
     def __repr__(self) -> str:
         span = "all undefined"

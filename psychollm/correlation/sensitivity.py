@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, Coords, Dims, FloatArray
+from psychollm._base.types import AnyArray, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,13 +46,19 @@ class Sensitivity(Result):
     labels: tuple[Hashable, ...]
     chosen: str
 
-    _DIMS: ClassVar[Dims] = {
-        "matrices": ("rule", "model", "other"),
-        "spread": ("model", "other"),
-        "empty": ("model", "other"),
-        "shares": ("rule", "component"),
-    }
-    _COORDS: ClassVar[Coords] = {"rule": "rules", "model": "labels", "other": "labels"}
+    _AXES = Axes(
+        {"first": "labels", "second": "labels"},
+        "empty",
+        ("{rule}", lambda found: np.moveaxis(found.matrices, 0, -1)),
+        "spread",
+        pairs="lower",
+        labels={"rule": "rules", "model": "labels", "other": "labels"},
+        arrays={
+            "rule model other": "matrices",
+            "model other": "spread empty",
+            "rule component": "shares",
+        },
+    )
 
     @classmethod
     def compare(
@@ -83,19 +90,8 @@ class Sensitivity(Result):
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per pair with an empty cell: its correlation under each rule."""
-        import pandas as pd
-
-        i, j = np.nonzero(np.tril(self.empty, -1))
-        columns = {rule: self.matrices[r, i, j] for r, rule in enumerate(self.rules)}
-        frame = pd.DataFrame(
-            {
-                "first": [self.labels[a] for a in i],
-                "second": [self.labels[b] for b in j],
-                "empty": self.empty[i, j],
-                **columns,
-                "spread": self.spread[i, j],
-            }
-        )
+        frame = Result.to_frame(self)
+        frame = frame[frame["empty"] > 0]
         return frame.sort_values("spread", ascending=False, ignore_index=True)
 
     def __repr__(self) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError, OptionError
@@ -85,20 +86,13 @@ class Smoothing(Result):
     labels: Labels  # k
     convergence: Convergence
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per pair: labels, correlation before and after, difference."""
-        import pandas as pd
-
-        i, j = np.tril_indices(len(self.labels), -1)
-        return pd.DataFrame(
-            {
-                "first": [self.labels[a] for a in i],
-                "second": [self.labels[b] for b in j],
-                "before": (self.matrix - self.moved)[i, j],
-                "after": self.matrix[i, j],
-                "moved": self.moved[i, j],
-            }
-        )
+    _AXES = Axes(
+        {"first": "labels", "second": "labels"},
+        ("before", lambda smoothing: smoothing.matrix - smoothing.moved),
+        "after=matrix",
+        "moved",
+        pairs="lower",
+    )
 
     def summary(self) -> str:
         """Say what was done and how far the matrix moved."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.matrix_input import correlation_matrix
@@ -47,18 +48,12 @@ class Spectrum(Result):
     negative_mass: float
     labels: tuple[Hashable, ...]  # k
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per component: number, eigenvalue, share, running share."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "component": np.arange(1, self.shares.size + 1),
-                "eigenvalue": self.eigenvalues,
-                "share": self.shares,
-                "cumulative": np.cumsum(self.shares),
-            }
-        )
+    _AXES = Axes(
+        {"component": None},
+        "eigenvalue=eigenvalues",
+        "share=shares",
+        ("cumulative", lambda spectrum: np.cumsum(spectrum.shares)),
+    )
 
     def __repr__(self) -> str:
         k = self.shares.size

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.result import Result
@@ -16,7 +17,6 @@ from psychollm.kernels.correlate import RULES
 from psychollm.kernels.tables import correlate_tables
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike
 
 
@@ -53,13 +53,7 @@ class TableCorrelation(Result):
     residual: FloatArray
     iterations: AnyArray
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per table."""
-        import pandas as pd
-
-        flat = {name: getattr(self, name).ravel() for name in ("rho", "se", "status", "residual")}
-        tau = self.thresholds.reshape(-1, 2)
-        return pd.DataFrame({**flat, "threshold_1": tau[:, 0], "threshold_2": tau[:, 1]})
+    _AXES = Axes({}, "rho", "se", "status", "residual", "threshold_{}=thresholds")
 
 
 def tetrachoric_table(

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
@@ -16,7 +17,7 @@ from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, Missin
 from psychollm.correlation.intervals import delta_interval, profile_interval
 from psychollm.correlation.sensitivity import Sensitivity
 from psychollm.data.coerce import check_correlatable
-from psychollm.data.pair_counts import PairCounts
+from psychollm.data.pair_counts import CELLS, PairCounts
 from psychollm.data.responses import Responses, as_responses
 from psychollm.kernels.correlate import RULES, correlate_pairs, empty_outputs
 from psychollm.kernels.table_inference import standard_error_pairs
@@ -40,6 +41,12 @@ class PairStatus(IntEnum):
     """An empty cell was filled by the empty-cell rule before solving."""
     UNDEFINED = 3
     """No estimate exists: a model answered only yes or only no, or the pair shares no question."""
+
+
+def status_names(correlation: Any) -> AnyArray:
+    """Return the status of each pair in words, as an array of the shape of the matrix."""
+    names = np.array([status.name.lower() for status in PairStatus])
+    return np.asarray(names[correlation.status])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -83,6 +90,19 @@ class Correlation(Result):
     counts: PairCounts
     empty_cells: EmptyCells
     missing: Missing
+
+    _AXES = Axes(
+        {"first": "labels", "second": "labels"},
+        "{cell}=counts._cells",
+        "n",
+        "correlation=matrix",
+        "se",
+        ("status", status_names),
+        "residual",
+        "iterations",
+        pairs="lower",
+        labels={"cell": CELLS},
+    )
 
     @property
     def se(self) -> FloatArray:
@@ -151,18 +171,6 @@ class Correlation(Result):
             of=self.counts.of,
         )
         return tetrachoric(counts, empty_cells=self.empty_cells, missing=self.missing)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per pair: estimate, standard error, n, status, residual."""
-        frame = self.counts.to_frame()
-        i, j = np.tril_indices(len(self.labels), -1)
-        return frame.assign(
-            correlation=self.matrix[i, j],
-            se=self.se[i, j],
-            status=[PairStatus(code).name.lower() for code in self.status[i, j]],
-            residual=self.residual[i, j],
-            iterations=self.iterations[i, j],
-        )
 
     def __repr__(self) -> str:
         k = len(self.labels)

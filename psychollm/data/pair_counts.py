@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_weights
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.result import Result
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 MAX_ROWS = 30_000
+
+CELLS = ("n11", "n10", "n01", "n00")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -63,6 +66,20 @@ class PairCounts(Result):
     squares: FloatArray  # (k, k)
     labels: tuple[Hashable, ...]  # k
     of: Axis
+
+    _AXES = Axes(
+        {"first": "labels", "second": "labels"},
+        "{cell}=_cells",
+        "n",
+        pairs="lower",
+        labels={"cell": CELLS},
+    )
+
+    @property
+    def _cells(self) -> AnyArray:
+        """Return the 2 x 2 table of each pair, shape (k, k, 4): n11, n10, n01, n00."""
+        n10, n01 = self.yes - self.joint, self.yes.T - self.joint
+        return np.stack([self.joint, n10, n01, self.n - self.joint - n10 - n01], axis=-1)
 
     @classmethod
     def count(
@@ -150,25 +167,6 @@ class PairCounts(Result):
         counts = np.array(empty)
         np.fill_diagonal(counts, 0)
         return counts
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per pair: labels, the four counts, n."""
-        import pandas as pd
-
-        i, j = np.tril_indices(len(self.labels), -1)
-        n11, n10, n01 = self.joint[i, j], self.yes[i, j] - self.joint[i, j], self.yes[j, i]
-        n01 = n01 - n11
-        return pd.DataFrame(
-            {
-                "first": [self.labels[a] for a in i],
-                "second": [self.labels[b] for b in j],
-                "n11": n11,
-                "n10": n10,
-                "n01": n01,
-                "n00": self.n[i, j] - n11 - n10 - n01,
-                "n": self.n[i, j],
-            }
-        )
 
     def __repr__(self) -> str:
         empty = int(np.count_nonzero(self.empty_cells())) // 2

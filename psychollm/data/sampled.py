@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from psychollm._base.arrays import float_array, plain_array
+from psychollm._base.axes import Axes
 from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, Coords, Dims, FloatArray, IntArray
+from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, as_labels
 from psychollm.kernels.semantic import number_by_appearance
 
@@ -35,13 +36,10 @@ class SampledAnswers(Result):
     models: Labels
     questions: Labels
 
-    _DIMS: ClassVar[Dims] = {
-        "codes": ("model", "question", "sample"),
-        "right": ("model", "question", "sample"),
-        "loglik": ("model", "question", "sample"),
-        "n_tokens": ("model", "question", "sample"),
-    }
-    _COORDS: ClassVar[Coords] = {"model": "models", "question": "questions"}
+    _AXES = Axes(
+        labels={"model": "models", "question": "questions"},
+        arrays={"model question sample": "codes right loglik n_tokens"},
+    )
 
     @property
     def n_samples(self) -> IntArray:

@@ -20,10 +20,10 @@ Holm (1979), A simple sequentially rejective multiple test procedure, Scand. J. 
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
@@ -32,9 +32,6 @@ from psychollm.data.coerce import check_binary
 from psychollm.data.inversion import Inversion, inversion
 from psychollm.data.labels import Labels, listed
 from psychollm.data.responses import ResponsesLike, as_responses
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -55,6 +52,22 @@ class Screen(Result):
     reasons: tuple[tuple[str, ...], ...]  # (models,) a sentence per flag
     usable: BoolArray  # (models,)
 
+    _AXES = Axes(
+        {"model": "models"},
+        "answered",
+        "yes_rates",
+        "auroc",
+        "p_inverted",
+        "untested",
+        "too_few",
+        "constant",
+        "near_constant",
+        "inverted",
+        ("clone", lambda screen: [bool(partners) for partners in screen.clones]),
+        "usable",
+        ("reasons", lambda screen: ["; ".join(reasons) for reasons in screen.reasons]),
+    )
+
     @property
     def flagged(self) -> BoolArray:
         """Whether a model has any flag (models,)."""
@@ -69,23 +82,6 @@ class Screen(Result):
             if reasons
         ]
         return "\n".join([f"{head}, {len(lines)} flagged" + (":" if lines else "."), *lines])
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: numbers, flags, and the reasons as one text."""
-        import pandas as pd
-
-        names = ("answered", "yes_rates", "auroc", "p_inverted", "untested", "too_few")
-        flags = ("constant", "near_constant", "inverted")
-        columns = {name: getattr(self, name) for name in (*names, *flags)}
-        return pd.DataFrame(
-            {
-                "model": pd.Index(self.models, tupleize_cols=False),
-                **columns,
-                "clone": [bool(partners) for partners in self.clones],
-                "usable": self.usable,
-                "reasons": ["; ".join(reasons) for reasons in self.reasons],
-            }
-        )
 
     def __repr__(self) -> str:
         return f"Screen: {self.summary()}"

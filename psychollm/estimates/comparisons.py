@@ -1,11 +1,12 @@
 """All pairwise differences of an estimate, adjusted for their number."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import stdtr
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import ShapeError
 from psychollm._base.multiplicity import adjust_p_values
@@ -17,9 +18,6 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.max_t import max_t
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason, first_reason
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FamilyAdjustment: TypeAlias = Literal["holm", "bonferroni", "bh", "by", "max_t"]
 Tail: TypeAlias = Literal["t", "resamples"]
@@ -53,29 +51,23 @@ class Comparisons(Result):
     level: float
     flags: tuple[Reason, ...]  # (pairs,)
 
+    _AXES = Axes(
+        {},
+        "first",
+        "second",
+        "value",
+        "se",
+        "{bound}=interval",
+        "p_value",
+        "adjusted",
+        "flag=flags",
+    )
+
     @property
     def differ(self) -> BoolArray:
         """Where the adjusted p-value is below 1 - level (pairs,)."""
         with np.errstate(invalid="ignore"):
             return np.asarray(self.adjusted < 1.0 - self.level, dtype=np.bool_)
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per pair."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "first": list(self.first),
-                "second": list(self.second),
-                "value": self.value,
-                "se": self.se,
-                "lower": self.interval[:, 0],
-                "upper": self.interval[:, 1],
-                "p_value": self.p_value,
-                "adjusted": self.adjusted,
-                "flag": [str(flag) for flag in self.flags],
-            }
-        )
 
 
 def compare_all(

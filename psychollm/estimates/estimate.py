@@ -1,20 +1,17 @@
 """One number per model with its uncertainty: what every metric returns."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import LabelError, OptionError
-from psychollm._base.labelled import dataset
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.estimates.difference import Difference, paired_contrast
 from psychollm.estimates.reasons import Reason
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,6 +41,18 @@ class Estimate(Result):
     axis: str = "model"  # what the labels name
     df: FloatArray | None = None  # (models,) degrees of freedom, where questions are in clusters
     _draws: FloatArray | None = None  # (resamples, models)
+
+    def _axes(self) -> Axes:
+        axis = self.axis
+        return Axes(
+            {axis: "labels"},
+            "value",
+            "se",
+            "{bound}=interval",
+            "n",
+            "flag=flags",
+            arrays={axis: "value se n", f"{axis} bound": "interval", f"resample {axis}": "_draws"},
+        )
 
     @property
     def draws(self) -> FloatArray:
@@ -135,37 +144,3 @@ class Estimate(Result):
     def defined(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
         """Where there is a value (models,)."""
         return np.asarray(np.isfinite(self.value), dtype=np.bool_)
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                self.axis: list(self.labels),
-                "value": self.value,
-                "se": self.se,
-                "lower": self.interval[:, 0],
-                "upper": self.interval[:, 1],
-                "n": self.n,
-                "flag": [str(flag) for flag in self.flags],
-            }
-        )
-
-    def to_xarray(self) -> Any:
-        """Return value, standard error, interval, n and draws over models, as a Dataset.
-
-        Raises
-        ------
-        MissingPackageError
-            If xarray is not installed.
-        """
-        over = (self.axis,)
-        variables = {
-            "value": (over, self.value),
-            "se": (over, self.se),
-            "interval": ((self.axis, "bound"), self.interval),
-            "n": (over, self.n),
-            "draws": (("resample", self.axis), self._draws),
-        }
-        return dataset(variables, {self.axis: self.labels}, of=self)

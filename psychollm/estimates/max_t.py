@@ -33,21 +33,19 @@ https://doi.org/10.1198/016214504000000539
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason, first_reason
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # A spread below this share of the value is rounding: all resamples agree.
 _ROUNDING = 1e-12
@@ -75,22 +73,16 @@ class MaxT(Result):
     level: float
     flags: tuple[Reason, ...]  # (m,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per estimate."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "value": self.value,
-                "se": self.se,
-                "lower": self.interval[:, 0],
-                "upper": self.interval[:, 1],
-                "statistic": self.statistic,
-                "single_step": self.single_step,
-                "step_down": self.step_down,
-                "flag": [str(flag) for flag in self.flags],
-            }
-        )
+    _AXES = Axes(
+        {},
+        "value",
+        "se",
+        "{bound}=interval",
+        "statistic",
+        "single_step",
+        "step_down",
+        "flag=flags",
+    )
 
 
 def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> MaxT:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes, dataset
 from psychollm._base.checks import check_choice
-from psychollm._base.labelled import dataset
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
 
@@ -140,6 +137,16 @@ class Null(Result):
     alternative: Alternative
     mixing: Mixing | None = None
 
+    _AXES = Axes(
+        {"entry": None},
+        ("observed", lambda null: np.ravel(null.observed)),
+        "null_mean=mean",
+        ("null_{share}", lambda null: np.moveaxis(null.quantile([0.05, 0.5, 0.95]), 0, -1)),
+        "p_value",
+        "p_value_se",
+        labels={"share": ("05", "50", "95")},
+    )
+
     @staticmethod
     def compare(
         observed: FloatArray,
@@ -180,24 +187,6 @@ class Null(Result):
     def quantile(self, q: float | list[float]) -> FloatArray:
         """Quantiles of the replicates, shape (len(q), ...) or (...) for a single one."""
         return np.asarray(np.quantile(self.draws, q, axis=0))
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per entry of the statistic."""
-        import pandas as pd
-
-        low, middle, high = (np.ravel(x) for x in self.quantile([0.05, 0.5, 0.95]))
-        return pd.DataFrame(
-            {
-                "entry": np.arange(1, np.size(self.observed) + 1),
-                "observed": np.ravel(self.observed),
-                "null_mean": np.ravel(self.mean),
-                "null_05": low,
-                "null_50": middle,
-                "null_95": high,
-                "p_value": np.ravel(self.p_value),
-                "p_value_se": np.ravel(self.p_value_se),
-            }
-        )
 
     def to_xarray(self) -> Any:
         """Return the replicates beside the observed values and p-values, as a Dataset.

@@ -30,15 +30,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import Coords, Dims, FloatArray
+from psychollm._base.types import FloatArray
 from psychollm.data.matrix_input import correlation_matrix, square_of
 from psychollm.factor.congruence import tucker
 from psychollm.factor.criteria import CRITERIA, Criterion
@@ -46,9 +47,6 @@ from psychollm.factor.discrepancy import ML, ULS
 from psychollm.factor.gradient_projection import turn
 from psychollm.factor.minimise import minimise
 from psychollm.factor.solution import FactorSolution
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SPACING = 1e-4
 STACKED = {"minres": ULS, "ml": ML, "principal_axis": ULS}
@@ -89,28 +87,18 @@ class LoadingErrors(Result):
     labels: tuple[Hashable, ...]  # k
     factors: tuple[str, ...]  # m
 
-    _DIMS: ClassVar[Dims] = {
-        "se": ("variable", "factor"),
-        "interval": ("variable", "factor", "bound"),
-        "factor_correlation_se": ("factor", "other"),
-        "factor_correlation_interval": ("factor", "other", "bound"),
-    }
-    _COORDS: ClassVar[Coords] = {"variable": "labels", "factor": "factors", "other": "factors"}
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per variable and factor."""
-        import pandas as pd
-
-        k, m = self.se.shape
-        return pd.DataFrame(
-            {
-                "model": np.repeat(np.array(self.labels, dtype=object), m),
-                "factor": list(self.factors) * k,
-                "se": self.se.ravel(),
-                "lower": self.interval[:, :, 0].ravel(),
-                "upper": self.interval[:, :, 1].ravel(),
-            }
-        )
+    _AXES = Axes(
+        {"model": "labels", "factor": "factors"},
+        "se",
+        "{bound}=interval",
+        labels={"variable": "labels", "other": "factors"},
+        arrays={
+            "variable factor": "se",
+            "variable factor bound": "interval",
+            "factor other": "factor_correlation_se",
+            "factor other bound": "factor_correlation_interval",
+        },
+    )
 
     def __repr__(self) -> str:
         return (

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes, dataset
 from psychollm._base.errors import InputError, LabelError
-from psychollm._base.labelled import dataset
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, Coords, Dims, FloatArray
+from psychollm._base.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,14 +48,27 @@ class DoseResponse(Result):
     max_error: float = float("nan")  # against whole passes, where it was checked
     min_mass: float = 0.5
 
-    _DIMS: ClassVar[Dims] = {
-        "log_yes": ("strength", "question"),
-        "log_no": ("strength", "question"),
-        "doses": ("strength",),
-        "base_yes": ("question",),
-        "base_no": ("question",),
-    }
-    _COORDS: ClassVar[Coords] = {"strength": "strengths", "question": "labels"}
+    _AXES = Axes(
+        {"strength": "strengths", "question": "labels"},
+        ("dose", lambda response: response.doses[:, None]),
+        "log_yes",
+        "log_no",
+        "margin",
+        "mass",
+        "says_yes",
+        ("collapsed", lambda response: response.collapsed[:, None]),
+        arrays={
+            "strength question": "log_yes log_no",
+            "strength": "doses",
+            "question": "base_yes base_no",
+        },
+    )
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per strength and question."""
+        frame = Result.to_frame(self)
+        frame.insert(1, "dose", frame.pop("dose"))
+        return frame
 
     def __post_init__(self) -> None:
         for name in ("strengths", "doses", "log_yes", "log_no", "base_yes", "base_no"):
@@ -114,25 +127,6 @@ class DoseResponse(Result):
             doses=self.doses[kept],
             log_yes=self.log_yes[kept],
             log_no=self.log_no[kept],
-        )
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per strength and question."""
-        import pandas as pd
-
-        s, n = self.log_yes.shape
-        return pd.DataFrame(
-            {
-                "strength": np.repeat(self.strengths, n),
-                "dose": np.repeat(self.doses, n),
-                "question": list(self.labels) * s,
-                "log_yes": self.log_yes.ravel(),
-                "log_no": self.log_no.ravel(),
-                "margin": self.margin.ravel(),
-                "mass": self.mass.ravel(),
-                "says_yes": self.says_yes.ravel(),
-                "collapsed": np.repeat(self.collapsed, n),
-            }
         )
 
     def by_strength(self) -> "pd.DataFrame":
@@ -274,7 +268,7 @@ def _stacked(
             raise InputError(msg)
     variables = {
         name: ((dim, *dims), np.array([getattr(one, name) for one in responses]))
-        for name, dims in DoseResponse._DIMS.items()
+        for name, dims in DoseResponse._AXES.variables.items()
     }
     coords = {dim: labels, "strength": first.strengths, "question": first.labels}
     return dataset(variables, coords, of=scan)

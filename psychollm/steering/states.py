@@ -13,14 +13,15 @@ Where the mass is small, the model would say something else, and the margin mean
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, BoolArray, Coords, Dims, FloatArray
+from psychollm._base.types import AnyArray, BoolArray, FloatArray
 from psychollm.steering.answer_words import AnswerTokens
 
 if TYPE_CHECKING:
@@ -110,8 +111,7 @@ class HiddenStates(Result):
     answers: AnswerLogits | None = None  # the model's own; None for states from elsewhere
     model: str = ""
 
-    _DIMS: ClassVar[Dims] = {"states": ("prompt", "layer", "hidden")}
-    _COORDS: ClassVar[Coords] = {"layer": "layers"}
+    _AXES = Axes(labels={"layer": "layers"}, arrays={"prompt layer hidden": "states"})
 
     @property
     def hidden_norms(self) -> FloatArray:

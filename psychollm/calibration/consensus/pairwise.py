@@ -16,13 +16,14 @@ hold no disagreement; they are counted and left out.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.result import Result
-from psychollm._base.types import Coords, Dims, FloatArray
+from psychollm._base.types import FloatArray
 from psychollm.calibration.consensus.signals import SharedExpectation, shared_expectation
 from psychollm.calibration.paired import PairedAnswers, paired_answers
 from psychollm.data.per_unit import unit_numbers
@@ -31,9 +32,6 @@ from psychollm.estimates.proportions import (
     paired_difference,
     paired_difference_se,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -71,32 +69,21 @@ class PairwiseCalibration(Result):
     level: float
     labels: tuple[Any, ...]  # (models,)
 
-    _DIMS: ClassVar[Dims] = {
-        "difference": ("says_yes", "says_no"),
-        "se": ("says_yes", "says_no"),
-        "interval": ("says_yes", "says_no", "bound"),
-        "n": ("says_yes", "says_no"),
-        "base_rate": ("says_yes", "says_no"),
-        "expected": ("says_yes", "says_no"),
-        "excess": ("says_yes", "says_no"),
-    }
-    _COORDS: ClassVar[Coords] = {"says_yes": "labels", "says_no": "labels"}
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per ordered pair of models."""
-        import pandas as pd
-
-        rows, columns = np.nonzero(~np.eye(len(self.labels), dtype=np.bool_))
-        table: dict[str, Any] = {
-            "says_yes": [self.labels[i] for i in rows],
-            "says_no": [self.labels[j] for j in columns],
-        }
-        for name in ("n", "difference", "se"):
-            table[name] = getattr(self, name)[rows, columns]
-        table["lower"], table["upper"] = self.interval[rows, columns].T
-        for name in ("base_rate", "expected", "excess"):
-            table[name] = getattr(self, name)[rows, columns]
-        return pd.DataFrame(table)
+    _AXES = Axes(
+        {"says_yes": "labels", "says_no": "labels"},
+        "n",
+        "difference",
+        "se",
+        "{bound}=interval",
+        "base_rate",
+        "expected",
+        "excess",
+        pairs="both",
+        arrays={
+            "says_yes says_no": "difference se n base_rate expected excess",
+            "says_yes says_no bound": "interval",
+        },
+    )
 
 
 def pairwise_calibration(

@@ -25,15 +25,16 @@ van Rijsbergen, C. J. (1979). Information retrieval (2nd ed.). Butterworths.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import Coords, Dims, FloatArray, IntArray, RandomState
+from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.paired import PairedAnswers, paired_answers
 from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.reasons import Reason, first_reason
@@ -73,31 +74,19 @@ class FBeta(Result):
     level: float
     labels: tuple[Any, ...]  # (models,)
 
-    _DIMS: ClassVar[Dims] = {
-        "value": ("model", "beta"),
-        "interval": ("model", "beta", "bound"),
-        "all_yes": ("model", "beta"),
-        "rate_matched": ("model", "beta"),
-        "beats_all_yes": ("model", "beta"),
-        "win_probability": ("model", "beta"),
-    }
-    _COORDS: ClassVar[Coords] = {"model": "labels", "beta": "betas"}
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model and beta."""
-        import pandas as pd
-
-        k, b = self.value.shape
-        table = {
-            "model": np.repeat(np.array(self.labels, dtype=object), b),
-            "beta": np.tile(self.betas, k),
-            "value": self.value.ravel(),
-            "lower": self.interval[..., 0].ravel(),
-            "upper": self.interval[..., 1].ravel(),
-        }
-        for name in ("all_yes", "rate_matched", "beats_all_yes", "win_probability"):
-            table[name] = getattr(self, name).ravel()
-        return pd.DataFrame(table)
+    _AXES = Axes(
+        {"model": "labels", "beta": "betas"},
+        "value",
+        "{bound}=interval",
+        "all_yes",
+        "rate_matched",
+        "beats_all_yes",
+        "win_probability",
+        arrays={
+            "model beta": "value all_yes rate_matched beats_all_yes win_probability",
+            "model beta bound": "interval",
+        },
+    )
 
     def leaders_frame(self) -> "pd.DataFrame":
         """Return one row per winner with the range of beta over which it is best."""

@@ -6,14 +6,15 @@ the curve is straight: tied answers are told apart at random. The area below it 
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import Coords, Dims, FloatArray, RandomState
+from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.discrimination.rank_statistics import RANKING
 from psychollm.calibration.discrimination.ranking import scored_answers
 from psychollm.calibration.influence import wilson_from_draws
@@ -54,26 +55,12 @@ class Type2ROC(Result):
     level: float
     labels: tuple[Any, ...]  # (models,)
 
-    _DIMS: ClassVar[Dims] = {
-        "hits": ("model", "false_alarm_rate"),
-        "interval": ("model", "false_alarm_rate", "bound"),
-    }
-    _COORDS: ClassVar[Coords] = {"model": "labels", "false_alarm_rate": "false_alarms"}
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model and false-alarm rate."""
-        import pandas as pd
-
-        k, points = self.hits.shape
-        return pd.DataFrame(
-            {
-                "model": [label for label in self.labels for _ in range(points)],
-                "false_alarm_rate": np.tile(self.false_alarms, k),
-                "hit_rate": self.hits.ravel(),
-                "lower": self.interval[..., 0].ravel(),
-                "upper": self.interval[..., 1].ravel(),
-            }
-        )
+    _AXES = Axes(
+        {"model": "labels", "false_alarm_rate": "false_alarms"},
+        "hit_rate=hits",
+        "{bound}=interval",
+        arrays={"model false_alarm_rate": "hits", "model false_alarm_rate bound": "interval"},
+    )
 
     def criteria_frame(self) -> "pd.DataFrame":
         """Return one row per model and score: both rates at or above it, with Wilson intervals."""

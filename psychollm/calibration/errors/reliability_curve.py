@@ -12,16 +12,14 @@ in as many answers as :math:`2 \sqrt{\pi}\, \sigma\, n\, k_\sigma(t)`.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
-from psychollm._base.types import Coords, Dims, FloatArray
+from psychollm._base.types import FloatArray
 from psychollm.estimates.bootstrap_interval import percentile_interval
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,28 +41,13 @@ class ReliabilityCurve(Result):
     level: float
     labels: tuple[Any, ...]  # (models,)
 
-    _DIMS: ClassVar[Dims] = {
-        "accuracy": ("model", "confidence"),
-        "interval": ("model", "confidence", "bound"),
-        "density": ("model", "confidence"),
-    }
-    _COORDS: ClassVar[Coords] = {"model": "labels", "confidence": "confidence"}
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model and point."""
-        import pandas as pd
-
-        n_models, n_points = self.accuracy.shape
-        return pd.DataFrame(
-            {
-                "model": [label for label in self.labels for _ in range(n_points)],
-                "confidence": np.tile(self.confidence, n_models),
-                "accuracy": self.accuracy.ravel(),
-                "accuracy_lower": self.interval[..., 0].ravel(),
-                "accuracy_upper": self.interval[..., 1].ravel(),
-                "density": self.density.ravel(),
-            }
-        )
+    _AXES = Axes(
+        {"model": "labels", "confidence": "confidence"},
+        "accuracy",
+        "accuracy_{bound}=interval",
+        "density",
+        arrays={"model confidence": "accuracy density", "model confidence bound": "interval"},
+    )
 
 
 def reliability_curve(

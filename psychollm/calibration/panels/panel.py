@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import dataset
 from psychollm._base.errors import OptionError
-from psychollm._base.labelled import dataset
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, RandomState
 from psychollm._base.views import view

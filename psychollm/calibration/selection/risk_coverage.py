@@ -5,14 +5,15 @@ defined at every coverage; at the coverages that a threshold can reach it is the
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import Coords, Dims, FloatArray, RandomState
+from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.discrimination.ranking import scored_answers
 from psychollm.calibration.influence import wilson_from_draws
 from psychollm.calibration.metric import draw
@@ -53,30 +54,18 @@ class RiskCoverage(Result):
     level: float
     labels: tuple[Any, ...]  # (models,)
 
-    _DIMS: ClassVar[Dims] = {
-        "risk": ("model", "coverage"),
-        "interval": ("model", "coverage", "bound"),
-        "best": ("model", "coverage"),
-        "error_rate": ("model",),
-    }
-    _COORDS: ClassVar[Coords] = {"model": "labels", "coverage": "coverages"}
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model and coverage."""
-        import pandas as pd
-
-        k, points = self.risk.shape
-        return pd.DataFrame(
-            {
-                "model": [label for label in self.labels for _ in range(points)],
-                "coverage": np.tile(self.coverages, k),
-                "risk": self.risk.ravel(),
-                "lower": self.interval[..., 0].ravel(),
-                "upper": self.interval[..., 1].ravel(),
-                "best": self.best.ravel(),
-                "error_rate": np.repeat(self.error_rate, points),
-            }
-        )
+    _AXES = Axes(
+        {"model": "labels", "coverage": "coverages"},
+        "risk",
+        "{bound}=interval",
+        "best",
+        ("error_rate", lambda curve: curve.error_rate[:, None]),
+        arrays={
+            "model coverage": "risk best",
+            "model coverage bound": "interval",
+            "model": "error_rate",
+        },
+    )
 
     def thresholds_frame(self) -> "pd.DataFrame":
         """Return one row per model and score: what answering at or above it covers and risks."""

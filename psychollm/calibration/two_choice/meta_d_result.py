@@ -1,13 +1,14 @@
 """Meta-d' of every model as estimates with standard errors, intervals and flags."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
-from psychollm._base.types import Coords, Dims, FloatArray
+from psychollm._base.types import FloatArray
 from psychollm.calibration.two_choice.meta_d_fit import OUTPUTS, TYPE_1, Fits
 from psychollm.data.labels import Labels
 from psychollm.estimates.clustered import Units
@@ -57,27 +58,18 @@ class MetaD(Result):
     convergence: tuple[Convergence, ...]  # (models,)
     labels: Labels  # (models,)
 
-    _DIMS: ClassVar[Dims] = {
-        "counts": ("model", "stimulus", "response", "rating"),
-        "criteria": ("model", "response", "criterion_of_rating"),
-        "hit_rates": ("model", "response", "criterion_of_rating"),
-        "false_alarm_rates": ("model", "response", "criterion_of_rating"),
-        "fitted_hit_rates": ("model", "response", "criterion_of_rating"),
-        "fitted_false_alarm_rates": ("model", "response", "criterion_of_rating"),
-    }
-    _COORDS: ClassVar[Coords] = {"model": "labels"}
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: estimates with bounds, and what qualifies the ratio."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels), "n": self.m_ratio.n}
-        for name in _FIELDS:
-            estimate: Estimate = getattr(self, name)
-            table[name] = estimate.value
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-        table["flag"] = [str(flag) for flag in self.m_ratio.flags]
-        return pd.DataFrame(table)
+    _AXES = Axes(
+        {"model": "labels"},
+        "n=m_ratio.n",
+        *_FIELDS,
+        "flag=m_ratio.flags",
+        arrays={
+            "model stimulus response rating": "counts",
+            "model response criterion_of_rating": (
+                "criteria hit_rates false_alarm_rates fitted_hit_rates fitted_false_alarm_rates"
+            ),
+        },
+    )
 
     def roc_frame(self) -> "pd.DataFrame":
         """Return the type-2 ROC: one row per model, response and rating, observed and fitted."""

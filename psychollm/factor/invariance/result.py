@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
-from psychollm._base.types import Coords, Dims, FloatArray
+from psychollm._base.types import FloatArray
 from psychollm.data.labels import listed
 from psychollm.factor.fit import FactorFit
 from psychollm.factor.invariance.layout import HELD, Invariance, Layout, parameter_names
@@ -92,25 +93,17 @@ class GroupFactors(Result):
     _weights: FloatArray  # (G p,)
     _gamma: FloatArray  # (G p, G p)
 
-    _DIMS: ClassVar[Dims] = {
-        "thresholds": ("group", "variable", "threshold"),
-        "threshold_errors": ("group", "variable", "threshold"),
-        "loadings": ("group", "variable", "factor"),
-        "loading_errors": ("group", "variable", "factor"),
-        "intercepts": ("group", "variable"),
-        "scales": ("group", "variable"),
-        "factor_means": ("group", "factor"),
-        "factor_mean_errors": ("group", "factor"),
-        "factor_covariance": ("group", "factor", "other"),
-        "factor_covariance_errors": ("group", "factor", "other"),
-        "n": ("group",),
-    }
-    _COORDS: ClassVar[Coords] = {
-        "group": "groups",
-        "variable": "labels",
-        "factor": "factors",
-        "other": "factors",
-    }
+    _AXES = Axes(
+        labels={"group": "groups", "variable": "labels", "factor": "factors", "other": "factors"},
+        arrays={
+            "group variable threshold": "thresholds threshold_errors",
+            "group variable factor": "loadings loading_errors",
+            "group variable": "intercepts scales",
+            "group factor": "factor_means factor_mean_errors",
+            "group factor other": "factor_covariance factor_covariance_errors",
+            "group": "n",
+        },
+    )
 
     @property
     def standardised_loadings(self) -> FloatArray:

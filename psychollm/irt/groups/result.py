@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
+from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, Coords, Dims, FloatArray, IntArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents
 from psychollm.irt.families import Link, Model
 from psychollm.irt.priors import ItemPopulation, Priors
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -99,53 +97,34 @@ class GroupIRTFit(Result):
     labels: Labels  # J
     convergence: Convergence
 
-    _DIMS: ClassVar[Dims] = {
-        "slope": ("group", "item"),
-        "intercept": ("group", "item"),
-        "difficulty": ("group", "item"),
-        "guessing": ("group", "item"),
-        "upper": ("group", "item"),
-        "se_slope": ("group", "item"),
-        "se_intercept": ("group", "item"),
-        "se_difficulty": ("group", "item"),
-        "se_guessing": ("group", "item"),
-        "se_upper": ("group", "item"),
-        "rmsd": ("group", "item"),
-        "md": ("group", "item"),
-        "steps": ("group", "item", "step"),
-        "se_steps": ("group", "item", "step"),
-        "ability_mean": ("group",),
-        "ability_sd": ("group",),
-    }
-    _COORDS: ClassVar[Coords] = {"group": "groups", "item": "labels"}
+    def _axes(self) -> Axes:
+        names = ["slope", "intercept", "difficulty"]
+        names += ["guessing"] if {"3pl", "4pl"} & set(self.item_models) else []
+        names += ["upper"] if "4pl" in self.item_models else []
+        steps = [Interleaved("step_{}=steps", "se_step_{}=se_steps")]
+        free = set(self.free)
+        return Axes(
+            {"group": "groups", "item": "labels"},
+            *(f"{prefix}{name}" for name in names for prefix in ("", "se_")),
+            *(steps if self.steps.shape[2] > 1 else []),
+            "rmsd",
+            "md",
+            ("free", lambda fit: [label in free for label in fit.labels]),
+            "reason=reasons",
+            arrays={
+                "group item": (
+                    "slope intercept difficulty guessing upper "
+                    "se_slope se_intercept se_difficulty se_guessing se_upper rmsd md"
+                ),
+                "group item step": "steps se_steps",
+                "group": "ability_mean ability_sd",
+            },
+        )
 
     @property
     def fitted(self) -> BoolArray:
         """Which items have estimates (items,)."""
         return np.asarray(np.isfinite(self.slope).all(axis=0), dtype=np.bool_)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per group and item."""
-        import pandas as pd
-
-        size, groups = len(self.labels), len(self.groups)
-        names = ["slope", "intercept", "difficulty"]
-        names += ["guessing"] if {"3pl", "4pl"} & set(self.item_models) else []
-        names += ["upper"] if "4pl" in self.item_models else []
-        columns: dict[str, object] = {
-            "group": np.repeat(np.array(self.groups, dtype=object), size),
-            "item": list(self.labels) * groups,
-        }
-        for name in names:
-            columns[name] = getattr(self, name).ravel()
-            columns[f"se_{name}"] = getattr(self, f"se_{name}").ravel()
-        for c in range(self.steps.shape[2] if self.steps.shape[2] > 1 else 0):
-            columns[f"step_{c + 1}"] = self.steps[:, :, c].ravel()
-            columns[f"se_step_{c + 1}"] = self.se_steps[:, :, c].ravel()
-        columns |= {"rmsd": self.rmsd.ravel(), "md": self.md.ravel()}
-        columns["free"] = [label in set(self.free) for label in self.labels] * groups
-        columns["reason"] = [str(reason) for reason in self.reasons] * groups
-        return pd.DataFrame(columns)
 
     def summary(self) -> str:
         """Return what was fitted and how abilities of the groups compare."""

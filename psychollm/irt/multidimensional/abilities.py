@@ -8,14 +8,15 @@ along the item's own slopes, none across.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, Coords, Dims, FloatArray, IntArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import as_responses
@@ -63,27 +64,17 @@ class MultidimensionalAbilities(Result):
     labels: Labels  # N
     dimensions: tuple[str, ...]  # m
 
-    _DIMS: ClassVar[Dims] = {
-        "ability": ("respondent", "dimension"),
-        "se": ("respondent", "dimension"),
-        "covariance": ("respondent", "dimension", "other"),
-        "reliability": ("dimension",),
-    }
-    _COORDS: ClassVar[Coords] = {
-        "respondent": "labels",
-        "dimension": "dimensions",
-        "other": "dimensions",
-    }
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per respondent."""
-        import pandas as pd
-
-        columns: dict[str, object] = {"respondent": list(self.labels)}
-        for k, name in enumerate(self.dimensions):
-            columns[name], columns[f"se_{name}"] = self.ability[:, k], self.se[:, k]
-        columns["reason"] = [str(reason) for reason in self.reasons]
-        return pd.DataFrame(columns)
+    _AXES = Axes(
+        {"respondent": "labels"},
+        Interleaved("{dimension}=ability", "se_{dimension}=se"),
+        "reason=reasons",
+        labels={"dimension": "dimensions", "other": "dimensions"},
+        arrays={
+            "respondent dimension": "ability se",
+            "respondent dimension other": "covariance",
+            "dimension": "reliability",
+        },
+    )
 
 
 def multidimensional_ability(
@@ -181,16 +172,14 @@ class MultidimensionalInformation(Result):
     labels: Labels  # J
     dimensions: tuple[str, ...]  # m
 
-    _DIMS: ClassVar[Dims] = {
-        "at": ("place", "dimension"),
-        "items": ("place", "item"),
-        "matrix": ("place", "dimension", "other"),
-    }
-    _COORDS: ClassVar[Coords] = {
-        "item": "labels",
-        "dimension": "dimensions",
-        "other": "dimensions",
-    }
+    _AXES = Axes(
+        labels={"item": "labels", "dimension": "dimensions", "other": "dimensions"},
+        arrays={
+            "place dimension": "at",
+            "place item": "items",
+            "place dimension other": "matrix",
+        },
+    )
 
     @property
     def se(self) -> FloatArray:

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psychollm._base.arrays import plain_array
+from psychollm._base.axes import Axes
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import AnyArray, BoolArray, Coords, Dims, FloatArray, IntArray
+from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, as_labels
 from psychollm.data.table import Table, one_model, values_like
@@ -33,8 +34,10 @@ class RepeatedScores(Result):
     questions: Labels
     runs: Labels
 
-    _DIMS: ClassVar[Dims] = {"values": ("model", "question", "run")}
-    _COORDS: ClassVar[Coords] = {"model": "models", "question": "questions", "run": "runs"}
+    _AXES = Axes(
+        labels={"model": "models", "question": "questions", "run": "runs"},
+        arrays={"model question run": "values"},
+    )
 
     @property
     def present(self) -> BoolArray:

@@ -2,14 +2,15 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from psychollm._base.arrays import plain_array
+from psychollm._base.axes import Axes
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import Coords, Dims, FloatArray, IntArray
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels, as_labels, positions
 from psychollm.data.table import as_table, one_model, values_like
 from psychollm.reliability.raters.categories import Encoded, encode_categories
@@ -39,8 +40,10 @@ class Ratings(Result):
     questions: Labels
     runs: Labels
 
-    _DIMS: ClassVar[Dims] = {"codes": ("model", "question", "run")}
-    _COORDS: ClassVar[Coords] = {"model": "models", "question": "questions", "run": "runs"}
+    _AXES = Axes(
+        labels={"model": "models", "question": "questions", "run": "runs"},
+        arrays={"model question run": "codes"},
+    )
 
     @classmethod
     def from_table(cls, table: Any, *, categories: Iterable[Hashable] | None = None) -> "Ratings":

@@ -14,22 +14,20 @@ Technometrics, 7, 247-254. https://doi.org/10.1080/00401706.1965.10490252
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.result import Result
-from psychollm._base.types import Coords, Dims, FloatArray, IntArray
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels, positions
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.raters.ratings import Ratings, as_ratings
 from psychollm.reliability.raters.score_interval import Share, clustered_share
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,30 +52,17 @@ class ResponseShares(Result):
     categories: Labels
     labels: Labels  # (models,)
 
-    _DIMS: ClassVar[Dims] = {
-        "value": ("model", "category"),
-        "interval": ("model", "category", "bound"),
-        "count": ("model", "category"),
-        "effective_n": ("model", "category"),
-        "n": ("model",),
-    }
-    _COORDS: ClassVar[Coords] = {"model": "labels", "category": "categories"}
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model and category."""
-        import pandas as pd
-
-        k, q = self.value.shape
-        return pd.DataFrame(
-            {
-                "model": pd.Index(self.labels, tupleize_cols=False).repeat(q),
-                "category": list(self.categories) * k,
-                "count": self.count.ravel().astype(np.int64),
-                "share": self.value.ravel(),
-                "lower": self.interval[..., 0].ravel(),
-                "upper": self.interval[..., 1].ravel(),
-            }
-        )
+    _AXES = Axes(
+        {"model": "labels", "category": "categories"},
+        ("count", lambda shares: shares.count.astype(np.int64)),
+        "share=value",
+        "{bound}=interval",
+        arrays={
+            "model category": "value count effective_n",
+            "model category bound": "interval",
+            "model": "n",
+        },
+    )
 
 
 def response_shares(

@@ -7,12 +7,13 @@ and the number of answers, where they do not at all.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
-from psychollm._base.types import Coords, Dims, FloatArray, IntArray, RandomState
+from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
@@ -28,9 +29,6 @@ from psychollm.reliability.raters.unit_bootstrap import (
     estimate_panel,
     mean_of_shares,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,30 +51,14 @@ class Retest(Result):
     runs: Labels
     labels: Labels  # (models,)
 
-    _DIMS: ClassVar[Dims] = {
-        "totals": ("model", "run"),
-        "n": ("model", "run"),
-        "rates": ("model", "run"),
-        "intervals": ("model", "run", "bound"),
-    }
-    _COORDS: ClassVar[Coords] = {"model": "labels", "run": "runs"}
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model and run."""
-        import pandas as pd
-
-        k, r = self.totals.shape
-        return pd.DataFrame(
-            {
-                "model": pd.Index(self.labels, tupleize_cols=False).repeat(r),
-                "run": list(self.runs) * k,
-                "total": self.totals.ravel(),
-                "n": self.n.ravel().astype(np.int64),
-                "rate": self.rates.ravel(),
-                "lower": self.intervals[..., 0].ravel(),
-                "upper": self.intervals[..., 1].ravel(),
-            }
-        )
+    _AXES = Axes(
+        {"model": "labels", "run": "runs"},
+        "total=totals",
+        ("n", lambda retest: retest.n.astype(np.int64)),
+        "rate=rates",
+        "{bound}=intervals",
+        arrays={"model run": "totals n rates", "model run bound": "intervals"},
+    )
 
     def summary(self) -> str:
         """Return one sentence per model.

@@ -15,22 +15,20 @@ mean the same for all questions: options, or, for free answers, the largest clas
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count
 from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import Coords, Dims, FloatArray, IntArray, RandomState
+from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
 from psychollm.studies.probes.folds import classifier, features_of, folds_of, groups_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _TINY = 1e-6
 
@@ -42,12 +40,12 @@ class ClassShares(Result):
     predicted: FloatArray  # (layers, questions, classes)
     skill: Estimate  # per layer (1)
 
-    _DIMS: ClassVar[Dims] = {"predicted": ("layer", "question", "answer")}
-    _COORDS: ClassVar[Coords] = {"layer": "skill.labels"}
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per layer."""
-        return self.skill.to_frame()
+    _AXES = Axes(
+        {},
+        "*=skill",
+        labels={"layer": "skill.labels"},
+        arrays={"layer question answer": "predicted"},
+    )
 
 
 def class_shares(

@@ -1,5 +1,6 @@
-"""Results as xarray datasets: dimensions, labels, and which classes have them."""
+"""Declared axes: the tables and the xarray datasets that results become."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -7,19 +8,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.errors import InputError, MissingPackageError
 from psychollm._base.result import Result
 from psychollm._base.saving.nodes import saved_fields
 from psychollm.calibration.decisions.f_beta import f_beta
 from psychollm.calibration.panels.panel import calibration_panel
 from psychollm.estimates.null import Null
+from psychollm.estimates.reasons import Reason
 from psychollm.irt.multidimensional import (
     fit_multidimensional,
     multidimensional_ability,
     multidimensional_information,
 )
 from psychollm.steering.dose_response import DirectionScan, DoseResponse, LayerScan
-from tests._base.every_result import every_class
 
 # One worker makes all results.
 pytestmark = pytest.mark.xdist_group("results")
@@ -145,14 +147,112 @@ def test_without_xarray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> N
         response().to_xarray()
 
 
-def test_declared_dimensions_are_those_of_fields() -> None:
-    for kind in every_class().values():
-        dims: dict[str, Any] = getattr(kind, "_DIMS", {})
-        held: dict[str, str] = getattr(kind, "_COORDS", {})
-        fields = saved_fields(kind)
-        assert set(dims) <= set(fields), kind
-        assert {name.partition(".")[0] for name in held.values()} <= set(fields), kind
-        assert set(held) <= {dim for one in dims.values() for dim in one}, kind
+def test_what_axes_name_is_there(made: dict[str, list[Result]]) -> None:
+    """Dimensions have the labels that are declared, and each label names a dimension or column."""
+    for name, results in made.items():
+        axes = results[-1]._axes()
+        if axes is None:
+            continue
+        fields = saved_fields(type(results[-1]))
+        assert set(axes.variables) <= set(fields), name
+        used = {dim for dims in axes.variables.values() for dim in dims}
+        templates = " ".join(str(column) for column in axes.columns)
+        assert all(one in used or f"{{{one}}}" in templates for one in axes.labels), name
+
+
+def test_columns_of_each_kind() -> None:
+    @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+    class Made(Result):
+        _AXES = Axes(
+            {"model": "labels"},
+            "value",
+            "value_{bound}=interval",
+            Interleaved("{factor}=loadings", "se_{factor}=errors"),
+            "first_{}=loadings",
+            "best=parts.best",
+            "low=interval.0",
+            "absent",
+            "flag=flags",
+            ("double", lambda made: 2.0 * made.value),
+            labels={"factor": "factors"},
+        )
+        value: np.ndarray
+        interval: np.ndarray
+        loadings: np.ndarray
+        errors: np.ndarray
+        factors: tuple[str, ...]
+        labels: tuple[Any, ...]
+        parts: dict[str, Any]
+        flags: tuple[Reason, ...]
+        absent: None = None
+
+    made = Made(
+        value=np.array([1.0, 2.0]),
+        interval=np.array([[0.0, 2.0], [1.0, 3.0]]),
+        loadings=np.array([[0.1, 0.2], [0.3, 0.4]]),
+        errors=np.array([[0.5, 0.6], [0.7, 0.8]]),
+        factors=("f", "g"),
+        labels=("a", ("b", 1)),
+        parts={"best": np.array([7, 8])},
+        flags=(Reason.NONE, Reason.TOO_FEW),
+    )
+    frame = made.to_frame()
+    assert frame.iloc[1].to_dict() == {
+        "model": ("b", 1),
+        "value": 2.0,
+        "value_lower": 1.0,
+        "value_upper": 3.0,
+        "f": 0.3,
+        "se_f": 0.7,
+        "g": 0.4,
+        "se_g": 0.8,
+        "first_1": 0.3,
+        "first_2": 0.4,
+        "best": 8,
+        "low": 1.0,
+        "flag": "too few observations",
+        "double": 4.0,
+    }
+    assert list(frame.columns)[:6] == ["model", "value", "value_lower", "value_upper", "f", "se_f"]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "rows"),
+    [
+        (None, "aa ab ac ba bb bc ca cb cc"),
+        ("lower", "ba ca cb"),
+        ("upper", "ab ac bc"),
+        ("both", "ab ac ba bc ca cb"),
+    ],
+)
+def test_rows_of_two_axes(pairs: Any, rows: str) -> None:
+    @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+    class Square(Result):
+        _AXES = Axes({"first": "labels", "second": "labels"}, "cell=matrix", "n", pairs=pairs)
+        matrix: np.ndarray
+        labels: tuple[str, ...]
+        n: int = 5
+
+    names = np.array([[a + b for b in "abc"] for a in "abc"])
+    frame = Square(matrix=names, labels=("a", "b", "c")).to_frame()
+    assert frame["cell"].tolist() == rows.split()
+    assert (frame["first"] + frame["second"]).tolist() == rows.split()
+    assert frame["n"].tolist() == [5] * len(frame)
+
+
+def test_one_row_of_numbers() -> None:
+    @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+    class Single(Result):
+        _AXES = Axes({}, "statistic", "df", "name", "range_{bound}=interval")
+        statistic: float
+        df: int
+        name: str
+        interval: np.ndarray
+
+    frame = Single(statistic=1.5, df=2, name="G2", interval=np.array([0.0, 3.0])).to_frame()
+    assert frame.to_dict("records") == [
+        {"statistic": 1.5, "df": 2, "name": "G2", "range_lower": 0.0, "range_upper": 3.0}
+    ]
 
 
 def test_no_array_of_three_dimensions_is_left_without_names(made: dict[str, list[Result]]) -> None:

@@ -1,0 +1,277 @@
+"""Results declare their axes; tables and datasets with labels are made from that.
+
+A class says what its rows are and which columns stand beside them::
+
+    _AXES = Axes(
+        {"model": "labels", "beta": "betas"},
+        "value",
+        "{bound}=interval",
+        ("excess", lambda curve: curve.value - curve.all_yes),
+        arrays={"model beta": "value all_yes", "model beta bound": "interval"},
+    )
+
+The mapping names the axes of the rows and the attributes with their labels; None numbers them from
+1. Several axes make a row of each combination, or of each pair of labels (`pairs`). A column is
+
+* ``name``: the attribute of this name. An estimate becomes `name`, `name_lower`, `name_upper`,
+  reasons become text, and what is None is left out;
+* ``name=path``: an attribute by its dotted path; a number in it takes an entry of the last axis;
+* ``name_{axis}=path``: an array with one more axis, one column per label of it. The axis ``bound``
+  is lower and upper, an empty brace counts from 1, and others stand in `labels`;
+* ``*=path``: all columns of another result;
+* a name, with or without a brace, and a function of the result.
+
+`arrays` names the dimensions of what `to_xarray` gives, and the attributes that have them.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from psychollm._base.errors import InputError
+from psychollm._base.optional import require
+from psychollm._base.types import AnyArray, IntArray
+from psychollm._base.version import __version__
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from psychollm._base.result import Result
+
+BOUNDS = ("lower", "upper")
+Pairs: TypeAlias = Literal["lower", "upper", "both"]
+Column: TypeAlias = "str | tuple[str, Callable[[Any], Any]] | Interleaved"
+Variables: TypeAlias = Mapping[str, tuple[Iterable[str], AnyArray | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Interleaved:
+    """Columns with one more axis each, set label by label instead of one after the other."""
+
+    columns: tuple[str, ...]
+
+    def __init__(self, *columns: str) -> None:
+        object.__setattr__(self, "columns", columns)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Axes:
+    """What the rows of a result's table are, its columns, and the dimensions of its arrays."""
+
+    rows: Mapping[str, str | None]
+    columns: tuple[Column, ...]
+    pairs: Pairs | None  # the triangle of a square matrix that the rows are
+    labels: Mapping[str, str | tuple[str, ...]]  # of further axes, or the attribute with them
+    arrays: Mapping[str, str]  # attributes by their dimensions, both separated by blanks
+
+    def __init__(
+        self,
+        rows: Mapping[str, str | None] | None = None,
+        *columns: Column,
+        pairs: Pairs | None = None,
+        labels: Mapping[str, str | tuple[str, ...]] | None = None,
+        arrays: Mapping[str, str] | None = None,
+    ) -> None:
+        object.__setattr__(self, "rows", rows or {})
+        object.__setattr__(self, "columns", columns)
+        object.__setattr__(self, "pairs", pairs)
+        object.__setattr__(self, "labels", labels or {})
+        object.__setattr__(self, "arrays", arrays or {})
+
+    def names(self, result: Any, axis: str) -> Any:
+        """Return the labels of an axis; None where it is numbered."""
+        labels = {"bound": BOUNDS, **self.rows, **self.labels}[axis]
+        return _read(result, labels) if isinstance(labels, str) else labels
+
+    @property
+    def variables(self) -> dict[str, tuple[str, ...]]:
+        """Dimensions by attribute, of what has some."""
+        return {
+            name: tuple(dims.split())
+            for dims, names in self.arrays.items()
+            for name in names.split()
+        }
+
+
+def frame_of(result: "Result", axes: Axes | None) -> "pd.DataFrame":
+    """Return the table of a result.
+
+    Raises
+    ------
+    InputError
+        If its class declares none.
+    """
+    import pandas as pd
+
+    if axes is None or not axes.columns:
+        msg = f"{type(result).__name__} has no table: its fields are in to_dict()"
+        raise InputError(msg)
+    columns = {
+        name: value for column in axes.columns for name, value in _expanded(result, axes, column)
+    }
+    if len(axes.rows) < 2:
+        columns = {name: _flat(value) for name, value in columns.items()}
+    sides = [axes.names(result, axis) for axis in axes.rows]
+    shape = [
+        np.shape(next(iter(columns.values())))[k] if side is None else len(side)
+        for k, side in enumerate(sides)
+    ]
+    index = _positions(shape, axes.pairs)
+    table = {
+        axis: _taken(np.arange(1, size + 1) if side is None else side, rows)
+        for axis, side, size, rows in zip(axes.rows, sides, shape, index, strict=True)
+    }
+    if len(shape) > 1:
+        columns = {
+            name: np.broadcast_to(np.asarray(value), shape)[index]
+            for name, value in columns.items()
+        }
+    size = len(index[0]) if index else _length(columns.values())
+    return pd.DataFrame(table | columns, index=pd.RangeIndex(size))
+
+
+def _flat(value: Any) -> Any:
+    return value.ravel() if isinstance(value, np.ndarray) else value
+
+
+def _positions(shape: list[int], pairs: Pairs | None) -> tuple[IntArray, ...]:
+    """Return the position of each row on each axis."""
+    if pairs is None:
+        return tuple(axis.ravel() for axis in np.indices(shape))
+    if pairs == "both":
+        return np.nonzero(~np.eye(shape[0], dtype=np.bool_))
+    if pairs == "lower":
+        return np.tril_indices(shape[0], -1)
+    return np.triu_indices(shape[0], 1)
+
+
+def _length(columns: Iterable[Any]) -> int:
+    """Return the number of rows where no axis names them: one where all columns are numbers."""
+    sizes = (len(one) for one in columns if isinstance(one, Sized) and not isinstance(one, str))
+    return next(sizes, 1)
+
+
+def _taken(labels: Any, rows: IntArray) -> Any:
+    return labels[rows] if isinstance(labels, np.ndarray) else [labels[row] for row in rows]
+
+
+def _expanded(result: Any, axes: Axes, column: Column) -> Iterator[tuple[str, Any]]:
+    """Yield the columns of a table that one declared column becomes."""
+    if isinstance(column, Interleaved):
+        blocks = [list(_expanded(result, axes, one)) for one in column.columns]
+        for columns in zip(*blocks, strict=True):
+            yield from columns
+        return
+    name, value = _named(result, column)
+    if value is None:
+        return
+    if name == "*":
+        frame = value.to_frame()
+        yield from ((key, frame[key].array) for key in frame.columns)
+    elif "{" in name:
+        axis = name[name.index("{") + 1 : name.index("}")]
+        parts = np.moveaxis(np.asarray(value), -1, 0)
+        labels = axes.names(result, axis) if axis else range(1, len(parts) + 1)
+        for label, part in zip(labels, parts, strict=True):
+            yield name.replace(f"{{{axis}}}", str(label)), part
+    elif hasattr(value, "interval") and hasattr(value, "value"):
+        yield name, value.value
+        yield from zip((f"{name}_{bound}" for bound in BOUNDS), value.interval.T, strict=True)
+    else:
+        yield name, _plain(value)
+
+
+def _named(result: Any, column: str | tuple[str, Callable[[Any], Any]]) -> tuple[str, Any]:
+    if isinstance(column, tuple):
+        name, function = column
+        return name, function(result)
+    name, _, path = column.partition("=")
+    return name, _read(result, path or name)
+
+
+def _read(value: Any, path: str) -> Any:
+    for name in path.split("."):
+        if value is None:
+            break
+        if isinstance(value, Mapping):
+            value = value[name]
+        else:
+            value = np.asarray(value)[..., int(name)] if name.isdigit() else getattr(value, name)
+    return value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [str(one) if isinstance(one, Enum) else one for one in value]
+    return value
+
+
+def dataset_of(result: "Result", axes: Axes | None) -> Any:
+    """Return the dataset of a result whose class names the dimensions of its arrays.
+
+    Raises
+    ------
+    InputError
+        If the class names none.
+    MissingPackageError
+        If xarray is not installed.
+    """
+    if axes is None or not axes.arrays:
+        msg = (
+            f"{type(result).__name__} has no arrays of more than two labelled dimensions: "
+            "to_frame() and to_dict() hold all of it"
+        )
+        raise InputError(msg)
+    variables = {
+        name.lstrip("_"): (dims, getattr(result, name)) for name, dims in axes.variables.items()
+    }
+    used = {dim for dims in axes.variables.values() for dim in dims}
+    named = {**axes.rows, **axes.labels}
+    coords = {axis: axes.names(result, axis) for axis in named if axis in used}
+    return dataset(variables, coords, of=result)
+
+
+def dataset(variables: Variables, coords: Mapping[str, Any], *, of: "Result") -> Any:
+    """Return an xarray dataset; what is None is left out, numbers and text become attributes.
+
+    Raises
+    ------
+    MissingPackageError
+        If xarray is not installed.
+    """
+    xarray = require("xarray", extra="io", purpose="to_xarray()")
+    known = {name: (tuple(dims), array) for name, (dims, array) in variables.items()}
+    kept = {name: pair for name, pair in known.items() if pair[1] is not None}
+    used = {dim for dims, _ in kept.values() for dim in dims}
+    labels = {"bound": BOUNDS, **coords}
+    return xarray.Dataset(
+        kept,
+        coords={
+            dim: (dim, _labels(one))
+            for dim, one in labels.items()
+            if dim in used and one is not None
+        },
+        attrs=_attributes(of),
+    )
+
+
+def _labels(labels: Any) -> AnyArray:
+    """Return labels as a one-dimensional array, of objects where they are mixed or tuples."""
+    listed = list(labels)
+    for kind in (str, int, float):
+        if all(type(one) is kind for one in listed) or isinstance(labels, np.ndarray):
+            return np.asarray(labels)
+    mixed = np.empty(len(listed), dtype=object)
+    mixed[:] = listed
+    return mixed
+
+
+def _attributes(result: "Result") -> dict[str, Any]:
+    """Return what a file of netCDF can hold beside arrays."""
+    fields = getattr(result, "__dataclass_fields__", {})
+    public = {name: getattr(result, name) for name in fields if not name.startswith("_")}
+    plain = {name: one for name, one in public.items() if type(one) in (str, int, float)}
+    return {"result": type(result).__name__, "psychollm": __version__, **plain}
