@@ -180,17 +180,18 @@ def expanded_level(level: float, df: Any, shortfall: Any = None) -> FloatArray:
     return np.asarray(np.where(finite, np.minimum(2.0 * ndtr(z) - 1.0, _HIGHEST), level))
 
 
-def tail_of_t(p_value: float, df: float) -> float:
-    """Return the two-sided p-value under t of what has this one in resamples: (3) turned round.
+def tail_of_t(p_value: Any, df: Any) -> FloatArray:
+    """Return two-sided p-values under t of what has these in resamples: (3) turned round.
 
     Examples
     --------
-    >>> round(tail_of_t(0.017, 9.0), 3)
-    0.05
+    >>> tail_of_t(0.017, np.array([9.0, np.inf])).round(3)
+    array([0.05 , 0.017])
     """
-    if np.isinf(df):
-        return p_value
-    return float(2.0 * stdtr(df, ndtri(0.5 * p_value) * np.sqrt(df / (df + 1.0))))
+    finite = np.isfinite(df)
+    freedom = np.where(finite, df, 1.0)
+    t = ndtri(0.5 * np.asarray(p_value)) * np.sqrt(freedom / (freedom + 1.0))
+    return np.asarray(np.where(finite, 2.0 * stdtr(freedom, t), p_value), dtype=np.float64)
 
 
 def few(df: Any) -> BoolArray:

@@ -13,7 +13,7 @@ from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.estimates.bootstrap_interval import percentile_interval
-from psychollm.estimates.clustered import expanded_level, few
+from psychollm.estimates.clustered import expanded_level, few, tail_of_t
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.max_t import max_t
 from psychollm.estimates.null import monte_carlo_p_value
@@ -127,14 +127,16 @@ def compare_all(
     value = np.asarray(estimate.value[i] - estimate.value[j], dtype=np.float64)
     gaps = estimate.draws[:, i] - estimate.draws[:, j]
     gaps[~np.isfinite(gaps)] = np.nan
-    freedom = _freedom(estimate, i, j) if df is None else np.full(value.size, float(df))
+    freedom = np.minimum(estimate.freedom[i], estimate.freedom[j])
+    if df is not None:
+        freedom = np.full(value.size, float(df))
     family = max_t(value, gaps, df=freedom, level=coverage)
     p_value = _p_values(value, family.se, gaps, freedom, tail)
     if adjust == "max_t":
         interval, adjusted = family.interval, family.step_down
     else:
-        inside = coverage if estimate.df is None else expanded_level(coverage, freedom)
-        interval = percentile_interval(np.where(np.isfinite(value), gaps, np.nan), inside)
+        known = np.where(np.isfinite(value), gaps, np.nan)
+        interval = percentile_interval(known, expanded_level(coverage, freedom))
         adjusted = adjust_p_values(p_value, method=adjust)
     n = np.isfinite(gaps).sum(axis=0).astype(np.int64)
     return Comparisons(
@@ -165,21 +167,14 @@ def _pairs(estimate: Estimate) -> tuple[IntArray, IntArray]:
     return i.astype(np.int64), j.astype(np.int64)
 
 
-def _freedom(estimate: Estimate, i: IntArray, j: IntArray) -> FloatArray:
-    units = np.nan_to_num(np.minimum(estimate.n[i], estimate.n[j]))
-    freedom = np.maximum(units - 1.0, 1.0)
-    if estimate.df is not None:
-        freedom = np.fmin(freedom, np.fmin(estimate.df[i], estimate.df[j]))
-    return np.asarray(freedom, dtype=np.float64)
-
-
 def _p_values(
     value: FloatArray, se: FloatArray, gaps: FloatArray, df: FloatArray, tail: Tail
 ) -> FloatArray:
     """Two-sided p-values of no difference, NaN where the value or its draws are undefined."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        counted = monte_carlo_p_value(0.0, gaps, alternative="two-sided", tie=0.0)
+        shares = monte_carlo_p_value(0.0, gaps, alternative="two-sided", tie=0.0)
         # Resamples that all agree (se = 0) say no more than their number.
+        counted = np.where(se > 0, tail_of_t(shares, df), shares)
         t = np.abs(value) / se * np.sqrt(df / (df + 1.0))
         p = np.where((tail == "t") & (se > 0), 2.0 * stdtr(df, -t), counted)
     return np.asarray(np.where(np.isfinite(se), p, np.nan), dtype=np.float64)

@@ -8,7 +8,7 @@ import numpy as np
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.estimates.bootstrap_interval import percentile_interval
-from psychollm.estimates.clustered import expanded_level, few, tail_of_t
+from psychollm.estimates.clustered import expanded_level, tail_of_t
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason
 
@@ -31,7 +31,7 @@ class Difference(Result):
     second: Any
     value: float  # first - second
     se: float
-    interval: FloatArray  # (2,) percentiles of the paired resamples, expanded for few clusters
+    interval: FloatArray  # (2,) percentiles of the paired resamples, expanded as t has wider tails
     p_value: float  # two-sided, of no difference
     n_resamples: int  # in which both are defined
     level: float
@@ -44,8 +44,9 @@ def paired_contrast(
     values: tuple[float, float],
     draws: FloatArray,
     *,
-    df: float = np.inf,
+    df: float,
     level: float,
+    few_clusters: bool = False,
 ) -> Difference:
     """Return the difference of two columns of draws.
 
@@ -60,9 +61,12 @@ def paired_contrast(
     draws : ndarray (resamples, 2)
         Their values in the same resamples.
     df : float
-        Degrees of freedom, where clusters were drawn: percentiles and p-value allow for them.
+        Degrees of freedom of the units, or clusters, that were drawn: percentiles and p-value
+        allow for them.
     level : float
         Coverage.
+    few_clusters : bool
+        Whether there are too few of them for any interval.
 
     Notes
     -----
@@ -72,7 +76,7 @@ def paired_contrast(
     Examples
     --------
     >>> draws = np.stack([np.arange(1.0, 100.0), np.zeros(99)], axis=1)
-    >>> paired_contrast("x", ("a", "b"), (50.0, 0.0), draws, level=0.9).p_value
+    >>> paired_contrast("x", ("a", "b"), (50.0, 0.0), draws, df=np.inf, level=0.9).p_value
     0.02
     """
     value = values[0] - values[1]
@@ -91,7 +95,7 @@ def paired_contrast(
             level=level,
             flag=Reason.TOO_FEW if np.isfinite(value) else Reason.UNDEFINED,
         )
-    p_value = float(monte_carlo_p_value(0.0, gaps, alternative="two-sided", tie=0.0))
+    p_value = monte_carlo_p_value(0.0, gaps, alternative="two-sided", tie=0.0)
     return Difference(
         name=name,
         first=labels[0],
@@ -99,8 +103,8 @@ def paired_contrast(
         value=value,
         se=float(gaps.std(ddof=1)),
         interval=percentile_interval(gaps, float(expanded_level(level, df))),
-        p_value=tail_of_t(p_value, df),
+        p_value=float(tail_of_t(p_value, df)),
         n_resamples=gaps.size,
         level=level,
-        flag=Reason.FEW_CLUSTERS if few(df) else Reason.NONE,
+        flag=Reason.FEW_CLUSTERS if few_clusters else Reason.NONE,
     )

@@ -10,6 +10,7 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.errors import LabelError, OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
+from psychollm.estimates.clustered import few
 from psychollm.estimates.difference import Difference, paired_contrast
 from psychollm.estimates.reasons import Reason
 
@@ -106,9 +107,16 @@ class Estimate(Result):
             (first, second),
             (float(self.value[i]), float(self.value[j])),
             self.draws[:, [i, j]],
-            df=np.inf if self.df is None else float(min(self.df[i], self.df[j])),
+            df=float(min(self.freedom[i], self.freedom[j])),
+            few_clusters=self.df is not None and bool(few(self.df[[i, j]]).any()),
             level=check_fraction("level", self.level if level is None else level),
         )
+
+    @property
+    def freedom(self) -> FloatArray:
+        """Degrees of freedom of standard errors (models,): of clusters, where there are any."""
+        units = np.maximum(np.nan_to_num(self.n) - 1.0, 1.0)
+        return units if self.df is None else np.fmin(units, self.df)
 
     def place(self, label: Any) -> int:
         """Return the position of a model.
@@ -135,7 +143,7 @@ class Estimate(Result):
         # A matrix tells nothing of how many it rests on (n is NaN), and so has no interval.
         bare = self.defined & np.isnan(self.interval).any(axis=1) & np.isfinite(self.n)
         flags = tuple(
-            Reason.OUTSIDE if out else flag or (Reason.NO_SPREAD if alone else flag)
+            flag or (Reason.OUTSIDE if out else Reason.NO_SPREAD if alone else flag)
             for flag, out, alone in zip(self.flags, outside, bare, strict=True)
         )
         return replace(self, flags=flags)

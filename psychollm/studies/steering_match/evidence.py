@@ -195,6 +195,7 @@ def control(
                 ("direction", name),
                 (first, second),
                 draws,
+                df=counts.shape[1] - 1.0,
                 level=level,
             )
         )
