@@ -157,5 +157,5 @@ def test_time_grows_with_length_only(name):
     ]
     start = time.process_time()
     for piece in pieces:
-        READERS[name]((piece * 4000)[:4000] + "x")
-    assert time.process_time() - start < 30
+        READERS[name]((piece * 2000)[:2000] + "x")
+    assert time.process_time() - start < 15

@@ -1,12 +1,12 @@
 """Slow twin of the full-information likelihood and of scores: adaptive quadrature per question."""
 
 import numpy as np
-from scipy import integrate, stats
+from scipy import integrate, special
 
 
 def likelihood_of(answers, loadings, thresholds, f):
     """Probability of one question's answers (k,) given its score f; NaN is missing."""
-    p = stats.norm.cdf((loadings * f - thresholds) / np.sqrt(1 - loadings**2))
+    p = special.ndtr((loadings * f - thresholds) / np.sqrt(1 - loadings**2))
     terms = np.where(answers == 1, p, 1 - p)
     return np.prod(terms[np.isfinite(answers)])
 
@@ -14,7 +14,12 @@ def likelihood_of(answers, loadings, thresholds, f):
 def moment(answers, loadings, thresholds, power):
     """Integral of f^power, likelihood and prior."""
     value, _ = integrate.quad(
-        lambda f: f**power * likelihood_of(answers, loadings, thresholds, f) * stats.norm.pdf(f),
+        lambda f: (
+            f**power
+            * likelihood_of(answers, loadings, thresholds, f)
+            * np.exp(-(f**2) / 2)
+            / np.sqrt(2 * np.pi)
+        ),
         -9,
         9,
         points=[0],

@@ -165,9 +165,9 @@ def repeated(rng, *, copies, n_models=10, k=4, repeats=3):
 
 @pytest.mark.parametrize("copies", [True, False])
 def test_false_alarms_with_repeats(copies):
-    """400 tables without an effect; more than 0.08 has a chance of 3 in 1,000 at 0.05."""
+    """200 tables without an effect; more than 0.10 has a chance of 2 in 1,000 at 0.05."""
     alarms = np.zeros(4)
-    for rng in np.random.default_rng(8).spawn(400):
+    for rng in np.random.default_rng(8).spawn(200):
         rows = repeated(rng, copies=copies)
         table = condition_scores(*rows).averaged()
         design = InterceptDesign.of(table.condition, table.model)
@@ -177,7 +177,7 @@ def test_false_alarms_with_repeats(copies):
             kruskal_wallis(*rows[:2], models=rows[2], n_bootstrap=199, rng=rng).p_value <= 0.05,
             pairwise_conditions(*rows[:2], models=rows[2]).adjusted.min() <= 0.05,
         ]
-    assert (alarms / 400 <= 0.08).all()
+    assert (alarms / 200 <= 0.10).all()
 
 
 def test_copies_of_scores_change_nothing():
