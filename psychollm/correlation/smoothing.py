@@ -20,7 +20,12 @@ from psychollm.correlation.smoothers.nearest import nearest
 from psychollm.correlation.smoothers.shrink import equal_correlations, shrink
 from psychollm.correlation.smoothers.weighted import weighted_nearest
 from psychollm.data.labels import Labels
-from psychollm.data.matrix_input import correlation_matrix, name_pairs, square_of
+from psychollm.data.matrix_input import (
+    adjusted_pairs,
+    correlation_matrix,
+    name_pairs,
+    square_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +69,8 @@ class Smoothing(Result):
     scale : ndarray of shape (k,)
         Factor on each row and column of correlations (``method="minimum_trace"``); one for other
         methods.
+    adjusted_pairs : int
+        Pairs whose table had an empty cell that a rule filled before they were correlated.
     labels : tuple
         Names of the k rows.
     convergence : Convergence
@@ -83,6 +90,7 @@ class Smoothing(Result):
     note: str
     shrinkage: float
     scale: FloatArray  # (k,)
+    adjusted_pairs: int
     labels: Labels  # k
     convergence: Convergence
 
@@ -201,7 +209,7 @@ def smooth(
     else:
         repair = clip(values) if method == "clip" else nearest(values)
     repair.convergence.warn(f"smooth(method={method!r})")
-    return _report(values, labels, before, method, repair)
+    return _report(values, labels, before, method, repair, adjusted_pairs(matrix))
 
 
 def _eigenvalues(matrix: FloatArray) -> FloatArray:
@@ -215,6 +223,7 @@ def _report(
     before: FloatArray,
     method: Method,
     repair: Repair,
+    adjusted: int,
 ) -> Smoothing:
     """Measure what a repair did."""
     k = len(values)
@@ -235,6 +244,7 @@ def _report(
         note=repair.note,
         shrinkage=repair.shrinkage,
         scale=np.ones(k) if repair.scale is None else repair.scale,
+        adjusted_pairs=adjusted,
         labels=labels,
         convergence=repair.convergence,
     )

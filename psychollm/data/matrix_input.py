@@ -9,6 +9,7 @@ from psychollm._base.arrays import float_array
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels, as_labels
+from psychollm.kernels.tetrachoric import ADJUSTED
 
 # np.corrcoef and tables written with 12 digits are this far from symmetric, or from unit diagonal.
 ROUNDING = 1e-10
@@ -73,6 +74,21 @@ def square_of(data: object, name: str, k: int) -> FloatArray:
         msg = f"{name} must be symmetric: pass ({name} + {name}.T) / 2"
         raise ShapeError(msg)
     return array
+
+
+def adjusted_pairs(correlation: Any) -> int:
+    """Return how many correlations rest on a table with an empty cell that a rule filled.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> adjusted_pairs(psy.tetrachoric([[1, 1, 0, 0], [1, 1, 1, 0]]))
+    1
+    """
+    status = getattr(correlation, "status", None)
+    if status is None:
+        return int(getattr(correlation, "adjusted_pairs", 0))
+    return int(np.sum(status[np.tril_indices(len(status), -1)] == ADJUSTED))
 
 
 def name_pairs(bad: BoolArray, labels: Labels) -> str:

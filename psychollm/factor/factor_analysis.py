@@ -12,7 +12,7 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels
-from psychollm.data.matrix_input import correlation_matrix, square_of
+from psychollm.data.matrix_input import adjusted_pairs, correlation_matrix, square_of
 from psychollm.factor.criteria import Criterion
 from psychollm.factor.discrepancy import ULS
 from psychollm.factor.extract import (
@@ -165,6 +165,7 @@ def factor_analysis(
         rotation=turned.method,
         n=size,
         shrinkage=shrinkage,
+        adjusted_pairs=adjusted_pairs(correlation),
         fit=fit_of_loadings(R, found.loadings, method, size, W, gamma, normal=normal),
         labels=labels,
         factors=tuple(f"factor_{j + 1}" for j in range(m)),

@@ -70,6 +70,11 @@ class LoadingErrors(Result):
         "delta" or "bootstrap".
     level : float
         Coverage aimed at.
+    reason : str
+        What the standard errors do not hold, or "": where correlations rest on tables with an
+        empty cell that a rule filled, loadings are biased, by more than their standard errors
+        where thresholds are extreme and of opposite sign. `pairwise_factor` and
+        `full_information` need no such rule.
     congruence : ndarray of shape (n, m)
         Of each replicate's factors with those of the solution, once aligned; (0, m) for the delta
         method. Low values say that a factor does not come back.
@@ -83,6 +88,7 @@ class LoadingErrors(Result):
     factor_correlation_interval: FloatArray  # (m, m, 2)
     method: str
     level: float
+    reason: str
     congruence: FloatArray  # (n, m)
     labels: tuple[Hashable, ...]  # k
     factors: tuple[str, ...]  # m
@@ -101,10 +107,11 @@ class LoadingErrors(Result):
     )
 
     def __repr__(self) -> str:
-        return (
+        text = (
             f"LoadingErrors ({self.method}) of {self.se.shape[0]} x {self.se.shape[1]} loadings: "
             f"median {np.nanmedian(self.se):.3f}, largest {np.nanmax(self.se):.3f}"
         )
+        return f"{text}\n  {self.reason}" if self.reason else text
 
 
 def loading_errors(
@@ -307,6 +314,16 @@ def align(
     return loadings[:, order] * signs + 0.0, both, np.abs(size)
 
 
+def _bias(solution: FactorSolution) -> str:
+    if not solution.adjusted_pairs:
+        return ""
+    pairs = len(solution.labels) * (len(solution.labels) - 1) // 2
+    return (
+        f"biased: {solution.adjusted_pairs} of {pairs} correlations rest on a table with an empty "
+        "cell; pairwise_factor or full_information do without them"
+    )
+
+
 def _result(
     solution: FactorSolution,
     se: FloatArray,
@@ -324,6 +341,7 @@ def _result(
         factor_correlation_interval=ends[count:].reshape(m, m, 2),
         method=method,
         level=level,
+        reason=_bias(solution),
         congruence=congruence,
         labels=solution.labels,
         factors=solution.factors,

@@ -57,6 +57,9 @@ class FactorSolution(Result):
         Observations behind the correlations; NaN where unknown.
     shrinkage : float
         Weight of the identity matrix that was mixed in to make the matrix positive definite.
+    adjusted_pairs : int
+        Correlations from tables with an empty cell that a rule filled: they are biased, and so
+        are the loadings (see `loading_errors`).
     fit : FactorFit
         Chi-square, RMSEA, CFI, TLI, SRMR, BIC.
     labels, factors : tuple
@@ -91,6 +94,7 @@ class FactorSolution(Result):
     rotation: str
     n: float
     shrinkage: float
+    adjusted_pairs: int
     fit: FactorFit
     labels: tuple[Hashable, ...]  # k
     factors: tuple[str, ...]  # m

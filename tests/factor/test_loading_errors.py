@@ -5,6 +5,7 @@ import pytest
 
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm.correlation.polychoric import polychoric
+from psychollm.correlation.smoothing import smooth
 from psychollm.factor.criteria import geomin
 from psychollm.factor.factor_analysis import factor_analysis
 from psychollm.factor.loading_errors import align, loading_errors, normal_covariance
@@ -120,3 +121,27 @@ def test_bad_input(options, given, error, message):
     solution = factor_analysis(R, 2, **options)
     with pytest.raises(error, match=message):
         loading_errors(solution, **given)
+
+
+def opposite_thresholds(seed=0):
+    rng = np.random.default_rng(seed)
+    latent = 0.7 * rng.normal(size=1000) + np.sqrt(0.51) * rng.normal(size=(8, 1000))
+    return (latent > np.tile([1.5, -1.5], 4)[:, None]).astype(int)
+
+
+def test_bias_of_empty_cells_is_named():
+    answers = opposite_thresholds()
+    correlation = polychoric(answers)
+    solution = factor_analysis(correlation, 1)
+    assert solution.adjusted_pairs == np.sum(np.tril(correlation.status == 2, -1)) > 0
+    found = loading_errors(solution, covariance=correlation.covariance())
+    assert found.reason.startswith(f"biased: {solution.adjusted_pairs} of 28 correlations")
+    assert "pairwise_factor or full_information" in repr(found)
+    smoothed = factor_analysis(smooth(correlation), 1)
+    assert smoothed.adjusted_pairs == solution.adjusted_pairs
+    stack = resampled_correlations(answers, n=5, rng=1)
+    assert loading_errors(solution, replicates=stack).reason == found.reason
+
+
+def test_no_bias_is_named_without_empty_cells():
+    assert loading_errors(factor_analysis(R, 2, n=N)).reason == ""
