@@ -4,9 +4,9 @@ import numpy as np
 
 import psychollm as psy
 from benchmarks.simulated import one_factor
-from psychollm.factor.full_information import full_information
-from psychollm.factor.pairwise import pairwise_factor
-from psychollm.factor.residual_test import residual_test
+from psychollm.factor.one_factor.full_information import full_information
+from psychollm.factor.one_factor.pairwise import pairwise_factor
+from psychollm.factor.one_factor.residual_test import residual_test
 
 
 class Fits:

@@ -5,9 +5,9 @@ import numpy as np
 import psychollm as psy
 from psychollm.correlation.polychoric import polychoric
 from psychollm.factor.confirmatory import confirmatory_factors
-from psychollm.factor.factor_analysis import factor_analysis
-from psychollm.factor.loading_errors import loading_errors
-from psychollm.factor.parallel import parallel_analysis
+from psychollm.factor.exploratory.factor_analysis import factor_analysis
+from psychollm.factor.exploratory.loading_errors import loading_errors
+from psychollm.factor.number_of_factors.parallel import parallel_analysis
 
 
 def graded(k: int, n: int, n_answers: int = 4) -> psy.Responses:

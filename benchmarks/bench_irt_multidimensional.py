@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from psychollm.factor.rotate import rotate
+from psychollm.factor.exploratory.rotate import rotate
 from psychollm.irt.multidimensional.abilities import multidimensional_ability
 from psychollm.irt.multidimensional.fit import fit_multidimensional
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from benchmarks.coverage_cases import Case, Intervals, collected
 from psychollm.correlation.polychoric import polychoric
-from psychollm.factor.factor_analysis import factor_analysis
-from psychollm.factor.full_information import full_information
-from psychollm.factor.loading_errors import loading_errors
-from psychollm.factor.pairwise import pairwise_factor
+from psychollm.factor.exploratory.factor_analysis import factor_analysis
+from psychollm.factor.exploratory.loading_errors import loading_errors
+from psychollm.factor.one_factor.full_information import full_information
+from psychollm.factor.one_factor.pairwise import pairwise_factor
 
 LOADINGS = np.linspace(0.5, 0.8, 8)
 WEAKEST, STRONGEST = 0, 7

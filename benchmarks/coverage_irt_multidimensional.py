@@ -9,7 +9,7 @@ import argparse
 
 import numpy as np
 
-from psychollm.factor.rotate import rotate
+from psychollm.factor.exploratory.rotate import rotate
 from psychollm.irt.multidimensional.fit import fit_multidimensional
 from psychollm.irt.multidimensional.result import MultidimensionalIRT
 from psychollm.irt.multidimensional.scale import standardised

@@ -13,10 +13,10 @@ import warnings
 
 import numpy as np
 
-from psychollm.factor.discrepancy import ML, ULS
-from psychollm.factor.extract import degrees_of_freedom, extract
-from psychollm.factor.factor_analysis import factor_analysis
-from psychollm.factor.minimise import minimise
+from psychollm.factor.exploratory.discrepancy import ML, ULS
+from psychollm.factor.exploratory.extract import degrees_of_freedom, extract
+from psychollm.factor.exploratory.factor_analysis import factor_analysis
+from psychollm.factor.exploratory.minimise import minimise
 
 LOW = 0.005
 MISSED = 1e-6

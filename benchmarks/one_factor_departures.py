@@ -15,7 +15,7 @@ import joblib
 import numpy as np
 
 from benchmarks.operating_characteristics import LEVEL, p_value
-from psychollm.factor.pairwise import pairwise_factors
+from psychollm.factor.one_factor.pairwise import pairwise_factors
 
 MODELS = 19
 QUESTIONS = (500, 2000, 10_000)

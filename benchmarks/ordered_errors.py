@@ -198,7 +198,7 @@ def main() -> None:
         folder = Path(name)
         here, serial = simulate(options.datasets, folder)
         script = Path(__file__).with_suffix(".R")
-        subprocess.run(["Rscript", str(script), name], check=True)  # noqa: S603, S607
+        subprocess.run(["Rscript", str(script), name], check=True)
         there = pd.read_csv(folder / "dwls_R.csv")
         serial_there = pd.read_csv(folder / "serial_R.csv")
     lines = [

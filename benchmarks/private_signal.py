@@ -19,7 +19,7 @@ import numpy as np
 import psychollm as psy
 from psychollm.calibration.consensus.individuation import individuation
 from psychollm.data.simulate_study import simulate_study
-from psychollm.factor.pairwise import pairwise_factor
+from psychollm.factor.one_factor.pairwise import pairwise_factor
 from psychollm.studies.shared_confidence.private_signal import private_signal
 
 MODELS = (10, 19)

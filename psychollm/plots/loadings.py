@@ -6,8 +6,8 @@ import numpy as np
 
 from psychollm._base.errors import LabelError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.factor.loading_errors import LoadingErrors
-from psychollm.factor.solution import FactorSolution
+from psychollm.factor.exploratory.loading_errors import LoadingErrors
+from psychollm.factor.exploratory.solution import FactorSolution
 from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes, plain_text
 from psychollm.plots.labels import shortened
 from psychollm.plots.palette import INK, RULE, STRIPE, colour_of
@@ -51,7 +51,7 @@ def plot_loadings(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.factor.factor_analysis import factor_analysis
+    >>> from psychollm.factor.exploratory.factor_analysis import factor_analysis
     >>> L = np.array([[0.9, 0], [0.8, 0], [0.7, 0], [0, 0.85], [0, 0.75], [0, 0.65]])
     >>> R = L @ [[1, 0.3], [0.3, 1]] @ L.T
     >>> np.fill_diagonal(R, 1.0)

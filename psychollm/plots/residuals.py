@@ -11,7 +11,7 @@ from psychollm.plots.matrix import plot_matrix
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psychollm.factor.residuals import PairResiduals
+    from psychollm.factor.one_factor.residuals import PairResiduals
 
 _LEAST_LIMIT = 3.0
 
@@ -28,7 +28,7 @@ def plot_residuals(
     Parameters
     ----------
     result : PairResiduals
-        What `psychollm.factor.residuals.pair_residuals` returns.
+        What `psychollm.factor.one_factor.residuals.pair_residuals` returns.
     order : array (k,), optional
         Values to sort the models by, such as their thresholds.
     ax : Axes, optional
@@ -37,7 +37,7 @@ def plot_residuals(
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.factor.residuals import pair_residuals
+    >>> from psychollm.factor.one_factor.residuals import pair_residuals
     >>> answers = np.random.default_rng(0).integers(0, 2, (5, 200))
     >>> ax = plot_residuals(pair_residuals(answers), ax=Figure().subplots())
     >>> len(ax.get_yticks())

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm.factor.retention import Retention
+from psychollm.factor.number_of_factors.retention import Retention
 from psychollm.plots.canvas import TICK_SIZE, name_axes, open_axes, plain_text
 from psychollm.plots.palette import BLUE, INK, RULE
 

@@ -13,7 +13,7 @@ from psychollm.plots.palette import DEEP_ORANGE, GREY, INK, MUTED, PURPLE
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psychollm.factor.parallel import ParallelAnalysis
+    from psychollm.factor.number_of_factors.parallel import ParallelAnalysis
 
 # From this many components on there is room for a close-up beside the first.
 _ROOM_FROM = 4

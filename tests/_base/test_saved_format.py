@@ -423,7 +423,7 @@ def test_other_mappings_become_dictionaries() -> None:
 
 
 def test_named_tuples_and_records_come_back() -> None:
-    from psychollm.factor.retention_rules import Hull
+    from psychollm.factor.number_of_factors.rules import Hull
 
     writer = Writer()
     hull = Hull(*(k for k in range(len(Hull._fields))))

@@ -9,7 +9,7 @@ import psychollm as psy
 from psychollm._base import replicate, spread
 from psychollm.calibration.decisions.f_beta import f_beta
 from psychollm.calibration.scores.corp import corp
-from psychollm.factor.parallel import parallel_analysis
+from psychollm.factor.number_of_factors.parallel import parallel_analysis
 from psychollm.reliability.scales.consistency import alpha
 
 RNG = np.random.default_rng(8)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import psychollm as psy
 from benchmarks.extraction_minima import simulated_correlation
 from psychollm._base.errors import ConvergenceWarning, InputError, OptionError, ShapeError
-from psychollm.factor.discrepancy import ML, ULS
-from psychollm.factor.extract import degrees_of_freedom, extract
-from psychollm.factor.minimise import (
+from psychollm.factor.exploratory.discrepancy import ML, ULS
+from psychollm.factor.exploratory.extract import degrees_of_freedom, extract
+from psychollm.factor.exploratory.minimise import (
     lowest_minimum,
     minimise,
     squared_multiple,
@@ -218,7 +218,7 @@ def test_degrees_of_freedom():
 
 
 def test_an_iteration_that_stops_early_says_so(monkeypatch):
-    module = importlib.import_module("psychollm.factor.extract")
+    module = importlib.import_module("psychollm.factor.exploratory.extract")
     monkeypatch.setattr(module, "MAX_ITERATIONS", 2)
     with pytest.warns(ConvergenceWarning, match="2 factors did not converge after 2"):
         found = extract(random_correlation(8, 2, 0), n_factors=2, method="principal_axis")

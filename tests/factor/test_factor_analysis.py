@@ -19,16 +19,22 @@ from psychollm._base.errors import (
     ShapeError,
 )
 from psychollm.correlation.polychoric import polychoric
-from psychollm.factor.criteria import CRITERIA, bifactor, crawford_ferguson, geomin, target
-from psychollm.factor.factor_analysis import factor_analysis
-from psychollm.factor.loading_errors import loading_errors
-from psychollm.factor.minimum_rank import follow_barrier
+from psychollm.factor.exploratory.criteria import (
+    CRITERIA,
+    bifactor,
+    crawford_ferguson,
+    geomin,
+    target,
+)
+from psychollm.factor.exploratory.factor_analysis import factor_analysis
+from psychollm.factor.exploratory.loading_errors import loading_errors
+from psychollm.factor.exploratory.minimum_rank import follow_barrier
+from psychollm.factor.exploratory.procrustes import procrustes
+from psychollm.factor.exploratory.rotate import rotate
+from psychollm.factor.exploratory.weighted import weigh_each, weighted_factors
 from psychollm.factor.newton import descend
-from psychollm.factor.procrustes import procrustes
-from psychollm.factor.retention_rules import sampling_adequacy
+from psychollm.factor.number_of_factors.rules import sampling_adequacy
 from psychollm.factor.robust_test import quadratic_test
-from psychollm.factor.rotate import rotate
-from psychollm.factor.weighted_factors import weigh_each, weighted_factors
 from tests.effort import examples
 from tests.oracles import factor_analysis_slow as slow
 from tests.oracles import factor_slow

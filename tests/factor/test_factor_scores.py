@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
-from psychollm.factor.factor_analysis import factor_analysis
+from psychollm.factor.exploratory.factor_analysis import factor_analysis
 from psychollm.factor.factor_scores import factor_scores
-from psychollm.factor.scores import question_scores
+from psychollm.factor.one_factor.scores import question_scores
 from tests.oracles import irt_multidimensional_slow
 from tests.oracles.factor_slow import aligned
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import psychollm as psy
-from psychollm.factor.full_information import full_information
+from psychollm.factor.one_factor.full_information import full_information
 from tests.oracles import full_information_slow as slow
 
 LOADINGS = np.array([0.9, 0.5, 0.7, 0.8, 0.6])
@@ -103,7 +103,7 @@ def test_tables_that_one_factor_does_not_fit_take_tens_of_evaluations(monkeypatc
     latent = loadings * rng.normal(size=6000) + rng.uniform(0, 2, (20, 1)) * families
     latent += rng.normal(size=latent.shape)
     codes = (latent > latent.std(axis=1, keepdims=True) * rng.normal(0, 1.2, (20, 1))).astype(int)
-    module = import_module("psychollm.factor.full_information")
+    module = import_module("psychollm.factor.one_factor.full_information")
     evaluate, calls = module._evaluate, []
     monkeypatch.setattr(module, "_evaluate", lambda *a: (calls.append(1), evaluate(*a))[1])
     fit = full_information(codes)

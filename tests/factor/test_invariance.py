@@ -10,11 +10,15 @@ import pytest
 
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.correlation.by_group import polychoric_by_group
-from psychollm.factor.invariance.difference import fit_difference
 from psychollm.factor.invariance.fit import confirmatory_groups, fit_sample
-from psychollm.factor.invariance.ladder import measurement_invariance
-from psychollm.factor.invariance.layout import LEVELS, Shape, layout_of
-from psychollm.factor.invariance.moments import stacked_derivatives, stacked_moments
+from psychollm.factor.invariance.ladder import fit_difference, measurement_invariance
+from psychollm.factor.invariance.model import (
+    LEVELS,
+    Shape,
+    layout_of,
+    stacked_derivatives,
+    stacked_moments,
+)
 from psychollm.factor.invariance.sample import sample_of
 from tests.oracles import muthen_slow
 

@@ -6,10 +6,10 @@ import pytest
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm.correlation.polychoric import polychoric
 from psychollm.correlation.smoothing import smooth
-from psychollm.factor.criteria import geomin
-from psychollm.factor.factor_analysis import factor_analysis
-from psychollm.factor.loading_errors import align, loading_errors, normal_covariance
-from psychollm.factor.ordered_design import resampled_correlations
+from psychollm.factor.exploratory.criteria import geomin
+from psychollm.factor.exploratory.factor_analysis import factor_analysis
+from psychollm.factor.exploratory.loading_errors import align, loading_errors, normal_covariance
+from psychollm.factor.number_of_factors.ordered_design import resampled_correlations
 
 L = np.kron(np.eye(2), np.array([[0.8], [0.7], [0.6], [0.5]]))
 PHI = np.array([[1, 0.4], [0.4, 1]])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import psychollm as psy
 from psychollm._base.errors import ShapeError
-from psychollm.factor.pairwise import pairwise_factor, pairwise_factors, principal_axes
+from psychollm.factor.one_factor.pairwise import pairwise_factor, pairwise_factors, principal_axes
 from tests.effort import examples
 from tests.oracles import pairwise_likelihood_slow as slow
 

@@ -6,9 +6,9 @@ from scipy import stats
 
 import psychollm as psy
 from psychollm._base.errors import OptionError, ShapeError
-from psychollm.factor.pairwise import pairwise_factor
-from psychollm.factor.residual_test import residual_test, second_share_test
-from psychollm.factor.residuals import pair_residuals
+from psychollm.factor.one_factor.pairwise import pairwise_factor
+from psychollm.factor.one_factor.residual_test import residual_test, second_share_test
+from psychollm.factor.one_factor.residuals import pair_residuals
 from tests.oracles import pairwise_likelihood_slow as slow
 
 

@@ -9,11 +9,11 @@ import pytest
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, OptionError, ShapeError
-from psychollm.factor.extract import extract
-from psychollm.factor.ordered_design import ordered_design
-from psychollm.factor.parallel import parallel_analysis
-from psychollm.factor.retention import retention
-from psychollm.factor.retention_rules import (
+from psychollm.factor.exploratory.extract import extract
+from psychollm.factor.number_of_factors.ordered_design import ordered_design
+from psychollm.factor.number_of_factors.parallel import parallel_analysis
+from psychollm.factor.number_of_factors.retention import retention
+from psychollm.factor.number_of_factors.rules import (
     empirical_kaiser,
     hull,
     minimum_average_partial,
@@ -83,7 +83,7 @@ def one_start_is_enough(R, m):
 
 
 def psy_fit(given, m):
-    from psychollm.factor.factor_analysis import factor_analysis
+    from psychollm.factor.exploratory.factor_analysis import factor_analysis
 
     return factor_analysis(given["R"], m, rotation="none", n=given["n"]).fit
 

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import ConvergenceWarning, InputError, OptionError, ShapeError
-from psychollm.factor.criteria import CRITERIA, oblimin
-from psychollm.factor.extract import extract
-from psychollm.factor.gradient_projection import random_starts, turn
-from psychollm.factor.rotate import rotate
+from psychollm.factor.exploratory.criteria import CRITERIA, oblimin
+from psychollm.factor.exploratory.extract import extract
+from psychollm.factor.exploratory.gradient_projection import random_starts, turn
+from psychollm.factor.exploratory.rotate import rotate
 from tests.effort import examples
 from tests.oracles import factor_slow as slow
 

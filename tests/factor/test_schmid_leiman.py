@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import InputError, OptionError
-from psychollm.factor.extract import extract
-from psychollm.factor.rotate import rotate
-from psychollm.factor.schmid_leiman import schmid_leiman, second_order
+from psychollm.factor.exploratory.extract import extract
+from psychollm.factor.exploratory.rotate import rotate
+from psychollm.factor.exploratory.schmid_leiman import schmid_leiman, second_order
 from tests.effort import examples
 from tests.oracles import factor_slow as slow
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import psychollm as psy
-from psychollm.factor.extract import extract
-from psychollm.factor.weighted import BOUND, weighted_factor
+from psychollm.factor.exploratory.extract import extract
+from psychollm.factor.exploratory.weighted import BOUND, weighted_factor
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
 
@@ -83,6 +83,6 @@ def test_pairs_without_weight_do_not_count():
 
 
 def test_the_limit_of_steps_is_reported(monkeypatch):
-    monkeypatch.setitem(weighted_factor.__globals__, "MAX_STEPS", 1)
+    monkeypatch.setitem(weighted_factor.__globals__, "MOST_STEPS", 1)
     R = np.full((4, 4), 0.5)
     assert not weighted_factor(R, np.ones((4, 4)), np.full(4, 0.1)).converged

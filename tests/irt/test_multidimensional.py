@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtr
 
-from psychollm.factor.rotate import rotate
+from psychollm.factor.exploratory.rotate import rotate
 from psychollm.irt.answers import patterns_of
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.multidimensional import curvature as curvature_file

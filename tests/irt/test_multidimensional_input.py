@@ -14,7 +14,7 @@ from psychollm._base.errors import (
 )
 from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
-from psychollm.factor.rotate import rotate
+from psychollm.factor.exploratory.rotate import rotate
 from psychollm.irt.multidimensional import (
     fit_multidimensional,
     item_slopes,

@@ -6,8 +6,8 @@ from matplotlib.figure import Figure
 
 import psychollm as psy
 from psychollm import plots
-from psychollm.factor.factor_analysis import factor_analysis
-from psychollm.factor.loading_errors import loading_errors
+from psychollm.factor.exploratory.factor_analysis import factor_analysis
+from psychollm.factor.exploratory.loading_errors import loading_errors
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
-from psychollm.factor.full_information import full_information
-from psychollm.factor.pairwise import pairwise_factor
+from psychollm.factor.one_factor.full_information import full_information
+from psychollm.factor.one_factor.pairwise import pairwise_factor
 from psychollm.reliability.omegas.latent_response import NUMBERS
 from psychollm.reliability.omegas.omega_categorical import omega_categorical
 from psychollm.reliability.omegas.omega_of_loadings import omega_of_loadings

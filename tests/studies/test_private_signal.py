@@ -10,7 +10,7 @@ from psychollm.calibration.consensus.individuation import individuation
 from psychollm.calibration.paired import paired_answers
 from psychollm.data.simulate_study import simulate_study
 from psychollm.estimates.reasons import Reason
-from psychollm.factor.pairwise import pairwise_factor
+from psychollm.factor.one_factor.pairwise import pairwise_factor
 from psychollm.studies.shared_confidence.private_likelihood import Evidence, Likelihood
 from psychollm.studies.shared_confidence.private_signal import private_signal
 from tests.oracles import calibration_slow as slow

@@ -5,7 +5,7 @@ import pytest
 
 from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
-from psychollm.factor.residuals import pair_residuals
+from psychollm.factor.one_factor.residuals import pair_residuals
 from psychollm.studies.shared_confidence.residual_structure import residual_structure
 
 

@@ -6,8 +6,12 @@ covariance matrix :math:`\Gamma_g`, are fitted by diagonally weighted least squa
 .. math:: F = \tfrac12 \sum_g \frac{n_g}{n}\, e_g^\top W_g e_g, \qquad
           W_g = (\operatorname{diag} \Gamma_g)^{-1},                                      \quad (1)
 
-with the model of `moments` and the equalities of `layout`. Statistic, scaling and standard errors
-are those of `robust_test`, with :math:`n_g - 1` for each group, as in lavaan and Mplus.
+with the model and the equalities of `psychollm.factor.invariance.model`. Statistic, scaling and
+standard errors are those of `robust_test`, with :math:`n_g - 1` for each group, as in lavaan and
+Mplus.
+
+SciPy's trust region finds the minimum to what the value of the function tells, half the digits.
+The gradient tells more: plain Gauss-Newton steps follow as long as they make it smaller.
 
 References
 ----------
@@ -22,8 +26,8 @@ https://doi.org/10.1207/S15327906MBR3903_4
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -35,21 +39,19 @@ from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
 from psychollm.factor.confirmatory import WORDS
 from psychollm.factor.fit import FactorFit, fit_indices
-from psychollm.factor.invariance.layout import HELD, Invariance, Layout, Shape, layout_of
-from psychollm.factor.invariance.moments import (
+from psychollm.factor.invariance.model import (
+    HELD,
+    Invariance,
+    Layout,
+    Shape,
+    layout_of,
     stacked_derivatives,
     stacked_moments,
     unpack,
     with_scales,
 )
 from psychollm.factor.invariance.result import GroupFactors
-from psychollm.factor.invariance.sample import (
-    GroupCorrelations,
-    LoadingPattern,
-    Sample,
-    sample_of,
-)
-from psychollm.factor.invariance.squares import Least, least_squares
+from psychollm.factor.invariance.sample import GroupCorrelations, LoadingPattern, Sample, sample_of
 from psychollm.factor.robust_test import (
     Quadratic,
     RobustTest,
@@ -57,6 +59,70 @@ from psychollm.factor.robust_test import (
     quadratic_test,
     weighted_by,
 )
+
+Moments: TypeAlias = Callable[[FloatArray], FloatArray]
+SETTLED = 1e-9
+MAX_STEPS = 500
+POLISH = 50
+
+
+class Least(NamedTuple):
+    """Where a sum of squares is least, as far as steps could tell."""
+
+    x: FloatArray  # (q,)
+    value: float
+    gradient: float  # its largest component
+    steps: int
+
+    @property
+    def converged(self) -> bool:
+        """Whether nothing is left to gain."""
+        return self.gradient <= SETTLED
+
+
+def least_squares(
+    observed: FloatArray, weights: FloatArray, implied: Moments, slopes: Moments, x: FloatArray
+) -> Least:
+    """Minimise half the weighted sum of squared residuals from x (q,).
+
+    Parameters
+    ----------
+    observed, weights : ndarray (p,)
+        What is fitted, and the weight of each.
+    implied, slopes : callable
+        Parameters to moments (p,), and to their derivatives (p, q).
+    x : ndarray (q,)
+        Where to start.
+
+    Examples
+    --------
+    >>> square = lambda x: np.concatenate([x, x**2 + 2.0])
+    >>> slope = lambda x: np.array([[1.0], 2.0 * x])
+    >>> found = least_squares(np.array([1.0, 4.0]), np.ones(2), square, slope, np.ones(1))
+    >>> found.x.round(6), found.converged
+    (array([1.366025]), True)
+    """
+    from scipy import optimize
+
+    roots = np.sqrt(weights)
+
+    def rest(at: FloatArray) -> FloatArray:
+        return np.asarray(roots * (implied(at) - observed))
+
+    def jacobian(at: FloatArray) -> FloatArray:
+        return np.asarray(roots[:, None] * slopes(at))
+
+    found: Any = optimize.least_squares(rest, x, jacobian, x_scale="jac", max_nfev=MAX_STEPS)
+    x, left, J = found.x, found.fun, found.jac
+    gradient, steps = float(np.abs(found.grad).max()), int(found.nfev)
+    for _ in range(POLISH):
+        trial = x - np.linalg.lstsq(J, left, rcond=1e-13)[0]
+        after, slope = rest(trial), jacobian(trial)
+        size = float(np.abs(slope.T @ after).max())
+        if not size < gradient:
+            break
+        x, left, J, gradient, steps = trial, after, slope, size, steps + 1
+    return Least(x, 0.5 * float(left @ left), gradient, steps)
 
 
 def confirmatory_groups(
@@ -78,7 +144,7 @@ def confirmatory_groups(
     model : mapping
         Names of factors to the labels of the items that load on them.
     invariance : {"configural", "thresholds", "metric", "scalar", "strict"}
-        What is the same in all groups, as tabled in `psychollm.factor.invariance.layout`.
+        What is the same in all groups, as tabled in `psychollm.factor.invariance.model`.
     free : sequence of labels
         Items whose thresholds and loadings are their own in every group (partial invariance).
     test : {"scaled_shifted", "satorra_bentler", "mean_variance", "standard"}

@@ -1,4 +1,24 @@
-"""`measurement_invariance`: the models of several groups from nothing equal to all equal."""
+r"""`measurement_invariance`: the models of several groups from nothing equal to all equal.
+
+Two uncorrected statistics differ by a sum of weighted chi-squares. With derivatives
+:math:`\Delta_1` of the larger model, :math:`\Delta_0` of the smaller,
+:math:`P = \Delta_1^\top W \Delta_1` and :math:`H = \Delta_1^{+} \Delta_0`, the weights are the
+eigenvalues of :math:`U \Gamma`,
+
+.. math:: U = W \Delta_1 \big( P^{-1} - H (H^\top P H)^{-1} H^\top \big) \Delta_1^\top W, \quad (1)
+
+(Satorra, 2000), and the difference is scaled and shifted to their sum and sum of squares
+(Asparouhov & Muthen, 2010). Subtracting two corrected statistics is no test at all.
+
+References
+----------
+Satorra, A. (2000). Scaled and adjusted restricted tests in multi-sample analysis of moment
+structures. In R. D. H. Heijmans, D. S. G. Pollock, & A. Satorra (Eds.), Innovations in
+multivariate statistical analysis (pp. 233-247). Kluwer.
+
+Asparouhov, T., & Muthen, B. (2010). Simple second order chi-square correction. Mplus technical
+appendix.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +27,156 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from psychollm._base.checks import check_choice, check_fraction
-from psychollm._base.errors import OptionError
+from psychollm._base.errors import InputError, OptionError
 from psychollm._base.result import Result
 from psychollm.data.labels import listed
-from psychollm.factor.invariance.difference import FitDifference, fit_difference
 from psychollm.factor.invariance.fit import fit_sample
-from psychollm.factor.invariance.layout import LEVELS, Invariance
+from psychollm.factor.invariance.model import LEVELS, Invariance
 from psychollm.factor.invariance.result import GroupFactors
-from psychollm.factor.invariance.sample import (
-    GroupCorrelations,
-    LoadingPattern,
-    Sample,
-    sample_of,
-)
-from psychollm.factor.robust_test import RobustTest
+from psychollm.factor.invariance.sample import GroupCorrelations, LoadingPattern, Sample, sample_of
+from psychollm.factor.robust_test import Quadratic, RobustTest, inverse_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FitDifference(Result):
+    """What the equalities of the smaller model cost.
+
+    Attributes
+    ----------
+    larger, smaller : str
+        The models.
+    chi_square, df, p_value : float
+        Corrected difference test; NaN where the models have the same degrees of freedom.
+    unscaled : float
+        Difference of the uncorrected statistics.
+    cfi, rmsea, srmr : float
+        Those of the smaller model minus those of the larger one.
+    test : str
+        How the difference is corrected.
+    """
+
+    larger: str
+    smaller: str
+    chi_square: float
+    df: float
+    p_value: float
+    unscaled: float
+    cfi: float
+    rmsea: float
+    srmr: float
+    test: RobustTest
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row."""
+        import pandas as pd
+
+        return pd.DataFrame([self.to_dict()])
+
+    def summary(self) -> str:
+        """Say what the equalities cost, in one sentence."""
+        return (
+            f"{self.smaller} against {self.larger}: chi-square({self.df:g}) = "
+            f"{self.chi_square:.2f}, p = {self.p_value:.3g}; CFI {self.cfi:+.3f}, RMSEA "
+            f"{self.rmsea:+.3f}, SRMR {self.srmr:+.3f}."
+        )
+
+
+def fit_difference(larger: GroupFactors, smaller: GroupFactors) -> FitDifference:
+    """Test whether the equalities of one model hold, given another without them.
+
+    Parameters
+    ----------
+    larger, smaller : GroupFactors
+        Models of the same data, the second nested in the first; the correction is that of the
+        larger one.
+
+    Returns
+    -------
+    FitDifference
+        Scaled difference of the statistics, plain differences of the indices.
+
+    Raises
+    ------
+    InputError
+        If the models are not of the same data, or cannot be nested in this order.
+
+    Examples
+    --------
+    >>> from psychollm.correlation.by_group import polychoric_by_group
+    >>> from psychollm.factor.invariance.fit import confirmatory_groups
+    >>> rng = np.random.default_rng(1)
+    >>> codes = np.digitize(rng.normal(size=800) + rng.normal(size=(4, 800)), [-1, 1])
+    >>> halves = polychoric_by_group(codes, np.repeat(["a", "b"], 400))
+    >>> free = confirmatory_groups(halves, {"F": range(4)})
+    >>> equal = confirmatory_groups(halves, {"F": range(4)}, invariance="scalar")
+    >>> fit_difference(free, equal).df
+    6.0
+    """
+    from scipy.stats import chi2
+
+    for name, model in (("larger", larger), ("smaller", smaller)):
+        if not isinstance(model, GroupFactors):
+            msg = (
+                f"{name} is a {type(model).__name__}: pass two results of confirmatory_groups, "
+                "one with fewer equalities, of the same groups"
+            )
+            raise InputError(msg)
+    _check_nested(larger, smaller)
+    weighted = larger._weights[:, None] * larger._derivatives
+    inverse = inverse_of(larger._derivatives.T @ weighted)[0]
+    held = np.linalg.lstsq(larger._derivatives, smaller._derivatives, rcond=None)[0]
+    inner, rank = inverse_of(held.T @ (larger._derivatives.T @ weighted) @ held)
+    meat = weighted.T @ larger._gamma @ weighted
+    product = (inverse - held @ inner @ held.T) @ meat
+    difference = Quadratic(
+        statistic=smaller.standard_fit.chi_square - larger.standard_fit.chi_square,
+        df=larger._derivatives.shape[1] - rank,
+        trace=float(np.trace(product)),
+        trace_squared=float(np.sum(product * product.T)),
+    )
+    statistic, df = difference.corrected(larger.test) if difference.df else (np.nan, 0.0)
+    return FitDifference(
+        larger=_named(larger),
+        smaller=_named(smaller),
+        chi_square=float(statistic),
+        df=float(df),
+        p_value=float(chi2.sf(statistic, df)) if df else float("nan"),
+        unscaled=difference.statistic,
+        cfi=smaller.fit.cfi - larger.fit.cfi,
+        rmsea=smaller.fit.rmsea - larger.fit.rmsea,
+        srmr=smaller.fit.srmr - larger.fit.srmr,
+        test=larger.test,
+    )
+
+
+def _named(found: GroupFactors) -> str:
+    return found.invariance + (f" without {len(found.free)} items" if found.free else "")
+
+
+def _check_nested(larger: GroupFactors, smaller: GroupFactors) -> None:
+    """Refuse models of different data, and models in the wrong order."""
+    same = larger.labels == smaller.labels and larger.groups == smaller.groups
+    if not same or not np.allclose(larger._weights, smaller._weights, rtol=1e-12):
+        msg = "larger and smaller are models of different data: fit both to one table and groups"
+        raise InputError(msg)
+    if larger._derivatives.shape[1] < smaller._derivatives.shape[1]:
+        msg = (
+            f"the {_named(larger)} model has fewer parameters than the {_named(smaller)} one: "
+            "pass the model with more of them first"
+        )
+        raise InputError(msg)
+    if smaller.objective < larger.objective * (1.0 - 1e-6) - 1e-12:
+        msg = (
+            f"the {_named(smaller)} model fits better than the {_named(larger)} one: it is not "
+            "nested in it"
+        )
+        raise InputError(msg)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -1,27 +1,222 @@
-"""A factor model of several groups: its parameters, its fit, which equalities it breaks."""
+r"""A factor model of several groups: its parameters, its fit, which equalities it breaks.
+
+Tests of equalities between groups come from the constrained model alone. Letting go of an equality
+adds parameters with derivatives E. What the model cannot absorb of them, and how far the residuals
+e pull, is
+
+.. math:: E_\perp = E - \Delta B \Delta^\top W E, \qquad s = E^\top W e, \qquad
+          B = (\Delta^\top W \Delta)^{-1}.                                                \quad (1)
+
+With W the weights of the moments and :math:`\Gamma` their covariance matrix, s has covariance
+matrix :math:`E_\perp^\top W \Gamma W E_\perp`, so that
+
+.. math:: s^\top (E_\perp^\top W \Gamma W E_\perp)^{-} s                                  \quad (2)
+
+is chi-square with the rank of that matrix whatever the weights (Satorra, 1989). The index in use
+elsewhere, :math:`s^\top (E_\perp^\top W E_\perp)^{-} s`, takes W for the inverse of
+:math:`\Gamma`, which DWLS does not; it is given beside (2) for comparison.
+
+References
+----------
+Satorra, A. (1989). Alternative test criteria in covariance structure analysis: A unified approach.
+Psychometrika, 54(1), 131-151. https://doi.org/10.1007/BF02294453
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
 from psychollm._base.axes import Axes
+from psychollm._base.checks import check_choice
 from psychollm._base.convergence import Convergence
+from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import listed
 from psychollm.factor.fit import FactorFit
-from psychollm.factor.invariance.layout import HELD, Invariance, Layout, parameter_names
-from psychollm.factor.invariance.score_tests import EqualityTests, equality_tests
+from psychollm.factor.invariance.model import (
+    HELD,
+    Invariance,
+    Layout,
+    own_columns,
+    parameter_names,
+)
 from psychollm.factor.robust_test import RobustTest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from psychollm._base.multiplicity import Adjustment
+Released = Literal["items", "parameters"]
+FLAT = 1e-7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class EqualityTests(Result):
+    """What letting go of equalities between groups would change, the strongest first.
+
+    Attributes
+    ----------
+    kind, item, detail, group : tuple
+        "item" (all its parameters in all groups), or the kind of parameter, its item, its factor
+        or number, and the group in which it would be let go.
+    statistic, df, p_value, adjusted : ndarray of shape (c,)
+        Robust score test (2); p-values alone and adjusted for their number.
+    index : ndarray of shape (c,)
+        The same without correction, as modification indices are.
+    change : ndarray of shape (c,)
+        Expected difference of the parameter from the reference group; NaN for items.
+    """
+
+    kind: tuple[str, ...]
+    item: tuple[Hashable, ...]
+    detail: tuple[Hashable, ...]
+    group: tuple[Hashable, ...]
+    statistic: FloatArray  # (c,)
+    df: IntArray  # (c,)
+    p_value: FloatArray  # (c,)
+    adjusted: FloatArray  # (c,)
+    index: FloatArray  # (c,)
+    change: FloatArray  # (c,)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per test."""
+        import pandas as pd
+
+        names = ("kind", "item", "detail", "group", "statistic", "df", "p_value", "adjusted")
+        return pd.DataFrame(
+            {name: list(getattr(self, name)) for name in (*names, "index", "change")}
+        )
+
+    def __repr__(self) -> str:
+        lines = [f"EqualityTests of {len(self.kind)} equalities between groups"]
+        for c in range(min(len(self.kind), 8)):
+            which = " ".join(str(word) for word in (self.kind[c], self.item[c], self.detail[c]))
+            where = f" in {self.group[c]!r}" if self.group[c] != "" else ""
+            lines.append(
+                f"  {which.strip()}{where}: chi-square({self.df[c]}) = {self.statistic[c]:.2f}, "
+                f"p = {self.p_value[c]:.3g} (adjusted {self.adjusted[c]:.3g})"
+            )
+        return "\n".join(lines)
+
+
+class _Release(NamedTuple):
+    """One test: what it is called and the derivatives it adds."""
+
+    names: tuple[str, Hashable, Hashable, Hashable]
+    columns: FloatArray  # (G p, c)
+
+
+def equality_tests(found: GroupFactors, *, of: Released, adjust: Adjustment) -> EqualityTests:
+    """Test the equalities of a fitted model: see `GroupFactors.score_tests`.
+
+    Examples
+    --------
+    >>> from psychollm.correlation.by_group import polychoric_by_group
+    >>> from psychollm.factor.invariance.fit import confirmatory_groups
+    >>> rng = np.random.default_rng(1)
+    >>> group = np.repeat([0, 1], 1000)
+    >>> latent = 0.8 * rng.normal(size=2000) + 0.6 * rng.normal(size=(5, 2000))
+    >>> latent[3] += 0.5 * group
+    >>> halves = polychoric_by_group(np.digitize(latent, [-0.5, 0.5]), group)
+    >>> equal = confirmatory_groups(halves, {"F": range(5)}, invariance="scalar")
+    >>> equality_tests(equal, of="items", adjust="holm").item[0]
+    3
+    """
+    from scipy.stats import chi2
+
+    check_choice("of", of, Released)
+    check_choice("adjust", adjust, Adjustment)
+    releases = _releases(found, of)
+    values = np.array([_tested(found, release.columns) for release in releases]).reshape(-1, 4)
+    known = values[:, 1] > 0
+    releases = [release for release, kept in zip(releases, known, strict=True) if kept]
+    values = values[known]
+    p_values = np.asarray(chi2.sf(values[:, 0], values[:, 1]))
+    order = np.argsort(p_values, kind="stable")
+    order = order[np.argsort(-values[order, 0], kind="stable")] if of == "parameters" else order
+    names = [releases[i].names for i in order]
+    return EqualityTests(
+        kind=tuple(name[0] for name in names),
+        item=tuple(name[1] for name in names),
+        detail=tuple(name[2] for name in names),
+        group=tuple(name[3] for name in names),
+        statistic=values[order, 0],
+        df=values[order, 1].astype(np.int64),
+        p_value=p_values[order],
+        adjusted=adjust_p_values(p_values, method=adjust)[order],
+        index=values[order, 2],
+        change=values[order, 3],
+    )
+
+
+def _releases(found: GroupFactors, of: Released) -> list[_Release]:
+    """Return the equalities that can be let go, with the derivatives that come with it."""
+    layout = found._layout
+    groups, p = len(found.groups), len(found._residuals) // len(found.groups)
+    stacked = np.zeros((groups, p, groups, layout.shape.size))
+    for g in range(groups):
+        stacked[g] = own_columns(layout, found._full, g)
+    flat = stacked.reshape(groups * p, groups, -1)
+    equal = _equal(layout)
+    if of == "items":
+        releases = []
+        for i, label in enumerate(found.labels):
+            own = layout.shape.of_item(i)
+            columns = flat[:, 1:, own[equal[own]]].reshape(groups * p, -1)
+            if columns.shape[1]:
+                releases.append(_Release(("item", label, "", ""), columns))
+        return releases
+    names = parameter_names(layout.shape, found.labels, found.factors)
+    return [
+        _Release((*names[place], found.groups[g]), flat[:, g, [place]])
+        for place in np.flatnonzero(equal)
+        for g in range(1, groups)
+    ]
+
+
+def _equal(layout: Layout) -> Any:
+    """Return which parameters of items an equality holds (size,)."""
+    shape = layout.shape
+    equal = (layout.place[1:] == layout.place[0]).all(axis=0) & (layout.place[0] != HELD)
+    items = np.zeros(len(shape.free), dtype=np.bool_)
+    items[shape.item_of_threshold[equal[shape.thresholds]]] = True
+    held = (layout.place[1:] == HELD).all(axis=0)
+    several = np.bincount(shape.item_of_threshold, minlength=len(items)) > 1
+    equal[shape.covariances] = equal[shape.means] = False
+    # With one threshold an intercept is that threshold, and the same test twice.
+    equal[shape.intercepts] = held[shape.intercepts] & items & several
+    equal[shape.scales] = held[shape.scales] & items & layout.derived
+    return equal
+
+
+def _tested(found: GroupFactors, columns: FloatArray) -> tuple[float, float, float, float]:
+    """Return robust statistic, its rank, the uncorrected index, and the change of one."""
+    weights, model = found._weights[:, None], found._derivatives
+    side = weights * model
+    information = model.T @ side
+    apart = columns - model @ np.linalg.solve(information, side.T @ columns)
+    score = (weights * columns).T @ found._residuals
+    pulled = weights * apart
+    robust, rank = _quadratic(score, pulled.T @ found._gamma @ pulled, columns, weights)
+    plain, _ = _quadratic(score, apart.T @ pulled, columns, weights)
+    alone = columns.shape[1] == 1 and rank > 0
+    change = float(score[0] / (apart.T @ pulled)[0, 0]) if alone else float("nan")
+    return robust, float(rank), plain, change
+
+
+def _quadratic(
+    score: FloatArray, matrix: FloatArray, columns: FloatArray, weights: FloatArray
+) -> tuple[float, int]:
+    """Return s' M^- s with the rank of M, columns scaled by what they are before projection."""
+    size = np.sqrt(np.maximum(np.sum(columns**2 * weights, axis=0), 1e-300))
+    values, vectors = np.linalg.eigh(matrix / np.outer(size, size))
+    kept = values > FLAT * max(float(values[-1]), FLAT)
+    along = vectors[:, kept].T @ (score / size)
+    return float(np.sum(along**2 / values[kept])), int(kept.sum())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)

@@ -9,7 +9,7 @@ import numpy as np
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, listed
-from psychollm.factor.factor_analysis import observations
+from psychollm.factor.exploratory.factor_analysis import observations
 
 LoadingPattern: TypeAlias = Mapping[str, Sequence[Hashable]]
 GroupCorrelations: TypeAlias = Mapping[Hashable, Any]

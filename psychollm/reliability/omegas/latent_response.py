@@ -34,7 +34,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.factor.weighted import weighted_factor
+from psychollm.factor.exploratory.weighted import weighted_factor
 from psychollm.kernels.correlate import (
     RULES,
     correlate_into,

@@ -28,7 +28,7 @@ from psychollm.data.labels import Labels
 from psychollm.data.matrix_input import correlation_matrix
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.factor.extract import check_identified, degrees_of_freedom
+from psychollm.factor.exploratory.extract import check_identified, degrees_of_freedom
 from psychollm.reliability.omegas.omega_fit import (
     COEFFICIENTS,
     SUBSCALES,

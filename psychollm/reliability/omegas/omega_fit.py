@@ -32,12 +32,17 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.factor.criteria import QUARTIMIN
-from psychollm.factor.extract import DISCREPANCIES, extract, principal_axes
-from psychollm.factor.gradient_projection import turn
-from psychollm.factor.minimise import minimise, squared_multiple
-from psychollm.factor.rotate import rotate
-from psychollm.factor.schmid_leiman import SchmidLeiman, schmid_leiman, second_order, transformed
+from psychollm.factor.exploratory.criteria import QUARTIMIN
+from psychollm.factor.exploratory.extract import DISCREPANCIES, extract, principal_axes
+from psychollm.factor.exploratory.gradient_projection import turn
+from psychollm.factor.exploratory.minimise import minimise, squared_multiple
+from psychollm.factor.exploratory.rotate import rotate
+from psychollm.factor.exploratory.schmid_leiman import (
+    SchmidLeiman,
+    schmid_leiman,
+    second_order,
+    transformed,
+)
 
 OmegaMethod: TypeAlias = Literal["minres", "ml", "principal_axis"]
 

@@ -10,7 +10,7 @@ from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels, listed
 from psychollm.data.matrix_input import correlation_matrix
 from psychollm.estimates.reasons import Reason
-from psychollm.factor.loadings_input import read_loadings
+from psychollm.factor.exploratory.rotate import read_loadings
 from psychollm.kernels.ordinal_covariance import score_covariances
 from psychollm.reliability.omegas.categorical_result import CategoricalParts, OmegaCategorical
 from psychollm.reliability.omegas.latent_response import NUMBERS, reliability_numbers

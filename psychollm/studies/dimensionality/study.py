@@ -16,15 +16,15 @@ from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState
 from psychollm.correlation.tetrachoric import tetrachoric
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
-from psychollm.factor.full_information import FullInformation, full_information
-from psychollm.factor.pairwise import PairwiseFactor, pairwise_factor
-from psychollm.factor.residual_test import (
+from psychollm.factor.one_factor.full_information import FullInformation, full_information
+from psychollm.factor.one_factor.pairwise import PairwiseFactor, pairwise_factor
+from psychollm.factor.one_factor.residual_test import (
     LEAST_MODELS,
     ResidualTest,
     residual_test,
     second_share_test,
 )
-from psychollm.factor.residuals import PairResiduals, pair_residuals
+from psychollm.factor.one_factor.residuals import PairResiduals, pair_residuals
 from psychollm.nulls.permutation import permutation_null
 from psychollm.studies.dimensionality.plain_spectrum import PlainSpectrum, plain_spectrum
 from psychollm.studies.dimensionality.retention import count_factors

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
 
-    from psychollm.factor.residual_test import ResidualTest
+    from psychollm.factor.one_factor.residual_test import ResidualTest
     from psychollm.studies.dimensionality.plain_spectrum import PlainSpectrum
     from psychollm.studies.dimensionality.study import Dimensionality
 

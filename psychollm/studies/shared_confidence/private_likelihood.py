@@ -15,7 +15,7 @@ from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.paired import PairedAnswers
 from psychollm.data.responses import Responses
 from psychollm.estimates.proportions import normal_multiplier
-from psychollm.factor.marginal import (
+from psychollm.factor.one_factor.marginal import (
     Grid,
     Patterns,
     answer_patterns,

@@ -23,7 +23,7 @@ from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason
-from psychollm.factor.residuals import PairResiduals, pair_residuals
+from psychollm.factor.one_factor.residuals import PairResiduals, pair_residuals
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -29,8 +29,8 @@ from psychollm.calibration.decisions.f_beta import FBeta, f_beta
 from psychollm.data.responses import Responses, ResponsesLike
 from psychollm.data.screen import Screen, validity_screen
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
-from psychollm.factor.residual_test import LEAST_MODELS
-from psychollm.factor.scores import QuestionScores, question_scores
+from psychollm.factor.one_factor.residual_test import LEAST_MODELS
+from psychollm.factor.one_factor.scores import QuestionScores, question_scores
 from psychollm.studies.dimensionality.study import Dimensionality, dimensionality
 from psychollm.studies.preparation import pair_tables, uncorrelatable, unusable
 from psychollm.studies.provenance import call_text, choose_seed, versions

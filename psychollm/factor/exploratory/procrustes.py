@@ -24,10 +24,9 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import listed
-from psychollm.factor.criteria import target as target_criterion
-from psychollm.factor.gradient_projection import turn
-from psychollm.factor.loadings_input import read_loadings
-from psychollm.factor.rotate import Rotation, correlation_of
+from psychollm.factor.exploratory.criteria import target as target_criterion
+from psychollm.factor.exploratory.gradient_projection import turn
+from psychollm.factor.exploratory.rotate import Rotation, correlation_of, read_loadings
 
 
 def procrustes(loadings: Any, target: Any, *, oblique: bool = False) -> Rotation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -10,22 +11,28 @@ import numpy as np
 
 from psychollm._base.checks import check_choice, check_count, check_fraction
 from psychollm._base.convergence import Convergence
-from psychollm._base.errors import InputError, ShapeError
+from psychollm._base.errors import InputError, PsychollmWarning, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.matrix_input import correlation_matrix
-from psychollm.factor.discrepancy import ML, ULS
-from psychollm.factor.minimise import Minimum, lowest_minimum, squared_multiple
-from psychollm.factor.multistart import MOST_STARTS
+from psychollm.factor.exploratory.discrepancy import ML, ULS
+from psychollm.factor.exploratory.minimise import (
+    MOST_STARTS,
+    Minimum,
+    lowest_minimum,
+    squared_multiple,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Method = Literal["minres", "ml", "principal_axis"]
-
 DISCREPANCIES = {"minres": ULS, "ml": ML}
 MAX_ITERATIONS = 20_000
 NEAR_BOUND = 1e-8
+SMALLEST_EIGENVALUE = 0.01
+"""Smallest eigenvalue after mending: below it a likelihood is about that direction alone."""
+DEFINITE = 1e-10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -273,3 +280,59 @@ def _by_principal_axes(
         reason="converged" if converged else "the limit of steps was reached",
         objective=float(np.sum(np.tril(R - loadings @ loadings.T, -1) ** 2)),
     )
+
+
+def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, float]:
+    """Mix a correlation matrix that is not positive definite with the identity, and warn.
+
+    Parameters
+    ----------
+    matrix : ndarray (k, k)
+        Correlations.
+    method : str
+        What needs it, for the message.
+
+    Returns
+    -------
+    matrix : ndarray (k, k)
+        The same where it is positive definite; else its smallest eigenvalue is 0.01.
+    weight : float
+        Of the identity; 0 where nothing was done.
+
+    Warns
+    -----
+    PsychollmWarning
+        If something was done: how far correlations shrank, and what else could be done.
+
+    Examples
+    --------
+    >>> positive_definite(np.eye(2), "ml")[1]
+    0.0
+    """
+    mended, weight = shrunk(matrix)
+    if not weight:
+        return matrix, 0.0
+    smallest = float(np.linalg.eigvalsh(matrix)[0])
+    msg = (
+        f"the matrix is not positive definite (smallest eigenvalue {smallest:.3g}), as "
+        f"method={method!r} needs: correlations were shrunk by {weight:.1%}. Pass "
+        "smooth(matrix) for another repair, or use method='minres', which needs none"
+    )
+    warnings.warn(msg, PsychollmWarning, stacklevel=4)
+    return mended, weight
+
+
+def shrunk(matrix: FloatArray) -> tuple[FloatArray, float]:
+    """Mix a matrix that is not positive definite with the identity; return the weight too.
+
+    Examples
+    --------
+    >>> mended, weight = shrunk(np.array([[1.0, 1.01], [1.01, 1.0]]))
+    >>> round(weight, 4), np.linalg.eigvalsh(mended).round(4).tolist()
+    (0.0198, [0.01, 1.99])
+    """
+    smallest = float(np.linalg.eigvalsh(matrix)[0])
+    if smallest > DEFINITE:
+        return matrix, 0.0
+    weight = (SMALLEST_EIGENVALUE - smallest) / (1.0 - smallest)
+    return (1.0 - weight) * matrix + weight * np.eye(len(matrix)), weight

@@ -14,7 +14,7 @@ from psychollm._base.types import FloatArray
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.per_unit import unit_numbers
 from psychollm.data.responses import Responses, as_responses
-from psychollm.factor.pairwise import kernel_counts, pairwise_factor
+from psychollm.factor.one_factor.pairwise import kernel_counts, pairwise_factor
 from psychollm.kernels.pairwise_likelihood import pair_weights, residuals
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class PairResiduals(Result):
     n : ndarray of shape (k, k)
         Questions that both answered.
     largest_eigenvalue : float
-        Of `standardised`: the statistic of `psychollm.factor.residual_test`.
+        Of `standardised`: the statistic of `psychollm.factor.one_factor.residual_test`.
     labels : tuple
         Names of the models.
     """
@@ -93,7 +93,7 @@ def pair_residuals(
     Examples
     --------
     >>> import psychollm as psy
-    >>> from psychollm.factor.residuals import pair_residuals
+    >>> from psychollm.factor.one_factor.residuals import pair_residuals
     >>> answers = psy.load_example("shared_confidence").confidence
     >>> pair_residuals(answers).to_frame().columns.tolist()
     ['first', 'second', 'observed', 'expected', 'standardised', 'n']

@@ -26,8 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from psychollm._base.types import FloatArray
-from psychollm.factor.minimise import uniqueness_starts
-from psychollm.factor.multistart import Lowest, multistart
+from psychollm.factor.exploratory.minimise import Lowest, multistart, uniqueness_starts
 
 FIRST_BARRIER, LAST_BARRIER = 0.01, 1e-11
 LOWERED = 0.2

@@ -23,9 +23,9 @@ from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.estimates.null import monte_carlo_p_value
-from psychollm.factor.discrepancy import ULS
-from psychollm.factor.minimise import minimise, squared_multiple
-from psychollm.factor.ordered_design import OrderedDesign, Scheme, ordered_design
+from psychollm.factor.exploratory.discrepancy import ULS
+from psychollm.factor.exploratory.minimise import minimise, squared_multiple
+from psychollm.factor.number_of_factors.ordered_design import OrderedDesign, Scheme, ordered_design
 
 if TYPE_CHECKING:
     import pandas as pd

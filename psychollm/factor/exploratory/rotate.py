@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.convergence import Convergence
-from psychollm._base.errors import InputError, OptionError
+from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
-from psychollm.factor.criteria import CRITERIA, VARIMAX, Criterion
-from psychollm.factor.gradient_projection import Turned, random_starts, turn
-from psychollm.factor.loadings_input import read_loadings
-from psychollm.factor.multistart import lowest_of
+from psychollm.data.labels import Labels, as_labels, listed
+from psychollm.factor.exploratory.criteria import CRITERIA, VARIMAX, Criterion
+from psychollm.factor.exploratory.gradient_projection import Turned, random_starts, turn
+from psychollm.factor.exploratory.minimise import lowest_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,9 +38,48 @@ RotationMethod = Literal[
     "parsimax",
     "bifactor",
 ]
-
 SAME_MINIMUM = 1e-6
 PROMAX_POWER = 4
+
+
+def read_loadings(data: Any) -> tuple[FloatArray, Labels]:
+    """Return loadings (k, m) and the labels of their rows, checked.
+
+    Parameters
+    ----------
+    data : Extraction, DataFrame or array_like (k, m)
+        Anything with ``loadings`` and ``labels``, a DataFrame, or an array; a vector is one
+        factor.
+
+    Raises
+    ------
+    ShapeError
+        If it is no table of at least as many rows as columns.
+    InputError
+        If a loading is undefined; rows are named.
+
+    Examples
+    --------
+    >>> read_loadings([0.5, 0.4])[0].shape
+    (2, 1)
+    """
+    rows: Any = None
+    if hasattr(data, "loadings"):
+        rows = getattr(data, "labels", None)
+        data = data.loadings
+    elif hasattr(data, "columns") and hasattr(data, "index"):
+        rows = data.index
+    values = float_array(data, "loadings")
+    values = values[:, None] if values.ndim == 1 else values
+    if values.ndim != 2 or 0 in values.shape or values.shape[0] < values.shape[1]:
+        msg = f"loadings must have shape (k, m) with m at most k, got {values.shape}"
+        raise ShapeError(msg)
+    labels = as_labels("model", rows, len(values))
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if bad.size:
+        msg = f"loadings are undefined for {listed([labels[i] for i in bad])}: leave them out"
+        raise InputError(msg)
+    return values, labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,7 +180,7 @@ def rotate(
         does ``"promax"``, the least-squares fit to the fourth powers of varimax loadings.
         ``"varimax"``, ``"quartimax"``, ``"equamax"``, ``"parsimax"`` and ``"bifactor"`` (a general
         factor first) keep them orthogonal. Criteria with other settings, and targets, are made by
-        the functions of `psychollm.factor.criteria`.
+        the functions of `psychollm.factor.exploratory.criteria`.
     normalize : bool, optional
         Whether rows are scaled to length one while rotating (Kaiser). By default yes for varimax
         and promax, no for the others.
@@ -175,7 +215,7 @@ def rotate(
 
     Examples
     --------
-    >>> from psychollm.factor.extract import extract
+    >>> from psychollm.factor.exploratory.extract import extract
     >>> blocks = np.array([[0.64, 0.2], [0.2, 0.49]])
     >>> R = np.kron(blocks, np.ones((3, 3)))
     >>> np.fill_diagonal(R, 1.0)

@@ -1,9 +1,9 @@
 r"""Full-information maximum likelihood of the one-factor normal-ogive model.
 
 All answers of all models to a question enter at once, with the factor integrated out
-(`psychollm.factor.marginal`); missing answers are left out, which is right where they are missing
-at random given the answers seen. In :math:`z = \mathrm{artanh}\,\lambda` and :math:`\tau` the
-argument of the ogive has the derivatives
+(`psychollm.factor.one_factor.marginal`); missing answers are left out, which is right where they
+are missing at random given the answers seen. In :math:`z = \mathrm{artanh}\,\lambda` and
+:math:`\tau` the argument of the ogive has the derivatives
 
 .. math:: \frac{\partial u}{\partial z} = \frac{f - \lambda\tau}{\sqrt{1 - \lambda^2}}, \qquad
           \frac{\partial u}{\partial \tau} = \frac{-1}{\sqrt{1 - \lambda^2}}.        \quad (1)
@@ -37,7 +37,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, as_responses
-from psychollm.factor.marginal import (
+from psychollm.factor.one_factor.marginal import (
     LOG_FLOOR,
     Grid,
     Patterns,
@@ -47,7 +47,7 @@ from psychollm.factor.marginal import (
     ogive,
     posterior,
 )
-from psychollm.factor.pairwise import AT_BOUND, pairwise_factor
+from psychollm.factor.one_factor.pairwise import AT_BOUND, pairwise_factor
 from psychollm.kernels.pairwise_likelihood import Z_BOUND
 
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def full_information(
     Examples
     --------
     >>> import psychollm as psy
-    >>> from psychollm.factor.full_information import full_information
+    >>> from psychollm.factor.one_factor.full_information import full_information
     >>> data = psy.simulate_factor(
     ...     loadings=[0.9, 0.7, 0.8, 0.6], thresholds=[0, 1, -1, 0], n_questions=9000, rng=1
     ... )

@@ -42,11 +42,11 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.matrix_input import correlation_matrix, square_of
 from psychollm.factor.congruence import tucker
-from psychollm.factor.criteria import CRITERIA, Criterion
-from psychollm.factor.discrepancy import ML, ULS
-from psychollm.factor.gradient_projection import turn
-from psychollm.factor.minimise import minimise
-from psychollm.factor.solution import FactorSolution
+from psychollm.factor.exploratory.criteria import CRITERIA, Criterion
+from psychollm.factor.exploratory.discrepancy import ML, ULS
+from psychollm.factor.exploratory.gradient_projection import turn
+from psychollm.factor.exploratory.minimise import minimise
+from psychollm.factor.exploratory.solution import FactorSolution
 
 SPACING = 1e-4
 STACKED = {"minres": ULS, "ml": ML, "principal_axis": ULS}
@@ -152,7 +152,7 @@ def loading_errors(
 
     Examples
     --------
-    >>> from psychollm.factor.factor_analysis import factor_analysis
+    >>> from psychollm.factor.exploratory.factor_analysis import factor_analysis
     >>> R = np.kron(np.array([[0.64, 0.2], [0.2, 0.49]]), np.ones((4, 4)))
     >>> np.fill_diagonal(R, 1.0)
     >>> found = loading_errors(factor_analysis(R, 2, n=400))

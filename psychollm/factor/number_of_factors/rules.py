@@ -49,12 +49,11 @@ import numpy as np
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.matrix_input import correlation_matrix
-from psychollm.factor.extract import degrees_of_freedom, extract
-from psychollm.factor.factor_analysis import observations, of_normal
-from psychollm.factor.minimise import squared_multiple
-from psychollm.factor.parallel import leading
-from psychollm.factor.positive import shrunk
-from psychollm.factor.rotate import rotate
+from psychollm.factor.exploratory.extract import degrees_of_freedom, extract, shrunk
+from psychollm.factor.exploratory.factor_analysis import observations, of_normal
+from psychollm.factor.exploratory.minimise import squared_multiple
+from psychollm.factor.exploratory.rotate import rotate
+from psychollm.factor.number_of_factors.parallel import leading
 
 if TYPE_CHECKING:
     import pandas as pd

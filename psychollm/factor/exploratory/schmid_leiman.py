@@ -30,10 +30,10 @@ from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.factor.discrepancy import ML, ULS
-from psychollm.factor.extract import NEAR_BOUND, principal_axes
-from psychollm.factor.loadings_input import read_loadings
-from psychollm.factor.minimise import minimise, squared_multiple
+from psychollm.factor.exploratory.discrepancy import ML, ULS
+from psychollm.factor.exploratory.extract import NEAR_BOUND, principal_axes
+from psychollm.factor.exploratory.minimise import minimise, squared_multiple
+from psychollm.factor.exploratory.rotate import read_loadings
 
 if TYPE_CHECKING:
     import pandas as pd

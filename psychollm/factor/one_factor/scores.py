@@ -14,7 +14,7 @@ from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.per_unit import unit_numbers
 from psychollm.data.responses import Responses, as_responses
-from psychollm.factor.marginal import (
+from psychollm.factor.one_factor.marginal import (
     Grid,
     Patterns,
     answer_patterns,
@@ -23,7 +23,7 @@ from psychollm.factor.marginal import (
     ogive,
     posterior,
 )
-from psychollm.factor.pairwise import pairwise_factor
+from psychollm.factor.one_factor.pairwise import pairwise_factor
 from psychollm.kernels.pairwise_likelihood import BOUND
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
+from psychollm.factor.exploratory.rotate import check_order
 from psychollm.factor.fit import FactorFit
-from psychollm.factor.rotate import check_order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,7 +69,7 @@ class FactorSolution(Result):
 
     Examples
     --------
-    >>> from psychollm.factor.factor_analysis import factor_analysis
+    >>> from psychollm.factor.exploratory.factor_analysis import factor_analysis
     >>> R = np.kron(np.array([[0.64, 0.2], [0.2, 0.49]]), np.ones((3, 3)))
     >>> np.fill_diagonal(R, 1.0)
     >>> found = factor_analysis(R, 2, n=500)
@@ -160,7 +160,7 @@ class FactorSolution(Result):
 
         Examples
         --------
-        >>> from psychollm.factor.factor_analysis import factor_analysis
+        >>> from psychollm.factor.exploratory.factor_analysis import factor_analysis
         >>> R = np.kron(np.array([[0.64, 0.2], [0.2, 0.49]]), np.ones((3, 3)))
         >>> np.fill_diagonal(R, 1.0)
         >>> factor_analysis(R, 2).permuted([1, 0], [1, -1]).factor_correlation[0, 1].round(4)

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.factor.criteria import Criterion
+from psychollm.factor.exploratory.criteria import Criterion
 
 MEMORY = 6
 MAX_HALVINGS = 30
@@ -75,7 +75,7 @@ def turn(
 
     Examples
     --------
-    >>> from psychollm.factor.criteria import VARIMAX
+    >>> from psychollm.factor.exploratory.criteria import VARIMAX
     >>> A = np.array([[[0.8, 0.6], [0.8, 0.6], [0.6, -0.8], [0.6, -0.8]]])
     >>> abs(turn(VARIMAX, A, np.eye(2)[None]).loadings[0].round(6))
     array([[1., 0.],

@@ -13,24 +13,23 @@ from psychollm._base.errors import InputError, OptionError
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels
 from psychollm.data.matrix_input import adjusted_pairs, correlation_matrix, square_of
-from psychollm.factor.criteria import Criterion
-from psychollm.factor.discrepancy import ULS
-from psychollm.factor.extract import (
+from psychollm.factor.exploratory.criteria import Criterion
+from psychollm.factor.exploratory.discrepancy import ULS
+from psychollm.factor.exploratory.extract import (
     DISCREPANCIES,
     NEAR_BOUND,
     check_identified,
     degrees_of_freedom,
     extract,
+    positive_definite,
     with_positive_sums,
 )
-from psychollm.factor.loadings_fit import fit_of_loadings
-from psychollm.factor.minimise import uniqueness_starts
-from psychollm.factor.minimum_rank import minimum_rank
-from psychollm.factor.multistart import MOST_STARTS
-from psychollm.factor.positive import positive_definite
-from psychollm.factor.rotate import Rotation, RotationMethod, rotate
-from psychollm.factor.solution import FactorSolution
-from psychollm.factor.weighted_factors import weigh_each, weigh_jointly, weighted_factors
+from psychollm.factor.exploratory.minimise import MOST_STARTS, uniqueness_starts
+from psychollm.factor.exploratory.minimum_rank import minimum_rank
+from psychollm.factor.exploratory.rotate import Rotation, RotationMethod, rotate
+from psychollm.factor.exploratory.solution import FactorSolution
+from psychollm.factor.exploratory.weighted import weigh_each, weigh_jointly, weighted_factors
+from psychollm.factor.fit import fit_of_loadings
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -6,7 +6,8 @@ Ruscio, J., & Roche, B. (2012). Determining the number of factors to retain in a
 factor analysis using comparison data of known factorial structure. Psychological Assessment,
 24(2), 282-292. https://doi.org/10.1037/a0025697
 
-The others stand in `psychollm.factor.retention_rules` and `psychollm.factor.parallel`.
+The others stand in `psychollm.factor.number_of_factors.rules` and
+`psychollm.factor.number_of_factors.parallel`.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from psychollm._base.errors import ShapeError
 from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
-from psychollm.factor.extract import degrees_of_freedom, extract
-from psychollm.factor.ordered_design import OrderedDesign, Scheme, ordered_design
-from psychollm.factor.parallel import ParallelAnalysis, parallel_analysis
-from psychollm.factor.retention_rules import (
+from psychollm.factor.exploratory.extract import degrees_of_freedom, extract
+from psychollm.factor.number_of_factors.ordered_design import OrderedDesign, Scheme, ordered_design
+from psychollm.factor.number_of_factors.parallel import ParallelAnalysis, parallel_analysis
+from psychollm.factor.number_of_factors.rules import (
     Hull,
     empirical_kaiser,
     hull,

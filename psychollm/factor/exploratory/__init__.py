@@ -1,0 +1,1 @@
+"""Exploratory factor analysis: extraction, rotation, standard errors of loadings."""

@@ -1,0 +1,1 @@
+"""How many factors: parallel analysis and the other rules of retention."""

@@ -1,0 +1,1 @@
+"""One factor of yes/no answers, without a correlation matrix: fits, scores, residual tests."""
