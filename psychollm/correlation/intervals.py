@@ -11,10 +11,7 @@ from psychollm.kernels.table_inference import profile_pairs
 
 
 def delta_interval(matrix: FloatArray, se: FloatArray, level: float) -> FloatArray:
-    """Fisher-z interval, shape (..., 2): z has standard error se / (1 - rho^2).
-
-    NaN where the standard error is; the interval never leaves (-1, 1).
-    """
+    """Return Fisher-z intervals (..., 2) within (-1, 1); NaN where the standard error is."""
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.arctanh(matrix)
         reach = ndtri(0.5 + 0.5 * level) * se / ((1.0 - matrix) * (1.0 + matrix))
@@ -25,12 +22,10 @@ def delta_interval(matrix: FloatArray, se: FloatArray, level: float) -> FloatArr
 
 
 def profile_interval(matrix: FloatArray, counts: PairCounts, level: float) -> FloatArray:
-    """Likelihood-ratio interval of every pair, shape (k, k, 2), from the unadjusted counts.
-
-    All values of rho are inside whose profile log-likelihood lies within half a chi-square
-    quantile (one degree of freedom) of the maximum. With an empty cell the maximum is at the
-    bound and the interval has one free end. Unequal weights stretch it by their design effect.
-    """
+    """Return likelihood-ratio intervals of every pair (k, k, 2), from the unadjusted counts."""
+    # All rho whose profile log-likelihood lies within half a chi-square quantile (1 df) of the
+    # maximum. With an empty cell that is at the bound and one end is free. Unequal weights stretch
+    # the interval by their design effect.
     out = np.empty((*matrix.shape, 2))
     with np.errstate(invalid="ignore", divide="ignore"):
         scale = np.where(counts.squares > 0, counts.n / counts.squares, 1.0)

@@ -8,14 +8,7 @@ from psychollm.kernels.polychoric import margin_cuts
 
 
 def ordered_codes(table: Responses, of: Axis) -> tuple[AnyArray, tuple[tuple[int, ...], ...]]:
-    """Return codes (k, units) as ranks among the answers of their row, -1 where missing.
-
-    Examples
-    --------
-    >>> ordered_codes(Responses.from_array([[1, 3, None], [0, 1, 0]]), "models")
-    (array([[ 0,  1, -1],
-           [ 0,  1,  0]], dtype=int8), ((1, 3), (0, 1)))
-    """
+    """Return codes (k, units) as ranks among the answers of their row, -1 where missing."""
     raw, missing = table.codes, table.missing
     if of == "questions":
         raw, missing = raw.T, missing.T
@@ -28,13 +21,7 @@ def ordered_codes(table: Responses, of: Axis) -> tuple[AnyArray, tuple[tuple[int
 
 
 def row_margins(codes: AnyArray, weights: FloatArray, size: int) -> FloatArray:
-    """Return counts (k, C) of all answers of each row.
-
-    Examples
-    --------
-    >>> row_margins(np.array([[0, 1, 1, -1]]), np.empty(0), 2)
-    array([[1., 2.]])
-    """
+    """Return counts (k, C) of all answers of each row."""
     w = weights if weights.size else None
     rows = [
         np.bincount(row[row >= 0], None if w is None else w[row >= 0], minlength=size)
@@ -44,13 +31,7 @@ def row_margins(codes: AnyArray, weights: FloatArray, size: int) -> FloatArray:
 
 
 def row_cuts(margins: FloatArray) -> FloatArray:
-    """Return cuts (k, C + 1) of margins (k, C); infinite for rows without answers.
-
-    Examples
-    --------
-    >>> row_cuts(np.array([[1.0, 1.0]]))
-    array([[-inf,   0.,  inf]])
-    """
+    """Return cuts (k, C + 1) of margins (k, C); infinite for rows without answers."""
     cuts = np.empty((len(margins), margins.shape[1] + 1))
     for row, counts in enumerate(margins):
         if counts.sum() > 0.0:
@@ -61,13 +42,7 @@ def row_cuts(margins: FloatArray) -> FloatArray:
 
 
 def padded_cuts(thresholds: FloatArray) -> FloatArray:
-    """Return cuts (k, C + 1) with infinite ends, from thresholds (k, C - 1).
-
-    Examples
-    --------
-    >>> padded_cuts(np.array([[0.5, np.nan]]))
-    array([[-inf,  0.5,  inf,  inf]])
-    """
+    """Return cuts (k, C + 1) with infinite ends, from thresholds (k, C - 1)."""
     ends = np.full(len(thresholds), np.inf)
     inner = np.where(np.isnan(thresholds), np.inf, thresholds)
     return np.column_stack([-ends, inner, ends])

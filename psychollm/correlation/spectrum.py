@@ -114,15 +114,7 @@ def spectrum(matrix: ArrayLike | pd.DataFrame | object) -> Spectrum:
 
 
 def signed(loadings: FloatArray) -> FloatArray:
-    """Turn each column so that its sum is positive, or else its first entry that is not zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> signed(np.array([[-0.9, -0.5], [-0.8, 0.5]]))
-    array([[ 0.9,  0.5],
-           [ 0.8, -0.5]])
-    """
+    """Turn each column so that its sum is positive, or else its first entry that is not zero."""
     sums = loadings.sum(axis=0)
     sizes = np.abs(loadings)
     first = np.argmax(sizes > ZERO * sizes.max(axis=0), axis=0)

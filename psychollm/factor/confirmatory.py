@@ -23,7 +23,7 @@ Muthen, B., du Toit, S. H. C., & Spisic, D. (1997). Robust inference using weigh
 and quadratic estimating equations in latent variable modeling with categorical and continuous
 outcomes. Unpublished technical report.
 
-Sorbom, D. (1989). Model modification. Psychometrika, 54(3), 371-384.
+Sorbom, D. (1989). _Model modification. Psychometrika, 54(3), 371-384.
 https://doi.org/10.1007/BF02294623
 """
 
@@ -58,20 +58,11 @@ WORDS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Model:
-    """Free loadings over k variables and m factors, and whether factors correlate.
+class _Model:
+    """Free loadings over k variables and m factors, and whether factors correlate."""
 
-    Parameters stand in the order: loadings row by row, then factor correlations below the
-    diagonal, row by row, then covariances of residuals.
-
-    Examples
-    --------
-    >>> free, rows, none = np.ones((3, 1), dtype=bool), np.arange(3), np.empty(0, dtype=np.int64)
-    >>> names = {"labels": (0, 1, 2), "factors": ("F",)}
-    >>> one = Model(free=free, rows=rows, size=3, correlated=True, joined=none, **names)
-    >>> one.implied(np.array([0.8, 0.5, 0.5]))
-    array([0.4 , 0.4 , 0.25])
-    """
+    # Parameters: loadings row by row, then factor correlations below the diagonal, row by row, then
+    # covariances of residuals.
 
     free: BoolArray  # (k, m)
     rows: IntArray  # (k,) places in the whole matrix
@@ -160,7 +151,7 @@ class Model:
         return tuple((self.labels[j[place]], self.labels[i[place]]) for place in self.joined)
 
 
-def starting_point(plan: Model, matrix: FloatArray) -> FloatArray:
+def starting_point(plan: _Model, matrix: FloatArray) -> FloatArray:
     """Return first parameters: each factor from the correlations of its own variables."""
     R = matrix[np.ix_(plan.rows, plan.rows)]
     k, m = plan.free.shape
@@ -300,7 +291,7 @@ def confirmatory_factors(
     )
 
 
-def _plan(model: Mapping[str, Sequence[Hashable]], labels: Labels, *, correlated: bool) -> Model:
+def _plan(model: Mapping[str, Sequence[Hashable]], labels: Labels, *, correlated: bool) -> _Model:
     """Return the model as a table of free loadings over the rows it names."""
     if not isinstance(model, Mapping) or not model:
         msg = "model must map names of factors to labels of variables: {'F': ['a', 'b', 'c']}"
@@ -316,7 +307,7 @@ def _plan(model: Mapping[str, Sequence[Hashable]], labels: Labels, *, correlated
         raise OptionError(msg)
     free = np.array([[label in set(group) for group in model.values()] for label in labels])
     rows = np.flatnonzero(free.any(axis=1))
-    return Model(
+    return _Model(
         free=free[rows],
         rows=rows,
         size=len(labels),
@@ -327,7 +318,7 @@ def _plan(model: Mapping[str, Sequence[Hashable]], labels: Labels, *, correlated
     )
 
 
-def _joined(plan: Model, pairs: Sequence[tuple[Hashable, Hashable]]) -> Model:
+def _joined(plan: _Model, pairs: Sequence[tuple[Hashable, Hashable]]) -> _Model:
     """Return the model with covariances of residuals."""
     place = {label: i for i, label in enumerate(plan.labels)}
     chosen = []
@@ -378,7 +369,7 @@ def _weights(gamma: FloatArray, estimator: str) -> FloatArray:
     return np.asarray(np.linalg.inv(gamma), dtype=np.float64)
 
 
-def _check_identified(jacobian: FloatArray, W: FloatArray, plan: Model) -> None:
+def _check_identified(jacobian: FloatArray, W: FloatArray, plan: _Model) -> None:
     """Refuse more parameters than the correlations determine."""
     p, q = jacobian.shape
     rank = inverse_of(jacobian.T @ weighted_by(W, jacobian))[1] if q <= p else p

@@ -143,15 +143,7 @@ def congruence(
 
 
 def tucker(loadings: FloatArray, other: FloatArray) -> FloatArray:
-    """Congruence of the columns of two arrays, shapes (k, m) and (k, p), without any checks.
-
-    NaN for a column that is zero throughout or holds NaN.
-
-    Examples
-    --------
-    >>> tucker(np.array([[3.0], [4.0]]), np.array([[6.0, 0.0], [8.0, 0.0]]))
-    array([[ 1., nan]])
-    """
+    """Return congruences (m, p) of the columns of two arrays; NaN where one is zero or holds NaN."""
     with np.errstate(invalid="ignore", divide="ignore"):
         result: FloatArray = np.clip(_unit(loadings).T @ _unit(other), -1.0, 1.0)
     return result

@@ -258,15 +258,7 @@ def _posterior_means(
 def score_weights(
     L: FloatArray, phi: FloatArray, R: FloatArray, method: ScoreMethod
 ) -> FloatArray:
-    """Return weights (k, m) of (1) or (2), for any subset of variables.
-
-    Examples
-    --------
-    >>> L = np.array([[0.8], [0.6]])
-    >>> R = np.array([[1.0, 0.48], [0.48, 1.0]])
-    >>> score_weights(L, np.eye(1), R, "regression").round(3).ravel()
-    array([0.665, 0.281])
-    """
+    """Return weights (k, m) of (1) or (2), for any subset of variables."""
     if method == "regression":
         return np.asarray(np.linalg.pinv(R, hermitian=True) @ L @ phi, dtype=np.float64)
     if method == "bartlett":
@@ -347,24 +339,8 @@ def _score_incomplete(
 def posterior_scores(
     loadings: FloatArray, correlation: FloatArray, thresholds: FloatArray, answers: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return posterior means (units, m) and covariances (units, m, m).
-
-    Parameters
-    ----------
-    loadings : ndarray of shape (k, m)
-    correlation : ndarray of shape (m, m)
-        Of the factors.
-    thresholds : ndarray of shape (k,)
-    answers : ndarray of shape (k, units)
-        1 for yes, 0 for no, NaN for none. A unit without answers gets NaN.
-
-    Examples
-    --------
-    >>> L = np.array([[0.8], [0.6]])
-    >>> mean, _ = posterior_scores(L, np.eye(1), np.zeros(2), np.array([[1.0, 0.0], [1.0, 0.0]]))
-    >>> mean.round(3).ravel()
-    array([ 0.847, -0.847])
-    """
+    """Return posterior means (units, m) and covariances (units, m, m); NaN without answers."""
+    # answers (k, units): 1 for yes, 0 for no, NaN for none.
     k, m = loadings.shape
     rows, where = np.unique(np.nan_to_num(answers.T, nan=-1.0), axis=0, return_inverse=True)
     width = -(-k // WIDTH) * WIDTH
@@ -391,11 +367,5 @@ def posterior_scores(
 
 
 def thresholds_of(answers: FloatArray) -> FloatArray:
-    """Return the thresholds (k,) that shares of yes imply.
-
-    Examples
-    --------
-    >>> thresholds_of(np.array([[1.0, 0.0, 1.0, 0.0]]))
-    array([0.])
-    """
+    """Return the thresholds (k,) that shares of yes imply."""
     return np.asarray(-ndtri(np.nanmean(answers, axis=1)) + 0.0, dtype=np.float64)

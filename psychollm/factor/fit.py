@@ -108,28 +108,9 @@ def fit_indices(
     multiplier: float | None = None,
     same_correction: float | None = None,
 ) -> FactorFit:
-    """Return the indices (1) and (2).
-
-    Parameters
-    ----------
-    model, baseline : tuple of float
-        Statistic and degrees of freedom of the model, and of the one without factors.
-    residuals : ndarray (p,)
-        Residual correlations below the diagonal.
-    n : float
-        Observations; NaN where unknown.
-    test : str
-        What the statistics are.
-    multiplier : float, optional
-        What stands for n in RMSEA, by default n; n - 1 where the statistics count so.
-    same_correction : float, optional
-        Statistic of the baseline with the model's correction, for TLI; by default `baseline`'s.
-
-    Examples
-    --------
-    >>> bool(np.isnan(fit_indices((0.0, 0.0), (9.0, 3.0), residuals=np.zeros(3), n=99).rmsea))
-    True
-    """
+    """Return (1) and (2), from statistic and degrees of freedom of model and baseline."""
+    # `multiplier` stands for n in RMSEA: n - 1 where the statistics count so. `same_correction` is
+    # the statistic of the baseline with the model's correction, for TLI.
     from scipy.stats import chi2, ncx2
 
     (T, d), (T0, d0) = model, baseline
@@ -180,16 +161,7 @@ def _noncentrality(statistic: float, df: float, level: float) -> FloatArray:
 def likelihood_ratio(
     matrix: FloatArray, model: FloatArray, n: float, n_factors: int
 ) -> tuple[float, float, float]:
-    """Return the likelihood-ratio statistics of a model's matrix and of none, Bartlett-corrected.
-
-    The third is that of none with the model's correction. NaN where either matrix is not positive
-    definite.
-
-    Examples
-    --------
-    >>> likelihood_ratio(np.eye(3), np.eye(3), 100, 1)
-    (0.0, 0.0, 0.0)
-    """
+    """Return Bartlett-corrected statistics of a model, of none, of none corrected alike."""
     k = len(matrix)
     sign, size = np.linalg.slogdet(matrix)
     sign_model, size_model = np.linalg.slogdet(model)
@@ -211,32 +183,9 @@ def fit_of_loadings(
     *,
     normal: bool,
 ) -> FactorFit:
-    """Return the fit of orthogonal loadings: robust where the correlations' covariance is known.
-
-    Parameters
-    ----------
-    R : ndarray (k, k)
-        Correlations.
-    loadings : ndarray (k, m)
-        Orthogonal.
-    method : str
-        Of extraction.
-    n : float
-        Observations; NaN where unknown.
-    W : ndarray (k, k) or (p, p), optional
-        Weights of ``"dwls"`` or ``"wls"``.
-    gamma : ndarray (p, p), optional
-        n times the covariance matrix of the correlations.
-    normal : bool
-        Whether normal theory may hold without gamma.
-
-    Examples
-    --------
-    >>> R = np.full((4, 4), 0.36) + 0.64 * np.eye(4)
-    >>> loadings = np.full((4, 1), 0.6)
-    >>> fit_of_loadings(R, loadings, "ml", 100, None, None, normal=False).summary()
-    'SRMR 0.000; no chi-square: normal theory does not hold, pass covariance'
-    """
+    """Return the fit of orthogonal loadings: robust where the covariance is known."""
+    # W are the weights of dwls (k, k) or wls (p, p), gamma is n times the covariance matrix of the
+    # correlations (p, p); without gamma there is a test only where normal theory may hold.
     k, m = loadings.shape
     pairs = np.tril_indices(k, -1)
     implied = loadings @ loadings.T

@@ -38,14 +38,7 @@ class Bottom(NamedTuple):
 
 
 def second_derivatives(evaluate: Evaluate, x: FloatArray) -> FloatArray:
-    """Return central differences of the gradient (p, p), symmetric.
-
-    Examples
-    --------
-    >>> second_derivatives(lambda x: (0.5 * float(x @ x), x), np.ones(2)).round(6)
-    array([[1., 0.],
-           [0., 1.]])
-    """
+    """Return central differences of the gradient (p, p), symmetric."""
     rows = np.empty((x.size, x.size))
     for i in range(x.size):
         h = SPACING * max(1.0, abs(float(x[i])))
@@ -56,21 +49,7 @@ def second_derivatives(evaluate: Evaluate, x: FloatArray) -> FloatArray:
 
 
 def descend(evaluate: Evaluate, x: FloatArray) -> Bottom:
-    """Minimise from x (p,).
-
-    Parameters
-    ----------
-    evaluate : callable
-        x to value and gradient (p,).
-    x : ndarray (p,)
-        Start.
-
-    Examples
-    --------
-    >>> found = descend(lambda x: (float(np.cosh(x[0])), np.sinh(x)), np.ones(1))
-    >>> bool(abs(found.x[0]) < 1e-12), found.converged
-    (True, True)
-    """
+    """Minimise a function that returns value and gradient (p,), from x (p,)."""
     value, gradient = evaluate(x)
     steps = 0
     while steps < MAX_STEPS and float(np.abs(gradient).max()) > GRADIENT:

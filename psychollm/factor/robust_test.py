@@ -45,13 +45,7 @@ class Quadratic(NamedTuple):
     trace_squared: float  # t2
 
     def corrected(self, test: RobustTest) -> tuple[float, float]:
-        """Return statistic and degrees of freedom of (2).
-
-        Examples
-        --------
-        >>> Quadratic(10.0, 4, 8.0, 16.0).corrected("satorra_bentler")
-        (5.0, 4.0)
-        """
+        """Return statistic and degrees of freedom of (2)."""
         T, d, first, second = self
         if test == "standard" or d == 0:
             return T, float(d)
@@ -63,13 +57,7 @@ class Quadratic(NamedTuple):
         return a * T + d - a * first, float(d)
 
     def scaling(self, test: RobustTest) -> float:
-        """Return what the corrected statistic divides T by, before any shift.
-
-        Examples
-        --------
-        >>> Quadratic(10.0, 4, 8.0, 16.0).scaling("satorra_bentler")
-        2.0
-        """
+        """Return what the corrected statistic divides T by, before any shift."""
         _, d, first, second = self
         if test == "standard" or d == 0:
             return 1.0
@@ -85,27 +73,7 @@ def quadratic_test(
     gamma: FloatArray,
     n: float,
 ) -> Quadratic:
-    """Return (1) and its traces.
-
-    Parameters
-    ----------
-    residuals : ndarray (p,)
-        Correlations below the diagonal, minus the model's.
-    derivatives : ndarray (p, q)
-        Of the model's correlations; columns may depend on each other.
-    weights : ndarray (p,) or (p, p)
-        W, or its diagonal.
-    gamma : ndarray (p, p)
-        n times the covariance matrix of the correlations.
-    n : float
-        Observations.
-
-    Examples
-    --------
-    >>> found = quadratic_test(np.array([0.1, 0.0]), np.empty((2, 0)), np.ones(2), np.eye(2), 100)
-    >>> round(found.statistic, 9), found.df, found.trace
-    (1.0, 2, 2.0)
-    """
+    """Return (1) and its traces, for weights W (p, p) or its diagonal (p,)."""
     weighted = weighted_by(weights, residuals[:, None])[:, 0]
     U = np.diag(weights) if weights.ndim == 1 else weights
     rank = 0
@@ -123,27 +91,14 @@ def quadratic_test(
 
 
 def weighted_by(weights: FloatArray, columns: FloatArray) -> FloatArray:
-    """Return W times columns (p, q), for W (p, p) or its diagonal.
-
-    Examples
-    --------
-    >>> weighted_by(np.array([2.0]), np.ones((1, 1)))
-    array([[2.]])
-    """
+    """Return W times columns (p, q), for W (p, p) or its diagonal."""
     return np.asarray(
         weights[:, None] * columns if weights.ndim == 1 else weights @ columns, dtype=np.float64
     )
 
 
 def inverse_of(information: FloatArray) -> tuple[FloatArray, int]:
-    """Return the pseudo-inverse of a positive semidefinite matrix, and its rank.
-
-    Examples
-    --------
-    >>> inverse_of(np.diag([2.0, 0.0]))
-    (array([[0.5, 0. ],
-           [0. , 0. ]]), 1)
-    """
+    """Return the pseudo-inverse of a positive semidefinite matrix, and its rank."""
     values, vectors = np.linalg.eigh(information)
     kept = values > FLAT * max(float(values[-1]), 1e-300)
     inverse = (vectors[:, kept] / values[kept]) @ vectors[:, kept].T

@@ -23,16 +23,7 @@ RAISED_TO = 100 * TOO_SMALL
 
 
 def clip(matrix: FloatArray) -> Repair:
-    """Raise eigenvalues below `TOO_SMALL` to `RAISED_TO` and rescale.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> clip(np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])).matrix.round(4)
-    array([[ 1. ,  0.5, -0.5],
-           [ 0.5,  1. ,  0.5],
-           [-0.5,  0.5,  1. ]])
-    """
+    """Raise eigenvalues below `TOO_SMALL` to `RAISED_TO` and rescale."""
     values, vectors = np.linalg.eigh(matrix)
     small = values < TOO_SMALL
     raised = np.where(small, RAISED_TO, values)

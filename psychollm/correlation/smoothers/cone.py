@@ -90,21 +90,8 @@ def conjugate_gradient(
     tolerance: float,
     limit: int,
 ) -> FloatArray:
-    """Solve ``apply(x) = target`` for a positive definite map, roughly.
-
-    Parameters
-    ----------
-    apply : callable
-        The linear map.
-    target : ndarray
-        Right-hand side, of any shape.
-    scaling : ndarray
-        Diagonal preconditioner of the same shape: an estimate of the map's diagonal.
-    tolerance : float
-        Stop where the residual has fallen to this share of the target.
-    limit : int
-        Most steps taken.
-    """
+    """Solve ``apply(x) = target`` for a positive definite map, until the residual is small."""
+    # `scaling` is a diagonal preconditioner: an estimate of the map's diagonal.
     x = np.zeros_like(target)
     residual = target.copy()
     enough = tolerance * np.linalg.norm(target)

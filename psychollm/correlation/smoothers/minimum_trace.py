@@ -74,24 +74,7 @@ class _Iterate(NamedTuple):
 
 
 def minimum_trace(matrix: FloatArray, scaling: float) -> Repair:
-    """Shrink the correlations of Heywood variables only.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (k, k)
-        Symmetric, unit diagonal.
-    scaling : float
-        The constant c, at most one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> matrix = np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
-    >>> minimum_trace(matrix, 1.0).matrix.round(4)
-    array([[ 1. ,  0.5, -0.5],
-           [ 0.5,  1. ,  0.5],
-           [-0.5,  0.5,  1. ]])
-    """
+    """Shrink the correlations of Heywood variables only."""
     communalities, ending = minimum_trace_communalities(matrix)
     heywood = communalities >= HEYWOOD
     scale = np.where(heywood, np.sqrt(scaling / np.maximum(communalities, 1.0)), 1.0)
@@ -102,18 +85,8 @@ def minimum_trace(matrix: FloatArray, scaling: float) -> Repair:
 
 
 def minimum_trace_communalities(matrix: FloatArray) -> tuple[FloatArray, Convergence]:
-    """Return the communalities of minimum-trace factor analysis, shape (k,).
-
-    The reduced matrix is positive semidefinite at every iterate, so it is for the answer.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> loadings = np.array([0.9, 0.8, 0.7])
-    >>> matrix = np.outer(loadings, loadings)
-    >>> minimum_trace_communalities(matrix)[0].round(6)
-    array([0.81, 0.64, 0.49])
-    """
+    """Return the communalities of minimum-trace factor analysis, shape (k,)."""
+    # The reduced matrix is positive semidefinite at every iterate, so it is for the answer.
     point = _start(matrix)
     target = point.gap / (4 * len(matrix))
     steps, stalled = 0, False

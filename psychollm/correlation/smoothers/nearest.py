@@ -63,16 +63,7 @@ class _Dual(NamedTuple):
 
 
 def nearest(matrix: FloatArray) -> Repair:
-    """Return the nearest correlation matrix in the Frobenius norm.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> nearest(np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])).matrix.round(4)
-    array([[ 1. ,  0.5, -0.5],
-           [ 0.5,  1. ,  0.5],
-           [-0.5,  0.5,  1. ]])
-    """
+    """Return the nearest correlation matrix in the Frobenius norm."""
     dual = _at(matrix, np.zeros(len(matrix)))
     steps, stalled = 0, False
     while dual.error > TOLERANCE and steps < MAX_STEPS and not stalled:

@@ -39,29 +39,7 @@ def equal_correlations(matrix: FloatArray) -> FloatArray:
 
 
 def shrink(matrix: FloatArray, target: FloatArray, shrinkage: float | None) -> Repair:
-    """Mix the matrix with a target.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (k, k)
-        Symmetric, unit diagonal.
-    target : ndarray of shape (k, k)
-        A correlation matrix.
-    shrinkage : float or None
-        Weight of the target; None is the least that suffices.
-
-    Raises
-    ------
-    OptionError
-        If `shrinkage` does not suffice; the message says what does.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> matrix = np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
-    >>> round(shrink(matrix, np.eye(3), None).shrinkage, 6)
-    0.444444
-    """
+    """Mix a matrix with a target: by the weight given, or the least that suffices."""
     least, steps = least_shrinkage(matrix, target)
     weight = least if shrinkage is None else shrinkage
     if weight < least - ROUNDING:

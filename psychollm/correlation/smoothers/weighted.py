@@ -73,27 +73,7 @@ class _Point(NamedTuple):
 
 
 def weighted_nearest(matrix: FloatArray, weights: FloatArray) -> Repair:
-    """Return the correlation matrix with the least weighted sum of squared changes.
-
-    Parameters
-    ----------
-    matrix : ndarray of shape (k, k)
-        Symmetric, unit diagonal.
-    weights : ndarray of shape (k, k)
-        Symmetric, positive off the diagonal; the diagonal is ignored.
-
-    Examples
-    --------
-    The first pair is known ten times as precisely as the others, and moves least.
-
-    >>> import numpy as np
-    >>> matrix = np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
-    >>> weights = np.array([[0, 100, 1], [100, 0, 1], [1, 1, 0]])
-    >>> weighted_nearest(matrix, weights).matrix.round(3)
-    array([[ 1.   ,  0.886, -0.239],
-           [ 0.886,  1.   ,  0.239],
-           [-0.239,  0.239,  1.   ]])
-    """
+    """Return the correlation matrix with the least weighted sum of squared changes."""
     problem, unit = _normalise(matrix, weights)
     point, multiplier, rounds, done = _solve(problem)
     smooth = as_correlation(project(point.x).positive)

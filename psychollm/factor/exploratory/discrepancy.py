@@ -60,15 +60,7 @@ class Spectrum(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Discrepancy:
-    """One measure of misfit. Its free parameters are `to_parameters` of the uniquenesses.
-
-    Examples
-    --------
-    >>> R = np.full((1, 4, 4), 0.25) + 0.75 * np.eye(4)
-    >>> value, gradient, _ = ULS.evaluate(R, np.full((1, 4), 0.75), 1)
-    >>> bool(value[0] < 1e-28), bool(abs(gradient).max() < 1e-15)
-    (True, True)
-    """
+    """One measure of misfit, as a function of `to_parameters` of the uniquenesses."""
 
     decompose: Callable[[FloatArray, FloatArray, int], Spectrum]
     terms: Callable[[FloatArray], FloatArray]  # what each eigenvalue adds to F

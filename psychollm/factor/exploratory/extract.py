@@ -172,23 +172,12 @@ def extract(
 
 
 def degrees_of_freedom(k: int, m: int) -> int:
-    """Return how many more correlations there are than free parameters.
-
-    Examples
-    --------
-    >>> degrees_of_freedom(9, 3)
-    12
-    """
+    """Return how many more correlations there are than free parameters."""
     return ((k - m) ** 2 - (k + m)) // 2
 
 
 def check_identified(k: int, m: int, *, of: str = "rows") -> None:
-    """Raise `ShapeError` if m factors of k variables have more parameters than correlations.
-
-    Examples
-    --------
-    >>> check_identified(6, 3)
-    """
+    """Raise `ShapeError` if m factors of k variables have more parameters than correlations."""
     if m < k and degrees_of_freedom(k, m) >= 0:
         return
     most = max((j for j in range(1, k) if degrees_of_freedom(k, j) >= 0), default=0)
@@ -198,14 +187,7 @@ def check_identified(k: int, m: int, *, of: str = "rows") -> None:
 
 
 def with_positive_sums(loadings: FloatArray) -> FloatArray:
-    """Return loadings (..., k, m) with the sign of each column such that its sum is positive.
-
-    Examples
-    --------
-    >>> with_positive_sums(np.array([[-0.5, 0.1], [-0.5, 0.2]]))
-    array([[0.5, 0.1],
-           [0.5, 0.2]])
-    """
+    """Return loadings (..., k, m) with the sign of each column such that its sum is positive."""
     signs = np.where(loadings.sum(axis=-2, keepdims=True) < 0.0, -1.0, 1.0)
     return np.asarray(loadings * signs, dtype=np.float64)
 
@@ -243,14 +225,7 @@ class PrincipalAxes:
 
 
 def principal_axes(matrices: FloatArray, n_factors: int, tolerance: float) -> PrincipalAxes:
-    """Iterate communalities (b, k) from squared multiple correlations until they stand still.
-
-    Examples
-    --------
-    >>> R = np.full((1, 4, 4), 0.25) + 0.75 * np.eye(4)
-    >>> abs(principal_axes(R, 1, 1e-12).loadings[0, :, 0]).round(6)
-    array([0.5, 0.5, 0.5, 0.5])
-    """
+    """Iterate communalities (b, k) from squared multiple correlations until they stand still."""
     b, k = matrices.shape[:2]
     communalities = np.clip(squared_multiple(matrices), 0.0, 1.0)
     loadings, steps = np.zeros((b, k, n_factors)), np.zeros(b, dtype=np.int64)
@@ -283,32 +258,7 @@ def _by_principal_axes(
 
 
 def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, float]:
-    """Mix a correlation matrix that is not positive definite with the identity, and warn.
-
-    Parameters
-    ----------
-    matrix : ndarray (k, k)
-        Correlations.
-    method : str
-        What needs it, for the message.
-
-    Returns
-    -------
-    matrix : ndarray (k, k)
-        The same where it is positive definite; else its smallest eigenvalue is 0.01.
-    weight : float
-        Of the identity; 0 where nothing was done.
-
-    Warns
-    -----
-    PsychollmWarning
-        If something was done: how far correlations shrank, and what else could be done.
-
-    Examples
-    --------
-    >>> positive_definite(np.eye(2), "ml")[1]
-    0.0
-    """
+    """Mix a matrix without a likelihood with the identity, and warn; return the weight too."""
     mended, weight = shrunk(matrix)
     if not weight:
         return matrix, 0.0
@@ -323,14 +273,7 @@ def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, floa
 
 
 def shrunk(matrix: FloatArray) -> tuple[FloatArray, float]:
-    """Mix a matrix that is not positive definite with the identity; return the weight too.
-
-    Examples
-    --------
-    >>> mended, weight = shrunk(np.array([[1.0, 1.01], [1.01, 1.0]]))
-    >>> round(weight, 4), np.linalg.eigvalsh(mended).round(4).tolist()
-    (0.0198, [0.01, 1.99])
-    """
+    """Mix a matrix that is not positive definite with the identity; return the weight too."""
     smallest = float(np.linalg.eigvalsh(matrix)[0])
     if smallest > DEFINITE:
         return matrix, 0.0

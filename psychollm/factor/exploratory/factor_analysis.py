@@ -183,13 +183,7 @@ def _explained(loadings: FloatArray, communalities: FloatArray) -> float:
 
 
 def observations(correlation: Any, n: float | None) -> float:
-    """Return the number of observations: given, or the harmonic mean over pairs, or NaN.
-
-    Examples
-    --------
-    >>> observations(np.eye(3), 200)
-    200.0
-    """
+    """Return the number of observations: given, or the harmonic mean over pairs, or NaN."""
     if n is not None:
         if not float(n) > 1.0:
             msg = f"n={n!r} must be a number of observations above 1"
@@ -203,15 +197,7 @@ def observations(correlation: Any, n: float | None) -> float:
 
 
 def of_normal(correlation: Any) -> bool:
-    """Return whether these may be correlations of normal variables as they were observed.
-
-    Examples
-    --------
-    >>> import psychollm as psy
-    >>> found = psy.tetrachoric(psy.load_example("shared_confidence").confidence)
-    >>> of_normal(found), of_normal(psy.smooth(found)), of_normal(found.matrix)
-    (False, False, True)
-    """
+    """Return whether these may be correlations of normal variables as they were observed."""
     return not any(hasattr(correlation, name) for name in ("thresholds", "eigenvalues_before"))
 
 

@@ -58,31 +58,8 @@ def turn(
     tolerance: float = 1e-9,
     max_steps: int = 2000,
 ) -> Turned:
-    """Minimise a criterion over transformations, from each of several starts.
-
-    Parameters
-    ----------
-    criterion : Criterion
-        What is to be small.
-    loadings : ndarray (b, k, m)
-        Orthogonal loadings A; the first axis may be 1 for many starts of one problem.
-    starts : ndarray (b, m, m)
-        Transformations to start from, each admissible.
-    tolerance : float
-        Length of the projected gradient at which a start has arrived.
-    max_steps : int
-        Limit.
-
-    Examples
-    --------
-    >>> from psychollm.factor.exploratory.criteria import VARIMAX
-    >>> A = np.array([[[0.8, 0.6], [0.8, 0.6], [0.6, -0.8], [0.6, -0.8]]])
-    >>> abs(turn(VARIMAX, A, np.eye(2)[None]).loadings[0].round(6))
-    array([[1., 0.],
-           [1., 0.],
-           [0., 1.],
-           [0., 1.]])
-    """
+    """Minimise a criterion over transformations, from each of several starts (b, m, m)."""
+    # The first axis of loadings (b, k, m) may be 1: many starts of one problem.
     loadings = np.broadcast_to(loadings, (len(starts), *loadings.shape[1:]))
     ways = _Ways(criterion, loadings)
     T = starts.copy()
@@ -111,14 +88,7 @@ def turn(
 
 
 def random_starts(n: int, m: int, rng: np.random.Generator) -> FloatArray:
-    """Return n orthogonal matrices (n, m, m): the identity, then uniformly distributed ones.
-
-    Examples
-    --------
-    >>> random_starts(3, 2, np.random.default_rng(0))[0]
-    array([[1., 0.],
-           [0., 1.]])
-    """
+    """Return n orthogonal matrices (n, m, m): the identity, then uniformly distributed ones."""
     Q, R = np.linalg.qr(rng.standard_normal((n, m, m)))
     Q = Q * np.sign(np.diagonal(R, axis1=1, axis2=2))[:, None, :]
     Q[0] = np.eye(m)

@@ -294,16 +294,7 @@ def _bootstrap(
 def align(
     loadings: FloatArray, phi: FloatArray, reference: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return loadings and factor correlations in the order, and with the signs, of a reference.
-
-    The third is the congruence of each factor with its counterpart.
-
-    Examples
-    --------
-    >>> turned, _, size = align(np.array([[0.0, -1.0], [1.0, 0.0]]), np.eye(2), np.eye(2))
-    >>> turned.tolist(), size
-    ([[1.0, 0.0], [0.0, 1.0]], array([1., 1.]))
-    """
+    """Return loadings, factor correlations, congruences, in order and signs of a reference."""
     from scipy.optimize import linear_sum_assignment
 
     matrix = np.nan_to_num(tucker(reference, loadings))

@@ -57,26 +57,10 @@ def multistart(
     starts: FloatArray,
     tolerance: float,
 ) -> Lowest[End]:
-    """Descend from the first eight starts, then from more, and keep the lowest end.
-
-    Parameters
-    ----------
-    descend : callable
-        Starts (b, ...) to the value at which each ended, infinite where it did not arrive, and
-        whatever else is to be kept of it.
-    starts : ndarray (n, ...)
-        Where several end at the same minimum, the first of them is kept.
-    tolerance : float
-        Values that differ by less are of one minimum, relative to the lowest if that exceeds 1.
-
-    Examples
-    --------
-    >>> def descend(x):
-    ...     return [(abs(end), end) for end in np.round(x)]
-    >>> found = multistart(descend, np.linspace(-2, 2, 9), 0.1)
-    >>> abs(float(found.end)), found.minima, found.n_starts
-    (0.0, 3, 9)
-    """
+    """Descend from the first eight starts, then from more, and keep the lowest end."""
+    # `descend` takes starts (b, ...) to the value at which each ended, infinite where it did not
+    # arrive, with whatever else is to be kept. Gaps wider than `tolerance`, relative to the lowest
+    # value if that exceeds 1, part minima; of several ends at one minimum the first is kept.
     ends: list[End] = []
     values = np.empty(0)
     minima, best = 1, 0
@@ -89,27 +73,14 @@ def multistart(
 
 
 def no_more_expected(minima: int, n_starts: int) -> bool:
-    """Return whether less than half a minimum is expected beyond those that starts found.
-
-    Examples
-    --------
-    >>> no_more_expected(1, 8), no_more_expected(2, 8), no_more_expected(2, 32)
-    (True, False, True)
-    """
+    """Return whether less than half a minimum is expected beyond those that starts found."""
     spare = n_starts - minima - 2
     return spare > 0 and minima * (n_starts - 1) < (minima + 0.5) * spare
 
 
 def lowest_of(values: FloatArray, tolerance: float) -> tuple[int, int]:
-    """Return the first start that ended at the lowest value, and how many values are distinct.
-
-    Starts that end at one minimum differ by rounding: a gap between sorted values parts minima.
-
-    Examples
-    --------
-    >>> lowest_of(np.array([0.7, 0.5 + 1e-12, 0.5, np.inf]), 1e-8)
-    (1, 2)
-    """
+    """Return the first start that ended at the lowest value, and how many values are distinct."""
+    # Starts that end at one minimum differ by rounding: a gap between sorted values parts minima.
     ends = np.sort(values[np.isfinite(values)])
     if not ends.size:
         return 0, 1
@@ -141,13 +112,7 @@ class Minimum:
 
 
 def squared_multiple(matrices: FloatArray) -> FloatArray:
-    """Return squared multiple correlations (b, k): what the other variables explain of each.
-
-    Examples
-    --------
-    >>> squared_multiple(np.array([[[1.0, 0.5], [0.5, 1.0]]]))
-    array([[0.25, 0.25]])
-    """
+    """Return squared multiple correlations (b, k): what the other variables explain of each."""
     inverse = np.linalg.pinv(matrices, hermitian=True)
     with np.errstate(divide="ignore"):
         explained = 1.0 - 1.0 / np.diagonal(inverse, axis1=1, axis2=2)
@@ -161,28 +126,7 @@ def minimise(
     n_factors: int,
     low: float,
 ) -> Minimum:
-    """Polish uniquenesses of a stack of problems by Newton's method.
-
-    Parameters
-    ----------
-    discrepancy : Discrepancy
-        What is to be small.
-    matrices : ndarray (b, k, k)
-        Correlations.
-    uniquenesses : ndarray (b, k)
-        Where to start.
-    n_factors : int
-        How many factors.
-    low : float
-        Smallest uniqueness allowed; the largest is one.
-
-    Examples
-    --------
-    >>> from psychollm.factor.exploratory.discrepancy import ULS
-    >>> R = np.full((1, 4, 4), 0.25) + 0.75 * np.eye(4)
-    >>> minimise(ULS, R, np.full((1, 4), 0.5), 1, 0.005).loadings.round(6).ravel()
-    array([0.5, 0.5, 0.5, 0.5])
-    """
+    """Minimise from uniquenesses (b, k), each in [low, 1], for a stack of matrices (b, k, k)."""
     bounds = discrepancy.to_parameters(np.array([low, 1.0]))
     stack = _Stack(discrepancy, matrices, n_factors, bounds)
     x = np.clip(discrepancy.to_parameters(uniquenesses), *bounds)
@@ -221,28 +165,7 @@ def lowest_minimum(
     low: float,
     most_starts: int = MOST_STARTS,
 ) -> Lowest[Minimum]:
-    """Descend from several starts and keep the lowest end, as a stack of one.
-
-    Parameters
-    ----------
-    discrepancy : Discrepancy
-        What is to be small.
-    matrix : ndarray (k, k)
-        Correlations.
-    n_factors : int
-        How many factors.
-    low : float
-        Smallest uniqueness allowed; the largest is one.
-    most_starts : int
-        The first is at squared multiple correlations.
-
-    Examples
-    --------
-    >>> from psychollm.factor.exploratory.discrepancy import ULS
-    >>> found = lowest_minimum(ULS, np.full((4, 4), 0.25) + 0.75 * np.eye(4), 1, 0.005)
-    >>> found.minima, found.n_starts
-    (1, 8)
-    """
+    """Descend from several starts and keep the lowest end, as a stack of one."""
 
     def descend(starts: FloatArray) -> list[tuple[float, Minimum]]:
         stack = np.broadcast_to(matrix, (len(starts), *matrix.shape))
@@ -254,16 +177,9 @@ def lowest_minimum(
 
 
 def uniqueness_starts(matrix: FloatArray, low: float, n: int) -> FloatArray:
-    """Return uniquenesses (n, k) to start from: by squared multiple correlations, then uniform.
-
-    The uniform ones are always the same, and dealt out by the order of squared multiple
-    correlations, so that the order of variables does not matter.
-
-    Examples
-    --------
-    >>> uniqueness_starts(np.full((3, 3), 0.5) + 0.5 * np.eye(3), 0.005, 2).shape
-    (2, 3)
-    """
+    """Return uniquenesses (n, k) to start from: by squared multiple correlations, then uniform."""
+    # The uniform ones are always the same, and dealt out by the order of squared multiple
+    # correlations, so that the order of variables does not matter.
     explained = squared_multiple(matrix[None])[0]
     first = np.clip(1.0 - explained, max(low, 0.05), 1.0)
     uniform = np.random.default_rng(0).uniform(low, 1.0, (n - 1, len(matrix)))

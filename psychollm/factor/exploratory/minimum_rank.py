@@ -49,14 +49,7 @@ class MinimumRank(NamedTuple):
 
 
 def minimum_rank(matrix: FloatArray, n_factors: int) -> Lowest[MinimumRank]:
-    """Minimise (1) for a positive definite matrix of correlations (k, k), from several starts.
-
-    Examples
-    --------
-    >>> R = np.full((4, 4), 0.25) + 0.75 * np.eye(4)
-    >>> minimum_rank(R, 1).end.uniquenesses.round(5)
-    array([0.75, 0.75, 0.75, 0.75])
-    """
+    """Minimise (1) for a positive definite matrix of correlations (k, k), from several starts."""
     shapes = uniqueness_starts(matrix, 0.005, MOST_STARTS)
     scaled = matrix / np.sqrt(shapes[:, :, None] * shapes[:, None, :])
     # Half as far as the matrix stays positive definite.
@@ -70,14 +63,7 @@ def minimum_rank(matrix: FloatArray, n_factors: int) -> Lowest[MinimumRank]:
 
 
 def follow_barrier(matrix: FloatArray, psi: FloatArray, n_factors: int) -> MinimumRank:
-    """Minimise (1) from one start, uniquenesses that leave the matrix positive definite.
-
-    Examples
-    --------
-    >>> R = np.full((4, 4), 0.25) + 0.75 * np.eye(4)
-    >>> round(follow_barrier(R, np.full(4, 0.3), 1).unexplained, 6)
-    0.0
-    """
+    """Minimise (1) from one start, uniquenesses that leave the matrix positive definite."""
     k = len(matrix)
     barrier, steps, change = FIRST_BARRIER, 0, np.inf
     while barrier > LAST_BARRIER:

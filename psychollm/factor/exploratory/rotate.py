@@ -43,26 +43,7 @@ PROMAX_POWER = 4
 
 
 def read_loadings(data: Any) -> tuple[FloatArray, Labels]:
-    """Return loadings (k, m) and the labels of their rows, checked.
-
-    Parameters
-    ----------
-    data : Extraction, DataFrame or array_like (k, m)
-        Anything with ``loadings`` and ``labels``, a DataFrame, or an array; a vector is one
-        factor.
-
-    Raises
-    ------
-    ShapeError
-        If it is no table of at least as many rows as columns.
-    InputError
-        If a loading is undefined; rows are named.
-
-    Examples
-    --------
-    >>> read_loadings([0.5, 0.4])[0].shape
-    (2, 1)
-    """
+    """Return loadings (k, m) and the labels of their rows, checked."""
     rows: Any = None
     if hasattr(data, "loadings"):
         rows = getattr(data, "labels", None)
@@ -257,18 +238,7 @@ def rotate(
 def check_order(
     order: Sequence[int], signs: Sequence[float] | None, m: int
 ) -> tuple[IntArray, FloatArray]:
-    """Return an order of m factors and their signs as arrays, checked.
-
-    Raises
-    ------
-    OptionError
-        If `order` is no permutation, or a sign is neither 1 nor -1.
-
-    Examples
-    --------
-    >>> check_order([1, 0], None, 2)
-    (array([1, 0]), array([1., 1.]))
-    """
+    """Return an order of m factors and their signs as arrays, checked."""
     index = np.array(order, dtype=np.int64)
     turns = np.ones(m) if signs is None else np.array(signs, dtype=np.float64)
     if sorted(index.tolist()) != list(range(m)) or turns.shape != (m,):
@@ -327,14 +297,7 @@ def _best(turned: Turned) -> tuple[FloatArray, Convergence, int]:
 
 
 def correlation_of(T: FloatArray) -> FloatArray:
-    """Return the factor correlations (m, m) of a transformation.
-
-    Examples
-    --------
-    >>> correlation_of(np.eye(2))
-    array([[1., 0.],
-           [0., 1.]])
-    """
+    """Return the factor correlations (m, m) of a transformation."""
     phi = T.T @ T
     np.fill_diagonal(phi, 1.0)
     return np.asarray(phi, dtype=np.float64)

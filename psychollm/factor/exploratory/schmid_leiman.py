@@ -164,13 +164,7 @@ class SecondOrder(NamedTuple):
 def second_order(
     phi: FloatArray, *, method: SecondOrderMethod = "minres", tolerance: float = 1e-12
 ) -> SecondOrder:
-    """Extract the general factor from a stack of factor correlations (b, m, m).
-
-    Examples
-    --------
-    >>> second_order(np.array([[[1.0, 0.25], [0.25, 1.0]]])).loadings
-    array([[0.5, 0.5]])
-    """
+    """Extract the general factor from a stack of factor correlations (b, m, m)."""
     b, m = phi.shape[:2]
     if m == 1:
         return SecondOrder(np.ones((b, 1)), np.zeros(b, dtype=np.bool_))
@@ -190,13 +184,7 @@ def second_order(
 
 
 def transformed(loadings: FloatArray, gamma: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return general (..., k) and group (..., k, m) loadings (1).
-
-    Examples
-    --------
-    >>> transformed(np.array([[0.5, 0.0]]), np.array([0.6, 0.8]))
-    (array([0.3]), array([[0.4, 0. ]]))
-    """
+    """Return general (..., k) and group (..., k, m) loadings (1)."""
     general = np.einsum("...kj,...j->...k", loadings, gamma)
     # One factor is general altogether; an ultra-Heywood case leaves nothing of a group factor.
     rest = np.sqrt(np.maximum(1.0 - gamma**2, 0.0))

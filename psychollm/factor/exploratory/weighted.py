@@ -59,26 +59,12 @@ class WeightedFactors(NamedTuple):
 
 
 def weigh_each(weights: FloatArray) -> Weigh:
-    """Return the weighting of DWLS, from weights (k, k) with a zero diagonal.
-
-    Examples
-    --------
-    >>> weigh_each(np.array([[0.0, 2.0], [2.0, 0.0]]))(np.ones((2, 2)))
-    array([[0., 2.],
-           [2., 0.]])
-    """
+    """Return the weighting of DWLS, from weights (k, k) with a zero diagonal."""
     return lambda rest: np.asarray(weights * rest, dtype=np.float64)
 
 
 def weigh_jointly(weights: FloatArray, k: int) -> Weigh:
-    """Return the weighting of WLS, from a matrix over the k (k - 1) / 2 pairs, row by row.
-
-    Examples
-    --------
-    >>> weigh_jointly(np.array([[3.0]]), 2)(np.ones((2, 2)))
-    array([[0., 3.],
-           [3., 0.]])
-    """
+    """Return the weighting of WLS, from a matrix over the k (k - 1) / 2 pairs, row by row."""
     pairs = np.tril_indices(k, -1)
 
     def weigh(rest: FloatArray) -> FloatArray:
@@ -92,15 +78,7 @@ def weigh_jointly(weights: FloatArray, k: int) -> Weigh:
 def weighted_factors(
     correlation: FloatArray, weigh: Weigh, starts: FloatArray, low: float
 ) -> WeightedFactors:
-    """Minimise (1) from loadings `starts` (n, k, m), as far as more than eight are needed.
-
-    Examples
-    --------
-    >>> R = np.array([[1, 0.56, 0.48], [0.56, 1, 0.42], [0.48, 0.42, 1]])
-    >>> weigh = weigh_each(1.0 - np.eye(3))
-    >>> abs(weighted_factors(R, weigh, np.full((1, 3, 1), 0.5), 0.005).loadings.round(6).ravel())
-    array([0.8, 0.7, 0.6])
-    """
+    """Minimise (1) from loadings `starts` (n, k, m), as far as more than eight are needed."""
     from scipy.optimize import minimize
 
     shape, reach = starts.shape[1:], np.sqrt(1.0 - low)
@@ -187,23 +165,8 @@ class WeightedFactor:
 def weighted_factor(
     correlation: FloatArray, weights: FloatArray, start: FloatArray
 ) -> WeightedFactor:
-    """Fit one factor to correlations (k, k) by weighted least squares (1).
-
-    Parameters
-    ----------
-    correlation : ndarray (k, k)
-        Symmetric; the diagonal is not used.
-    weights : ndarray (k, k)
-        Symmetric, not negative, finite.
-    start : ndarray (k,)
-        First loadings.
-
-    Examples
-    --------
-    >>> R = np.array([[1, 0.56, 0.48], [0.56, 1, 0.42], [0.48, 0.42, 1]])
-    >>> weighted_factor(R, np.ones((3, 3)), np.full(3, 0.5)).loadings.round(6)
-    array([0.8, 0.7, 0.6])
-    """
+    """Fit one factor to correlations (k, k) by weighted least squares (1)."""
+    # Weights are symmetric, finite and not negative; diagonals are not used.
     k = len(start)
     apart = ~np.eye(k, dtype=np.bool_)
     W, R = np.where(apart, weights, 0.0), np.where(apart, correlation, 0.0)

@@ -83,25 +83,7 @@ class Least(NamedTuple):
 def least_squares(
     observed: FloatArray, weights: FloatArray, implied: Moments, slopes: Moments, x: FloatArray
 ) -> Least:
-    """Minimise half the weighted sum of squared residuals from x (q,).
-
-    Parameters
-    ----------
-    observed, weights : ndarray (p,)
-        What is fitted, and the weight of each.
-    implied, slopes : callable
-        Parameters to moments (p,), and to their derivatives (p, q).
-    x : ndarray (q,)
-        Where to start.
-
-    Examples
-    --------
-    >>> square = lambda x: np.concatenate([x, x**2 + 2.0])
-    >>> slope = lambda x: np.array([[1.0], 2.0 * x])
-    >>> found = least_squares(np.array([1.0, 4.0]), np.ones(2), square, slope, np.ones(1))
-    >>> found.x.round(6), found.converged
-    (array([1.366025]), True)
-    """
+    """Minimise half the weighted sum of squared residuals (p,) from parameters x (q,)."""
     from scipy import optimize
 
     roots = np.sqrt(weights)
@@ -194,13 +176,7 @@ def fit_sample(
     free: Sequence[Hashable],
     test: RobustTest,
 ) -> GroupFactors:
-    """Fit moments of several groups: `confirmatory_groups` without the reading.
-
-    Raises
-    ------
-    LabelError, ShapeError
-        If a free item is not in the model, or the parameters are not determined.
-    """
+    """Fit moments of several groups: `confirmatory_groups` without the reading."""
     strange = [item for item in free if item not in set(sample.labels)]
     if strange:
         msg = f"free names {listed(strange)}, which the model has not: {listed(sample.labels)}"

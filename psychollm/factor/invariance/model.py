@@ -61,14 +61,7 @@ LEAST = 1e-6  # smallest variance of a latent answer
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Shape:
-    """Places of the parameters of one group: thresholds, intercepts, scales, loadings, factors.
-
-    Examples
-    --------
-    >>> shape = Shape.of(np.ones((3, 1), dtype=bool), np.array([2, 2, 1]))
-    >>> shape.size, shape.scales.tolist(), shape.item_of_threshold.tolist()
-    (16, [8, 9, 10], [0, 0, 1, 1, 2])
-    """
+    """Places of the parameters of one group: thresholds, intercepts, scales, loadings, factors."""
 
     free: BoolArray  # (k, m) which items load on which factors
     item_of_threshold: IntArray  # (t,)
@@ -123,11 +116,10 @@ class Shape:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Layout:
-    """Where each parameter of each group stands among the free ones.
+    """Where each parameter of each group stands among the free ones."""
 
-    `place` is the position among the q free parameters, or `HELD` where `value` holds; `derived`
-    says whose scale follows from the residual variance of the reference group.
-    """
+    # `place` is the position among the q free parameters, or `HELD` where `value` holds; `derived`
+    # says whose scale follows from the residual variance of the reference group.
 
     shape: Shape
     place: IntArray  # (G, size)
@@ -157,15 +149,7 @@ class Layout:
 
 
 def layout_of(shape: Shape, groups: int, level: Invariance, free: BoolArray) -> Layout:
-    """Lay out `groups` groups at a level, items in `free` (k,) with parameters of their own.
-
-    Examples
-    --------
-    >>> shape = Shape.of(np.ones((4, 1), dtype=bool), np.full(4, 1))
-    >>> none = np.zeros(4, dtype=bool)
-    >>> [layout_of(shape, 2, level, none).n_free for level in ("configural", "scalar", "strict")]
-    [16, 14, 10]
-    """
+    """Lay out `groups` groups at a level, items in `free` (k,) with parameters of their own."""
     rank = LEVELS.index(level)
     binary = np.bincount(shape.item_of_threshold, minlength=len(free)) < 2
     equal = ~free if rank else np.zeros(len(free), dtype=np.bool_)
@@ -201,14 +185,7 @@ def layout_of(shape: Shape, groups: int, level: Invariance, free: BoolArray) -> 
 def parameter_names(
     shape: Shape, labels: Sequence[Hashable], factors: Sequence[str]
 ) -> list[tuple[str, Hashable, Hashable]]:
-    """Return kind, item or factor, and factor or number of each parameter of a group.
-
-    Examples
-    --------
-    >>> shape = Shape.of(np.ones((1, 1), dtype=bool), np.array([2]))
-    >>> parameter_names(shape, ["a"], ["F"])[:3]
-    [('threshold', 'a', 1), ('threshold', 'a', 2), ('intercept', 'a', '')]
-    """
+    """Return kind, item or factor, and factor or number of each parameter of a group."""
     item = shape.item_of_threshold
     first = np.searchsorted(item, item)
     names: list[tuple[str, Hashable, Hashable]] = [
@@ -271,14 +248,7 @@ def with_scales(layout: Layout, full: FloatArray) -> FloatArray:
 
 
 def moments(shape: Shape, row: FloatArray) -> FloatArray:
-    """Return standardised thresholds and correlations (1) of one group (t + k (k - 1) / 2,).
-
-    Examples
-    --------
-    >>> shape = Shape.of(np.ones((2, 1), dtype=bool), np.array([1, 1]))
-    >>> moments(shape, np.array([0.5, 0.0, 0.0, 0.0, 1.0, 1.0, 0.8, 0.5, 0.0, 1.0]))
-    array([0.5, 0. , 0.4])
-    """
+    """Return standardised thresholds and correlations (1) of one group (t + k (k - 1) / 2,)."""
     part, item = unpack(shape, row), shape.item_of_threshold
     mean = part.intercepts + part.loadings @ part.means
     between = part.loadings @ part.covariance @ part.loadings.T

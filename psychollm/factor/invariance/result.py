@@ -111,21 +111,7 @@ class _Release(NamedTuple):
 
 
 def equality_tests(found: GroupFactors, *, of: Released, adjust: Adjustment) -> EqualityTests:
-    """Test the equalities of a fitted model: see `GroupFactors.score_tests`.
-
-    Examples
-    --------
-    >>> from psychollm.correlation.by_group import polychoric_by_group
-    >>> from psychollm.factor.invariance.fit import confirmatory_groups
-    >>> rng = np.random.default_rng(1)
-    >>> group = np.repeat([0, 1], 1000)
-    >>> latent = 0.8 * rng.normal(size=2000) + 0.6 * rng.normal(size=(5, 2000))
-    >>> latent[3] += 0.5 * group
-    >>> halves = polychoric_by_group(np.digitize(latent, [-0.5, 0.5]), group)
-    >>> equal = confirmatory_groups(halves, {"F": range(5)}, invariance="scalar")
-    >>> equality_tests(equal, of="items", adjust="holm").item[0]
-    3
-    """
+    """Test the equalities of a fitted model: see `GroupFactors.score_tests`."""
     from scipy.stats import chi2
 
     check_choice("of", of, Released)

@@ -33,18 +33,7 @@ class Sample:
 
 
 def pattern_of(model: LoadingPattern, labels: Labels) -> tuple[Labels, BoolArray]:
-    """Return the items that the model names, in the order of the rows, and who loads on what.
-
-    Raises
-    ------
-    OptionError, LabelError
-        If the model is no mapping of factors to items, or names an item that does not exist.
-
-    Examples
-    --------
-    >>> pattern_of({"F": ["c", "a"]}, ("a", "b", "c"))[0]
-    ('a', 'c')
-    """
+    """Return the items that the model names, in the order of the rows, and who loads on what."""
     if not isinstance(model, Mapping) or not model:
         msg = "model must map names of factors to labels of items: {'F': ['a', 'b', 'c']}"
         raise OptionError(msg)
@@ -62,14 +51,7 @@ def pattern_of(model: LoadingPattern, labels: Labels) -> tuple[Labels, BoolArray
 
 
 def sample_of(correlations: GroupCorrelations, model: LoadingPattern) -> tuple[Sample, BoolArray]:
-    """Return the moments of several groups and who loads on what.
-
-    Raises
-    ------
-    OptionError, LabelError, CodeError, InputError
-        If there are not two groups, an item is not in all of them or has other answers in one, or
-        a pair has no standard error.
-    """
+    """Return the moments of several groups and who loads on what."""
     if not isinstance(correlations, Mapping) or len(correlations) < 2:
         msg = (
             "correlations must map two or more groups to results of polychoric: "

@@ -130,21 +130,7 @@ def resampled_correlations(
 def ordered_design(
     data: Any, *, of: Axis, empty_cells: EmptyCells, missing: Missing
 ) -> OrderedDesign:
-    """Read a table, refusing rows that do not vary.
-
-    Raises
-    ------
-    CodeError
-        If a row gave one answer only; rows are named.
-
-    Examples
-    --------
-    >>> design = ordered_design(
-    ...     [[1, 2, 2], [1, 1, 2]], of="models", empty_cells="none", missing="pairwise"
-    ... )
-    >>> design.size, design.codes.tolist()
-    (2, [[0, 1, 1], [0, 0, 1]])
-    """
+    """Read a table, refusing rows that gave one answer only."""
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)
     table = as_responses(data)

@@ -185,25 +185,13 @@ def parallel_analysis(
 
 
 def leading(observed: FloatArray, bar: FloatArray) -> int:
-    """Count leading values above their bar.
-
-    Examples
-    --------
-    >>> leading(np.array([5.0, 1.2, 1.1]), np.array([2.0, 1.3, 1.0]))
-    1
-    """
+    """Count leading values above their bar."""
     short = np.flatnonzero(~(observed > bar))
     return int(short[0]) if short.size else int(observed.size)
 
 
 def spectra(matrices: FloatArray, kind: Eigenvalues) -> FloatArray:
-    """Return eigenvalues (b, k), falling, of correlations or with communalities on the diagonal.
-
-    Examples
-    --------
-    >>> spectra(np.array([[[1.0, 0.5], [0.5, 1.0]]]), "components")
-    array([[1.5, 0.5]])
-    """
+    """Return falling eigenvalues (b, k): of correlations, or with communalities on the diagonal."""
     if kind == "factors":
         start = np.clip(1.0 - squared_multiple(matrices), 0.05, 1.0)
         psi = minimise(ULS, matrices, start, 1, 0.005).uniquenesses

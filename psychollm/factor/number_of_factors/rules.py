@@ -157,13 +157,7 @@ def _adequacy(R: FloatArray) -> tuple[float, FloatArray]:
 
 
 def minimum_average_partial(R: FloatArray, most: int) -> FloatArray:
-    """Return the mean squared partial correlations after 0, 1, ..., `most` components.
-
-    Examples
-    --------
-    >>> minimum_average_partial(np.full((4, 4), 0.5) + 0.5 * np.eye(4), 1).round(3)
-    array([0.25 , 0.111])
-    """
+    """Return the mean squared partial correlations after 0, 1, ..., `most` components."""
     values, vectors = np.linalg.eigh(R)
     loadings = vectors[:, ::-1] * np.sqrt(np.maximum(values[::-1], 0.0))
     k = len(R)
@@ -179,13 +173,7 @@ def minimum_average_partial(R: FloatArray, most: int) -> FloatArray:
 
 
 def very_simple_structure(R: FloatArray, most: int) -> FloatArray:
-    """Return (1) for 1, ..., `most` factors (rows) and complexities 1 and 2 (columns).
-
-    Examples
-    --------
-    >>> very_simple_structure(np.full((4, 4), 0.5) + 0.5 * np.eye(4), 1).round(6)
-    array([[0.857143,      nan]])
-    """
+    """Return (1) for 1, ..., `most` factors (rows) and complexities 1 and 2 (columns)."""
     total = np.sum(R**2)
     found = np.full((most, 2), np.nan)
     for m in range(1, most + 1):
@@ -202,13 +190,7 @@ def very_simple_structure(R: FloatArray, most: int) -> FloatArray:
 
 
 def empirical_kaiser(R: FloatArray, n: float) -> tuple[FloatArray, int]:
-    """Return the bars (2) and how many leading eigenvalues exceed them.
-
-    Examples
-    --------
-    >>> empirical_kaiser(np.full((4, 4), 0.5) + 0.5 * np.eye(4), 100)[1]
-    1
-    """
+    """Return the bars (2) and how many leading eigenvalues exceed them."""
     values: FloatArray = np.asarray(np.linalg.eigvalsh(R)[::-1], dtype=np.float64)
     k = len(R)
     before = np.concatenate([[0.0], np.cumsum(values)[:-1]])
@@ -218,18 +200,9 @@ def empirical_kaiser(R: FloatArray, n: float) -> tuple[FloatArray, int]:
 
 
 def hull(R: FloatArray, most: int) -> Hull:
-    """Return the hull of fit against parameters for 0, 1, ..., `most` factors.
-
-    Fit is one minus KMO of what the factors leave. An indefinite matrix, which has no KMO, is
-    mixed with the identity first; numbers of factors that leave an indefinite one are passed over.
-
-    Examples
-    --------
-    >>> blocks = np.kron(np.eye(2), np.full((4, 4), 0.6)) + 0.1
-    >>> np.fill_diagonal(blocks, 1.0)
-    >>> hull(blocks, 3).n_factors
-    2
-    """
+    """Return the hull of fit, 1 minus KMO of what m factors leave, for m = 0, 1, ..., `most`."""
+    # An indefinite matrix has no KMO: it is mixed with the identity first, and numbers of factors
+    # that leave an indefinite one are passed over.
     k, R = len(R), shrunk(R)[0]
     fit, parameters = np.empty(most + 1), np.empty(most + 1, dtype=np.int64)
     for m in range(most + 1):

@@ -91,11 +91,9 @@ def draw_statistics(
     n: FloatArray,
     seeds: WordArray,
 ) -> FloatArray:
-    """Draw a statistic for each seed (m, 2) under the one-factor model given.
-
-    ``n`` (k, k) holds the questions that both answered, ``answered`` (k, words) the packed mask of
-    answers, (0, 0) where all were given. Fits start from the loadings given.
-    """
+    """Draw a statistic for each seed (m, 2) under the one-factor model given."""
+    # n (k, k): questions that both answered. answered (k, words): the packed mask of answers,
+    # (0, 0) where all were given.
     k = loadings.size
     yes = np.empty((k, (n_questions + 63) // 64), dtype=np.uint64)
     counts = (np.empty((k, k)), np.empty((k, k)), n.copy())

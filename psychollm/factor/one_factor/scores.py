@@ -200,10 +200,8 @@ def _eap(
 def _without_each(
     patterns: Patterns, loadings: FloatArray, thresholds: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return leave-one-out means and standard deviations, shape (k, p) each.
-
-    Dividing the posterior by P (or 1 - P) of the model left out is a matrix product with 1 / P.
-    """
+    """Return leave-one-out means and standard deviations, shape (k, p) each."""
+    # Dividing the posterior by P (or 1 - P) of the model left out is a matrix product with 1 / P.
     grid = factor_grid(loadings, thresholds)
     log_yes, log_no = log_answer_probabilities(ogive(loadings, thresholds, grid.nodes))
     powers = np.stack([np.ones_like(grid.nodes), grid.nodes, grid.nodes**2])
