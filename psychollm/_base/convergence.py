@@ -15,6 +15,14 @@ class Convergence:
     reason: str
     objective: float
 
+    @classmethod
+    def of_gradient(
+        cls, *, converged: bool, steps: int, gradient: float, objective: float
+    ) -> "Convergence":
+        """Say how a descent ended, and how large a gradient is left where it stopped early."""
+        reason = "converged" if converged else f"a gradient of {gradient:.1e} is left"
+        return cls(converged=converged, iterations=steps, reason=reason, objective=objective)
+
     def warn(self, what: str) -> None:
         """Issue a `ConvergenceWarning` if the iteration did not converge."""
         if not self.converged:

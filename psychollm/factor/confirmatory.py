@@ -37,18 +37,26 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.convergence import Convergence
-from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
+from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, listed
-from psychollm.data.matrix_input import correlation_matrix, square_of
+from psychollm.data.matrix_input import correlation_matrix
 from psychollm.factor.confirmatory_result import ConfirmatoryFactors
 from psychollm.factor.exploratory.factor_analysis import observations
 from psychollm.factor.fit import FactorFit, fit_indices
 from psychollm.factor.newton import Evaluate, descend
-from psychollm.factor.robust_test import RobustTest, inverse_of, quadratic_test, weighted_by
+from psychollm.factor.robust_test import (
+    RobustTest,
+    full_weights,
+    gamma_of,
+    inverse_of,
+    quadratic_test,
+    weighted_by,
+)
 
 ConfirmatoryEstimator: TypeAlias = Literal["dwls", "uls", "wls"]
 ErrorKind: TypeAlias = Literal["robust", "standard"]
+LoadingPattern: TypeAlias = Mapping[str, Sequence[Hashable]]
 WORDS = {
     "scaled_shifted": "scaled and shifted",
     "satorra_bentler": "Satorra-Bentler",
@@ -61,9 +69,8 @@ WORDS = {
 class _Model:
     """Free loadings over k variables and m factors, and whether factors correlate."""
 
-    # Parameters: loadings row by row, then factor correlations below the diagonal, row by row, then
+    # Order of the parameters: loadings, factor correlations below the diagonal (both row by row),
     # covariances of residuals.
-
     free: BoolArray  # (k, m)
     rows: IntArray  # (k,) places in the whole matrix
     size: int  # rows of the whole matrix
@@ -169,7 +176,7 @@ def starting_point(plan: _Model, matrix: FloatArray) -> FloatArray:
 
 def confirmatory_factors(
     correlation: Any,
-    model: Mapping[str, Sequence[Hashable]],
+    model: LoadingPattern,
     *,
     estimator: ConfirmatoryEstimator = "dwls",
     test: RobustTest = "scaled_shifted",
@@ -241,13 +248,28 @@ def confirmatory_factors(
     check_choice("errors", errors, ErrorKind)
     R, labels = correlation_matrix(correlation)
     size = observations(correlation, n)
-    plan = _joined(_plan(model, labels, correlated=correlated), residual_pairs)
+    rows, free = loading_pattern(model, labels)
+    plan = _Model(
+        free=free,
+        rows=rows,
+        size=len(labels),
+        correlated=correlated,
+        labels=tuple(labels[i] for i in rows),
+        factors=tuple(model),
+        joined=np.empty(0, dtype=np.int64),
+    )
+    plan = _joined(plan, residual_pairs)
     used = plan.used()
     gamma = _gamma(correlation, covariance, size, len(R))[np.ix_(used, used)]
     r = R[np.tril_indices(len(R), -1)][used]
     W = _weights(gamma, estimator)
     found = descend(plan.objective(r, W), starting_point(plan, R))
-    ending = _ending(found.converged, found.steps, found.gradient, found.value)
+    ending = Convergence.of_gradient(
+        converged=found.converged,
+        steps=found.steps,
+        gradient=found.gradient,
+        objective=found.value,
+    )
     ending.warn("the confirmatory factor model")
     x = plan.with_positive_sums(found.x)
     jacobian = plan.derivatives(x)
@@ -291,8 +313,8 @@ def confirmatory_factors(
     )
 
 
-def _plan(model: Mapping[str, Sequence[Hashable]], labels: Labels, *, correlated: bool) -> _Model:
-    """Return the model as a table of free loadings over the rows it names."""
+def loading_pattern(model: LoadingPattern, labels: Labels) -> tuple[IntArray, BoolArray]:
+    """Return the rows that a model names and who of them loads on what (rows, m)."""
     if not isinstance(model, Mapping) or not model:
         msg = "model must map names of factors to labels of variables: {'F': ['a', 'b', 'c']}"
         raise OptionError(msg)
@@ -307,15 +329,7 @@ def _plan(model: Mapping[str, Sequence[Hashable]], labels: Labels, *, correlated
         raise OptionError(msg)
     free = np.array([[label in set(group) for group in model.values()] for label in labels])
     rows = np.flatnonzero(free.any(axis=1))
-    return _Model(
-        free=free[rows],
-        rows=rows,
-        size=len(labels),
-        correlated=correlated,
-        labels=tuple(labels[i] for i in rows),
-        factors=tuple(model),
-        joined=np.empty(0, dtype=np.int64),
-    )
+    return rows, free[rows]
 
 
 def _joined(plan: _Model, pairs: Sequence[tuple[Hashable, Hashable]]) -> _Model:
@@ -344,29 +358,14 @@ def _gamma(correlation: Any, covariance: Any, n: float, k: int) -> FloatArray:
             )
             raise OptionError(msg)
         covariance = compute()
-    if not np.isfinite(n):
-        msg = "the number of observations is not known: pass n"
-        raise OptionError(msg)
-    values = square_of(covariance, "covariance", k * (k - 1) // 2)
-    if not np.isfinite(values).all() or not (np.diagonal(values) > 0.0).all():
-        msg = "covariance must be finite with a positive diagonal: drop pairs without an estimate"
-        raise InputError(msg)
-    return n * values
+    return gamma_of(covariance, k, n)
 
 
 def _weights(gamma: FloatArray, estimator: str) -> FloatArray:
     """Return W, or its diagonal."""
     if estimator == "dwls":
         return np.asarray(1.0 / np.diagonal(gamma), dtype=np.float64)
-    if estimator == "uls":
-        return np.ones(len(gamma))
-    if np.linalg.eigvalsh(gamma)[0] <= 1e-10 * float(np.diagonal(gamma).max()):
-        msg = (
-            "covariance is singular: there are fewer observations than pairs of variables. "
-            "Use estimator='dwls'"
-        )
-        raise InputError(msg)
-    return np.asarray(np.linalg.inv(gamma), dtype=np.float64)
+    return np.ones(len(gamma)) if estimator == "uls" else full_weights(gamma)
 
 
 def _check_identified(jacobian: FloatArray, W: FloatArray, plan: _Model) -> None:
@@ -399,8 +398,3 @@ def _fit(
 ) -> FactorFit:
     words = WORDS[kind]
     return fit_indices(model, baseline, residuals=residuals, n=n, test=words, multiplier=n - 1.0)
-
-
-def _ending(converged: bool, steps: int, gradient: float, value: float) -> Convergence:  # noqa: FBT001
-    reason = "converged" if converged else f"a gradient of {gradient:.1e} is left"
-    return Convergence(converged=converged, iterations=steps, reason=reason, objective=value)

@@ -143,7 +143,7 @@ def congruence(
 
 
 def tucker(loadings: FloatArray, other: FloatArray) -> FloatArray:
-    """Return congruences (m, p) of the columns of two arrays; NaN where one is zero or holds NaN."""
+    """Return congruences (m, p) of the columns of two arrays; NaN where zero or with NaN."""
     with np.errstate(invalid="ignore", divide="ignore"):
         result: FloatArray = np.clip(_unit(loadings).T @ _unit(other), -1.0, 1.0)
     return result

@@ -25,11 +25,13 @@ Asparouhov, T., & Muthen, B. (2010). Simple second order chi-square correction. 
 appendix.
 """
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from psychollm._base.errors import InputError, OptionError
 from psychollm._base.types import FloatArray
+from psychollm.data.matrix_input import square_of
 
 RobustTest = Literal["scaled_shifted", "satorra_bentler", "mean_variance", "standard"]
 
@@ -88,6 +90,26 @@ def quadratic_test(
         trace=float(np.trace(product)),
         trace_squared=float(np.sum(product * product.T)),
     )
+
+
+def gamma_of(covariance: Any, k: int, n: float) -> FloatArray:
+    """Return n times the covariance matrix of k (k - 1) / 2 correlations, checked."""
+    values = square_of(covariance, "covariance", k * (k - 1) // 2)
+    if not np.isfinite(values).all() or not (np.diagonal(values) > 0.0).all():
+        msg = "covariance must be finite with a positive diagonal: drop pairs without an estimate"
+        raise InputError(msg)
+    if not np.isfinite(n):
+        msg = "covariance needs the number of observations as well: it is not known, pass n"
+        raise OptionError(msg)
+    return n * values
+
+
+def full_weights(gamma: FloatArray) -> FloatArray:
+    """Return the weights of WLS, the inverse of gamma (p, p)."""
+    if np.linalg.eigvalsh(gamma)[0] <= 1e-10 * float(np.diagonal(gamma).max()):
+        msg = "covariance is singular: there are fewer observations than pairs. Use 'dwls'"
+        raise InputError(msg)
+    return np.asarray(np.linalg.inv(gamma), dtype=np.float64)
 
 
 def weighted_by(weights: FloatArray, columns: FloatArray) -> FloatArray:

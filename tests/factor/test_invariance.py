@@ -306,7 +306,7 @@ def broken(change):
         ("", ["c"] * 3 + ["a"] * 197, MODEL, {}, ShapeError, "'c' have fewer than 10"),
         ("", None, {"F": "vwq"}, {}, LabelError, "names 'q'"),
         ("", None, {}, {}, OptionError, "must map names"),
-        ("", None, {"F": []}, {}, OptionError, "have no items"),
+        ("", None, {"F": []}, {}, OptionError, "have no variables"),
         ("", None, {"F": "vw"}, {"invariance": "configural"}, ShapeError, "do not determine"),
         ("", None, MODEL, {"free": ["q"]}, LabelError, "free names 'q'"),
         ("", None, MODEL, {"free": "vwxyz"}, ShapeError, "two that are not free"),

@@ -18,7 +18,6 @@ from psychollm.data.matrix_input import correlation_matrix
 from psychollm.factor.exploratory.discrepancy import ML, ULS
 from psychollm.factor.exploratory.minimise import (
     MOST_STARTS,
-    Minimum,
     lowest_minimum,
     squared_multiple,
 )
@@ -202,17 +201,13 @@ def _minimised(
         )
         raise InputError(msg)
     best, minima, _ = lowest_minimum(DISCREPANCIES[method], R, n_factors, low, n_starts)
-    return best.loadings[0], _convergence(best), minima
-
-
-def _convergence(found: Minimum) -> Convergence:
-    converged = bool(found.converged[0])
-    return Convergence(
-        converged=converged,
-        iterations=int(found.steps[0]),
-        reason="converged" if converged else f"a gradient of {found.gradient[0]:.1e} is left",
-        objective=float(found.objective[0]),
+    ending = Convergence.of_gradient(
+        converged=bool(best.converged[0]),
+        steps=int(best.steps[0]),
+        gradient=float(best.gradient[0]),
+        objective=float(best.objective[0]),
     )
+    return best.loadings[0], ending, minima
 
 
 @dataclass(frozen=True, slots=True)

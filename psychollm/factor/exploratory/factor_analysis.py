@@ -30,6 +30,7 @@ from psychollm.factor.exploratory.rotate import Rotation, RotationMethod, rotate
 from psychollm.factor.exploratory.solution import FactorSolution
 from psychollm.factor.exploratory.weighted import weigh_each, weigh_jointly, weighted_factors
 from psychollm.factor.fit import fit_of_loadings
+from psychollm.factor.robust_test import full_weights, gamma_of
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -140,7 +141,8 @@ def factor_analysis(
     m = check_count("n_factors", n_factors)
     check_identified(len(R), m)
     size = observations(correlation, n)
-    gamma, normal = _gamma(covariance, len(R), size), of_normal(correlation)
+    gamma = None if covariance is None else gamma_of(covariance, len(R), size)
+    normal = of_normal(correlation)
     W = _weights(correlation, method, weights, gamma, len(R), labels)
     R, shrinkage = positive_definite(R, method) if method in NEED_DEFINITE else (R, 0.0)
     found = _extracted(R, m, method, low, W)
@@ -201,21 +203,6 @@ def of_normal(correlation: Any) -> bool:
     return not any(hasattr(correlation, name) for name in ("thresholds", "eigenvalues_before"))
 
 
-def _gamma(covariance: Any, k: int, n: float) -> FloatArray | None:
-    """Return n times the covariance matrix of the correlations."""
-    if covariance is None:
-        return None
-    p = k * (k - 1) // 2
-    values = square_of(covariance, "covariance", p)
-    if not np.isfinite(values).all() or not (np.diagonal(values) > 0.0).all():
-        msg = "covariance must be finite with a positive diagonal: drop pairs without an estimate"
-        raise InputError(msg)
-    if not np.isfinite(n):
-        msg = "covariance needs the number of observations as well: pass n"
-        raise OptionError(msg)
-    return n * values
-
-
 def _weights(
     correlation: Any,
     method: str,
@@ -229,7 +216,13 @@ def _weights(
         msg = f"weights belong to method='dwls', not to method={method!r}"
         raise OptionError(msg)
     if method == "wls":
-        return _joint_weights(gamma)
+        if gamma is None:
+            msg = (
+                "method='wls' needs the covariance of the correlations: pass covariance, or use "
+                "dwls"
+            )
+            raise OptionError(msg)
+        return full_weights(gamma)
     if method != "dwls":
         return None
     if weights is None and gamma is not None:
@@ -242,19 +235,6 @@ def _weights(
         msg = "weights must be finite, not negative, and not all zero"
         raise InputError(msg)
     return found
-
-
-def _joint_weights(gamma: FloatArray | None) -> FloatArray:
-    if gamma is None:
-        msg = "method='wls' needs the covariance of the correlations: pass covariance, or use dwls"
-        raise OptionError(msg)
-    if np.linalg.eigvalsh(gamma)[0] <= 1e-10 * float(np.diagonal(gamma).max()):
-        msg = (
-            "covariance is singular: there are fewer observations than pairs of variables. "
-            "Use method='dwls'"
-        )
-        raise InputError(msg)
-    return np.asarray(np.linalg.inv(gamma), dtype=np.float64)
 
 
 def _precisions(correlation: Any) -> FloatArray:
@@ -273,12 +253,22 @@ def _extracted(R: FloatArray, m: int, method: Any, low: float, W: FloatArray | N
     if W is not None:
         weigh = weigh_each(W) if method == "dwls" else weigh_jointly(W, len(R))
         fitted = weighted_factors(R, weigh, _weighted_starts(R, m, low), low)
-        ending = _ending(fitted.converged, fitted.steps, fitted.gradient, fitted.objective)
+        ending = Convergence.of_gradient(
+            converged=fitted.converged,
+            steps=fitted.steps,
+            gradient=fitted.gradient,
+            objective=fitted.objective,
+        )
         psi = 1.0 - np.sum(fitted.loadings**2, axis=1)
         found = _Found(fitted.loadings, psi, fitted.gradient, fitted.minima, ending)
     elif method == "minimum_rank":
         rank, minima, _ = minimum_rank(R, m)
-        ending = _ending(rank.converged, rank.steps, rank.gradient, rank.unexplained)
+        ending = Convergence.of_gradient(
+            converged=rank.converged,
+            steps=rank.steps,
+            gradient=rank.gradient,
+            objective=rank.unexplained,
+        )
         found = _Found(rank.loadings, rank.uniquenesses, rank.gradient, minima, ending)
     else:
         return _by_extract(R, m, method, low)
@@ -306,11 +296,6 @@ def _by_extract(R: FloatArray, m: int, method: Any, low: float) -> _Found:
     gradient = float(np.abs(np.where(free, slope, 0.0)).max())
     loadings, own = np.array(found.loadings), np.array(found.uniquenesses)
     return _Found(loadings, own, gradient, found.minima, found.convergence)
-
-
-def _ending(converged: bool, steps: int, gradient: float, objective: float) -> Convergence:  # noqa: FBT001
-    reason = "converged" if converged else f"a gradient of {gradient:.1e} is left"
-    return Convergence(converged=converged, iterations=steps, reason=reason, objective=objective)
 
 
 def _rotated(

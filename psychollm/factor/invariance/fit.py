@@ -37,7 +37,7 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
-from psychollm.factor.confirmatory import WORDS
+from psychollm.factor.confirmatory import WORDS, LoadingPattern
 from psychollm.factor.fit import FactorFit, fit_indices
 from psychollm.factor.invariance.model import (
     HELD,
@@ -51,7 +51,7 @@ from psychollm.factor.invariance.model import (
     with_scales,
 )
 from psychollm.factor.invariance.result import GroupFactors
-from psychollm.factor.invariance.sample import GroupCorrelations, LoadingPattern, Sample, sample_of
+from psychollm.factor.invariance.sample import GroupCorrelations, Sample, sample_of
 from psychollm.factor.robust_test import (
     Quadratic,
     RobustTest,
@@ -193,10 +193,10 @@ def fit_sample(
         lambda x: stacked_derivatives(layout, x),
         layout.start(_start(layout, sample)),
     )
-    ending = Convergence(
+    ending = Convergence.of_gradient(
         converged=found.converged,
-        iterations=found.steps,
-        reason="converged" if found.converged else f"a gradient of {found.gradient:.1e} is left",
+        steps=found.steps,
+        gradient=found.gradient,
         objective=found.value,
     )
     ending.warn(f"the {invariance} factor model of {len(sample.groups)} groups")
@@ -204,14 +204,36 @@ def fit_sample(
     counted = sample.n - 1.0
     weights = (counted[:, None] / diagonals).ravel()
     gamma = block_diag(*(sample.gamma / counted[:, None, None]))
-    kept = tuple(label for label in sample.labels if label in set(free))
-    kinds: dict[str, Any] = {
-        "invariance": invariance,
-        "test": test,
-        "free": kept,
-        "factors": factors,
-    }
-    return _result(layout, sample, (found, ending), (weights, gamma), kinds)
+    fitted = _Fitted(layout, sample, found.x, weights, gamma)
+    statistic, baseline = fitted.statistic(), _baseline(sample, weights, gamma)
+    fits = [
+        _fit(statistic, baseline, fitted.residuals, sample, kind) for kind in (test, "standard")
+    ]
+    full = with_scales(layout, layout.full(found.x))
+    errors = fitted.errors()
+    return GroupFactors(
+        **_fields(layout, sample, full, errors),
+        invariance=invariance,
+        test=test,
+        free=tuple(label for label in sample.labels if label in set(free)),
+        factors=factors,
+        fit=fits[0],
+        standard_fit=fits[1],
+        scaling=statistic.scaling(test),
+        objective=found.value,
+        gradient=found.gradient,
+        groups=sample.groups,
+        n=sample.n,
+        labels=sample.labels,
+        convergence=ending,
+        _layout=layout,
+        _full=full,
+        _errors=errors,
+        _residuals=fitted.residuals,
+        _derivatives=fitted.jacobian,
+        _weights=weights,
+        _gamma=gamma,
+    )
 
 
 def _start(layout: Layout, sample: Sample) -> FloatArray:
@@ -238,7 +260,7 @@ def _start(layout: Layout, sample: Sample) -> FloatArray:
     return values
 
 
-def _check_identified(jacobian: FloatArray, weights: FloatArray, layout: Layout) -> FloatArray:
+def _check_identified(jacobian: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the inverse information; refuse parameters that the moments do not determine."""
     p, q = jacobian.shape
     bread, rank = inverse_of(jacobian.T @ weighted_by(weights, jacobian))
@@ -251,47 +273,31 @@ def _check_identified(jacobian: FloatArray, weights: FloatArray, layout: Layout)
     return bread
 
 
-def _result(
-    layout: Layout,
-    sample: Sample,
-    ending: tuple[Least, Convergence],
-    metric: tuple[FloatArray, FloatArray],
-    kinds: dict[str, Any],
-) -> GroupFactors:
-    found, convergence = ending
-    weights, gamma = metric
-    test: RobustTest = kinds["test"]
-    jacobian = stacked_derivatives(layout, found.x)
-    bread = _check_identified(jacobian, weights, layout)
-    rest = sample.observed.ravel() - stacked_moments(layout, found.x)
-    statistic = quadratic_test(rest, jacobian, weights, gamma, 1.0)
-    baseline = _baseline(sample, weights, gamma)
-    fits = [_fit(statistic, baseline, rest, sample, kind) for kind in (test, "standard")]
-    side = weighted_by(weights, jacobian)
-    covariance = bread @ (side.T @ gamma @ side) @ bread
-    full = with_scales(layout, layout.full(found.x))
-    spread = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
-    errors = np.where(layout.place == HELD, 0.0, spread[np.maximum(layout.place, 0)])
-    return GroupFactors(
-        **_fields(layout, sample, full, errors),
-        **kinds,
-        fit=fits[0],
-        standard_fit=fits[1],
-        scaling=statistic.scaling(test),
-        objective=found.value,
-        gradient=found.gradient,
-        groups=sample.groups,
-        n=sample.n,
-        labels=sample.labels,
-        convergence=convergence,
-        _layout=layout,
-        _full=full,
-        _errors=errors,
-        _residuals=rest,
-        _derivatives=jacobian,
-        _weights=weights,
-        _gamma=gamma,
-    )
+class _Fitted:
+    """What tests and standard errors of a fitted model are made of."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        sample: Sample,
+        x: FloatArray,
+        weights: FloatArray,
+        gamma: FloatArray,
+    ) -> None:
+        self.place, self.weights, self.gamma = layout.place, weights, gamma
+        self.jacobian = stacked_derivatives(layout, x)  # (G p, q)
+        self.residuals = sample.observed.ravel() - stacked_moments(layout, x)
+        self.bread = _check_identified(self.jacobian, weights)
+
+    def statistic(self) -> Quadratic:
+        return quadratic_test(self.residuals, self.jacobian, self.weights, self.gamma, 1.0)
+
+    def errors(self) -> FloatArray:
+        """Return standard errors (G, size); zero for what is held fixed."""
+        side = weighted_by(self.weights, self.jacobian)
+        covariance = self.bread @ (side.T @ self.gamma @ side) @ self.bread
+        spread = np.sqrt(np.maximum(np.diagonal(covariance), 0.0))
+        return np.where(self.place == HELD, 0.0, spread[np.maximum(self.place, 0)])
 
 
 def _baseline(sample: Sample, weights: FloatArray, gamma: FloatArray) -> Quadratic:

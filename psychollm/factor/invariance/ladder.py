@@ -33,10 +33,11 @@ from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.result import Result
 from psychollm.data.labels import listed
+from psychollm.factor.confirmatory import LoadingPattern
 from psychollm.factor.invariance.fit import fit_sample
 from psychollm.factor.invariance.model import LEVELS, Invariance
 from psychollm.factor.invariance.result import GroupFactors
-from psychollm.factor.invariance.sample import GroupCorrelations, LoadingPattern, Sample, sample_of
+from psychollm.factor.invariance.sample import GroupCorrelations, Sample, sample_of
 from psychollm.factor.robust_test import Quadratic, RobustTest, inverse_of
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, listed
+from psychollm.factor.confirmatory import LoadingPattern, loading_pattern
 from psychollm.factor.exploratory.factor_analysis import observations
 
-LoadingPattern: TypeAlias = Mapping[str, Sequence[Hashable]]
 GroupCorrelations: TypeAlias = Mapping[Hashable, Any]
 
 
@@ -32,24 +32,6 @@ class Sample:
         return int(self.cuts.sum())
 
 
-def pattern_of(model: LoadingPattern, labels: Labels) -> tuple[Labels, BoolArray]:
-    """Return the items that the model names, in the order of the rows, and who loads on what."""
-    if not isinstance(model, Mapping) or not model:
-        msg = "model must map names of factors to labels of items: {'F': ['a', 'b', 'c']}"
-        raise OptionError(msg)
-    empty = [name for name, items in model.items() if not len(items)]
-    if empty:
-        msg = f"factors {listed(empty)} of the model have no items"
-        raise OptionError(msg)
-    wanted = dict.fromkeys(label for items in model.values() for label in items)
-    unknown = [label for label in wanted if label not in set(labels)]
-    if unknown:
-        msg = f"model names {listed(unknown)}, which are not there: there are {listed(labels)}"
-        raise LabelError(msg)
-    kept = tuple(label for label in labels if label in wanted)
-    return kept, np.array([[item in set(own) for own in model.values()] for item in kept])
-
-
 def sample_of(correlations: GroupCorrelations, model: LoadingPattern) -> tuple[Sample, BoolArray]:
     """Return the moments of several groups and who loads on what."""
     if not isinstance(correlations, Mapping) or len(correlations) < 2:
@@ -65,7 +47,8 @@ def sample_of(correlations: GroupCorrelations, model: LoadingPattern) -> tuple[S
                 f"correlations[{name!r}] must be a result of polychoric, got {type(part).__name__}"
             )
             raise OptionError(msg)
-    kept, free = pattern_of(model, parts[0].labels)
+    rows, free = loading_pattern(model, parts[0].labels)
+    kept = tuple(parts[0].labels[i] for i in rows)
     parts = [_selected(part, kept, name) for name, part in zip(names, parts, strict=True)]
     _check_answers(parts, names)
     pairs = np.tril_indices(len(kept), -1)

@@ -191,7 +191,7 @@ def leading(observed: FloatArray, bar: FloatArray) -> int:
 
 
 def spectra(matrices: FloatArray, kind: Eigenvalues) -> FloatArray:
-    """Return falling eigenvalues (b, k): of correlations, or with communalities on the diagonal."""
+    """Return falling eigenvalues (b, k), where asked with communalities on the diagonal."""
     if kind == "factors":
         start = np.clip(1.0 - squared_multiple(matrices), 0.05, 1.0)
         psi = minimise(ULS, matrices, start, 1, 0.005).uniquenesses

@@ -12,7 +12,7 @@ The others stand in `psychollm.factor.number_of_factors.rules` and
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -185,7 +185,8 @@ def retention(
     simple = very_simple_structure(matrix, most)
     bars, kaiser = empirical_kaiser(matrix, design.n)
     bent = hull(matrix, most)
-    distances, compared = _comparison(design, matrix, cuts, most, (n, generator, n_jobs, progress))
+    draw = partial(replicate, n=n, rng=generator, n_jobs=n_jobs, progress=progress)
+    distances, compared = _comparison(design, matrix, cuts, most, draw)
     counts = {
         "parallel analysis": first.n_factors,
         "parallel analysis, other margin": second.n_factors,
@@ -232,19 +233,18 @@ def _comparison(
     matrix: FloatArray,
     cuts: FloatArray,
     most: int,
-    how: tuple[int, np.random.Generator, int | None, bool],
+    draw: Callable[..., FloatArray],
 ) -> tuple[FloatArray, int]:
     """Return distances of eigenvalues (c, n) and the number of factors kept."""
     from scipy.stats import mannwhitneyu
 
-    n, rng, n_jobs, progress = how
     observed = np.asarray(np.linalg.eigvalsh(matrix), dtype=np.float64)
     rows: list[FloatArray] = []
     for m in range(1, most + 1):
         loadings = np.ascontiguousarray(extract(matrix, n_factors=m).loadings)
         task = partial(_distances, design=design, loadings=loadings, cuts=cuts, observed=observed)
         label = f"comparison data, {m}"
-        rows.append(replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label=label))
+        rows.append(draw(task, label=label))
         if m > 1 and mannwhitneyu(rows[-1], rows[-2], alternative="less").pvalue >= WORSE:
             return np.array(rows), m - 1
     return np.array(rows), most
