@@ -31,10 +31,10 @@ from psychollm.data.screen import validity_screen as validity_screen
 from psychollm.data.simulate import simulate_factor as simulate_factor
 from psychollm.factor.confirmatory import confirmatory_factors as confirmatory_factors
 from psychollm.factor.congruence import congruence as congruence
-from psychollm.factor.factor_analysis import factor_analysis as factor_analysis
-from psychollm.factor.parallel import parallel_analysis as parallel_analysis
-from psychollm.factor.retention import retention as retention
-from psychollm.factor.scores import question_scores as question_scores
+from psychollm.factor.exploratory.factor_analysis import factor_analysis as factor_analysis
+from psychollm.factor.number_of_factors.parallel import parallel_analysis as parallel_analysis
+from psychollm.factor.number_of_factors.retention import retention as retention
+from psychollm.factor.one_factor.scores import question_scores as question_scores
 from psychollm.irt.ability import ability as ability
 from psychollm.irt.bayes.bayesian import bayesian_2pl as bayesian_2pl
 from psychollm.irt.fit import fit_irt as fit_irt

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from psychollm import calibration, data, estimates, reliability
+from psychollm import calibration, data, estimates, factor, reliability
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 # Arguments, fields and extras that the guides speak of.
@@ -21,6 +21,7 @@ OTHER = {
     "item",
     "max_t",
     "method",
+    "reason",
     "residual",
 }
 
@@ -29,6 +30,8 @@ OTHER = {
 def test_names_exist(page):
     text = (DOCS / page).read_text(encoding="utf-8")
     named = set(re.findall(r"`([a-z][a-z0-9_]*)(?:\(\))?`", text))
-    public = {name for room in (calibration, reliability, estimates, data) for name in dir(room)}
+    public = {
+        name for room in (calibration, reliability, estimates, data, factor) for name in dir(room)
+    }
     known = public | set(calibration.metric_keys()) | OTHER
     assert sorted(named - known) == []

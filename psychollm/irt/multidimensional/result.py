@@ -141,7 +141,7 @@ class MultidimensionalIRT(Result):
         ----------
         by : callable
             Turns loadings (items, m) into an object with a `transformation` T, loadings on the new
-            axes being the old ones times inv(T).T: `psychollm.factor.exploratory.rotate`, or
+            axes being the old ones times inv(T).T: `psychollm.factor.rotate`, or
             ``functools.partial(rotate, method="geomin")``.
 
         Raises
@@ -151,7 +151,7 @@ class MultidimensionalIRT(Result):
 
         Examples
         --------
-        >>> from psychollm.factor.exploratory.rotate import rotate
+        >>> from psychollm.factor.rotate import rotate
         >>> from psychollm.irt.multidimensional.fit import fit_multidimensional
         >>> rng = np.random.default_rng(0)
         >>> z = np.repeat(rng.normal(size=(900, 2)), 4, axis=1) * 1.5
