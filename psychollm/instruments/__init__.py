@@ -32,6 +32,7 @@ from psychollm.instruments.self_prediction import (
     tables,
 )
 from psychollm.instruments.semantic_sampling import SemanticSamples, SemanticSampling
+from psychollm.instruments.wagering import Wagering, WageringScores
 
 __all__ = [
     "Abstention",
@@ -58,6 +59,8 @@ __all__ = [
     "SemanticSamples",
     "SemanticSampling",
     "Transcript",
+    "Wagering",
+    "WageringScores",
     "abstains",
     "exact_match",
     "grade",

@@ -24,9 +24,9 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError
@@ -38,6 +38,7 @@ from psychollm.instruments.reading import Outcome
 
 Rule = Literal["exact", "contains", "f1", "numeric"]
 
+_HOW = ("rule", "threshold", "absolute", "relative")  # what a prompt says of grading
 _NAMED = 2  # the rank of markers that name something less plain than the final answer
 _ANSWER_LINE = re.compile(
     r"(?im)^\W{0,4}(?:so,? |therefore,? )?(?:(?:the|my) )?(?:correct )?answer"
@@ -132,6 +133,19 @@ def grade(
     return Grade(
         outcome=Outcome.ANSWERED, score=score, correct=score >= threshold, matched=matched
     )
+
+
+def grade_by(
+    about: Mapping[str, Any],
+    reply: str,
+    *,
+    answers: Sequence[str] | None = None,
+    finish_reason: str | None = None,
+) -> Grade:
+    """Grade a reply as a prompt says that it is graded; by other `answers` where there are any."""
+    how = {name: about[name] for name in _HOW if name in about}
+    right = about["reference"] if answers is None else answers
+    return grade(reply, right, finish_reason=finish_reason, **how)
 
 
 def normalise(text: str, *, articles: Sequence[str] = ARTICLES) -> str:

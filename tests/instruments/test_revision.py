@@ -25,7 +25,7 @@ from psychollm.instruments.revision import (
     vote,
 )
 from psychollm.instruments.revision.informativeness import informativeness
-from psychollm.instruments.revision.suggestions import wrong_suggestions
+from psychollm.instruments.suggestions import wrong_suggestions
 
 SUMS = [
     {"id": f"q{i}", "question": f"{i} + 1?", "answer": str(i + 1), "rule": "numeric"}

@@ -10,7 +10,7 @@ import re
 from typing import Literal, NamedTuple, Self, TypeAlias, cast
 
 from psychollm.instruments.abstention.doubt import commits, doubts, objects
-from psychollm.instruments.grading import final_text, grade, token_f1
+from psychollm.instruments.grading import final_text, grade_by, token_f1
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.readers import read_number, read_yes_no
 from psychollm.instruments.readers.sentences import sentences
@@ -81,7 +81,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
     'abstained confident untraced'
     """
     if prompt.about["stage"] == "judge":
-        return _verdict(reply, finish_reason)
+        return read_yes_no(reply, finish_reason=finish_reason)
     cut = finish_reason == "length"
     thinking, answer, named = split_trace(reply)
     text = final_text(answer)
@@ -104,24 +104,10 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
     return Reading(outcome=Outcome.ANSWERED, value=code, said=said)
 
 
-def _verdict(reply: str, finish_reason: str | None) -> Reading:
-    return read_yes_no(reply, finish_reason=finish_reason)
-
-
 def _decision(prompt: Prompt, text: str, said: str) -> Decision | None:
     answers = prompt.about["reference"]
-    if answers:
-        rule = prompt.about.get("rule", "exact")
-        graded = grade(
-            text,
-            answers,
-            rule=rule,
-            threshold=prompt.about.get("threshold", 1.0),
-            absolute=prompt.about.get("absolute", 0.0),
-            relative=prompt.about.get("relative", 0.0),
-        )
-        if graded.correct:
-            return "correct"
+    if answers and grade_by(prompt.about, text).correct:
+        return "correct"
     if objects(said):
         return None if commits(said) else "abstained"
     return "wrong" if answers and not _says_two_numbers(prompt, said) else "attempted"

@@ -24,8 +24,8 @@ from psychollm.instruments.questions import QUESTION_FILES, Question, as_questio
 from psychollm.instruments.reading import ReadingsLike
 from psychollm.instruments.revision.result import RevisionScores
 from psychollm.instruments.revision.scoring import score_readings
-from psychollm.instruments.revision.suggestions import wrong_suggestions
 from psychollm.instruments.revision.wording import FIRST, Arm, Stage, turn
+from psychollm.instruments.suggestions import wrong_suggestions
 
 ARMS: tuple[Arm, ...] = ("critique", "again", "doubt", "insist_wrong", "insist_right")
 _MAX_TOKENS = 1024

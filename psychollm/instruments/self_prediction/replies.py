@@ -1,6 +1,6 @@
 """What a reply says: a prediction, or an answer and whether it is right."""
 
-from psychollm.instruments.grading import grade
+from psychollm.instruments.grading import grade_by
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.readers.percent import read_percent
 from psychollm.instruments.readers.verbal import read_verbal
@@ -9,7 +9,6 @@ from psychollm.instruments.readers.yes_no_words import CAN_ANSWER, CANNOT_ANSWER
 from psychollm.instruments.reading import Outcome, Reading
 
 NAME = "self_prediction"
-_PASS_ON = ("rule", "threshold", "absolute", "relative")
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
@@ -50,8 +49,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 
 def _graded(prompt: Prompt, reply: str, finish_reason: str | None) -> Reading:
-    options = {name: prompt.about[name] for name in _PASS_ON if name in prompt.about}
-    found = grade(reply, prompt.about["reference"], finish_reason=finish_reason, **options)
+    found = grade_by(prompt.about, reply, finish_reason=finish_reason)
     if found.outcome is Outcome.ANSWERED:
         return Reading(outcome=found.outcome, value=float(bool(found.correct)), said=reply.strip())
     if found.abstained and found.correct:  # abstaining is right where nothing is

@@ -11,7 +11,7 @@ from psychollm._base.errors import InputError
 from psychollm.data.labels import listed
 from psychollm.data.sampled import SampledAnswers
 from psychollm.instruments.aligned import aligned
-from psychollm.instruments.grading import grade
+from psychollm.instruments.grading import grade_by
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.reading import Outcome, Reading, ReadingsLike
 from psychollm.instruments.semantic_sampling.collapse import Collapse, as_collapse, wordings
@@ -161,13 +161,7 @@ def _abstained(reading: Reading, options: _Options) -> str | None:
 
 def _grade(text: str, about: Mapping[str, object]) -> float:
     """Grade the commonest wording of a class; NaN where nothing can be graded."""
-    given: dict[str, object] = {
-        name: about[name]
-        for name in ("rule", "threshold", "absolute", "relative")
-        if name in about
-    }
-    reference: object = about["reference"]
-    right = grade(text, list(reference), **given).correct  # type: ignore[call-overload, arg-type]
+    right = grade_by(about, text).correct
     return float("nan") if right is None else float(right)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from psychollm._base.errors import InputError
-from psychollm.instruments.grading import grade
+from psychollm.instruments.grading import grade_by
 from psychollm.instruments.questions import Question
 from psychollm.instruments.readers import read_number
 
@@ -73,12 +73,4 @@ def _moved(number: str, rng: np.random.Generator) -> str:
 
 
 def _is_right(answer: str, question: Question) -> bool:
-    found = grade(
-        answer,
-        question.answers,
-        rule=question.rule,
-        threshold=question.threshold,
-        absolute=question.absolute,
-        relative=question.relative,
-    )
-    return bool(found.correct)
+    return bool(grade_by(question.grading(), answer).correct)
