@@ -269,7 +269,8 @@ def test_a_table_that_holds_next_to_nothing_is_refused(
 @pytest.mark.parametrize("read", [read_logs, read_responses, read_table])
 def test_packed_tables_are_bounded(read: Callable[[Path], Any], tmp_path: Path) -> None:
     path = tmp_path / "a.csv.gz"
-    path.write_bytes(gzip.compress(b"model,question,score\n" + (b"m," + b"q" * 9_000 + b",1\n") * 2_000))
+    line = b"m," + b"q" * 9_000 + b",1\n"
+    path.write_bytes(gzip.compress(b"model,question,score\n" + line * 2_000))
     with pytest.raises(InputError, match="out of each packed byte"):
         read(path)
 
