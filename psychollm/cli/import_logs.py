@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Read logs of evaluation tools (Inspect AI, lm-evaluation-harness, Every Eval Ever, HELM, lighteval,
-OpenCompass, promptfoo, deepeval, OpenAI evals, HAL; or any CSV, Parquet or JSONL file with a row
-per score) as one table, models x questions, and say what was kept and what was dropped. Nothing is
-guessed: where there is a choice, the command stops and lists what there is.
+OpenCompass, promptfoo, deepeval, OpenAI evals, HAL, EvalScope; or any CSV, Parquet or JSONL file
+with a row per score) as one table, models x questions, and say what was kept and what was dropped.
+Nothing is guessed: where there is a choice, the command stops and lists what there is.
 """
 EPILOG = """\
 examples:

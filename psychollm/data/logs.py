@@ -58,7 +58,8 @@ def read_logs(
     r"""Read logs of evaluation tools as one table: what was right, by model and question.
 
     Inspect AI, lm-evaluation-harness, Every Eval Ever, HELM, lighteval, OpenCompass, promptfoo,
-    deepeval, OpenAI evals, HAL, and any table with a row per score. No tool need be installed.
+    deepeval, OpenAI evals, HAL, EvalScope, and any table with a row per score. No tool need be
+    installed.
 
     Parameters
     ----------

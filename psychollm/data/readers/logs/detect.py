@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias, get_args
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError
 from psychollm.data.readers.logs.deepeval import is_deepeval, read_deepeval
+from psychollm.data.readers.logs.evalscope import is_evalscope, read_evalscope
 from psychollm.data.readers.logs.every_eval_ever import (
     is_every_eval_ever,
     read_every_eval_ever,
@@ -36,6 +37,7 @@ LogFormat: TypeAlias = Literal[
     "deepeval",
     "openai-evals",
     "hal",
+    "evalscope",
     "table",
 ]
 _FOREIGN = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -60,6 +62,7 @@ READERS: dict[str, LogReader] = {
     "deepeval": LogReader(is_deepeval, read_deepeval),
     "openai-evals": LogReader(is_openai_evals, read_openai_evals),
     "hal": LogReader(is_hal, read_hal),
+    "evalscope": LogReader(is_evalscope, read_evalscope),
     "opencompass": LogReader(is_opencompass, read_opencompass),
     "table": LogReader(is_table, read_table_log),
 }

@@ -422,3 +422,44 @@ def test_hal_tasks_in_neither_list_are_missing(write, tmp_path):
             },
         )
     np.testing.assert_array_equal(read_logs(tmp_path).responses.values, [[1, 0], [np.nan, 1]])
+
+
+# EvalScope
+
+
+def review(index, score, **more):
+    made = score if "value" in score else {"value": score, "status": "success"}
+    asked = [{"role": "user", "content": f"{more.get('group_id', index)}?"}]
+    about = {"index": index, "target": ["x"], "messages": asked}
+    return about | {"sample_score": {"score": made, "sample_id": index} | more}
+
+
+def test_evalscope_repeats_share_a_group(write):
+    rows = [
+        review(k, {"acc": float(k != 1)}, group_id=k // 2, generation_index=k % 2)
+        for k in range(4)
+    ]
+    path = write("reviews/m/toy_main.jsonl", rows, lines=True)
+    with pytest.raises(OptionError, match="pass repeats="):
+        read_logs(path)
+    found = read_logs(path, repeats="keep")
+    assert values(found) == [[1, 1], [0, 1]]
+    assert found.responses.models == ("m #1", "m #2")
+
+
+def test_evalscope_scores_that_could_not_be_made_are_missing(write):
+    failed = {"value": {}, "status": "judge_error"}
+    rows = [review(0, {"acc": 1.0, "f1": 0.5}), review(1, failed), review(2, {"acc": 0.0})]
+    path = write("reviews/m/toy_main.jsonl", rows, lines=True)
+    with pytest.raises(OptionError, match="one of 'acc', 'f1'"):
+        read_logs(path)
+    found = read_logs(path, scorer="acc")
+    np.testing.assert_array_equal(found.responses.values, [[1, np.nan, 0]])
+    assert "judge_error" in set(found.frame["error"])
+
+
+def test_evalscope_of_older_versions(write):
+    score = {"score": {"value": {"acc": True}}}
+    rows = [{"index": 5, "input": "2 + 2?", "target": "4", "sample_score": score}]
+    path = write("reviews/m/toy_main.jsonl", rows, lines=True)
+    assert values(read_logs(path)) == [[1]]

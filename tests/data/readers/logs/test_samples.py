@@ -28,6 +28,7 @@ def member(path, name):
         ("openai_evals", "openai-evals", {}),
         ("opencompass", "opencompass", {}),
         ("hal", "hal", {}),
+        ("evalscope", "evalscope", {}),
     ],
 )
 def test_handmade(samples, folder, format, options):  # noqa: A002
@@ -228,6 +229,7 @@ def test_formats_are_told_by_content(samples, tmp_path):
     pytest.importorskip("pyarrow")
     expected = {
         "deepeval": {"deepeval"},
+        "evalscope": {"evalscope"},
         "every_eval_ever": {"every-eval-ever"},
         "hal": {"hal"},
         "helm": {"helm", None},
