@@ -51,10 +51,20 @@ Variables: TypeAlias = Mapping[str, tuple[Iterable[str], AnyArray | None]]
 class Interleaved:
     """Columns with one more axis each, set label by label instead of one after the other."""
 
-    columns: tuple[str, ...]
+    columns: tuple["Column", ...]
 
-    def __init__(self, *columns: str) -> None:
+    def __init__(self, *columns: "Column") -> None:
         object.__setattr__(self, "columns", columns)
+
+
+def whole(name: str, path: str = "") -> "Column":
+    """Return a column of counts that are held as floats; with weights they need not be whole."""
+
+    def counts(result: Any) -> AnyArray:
+        values = np.asarray(_read(result, path or name))
+        return values.astype(np.int64) if (values == np.round(values)).all() else values
+
+    return name, counts
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -1,14 +1,12 @@
 """The outcome of one test for every model."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.estimates.reasons import Reason
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,16 +32,4 @@ class Significance(Result):
     method: str  # what the statistic is compared with
     labels: tuple[Any, ...]  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "model": list(self.labels),
-                "statistic": self.statistic,
-                "p_value": self.p_value,
-                "n": self.n,
-                "flag": [str(flag) for flag in self.flags],
-            }
-        )
+    _AXES = Axes({"model": "labels"}, "statistic", "p_value", "n", "flag=flags")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
@@ -46,12 +47,7 @@ class ModificationIndices(Result):
     scaled: FloatArray  # (c,)
     change: FloatArray  # (c,)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per parameter."""
-        import pandas as pd
-
-        names = ("kind", "first", "second", "index", "scaled", "change")
-        return pd.DataFrame({name: list(getattr(self, name)) for name in names})
+    _AXES = Axes({}, "kind", "first", "second", "index", "scaled", "change")
 
     def __repr__(self) -> str:
         lines = [f"ModificationIndices of {len(self.kind)} parameters held at zero"]

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
@@ -78,18 +79,7 @@ class Abilities(Result):
     reasons: tuple[Reason, ...]  # N
     labels: Labels  # N
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per respondent."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "respondent": list(self.labels),
-                "ability": self.ability,
-                "se": self.se,
-                "reason": [str(reason) for reason in self.reasons],
-            }
-        )
+    _AXES = Axes({"respondent": "labels"}, "ability", "se", "reason=reasons")
 
 
 def ability(

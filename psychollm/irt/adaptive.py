@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
@@ -24,7 +25,6 @@ from psychollm.irt.result import IRTFit
 from psychollm.irt.scoring import drawn_answers
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike
 
 
@@ -66,18 +66,9 @@ class AdaptiveTest(Result):
     target_se: float
     labels: Labels  # J
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per number of items given."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "n_items": np.arange(1, self.path_se.size + 1),
-                "mean_se": self.path_se,
-                "rmse": self.path_error,
-                "rmse_random": self.random_error,
-            }
-        )
+    _AXES = Axes(
+        {"n_items": None}, "mean_se=path_se", "rmse=path_error", "rmse_random=random_error"
+    )
 
     def summary(self) -> str:
         """Return how many items were needed and how wrong the estimates were, in sentences."""

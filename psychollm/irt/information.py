@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
@@ -23,7 +24,6 @@ from psychollm.data.labels import Labels
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike
 
 DEFAULT_ABILITIES = (-4.0, 4.0, 81)
@@ -56,11 +56,7 @@ class Information(Result):
     marginal_reliability: float
     labels: Labels  # J
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per ability: information and standard error of the whole test."""
-        import pandas as pd
-
-        return pd.DataFrame({"ability": self.abilities, "information": self.test, "se": self.se})
+    _AXES = Axes({"ability": "abilities"}, "information=test", "se")
 
 
 def information(fit: IRTFit, *, abilities: ArrayLike | None = None) -> Information:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
@@ -31,7 +32,6 @@ from psychollm.irt.families import Family
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike
 
 Method = Literal["stocking_lord", "haebara", "mean_sigma", "mean_mean"]
@@ -65,15 +65,11 @@ class Linking(Result):
     method: Method
     labels: Labels  # shared
 
+    _AXES = Axes({"item": "labels"}, "rmsd=item_rmsd")
+
     def moved(self, abilities: ArrayLike) -> FloatArray:
         """Return abilities of the second fit on the scale of the first."""
         return np.asarray(self.scale * float_array(abilities, "abilities") + self.shift)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per shared item."""
-        import pandas as pd
-
-        return pd.DataFrame({"item": list(self.labels), "rmsd": self.item_rmsd})
 
 
 def link_scales(first: IRTFit, second: IRTFit, *, method: Method = "stocking_lord") -> Linking:

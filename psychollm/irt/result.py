@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
+from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
@@ -16,9 +17,6 @@ from psychollm.irt.answers import Respondents, code_shares
 from psychollm.irt.families import Family, Link, Model
 from psychollm.irt.mixed import codes_of, family_of_items
 from psychollm.irt.priors import POPULATION, ItemPopulation, Priors
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 OFF_SCALE = 0.05  # of the standard deviation of abilities, beyond which the summary complains
 
@@ -111,6 +109,19 @@ class IRTFit(Result):
     respondent_labels: Labels  # N
     convergence: Convergence
 
+    def _axes(self) -> Axes:
+        names = ["slope", "intercept", "difficulty"]
+        names += ["guessing"] if {"3pl", "4pl"} & set(self.item_models) else []
+        names += ["upper"] if "4pl" in self.item_models else []
+        steps = [Interleaved("step_{}=steps", "se_step_{}=se_steps")]
+        return Axes(
+            {"item": "labels"},
+            *(["model=item_models"] if self.model == "mixed" else []),
+            *(f"{prefix}{name}" for name in names for prefix in ("", "se_")),
+            *(steps if self.n_categories > 2 else []),
+            "reason=reasons",
+        )
+
     @property
     def n_categories(self) -> int:
         """One more than the highest code of an answer."""
@@ -153,26 +164,6 @@ class IRTFit(Result):
         at hand, where the distribution of items was estimated.
         """
         return "respondents" if isinstance(self.priors, ItemPopulation) else "population"
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per item."""
-        import pandas as pd
-
-        names = ["slope", "intercept", "difficulty"]
-        names += ["guessing"] if {"3pl", "4pl"} & set(self.item_models) else []
-        names += ["upper"] if "4pl" in self.item_models else []
-        columns: dict[str, object] = {"item": list(self.labels)}
-        if self.model == "mixed":
-            columns["model"] = list(self.item_models)
-        for name in names:
-            columns[name] = getattr(self, name)
-            columns[f"se_{name}"] = getattr(self, f"se_{name}")
-        if self.n_categories > 2:
-            for c in range(self.n_categories - 1):
-                columns[f"step_{c + 1}"] = self.steps[:, c]
-                columns[f"se_step_{c + 1}"] = self.se_steps[:, c]
-        columns["reason"] = [str(reason) for reason in self.reasons]
-        return pd.DataFrame(columns)
 
     def summary(self) -> str:
         """Return what was fitted and how it went, in sentences."""

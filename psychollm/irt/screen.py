@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.result import Result
@@ -73,16 +74,21 @@ class ItemScreen(Result):
     level: float
     labels: Labels  # J
 
+    _AXES = Axes(
+        {"item": "labels"},
+        "yes_rate",
+        "rest_correlation",
+        "p_value",
+        "adjusted",
+        "information_share",
+        "dead",
+        "miskeyed",
+        "empty",
+    )
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row per item, the most suspicious first."""
-        import pandas as pd
-
-        names = ["yes_rate", "rest_correlation", "p_value", "adjusted", "information_share"]
-        names += ["dead", "miskeyed", "empty"]
-        table = pd.DataFrame(
-            {"item": list(self.labels)} | {name: getattr(self, name) for name in names}
-        )
-        return table.sort_values("p_value", ignore_index=True)
+        return Result.to_frame(self).sort_values("p_value", ignore_index=True)
 
     def summary(self) -> str:
         """Return how many items are dead, miskeyed or empty, and which are miskeyed."""

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
@@ -76,13 +77,7 @@ class ShortForm(Result):
     method: Method
     labels: Labels  # N
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per respondent."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {"respondent": list(self.labels), "full": self.full, "predicted": self.predicted}
-        )
+    _AXES = Axes({"respondent": "labels"}, "full", "predicted")
 
     def summary(self) -> str:
         """Return what the short form keeps, in one sentence."""

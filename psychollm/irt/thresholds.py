@@ -15,19 +15,16 @@ model have no order. These have none. Standard errors follow from those of the p
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import spread
 from psychollm.irt.result import IRTFit
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -51,19 +48,7 @@ class Thresholds(Result):
     reasons: tuple[Reason, ...]  # J
     labels: Labels  # J
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per item and step."""
-        import pandas as pd
-
-        items, steps = self.threshold.shape
-        return pd.DataFrame(
-            {
-                "item": [label for label in self.labels for _ in range(steps)],
-                "step": np.tile(np.arange(1, steps + 1), items),
-                "threshold": self.threshold.ravel(),
-                "se": self.se.ravel(),
-            }
-        )
+    _AXES = Axes({"item": "labels", "step": None}, "threshold", "se")
 
 
 def thresholds(fit: IRTFit) -> Thresholds:

@@ -21,18 +21,16 @@ anomalies in the reporting of results in psychology. Social Psychological and Pe
 
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from psychollm._base.arrays import plain_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -56,12 +54,7 @@ class Grim(Result):
     upper: FloatArray  # (rates,) nearest possible report at or above
     power: FloatArray  # (rates,) share of reports with so many digits that would fail
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per rate."""
-        import pandas as pd
-
-        names = ("rate", "n", "consistent", "lower", "upper", "power")
-        return pd.DataFrame({name: getattr(self, name) for name in names})
+    _AXES = Axes({}, "rate", "n", "consistent", "lower", "upper", "power")
 
 
 def grim(rate: Any, n: Any, *, digits: int | None = None, scale: float = 1.0) -> Grim:

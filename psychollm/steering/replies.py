@@ -9,10 +9,11 @@ For a reply of tokens :math:`t_1, \dots, t_n` after a prompt,
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count
 from psychollm._base.errors import InputError
 from psychollm._base.progress import progress_bar
@@ -22,9 +23,6 @@ from psychollm.instruments.prompt import Prompt
 from psychollm.steering.anatomy import anatomy, torch
 from psychollm.steering.passes import forward
 from psychollm.steering.tokens import batches, left_padded, positions_of, rows_and_labels
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,6 +40,8 @@ class ReplyLikelihood(Result):
     n_tokens: AnyArray  # (prompts,) of the reply
     labels: tuple[Any, ...]
 
+    _AXES = Axes({"prompt": "labels"}, "n_tokens", "total", "mean", "perplexity")
+
     @property
     def mean(self) -> FloatArray:
         """Mean log-likelihood per token (prompts,)."""
@@ -51,20 +51,6 @@ class ReplyLikelihood(Result):
     def perplexity(self) -> FloatArray:
         """Perplexity (prompts,): 1 where every token was certain."""
         return np.asarray(np.exp(-self.mean), dtype=np.float64)
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per prompt."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "prompt": list(self.labels),
-                "n_tokens": self.n_tokens,
-                "total": self.total,
-                "mean": self.mean,
-                "perplexity": self.perplexity,
-            }
-        )
 
 
 def reply_likelihood(

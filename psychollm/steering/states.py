@@ -13,7 +13,7 @@ Where the mass is small, the model would say something else, and the margin mean
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray
 from psychollm.steering.answer_words import AnswerTokens
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,6 +43,8 @@ class AnswerLogits(Result):
     labels: tuple[Any, ...]  # (prompts,) keys of prompts, or their places
     n_tokens: AnyArray  # (prompts,) in each prompt
     tokens: AnswerTokens  # that count as yes and no
+
+    _AXES = Axes({"prompt": "labels"}, "log_yes", "log_no", "margin", "mass", "says_yes")
 
     @property
     def margin(self) -> FloatArray:
@@ -76,21 +75,6 @@ class AnswerLogits(Result):
             labels=tuple(self.labels[place] for place in places),
             n_tokens=self.n_tokens[places],
             tokens=self.tokens,
-        )
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per prompt."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "prompt": list(self.labels),
-                "log_yes": self.log_yes,
-                "log_no": self.log_no,
-                "margin": self.margin,
-                "mass": self.mass,
-                "says_yes": self.says_yes,
-            }
         )
 
 

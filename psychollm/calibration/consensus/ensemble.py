@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
@@ -33,6 +34,14 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _VOTE, _SINGLE, _VOTE_CUT = range(3)
+
+
+def _chosen(found: "EnsembleGain", half: int) -> "pd.Series[Any]":
+    """Return the label of the model judged on a half (models,), None where there is none."""
+    import pandas as pd
+
+    labels = [None if model < 0 else found.labels[model] for model in found.chosen[half]]
+    return pd.Series(labels, dtype=object)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,20 +72,17 @@ class EnsembleGain(Result):
     level: float
     labels: tuple[Any, ...]  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model whose correctness is predicted."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels)}
-        for name in ("vote", "single", "vote_cut", "gain", "gain_at_equal_rate"):
-            estimate: Estimate = getattr(self, name)
-            table[name] = estimate.value
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-        for half, row in enumerate(self.chosen):
-            names = [None if j < 0 else self.labels[j] for j in row]
-            table[f"chosen_{half + 1}"] = pd.Series(names, dtype=object)
-        table["reason"] = [str(reason) for reason in self.reason]
-        return pd.DataFrame(table)
+    _AXES = Axes(
+        {"model": "labels"},
+        "vote",
+        "single",
+        "vote_cut",
+        "gain",
+        "gain_at_equal_rate",
+        ("chosen_1", partial(_chosen, half=0)),
+        ("chosen_2", partial(_chosen, half=1)),
+        "reason",
+    )
 
 
 def ensemble_gain(

@@ -18,10 +18,11 @@ with the number of questions. `private_signal` allows for that error.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
@@ -35,9 +36,6 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason, undefined
 from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _AREAS = ("shared", "consensus", "own", "shared_cut", "both")
 CONTRASTS = {
@@ -81,19 +79,18 @@ class Individuation(Result):
     level: float
     labels: tuple[Any, ...]  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: test, odds ratio, areas and their differences."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels), "n": self.own.n}
-        for name in ("odds_ratio", *_AREAS, *CONTRASTS):
-            estimate: Estimate = getattr(self, name)
-            table[name] = estimate.value
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-        for name in ("p_value", "p_adjusted", "consensus_p_value", "consensus_p_adjusted"):
-            table[name] = getattr(self, name)
-        table["reason"] = [str(reason) for reason in self.reason]
-        return pd.DataFrame(table)
+    _AXES = Axes(
+        {"model": "labels"},
+        "n=own.n",
+        "odds_ratio",
+        *_AREAS,
+        *CONTRASTS,
+        "p_value",
+        "p_adjusted",
+        "consensus_p_value",
+        "consensus_p_adjusted",
+        "reason",
+    )
 
 
 def individuation(

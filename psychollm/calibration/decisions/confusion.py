@@ -13,10 +13,11 @@ The statistics and their intervals are those of `psychollm.calibration.two_by_tw
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes, whole
 from psychollm._base.checks import check_count, check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
@@ -48,9 +49,6 @@ from psychollm.calibration.stated import (
 )
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Resampling
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RATES = ("yes_rate", "accuracy", "precision", "recall", "specificity", "npv", "agreement")
 SKILLS = ("f_score", "f1_abstain", "phi", "kappa", "youden")
@@ -104,20 +102,13 @@ class Confusion(Result):
     beta: float
     labels: tuple[Any, ...]  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: counts, then each statistic with its bounds."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels)}
-        for name in ("n", "left_out", "tp", "fp", "fn", "tn"):
-            counts: FloatArray = getattr(self, name)
-            whole = bool((counts == np.round(counts)).all())
-            table[name] = counts.astype(np.int64) if whole else counts
-        for name in (*RATES, "overconfidence", *SKILLS):
-            estimate: Estimate = getattr(self, name)
-            table[name] = estimate.value
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-        return pd.DataFrame(table)
+    _AXES = Axes(
+        {"model": "labels"},
+        *map(whole, ("n", "left_out", "tp", "fp", "fn", "tn")),
+        *RATES,
+        "overconfidence",
+        *SKILLS,
+    )
 
 
 def confusion(

@@ -27,11 +27,12 @@ values of d'. Behavior Research Methods, Instruments, & Computers, 27, 46-51.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.decisions.cells import Bounds, Cases, Cells, CellStatistic, cell_metric
@@ -42,9 +43,6 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -64,17 +62,14 @@ class SignalDetection(Result):
     false_alarm_rate: Estimate  # share of yes among wrong answers, as observed
     labels: tuple[Any, ...]  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: each number with its bounds, then the flag of d'."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels)}
-        for name in ("sensitivity", "criterion", "hit_rate", "false_alarm_rate"):
-            estimate: Estimate = getattr(self, name)
-            table[name] = estimate.value
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-        table["flag"] = [str(flag) for flag in self.sensitivity.flags]
-        return pd.DataFrame(table)
+    _AXES = Axes(
+        {"model": "labels"},
+        "sensitivity",
+        "criterion",
+        "hit_rate",
+        "false_alarm_rate",
+        "flag=sensitivity.flags",
+    )
 
 
 def signal_detection(

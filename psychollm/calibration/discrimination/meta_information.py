@@ -35,10 +35,11 @@ Learning Research, 11, 2837-2854.
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
@@ -58,9 +59,6 @@ from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels.meta_information import table_information
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 N_BINS = 10
 
 
@@ -79,11 +77,17 @@ class ConfidenceInformation(Result):
     share: Estimate  # meta-I / H(correct)
     labels: Labels  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model."""
-        bits, share = self.bits.to_frame(), self.share.to_frame().drop(columns=["n", "flag"])
-        found: pd.DataFrame = bits.merge(share, on="model", suffixes=("", "_share"), sort=False)
-        return found.rename(columns={"value_share": "share"})
+    _AXES = Axes(
+        {"model": "bits.labels"},
+        "value=bits.value",
+        "se=bits.se",
+        "{bound}=bits.interval",
+        "n=bits.n",
+        "flag=bits.flags",
+        "share=share.value",
+        "se_share=share.se",
+        "{bound}_share=share.interval",
+    )
 
 
 def confidence_information(

@@ -1,10 +1,11 @@
 """What binned and smooth calibration errors share: the error, its noise, and the two apart."""
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
@@ -16,9 +17,6 @@ from psychollm.calibration.stated import StatedAnswers
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,24 +42,17 @@ class CalibrationError(Result):
     debiased: Estimate  # error less that mean; of the RMSCE, Kumar's estimate
     corrected: Estimate  # the error under which this sample is the median one
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: the error, its bounds, and what it is measured against."""
-        import pandas as pd
-
-        value, corrected = self.value, self.corrected
-        return pd.DataFrame(
-            {
-                value.axis: list(value.labels),
-                "value": value.value,
-                "expected": self.expected.value,
-                "p_value": self.p_value.value,
-                "debiased": self.debiased.value,
-                "corrected": corrected.value,
-                "lower": corrected.interval[:, 0],
-                "upper": corrected.interval[:, 1],
-                "n": value.n,
-                "flag": [str(flag) for flag in value.flags],
-            }
+    def _axes(self) -> Axes:
+        return Axes(
+            {self.value.axis: "value.labels"},
+            "value=value.value",
+            "expected=expected.value",
+            "p_value=p_value.value",
+            "debiased=debiased.value",
+            "corrected=corrected.value",
+            "{bound}=corrected.interval",
+            "n=value.n",
+            "flag=value.flags",
         )
 
     def summary(self) -> str:

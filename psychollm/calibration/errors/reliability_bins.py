@@ -2,19 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.errors.bins import Bins
 from psychollm.calibration.stated import StatedAnswers
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.proportions import wilson
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,22 +37,16 @@ class ReliabilityBins(Result):
     level: float
     labels: tuple[Any, ...]  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model and bin."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "model": [self.labels[place] for place in self.model],
-                "lower": self.lower,
-                "upper": self.upper,
-                "confidence": self.confidence,
-                "accuracy": self.accuracy,
-                "n": self.n,
-                "accuracy_lower": self.interval[:, 0],
-                "accuracy_upper": self.interval[:, 1],
-            }
-        )
+    _AXES = Axes(
+        {},
+        ("model", lambda bins: [bins.labels[row] for row in bins.model]),
+        "lower",
+        "upper",
+        "confidence",
+        "accuracy",
+        "n",
+        "accuracy_{bound}=interval",
+    )
 
 
 def reliability_bins(

@@ -16,10 +16,11 @@ on tokens, calibrated on concepts: the emergence of semantic calibration in LLMs
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import InputError
 from psychollm._base.replicate import replicate_seeds
@@ -29,9 +30,6 @@ from psychollm.data.labels import Labels
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.reasons import Reason
 from psychollm.kernels.semantic import modal_classes, split_shares
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SemanticEstimator: TypeAlias = Literal["same_sample", "split_sample"]
 
@@ -66,17 +64,16 @@ class SemanticConfidence(Result):
     models: Labels
     questions: Labels
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model and question."""
-        import pandas as pd
-
-        counts = ("n_samples", "n_classes", "n_tied")
-        columns = ("confidence", "correct", "sample_accuracy", "agreement", *counts)
-        index = pd.MultiIndex.from_product(
-            [self.models, self.questions], names=["model", "question"]
-        )
-        table = {name: getattr(self, name).ravel() for name in columns}
-        return pd.DataFrame(table, index=index).reset_index()
+    _AXES = Axes(
+        {"model": "models", "question": "questions"},
+        "confidence",
+        "correct",
+        "sample_accuracy",
+        "agreement",
+        "n_samples",
+        "n_classes",
+        "n_tied",
+    )
 
 
 def semantic_confidence(

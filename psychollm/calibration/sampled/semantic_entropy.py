@@ -22,10 +22,11 @@ theory in psychology (pp. 95-100). Free Press.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
@@ -44,9 +45,6 @@ from psychollm.estimates.resampling import (
     left_out_counts,
 )
 from psychollm.kernels.semantic import discrete_entropies, likelihood_entropies
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EntropyEstimator: TypeAlias = Literal[
     "discrete", "miller_madow", "likelihood", "monte_carlo", "predictive"
@@ -76,16 +74,7 @@ class SemanticEntropy(Result):
     models: Labels
     questions: Labels
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model and question."""
-        import pandas as pd
-
-        columns = ("entropy", "n_samples", "n_classes")
-        index = pd.MultiIndex.from_product(
-            [self.models, self.questions], names=["model", "question"]
-        )
-        table = {name: getattr(self, name).ravel() for name in columns}
-        return pd.DataFrame(table, index=index).reset_index()
+    _AXES = Axes({"model": "models", "question": "questions"}, "entropy", "n_samples", "n_classes")
 
 
 def semantic_entropy(

@@ -29,10 +29,11 @@ https://doi.org/10.1073/pnas.2016191118
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
@@ -60,9 +61,6 @@ from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels.corp import calibrated_noise, recalibrated_scores
 from psychollm.kernels.proper_scores import mean_losses, shares_correct
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Score: TypeAlias = Literal["brier", "log"]
 
@@ -97,6 +95,18 @@ class Corp(Result):
     curves: tuple[RecalibrationCurve, ...]  # one per model
     labels: tuple[Any, ...]  # (models,)
 
+    _AXES = Axes(
+        {"model": "labels"},
+        "n=mean_score.n",
+        "mean_score",
+        "miscalibration",
+        "discrimination",
+        "uncertainty",
+        "expected_miscalibration=expected.value",
+        "p_value=p_value.value",
+        "flag=discrimination.flags",
+    )
+
     def curve(self, label: Any) -> RecalibrationCurve:
         """Return the curve of one model.
 
@@ -106,19 +116,6 @@ class Corp(Result):
             If there is no such model.
         """
         return self.curves[self.miscalibration.place(label)]
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: score and parts with their bounds, and the test's p-value."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels), "n": self.mean_score.n}
-        for name in ("mean_score", "miscalibration", "discrimination", "uncertainty"):
-            estimate: Estimate = getattr(self, name)
-            table[name] = estimate.value
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-        table["expected_miscalibration"] = self.expected.value
-        table["p_value"] = self.p_value.value
-        return pd.DataFrame(table | {"flag": [str(flag) for flag in self.discrimination.flags]})
 
     def summary(self) -> str:
         """Return one sentence per model."""

@@ -39,11 +39,12 @@ Statistics in Medicine, 21, 2409-2419. https://doi.org/10.1002/sim.1047
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import chdtrc, expit, fdtrc
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
@@ -65,9 +66,6 @@ from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels.cox import recalibrations
 from psychollm.kernels.cox_profile import recalibration_inference
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CoxInterval: TypeAlias = Literal["bootstrap", "profile"]
 
@@ -95,17 +93,21 @@ class Cox(Result):
     clip: float  # of confidence
     labels: tuple[Any, ...]  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: coefficients with their bounds, and the test's p-value."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels), "n": self.slope.n}
-        for name in ("slope", "intercept", "in_the_large"):
-            estimate: Estimate = getattr(self, name)
-            table[name], table[f"{name}_se"] = estimate.value, estimate.se
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-        table["p_value"] = self.calibrated.p_value
-        return pd.DataFrame(table | {"flag": [str(flag) for flag in self.slope.flags]})
+    _AXES = Axes(
+        {"model": "labels"},
+        "n=slope.n",
+        *(
+            column
+            for name in ("slope", "intercept", "in_the_large")
+            for column in (
+                f"{name}={name}.value",
+                f"{name}_se={name}.se",
+                f"{name}_{{bound}}={name}.interval",
+            )
+        ),
+        "p_value=calibrated.p_value",
+        "flag=slope.flags",
+    )
 
     def summary(self) -> str:
         """Return one sentence per model."""

@@ -23,10 +23,11 @@ https://doi.org/10.1073/pnas.2016191118
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, WordArray
@@ -35,9 +36,6 @@ from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels.corp import draw_answers
 from psychollm.kernels.pava import isotonic_shares
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # correct and wrong answers (replicates, groups) -> (replicates, ...)
 Statistic = Callable[[FloatArray, FloatArray], FloatArray]
@@ -66,23 +64,16 @@ class RecalibrationCurve(Result):
     confidence_band: FloatArray  # (groups, 2) around the curve
     level: float
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per distinct confidence."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "model": [self.label] * self.confidence.size,
-                "confidence": self.confidence,
-                "observed": self.observed,
-                "recalibrated": self.recalibrated,
-                "n": self.n,
-                "consistency_lower": self.consistency_band[:, 0],
-                "consistency_upper": self.consistency_band[:, 1],
-                "recalibrated_lower": self.confidence_band[:, 0],
-                "recalibrated_upper": self.confidence_band[:, 1],
-            }
-        )
+    _AXES = Axes(
+        {},
+        "model=label",
+        "confidence",
+        "observed",
+        "recalibrated",
+        "n",
+        "consistency_{bound}=consistency_band",
+        "recalibrated_{bound}=confidence_band",
+    )
 
 
 def recalibrated_shares(tally: Tally) -> FloatArray:

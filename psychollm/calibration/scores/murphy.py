@@ -32,10 +32,11 @@ score decomposition. Weather and Forecasting, 23, 752-757.
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
@@ -49,9 +50,6 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels.murphy import murphy_terms
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FixedBins: TypeAlias = Literal["auto", "width", "mass", "discrete"]
 # Confidences, where bins begin among them, departures of the sample (2, bins): what resamples of
@@ -81,22 +79,19 @@ class Murphy(Result):
     uncertainty_corrected: Estimate
     labels: tuple[Any, ...]  # (models,)
 
+    _AXES = Axes(
+        {"model": "labels"},
+        "n=brier.n",
+        "brier",
+        *PARTS,
+        *(f"{part}_corrected" for part in PARTS),
+    )
+
     @property
     def within_bins(self) -> FloatArray:
         """What the three parts leave of the Brier score (models,): 0 where bins hold one value."""
         parts = self.reliability.value - self.resolution.value + self.uncertainty.value
         return np.asarray(self.brier.value - parts, dtype=np.float64)
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: each part with its bounds."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels), "n": self.brier.n}
-        for name in ("brier", *PARTS, *(f"{part}_corrected" for part in PARTS)):
-            estimate: Estimate = getattr(self, name)
-            table[name] = estimate.value
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-        return pd.DataFrame(table)
 
 
 def murphy(

@@ -31,10 +31,11 @@ approach. Statistics in Medicine, 27, 1693-1702. https://doi.org/10.1002/sim.309
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.errors.bins import Binning, Closed
@@ -63,10 +64,6 @@ from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels.murphy import mean_gaps, signed_gaps
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-
 _CLEAR = 2.0  # standard errors beyond which a gap is no chance
 
 
@@ -88,21 +85,15 @@ class Overconfidence(Result):
     accuracy: FloatArray  # (models,)
     labels: tuple[Any, ...]  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: the means, then difference and parts with their bounds."""
-        import pandas as pd
-
-        table: dict[str, Any] = {
-            "model": list(self.labels),
-            "n": self.difference.n,
-            "mean_confidence": self.mean_confidence,
-            "accuracy": self.accuracy,
-        }
-        for name in ("difference", "over", "under"):
-            estimate: Estimate = getattr(self, name)
-            table[name] = estimate.value
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-        return pd.DataFrame(table)
+    _AXES = Axes(
+        {"model": "labels"},
+        "n=difference.n",
+        "mean_confidence",
+        "accuracy",
+        "difference",
+        "over",
+        "under",
+    )
 
     def summary(self) -> str:
         """Return one sentence per model."""

@@ -17,10 +17,11 @@ favour models that are hard to judge.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes, whole
 from psychollm._base.checks import check_generator
 from psychollm._base.errors import CodeError
 from psychollm._base.result import Result
@@ -46,9 +47,6 @@ from psychollm.data.table import one_model
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import Resampling
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STATISTICS = (
     "precision",
@@ -92,18 +90,11 @@ class Abstention(Result):
     accuracy: Estimate  # share known to be correct among all answerable questions
     labels: tuple[Any, ...]  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: counts, then each statistic with its bounds."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels)}
-        for name in ("n", "unjudged", "ungraded", "tp", "fp", "fn", "tn"):
-            table[name] = getattr(self, name).astype(np.int64)
-        for name in STATISTICS:
-            estimate: Estimate = getattr(self, name)
-            table[name] = estimate.value
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-        return pd.DataFrame(table)
+    _AXES = Axes(
+        {"model": "labels"},
+        *map(whole, ("n", "unjudged", "ungraded", "tp", "fp", "fn", "tn")),
+        *STATISTICS,
+    )
 
 
 def abstention(

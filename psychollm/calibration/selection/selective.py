@@ -41,10 +41,11 @@ systems. Advances in Neural Information Processing Systems, 37.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
@@ -59,9 +60,6 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels.selective import coverages_at_risks, risks_at_coverages
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Ties = Literal["random", "whole"]
 
@@ -86,17 +84,15 @@ class SelectivePrediction(Result):
     excess_augrc: Estimate  # above that of the best order
     labels: tuple[Any, ...]  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: each area with its bounds, then the flag of AURC."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels)}
-        for name in ("aurc", "excess_aurc", "normalised_aurc", "augrc", "excess_augrc"):
-            estimate: Estimate = getattr(self, name)
-            table[name] = estimate.value
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-        table["flag"] = [str(flag) for flag in self.normalised_aurc.flags]
-        return pd.DataFrame(table)
+    _AXES = Axes(
+        {"model": "labels"},
+        "aurc",
+        "excess_aurc",
+        "normalised_aurc",
+        "augrc",
+        "excess_augrc",
+        "flag=normalised_aurc.flags",
+    )
 
 
 def selective_prediction(

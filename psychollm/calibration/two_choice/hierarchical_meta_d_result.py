@@ -1,10 +1,11 @@
 """The hierarchical M-ratio as estimates: the group's, every model's, and how far to trust them."""
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
@@ -18,9 +19,6 @@ from psychollm.estimates.posterior import (
     r_hat,
 )
 from psychollm.estimates.reasons import Reason
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Method: TypeAlias = Literal["quadrature", "nuts"]
 
@@ -55,9 +53,7 @@ class HierarchicalMetaD(Result):
     convergence: Convergence
     labels: Labels  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model."""
-        return self.m_ratio.to_frame().assign(median=self.median, d_prime=self.d_prime.value)
+    _AXES = Axes({}, "*=m_ratio", "median", "d_prime=d_prime.value")
 
     def summary(self) -> str:
         """Return what the group's posterior says, in sentences."""

@@ -35,12 +35,13 @@ of metacognition (version 0.2.1) [R package]. https://cran.r-project.org/package
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import ndtr, ndtri, xlogy
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
@@ -52,9 +53,6 @@ from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import Resampling, bootstrap_estimate, bootstrap_questions
 from psychollm.kernels.meta_d import LOWEST_D_PRIME
 from psychollm.kernels.meta_information import table_information
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MetaI: TypeAlias = Literal["confidence", "added", "report"]
 
@@ -85,16 +83,7 @@ class MetaInformation(Result):
     corrected: bool
     labels: Labels  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: each measure with its bounds."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels), "n": self.meta_i.n}
-        for name in _FIELDS:
-            estimate: Estimate = getattr(self, name)
-            table[name] = estimate.value
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-        return pd.DataFrame(table)
+    _AXES = Axes({"model": "labels"}, "n=meta_i.n", *_FIELDS)
 
 
 def meta_information(

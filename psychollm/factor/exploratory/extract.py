@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_fraction
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError, PsychollmWarning, ShapeError
@@ -21,9 +22,6 @@ from psychollm.factor.exploratory.minimise import (
     lowest_minimum,
     squared_multiple,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Method = Literal["minres", "ml", "principal_axis"]
 DISCREPANCIES = {"minres": ULS, "ml": ML}
@@ -58,21 +56,20 @@ class Extraction(Result):
     convergence: Convergence
     _matrix: FloatArray  # (k, k) what was analysed
 
+    _AXES = Axes(
+        {"model": "labels"},
+        "factor_{}=loadings",
+        "communality=communalities",
+        "uniqueness=uniquenesses",
+        "heywood",
+    )
+
     @property
     def residuals(self) -> FloatArray:
         """Correlations that the factors leave (k, k); zero on the diagonal."""
         rest = self._matrix - self.loadings @ self.loadings.T
         np.fill_diagonal(rest, 0.0)
         return rest
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per model: loadings, communality, uniqueness."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels)}
-        table |= {f"factor_{j + 1}": column for j, column in enumerate(self.loadings.T)}
-        table |= {"communality": self.communalities, "uniqueness": self.uniquenesses}
-        return pd.DataFrame(table | {"heywood": self.heywood})
 
 
 def extract(

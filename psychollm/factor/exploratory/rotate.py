@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError, OptionError, ShapeError
@@ -23,9 +24,6 @@ from psychollm.data.labels import Labels, as_labels, listed
 from psychollm.factor.exploratory.criteria import CRITERIA, VARIMAX, Criterion
 from psychollm.factor.exploratory.gradient_projection import Turned, random_starts, turn
 from psychollm.factor.exploratory.minimise import lowest_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RotationMethod = Literal[
     "oblimin",
@@ -84,6 +82,13 @@ class Rotation(Result):
     labels: tuple[Hashable, ...]  # (k,)
     convergence: Convergence
 
+    _AXES = Axes(
+        {"model": "labels"},
+        "factor_{}=loadings",
+        "communality=communalities",
+        "complexity",
+    )
+
     @property
     def structure(self) -> FloatArray:
         """Correlations of variables with factors (k, m)."""
@@ -131,15 +136,6 @@ class Rotation(Result):
             transformation=self.transformation[:, index] * turns,
             factor_correlation=self.factor_correlation[both] * np.outer(turns, turns),
         )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per variable: loadings, communality, complexity."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels)}
-        table |= {f"factor_{j + 1}": column for j, column in enumerate(self.loadings.T)}
-        table |= {"communality": self.communalities, "complexity": self.complexity}
-        return pd.DataFrame(table)
 
 
 def rotate(

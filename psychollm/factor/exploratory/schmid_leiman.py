@@ -21,11 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError
 from psychollm._base.result import Result
@@ -34,9 +35,6 @@ from psychollm.factor.exploratory.discrepancy import ML, ULS
 from psychollm.factor.exploratory.extract import NEAR_BOUND, principal_axes
 from psychollm.factor.exploratory.minimise import minimise, squared_multiple
 from psychollm.factor.exploratory.rotate import read_loadings
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SecondOrderMethod = Literal["minres", "ml", "principal_axis"]
 
@@ -65,6 +63,15 @@ class SchmidLeiman(Result):
     heywood: bool  # a factor has no variance of its own
     labels: tuple[Hashable, ...]  # (k,)
 
+    _AXES = Axes(
+        {"model": "labels"},
+        "general",
+        "factor_{}=groups",
+        "communality=communalities",
+        "uniqueness=uniquenesses",
+        "general_share=general_shares",
+    )
+
     @property
     def explained_common_variance(self) -> float:
         """Share of the general factor in the variance that all factors explain."""
@@ -76,15 +83,6 @@ class SchmidLeiman(Result):
         """Share of the general factor in each variable's communality (k,)."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(self.general**2 / self.communalities, dtype=np.float64)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per variable."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels), "general": self.general}
-        table |= {f"factor_{j + 1}": column for j, column in enumerate(self.groups.T)}
-        table |= {"communality": self.communalities, "uniqueness": self.uniquenesses}
-        return pd.DataFrame(table | {"general_share": self.general_shares})
 
 
 def schmid_leiman(

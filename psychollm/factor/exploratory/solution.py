@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
 from psychollm.factor.exploratory.rotate import check_order
 from psychollm.factor.fit import FactorFit
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -104,6 +101,16 @@ class FactorSolution(Result):
     _weights: FloatArray | None  # (k, k), (p, p) or none
     _normal: bool  # whether normal theory may hold without a covariance
 
+    _AXES = Axes(
+        {"model": "labels"},
+        "{factor}=loadings",
+        "communality=communalities",
+        "uniqueness=uniquenesses",
+        "complexity",
+        "heywood",
+        labels={"factor": "factors"},
+    )
+
     @property
     def structure(self) -> FloatArray:
         """Correlations of variables with factors (k, m)."""
@@ -176,15 +183,6 @@ class FactorSolution(Result):
             variance_explained=self.variance_explained[index],
             factors=tuple(self.factors[i] for i in index),
         )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per variable: loadings, communality, uniqueness, complexity."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels)}
-        table |= dict(zip(self.factors, self.loadings.T, strict=True))
-        table |= {"communality": self.communalities, "uniqueness": self.uniquenesses}
-        return pd.DataFrame(table | {"complexity": self.complexity, "heywood": self.heywood})
 
     def summary(self) -> str:
         """Say what was found, how it fits, and what to beware of."""

@@ -82,14 +82,19 @@ class EqualityTests(Result):
     index: FloatArray  # (c,)
     change: FloatArray  # (c,)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per test."""
-        import pandas as pd
-
-        names = ("kind", "item", "detail", "group", "statistic", "df", "p_value", "adjusted")
-        return pd.DataFrame(
-            {name: list(getattr(self, name)) for name in (*names, "index", "change")}
-        )
+    _AXES = Axes(
+        {},
+        "kind",
+        "item",
+        "detail",
+        "group",
+        "statistic",
+        "df",
+        "p_value",
+        "adjusted",
+        "index",
+        "change",
+    )
 
     def __repr__(self) -> str:
         lines = [f"EqualityTests of {len(self.kind)} equalities between groups"]

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_fraction
 from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
@@ -26,9 +27,6 @@ from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.factor.exploratory.discrepancy import ULS
 from psychollm.factor.exploratory.minimise import minimise, squared_multiple
 from psychollm.factor.number_of_factors.ordered_design import OrderedDesign, Scheme, ordered_design
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Eigenvalues: TypeAlias = Literal["components", "factors"]
 
@@ -70,19 +68,13 @@ class ParallelAnalysis(Result):
     eigenvalues: Eigenvalues
     labels: tuple[Hashable, ...]  # k
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per eigenvalue."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "factor": np.arange(1, self.observed.size + 1),
-                "observed": self.observed,
-                "null_mean": self.draws.mean(axis=0),
-                "bar": self.bar,
-                "p_value": self.p_value,
-            }
-        )
+    _AXES = Axes(
+        {"factor": None},
+        "observed",
+        ("null_mean", lambda analysis: analysis.draws.mean(axis=0)),
+        "bar",
+        "p_value",
+    )
 
     def __repr__(self) -> str:
         lines = [

@@ -15,10 +15,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import ShapeError
 from psychollm._base.replicate import replicate
@@ -34,9 +35,6 @@ from psychollm.factor.number_of_factors.rules import (
     minimum_average_partial,
     very_simple_structure,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 WORSE = 0.30
 """Significance level of comparison data: lenient, as its authors found best."""
@@ -83,11 +81,11 @@ class Retention(Result):
     n: float
     labels: tuple[Hashable, ...]  # k
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per rule."""
-        import pandas as pd
-
-        return pd.DataFrame({"rule": list(self.counts), "factors": list(self.counts.values())})
+    _AXES = Axes(
+        {},
+        ("rule", lambda retention: list(retention.counts)),
+        ("factors", lambda retention: list(retention.counts.values())),
+    )
 
     def summary(self) -> str:
         """Say what the rules count, and where they agree."""

@@ -42,10 +42,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.matrix_input import correlation_matrix
@@ -54,9 +55,6 @@ from psychollm.factor.exploratory.factor_analysis import observations, of_normal
 from psychollm.factor.exploratory.minimise import squared_multiple
 from psychollm.factor.exploratory.rotate import rotate
 from psychollm.factor.number_of_factors.parallel import leading
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,17 +76,7 @@ class SamplingAdequacy(Result):
     p_value: float
     labels: tuple[Hashable, ...]  # k
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per variable."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "model": list(self.labels),
-                "adequacy": self.of_each,
-                "squared_multiple": self.squared_multiple,
-            }
-        )
+    _AXES = Axes({"model": "labels"}, "adequacy=of_each", "squared_multiple")
 
 
 class Hull(NamedTuple):

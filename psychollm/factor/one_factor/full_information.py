@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
 from psychollm._base.progress import progress_bar
 from psychollm._base.result import Result
@@ -102,21 +103,15 @@ class FullInformation(Result):
     labels: tuple[Hashable, ...]  # k
     convergence: Convergence
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per model."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "model": list(self.labels),
-                "loading": self.loadings,
-                "se_loading": self.se_loadings,
-                "threshold": self.thresholds,
-                "se_threshold": self.se_thresholds,
-                "at_bound": self.at_bound,
-                "reason": list(self.reasons),
-            }
-        )
+    _AXES = Axes(
+        {"model": "labels"},
+        "loading=loadings",
+        "se_loading=se_loadings",
+        "threshold=thresholds",
+        "se_threshold=se_thresholds",
+        "at_bound",
+        "reason=reasons",
+    )
 
 
 def full_information(

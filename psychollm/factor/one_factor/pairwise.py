@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.special import ndtr
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import ShapeError
@@ -98,20 +99,14 @@ class PairwiseFactor(Result):
     labels: tuple[Hashable, ...]  # k
     convergence: Convergence
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per model."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "model": list(self.labels),
-                "loading": self.loadings,
-                "se": self.se,
-                "threshold": self.thresholds,
-                "at_bound": self.at_bound,
-                "reason": list(self.reasons),
-            }
-        )
+    _AXES = Axes(
+        {"model": "labels"},
+        "loading=loadings",
+        "se",
+        "threshold=thresholds",
+        "at_bound",
+        "reason=reasons",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -141,18 +136,7 @@ class PairwiseFactors(Result):
     labels: tuple[Hashable, ...]  # k
     convergence: Convergence
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per model and factor."""
-        import pandas as pd
-
-        k, m = self.loadings.shape
-        return pd.DataFrame(
-            {
-                "model": np.repeat(np.array(self.labels, dtype=object), m),
-                "factor": np.tile(np.arange(1, m + 1), k),
-                "loading": self.loadings.ravel(),
-            }
-        )
+    _AXES = Axes({"model": "labels", "factor": None}, "loading=loadings")
 
 
 def pairwise_factor(

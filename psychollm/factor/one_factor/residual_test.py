@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.replicate import replicate
@@ -131,13 +132,17 @@ class ResidualTest(Null):
     loadings: FloatArray  # (k,)
     labels: tuple[Hashable, ...]  # k
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row: the statistic, its null distribution and p-value."""
-        import pandas as pd
-
-        frame = Null.to_frame(self).drop(columns=["entry", "null_mean"])
-        of_test = pd.DataFrame({"statistic": [self.statistic], "factors": [self.factors]})
-        return pd.concat([of_test, frame.assign(n=self.n)], axis=1)
+    _AXES = Axes(
+        {},
+        "statistic",
+        "factors",
+        "observed",
+        ("null_{share}", lambda test: np.quantile(test.draws, [0.05, 0.5, 0.95])),
+        "p_value",
+        "p_value_se",
+        "n",
+        labels={"share": ("05", "50", "95")},
+    )
 
 
 def residual_test(

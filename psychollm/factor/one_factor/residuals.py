@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
@@ -49,23 +50,22 @@ class PairResiduals(Result):
     largest_eigenvalue: float
     labels: tuple[Hashable, ...]  # k
 
+    _AXES = Axes(
+        {"second": "labels", "first": "labels"},
+        "observed",
+        "expected",
+        "standardised",
+        "n",
+        pairs="lower",
+    )
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row per pair, the largest residual first."""
-        import pandas as pd
-
-        i, j = np.tril_indices(len(self.labels), -1)
-        frame = pd.DataFrame(
-            {
-                "first": [self.labels[a] for a in j],
-                "second": [self.labels[a] for a in i],
-                "observed": self.observed[i, j],
-                "expected": self.expected[i, j],
-                "standardised": self.standardised[i, j],
-                "n": self.n[i, j],
-            }
+        frame = Result.to_frame(self).sort_values(
+            "standardised", ascending=False, key=np.abs, kind="stable", ignore_index=True
         )
-        order = np.argsort(-np.abs(frame["standardised"].to_numpy()), kind="stable")
-        return frame.iloc[order].reset_index(drop=True)
+        frame.insert(0, "first", frame.pop("first"))
+        return frame
 
 
 def pair_residuals(

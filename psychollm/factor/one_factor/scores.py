@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
@@ -67,18 +68,7 @@ class QuestionScores(Result):
     models: tuple[Hashable, ...]
     questions: tuple[Hashable, ...]
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per question: score, sd, number of answers."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "question": list(self.questions),
-                "score": self.scores,
-                "sd": self.sd,
-                "answered": self.answered,
-            }
-        )
+    _AXES = Axes({"question": "questions"}, "score=scores", "sd", "answered")
 
 
 def question_scores(

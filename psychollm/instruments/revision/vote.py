@@ -8,18 +8,15 @@ one chain alone, of the vote, and the tokens that each spends on a question.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.repeated_share import repeated_difference, repeated_share
 from psychollm.instruments.revision.chains import Chains
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -39,17 +36,9 @@ class Voting(Result):
     voted_tokens: FloatArray  # (rounds,)
     n_chains: int
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per round; round 0 is the first answer."""
-        import pandas as pd
-
-        table = {"round": list(self.single.labels)}
-        for name in ("single", "voted", "gain"):
-            estimate: Estimate = getattr(self, name)
-            table[name] = list(estimate.value)
-            table[f"{name}_lower"], table[f"{name}_upper"] = map(list, estimate.interval.T)
-        frame = pd.DataFrame(table)
-        return frame.assign(single_tokens=self.single_tokens, voted_tokens=self.voted_tokens)
+    _AXES = Axes(
+        {"round": "single.labels"}, "single", "voted", "gain", "single_tokens", "voted_tokens"
+    )
 
 
 def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:

@@ -20,16 +20,13 @@ Pareto distribution. Technometrics, 51(3), 316-325. https://doi.org/10.1198/tech
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TRUSTED_K = 0.7
 FEWEST = 5
@@ -62,12 +59,7 @@ class LeaveOneOut(Result):
     n_bad: int
     labels: Labels  # N
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per respondent."""
-        import pandas as pd
-
-        columns = {"elpd": self.pointwise, "pareto_k": self.pareto_k}
-        return pd.DataFrame({"respondent": list(self.labels), **columns})
+    _AXES = Axes({"respondent": "labels"}, "elpd=pointwise", "pareto_k")
 
     def summary(self) -> str:
         """Return the sum and whether it can be trusted, in one sentence."""

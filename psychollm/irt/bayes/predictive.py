@@ -13,10 +13,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
@@ -24,9 +25,6 @@ from psychollm.irt.bayes.result import BayesianIRT
 from psychollm.irt.bayes.target import Target
 from psychollm.irt.families import Link
 from psychollm.kernels.response_models import distribution
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Kind: TypeAlias = Literal["posterior", "prior"]
 MIDDLE = (0.025, 0.975)
@@ -65,21 +63,7 @@ class PredictiveCheck(Result):
     kind: Kind
     n: int
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per statistic."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "statistic": self.statistic,
-                "item": list(self.item),
-                "observed": self.observed,
-                "mean": self.mean,
-                "lower": self.interval[:, 0],
-                "upper": self.interval[:, 1],
-                "p_value": self.p_value,
-            }
-        )
+    _AXES = Axes({}, "statistic", "item", "observed", "mean", "{bound}=interval", "p_value")
 
     def summary(self) -> str:
         """Return how many statistics lie outside their range, in one sentence."""

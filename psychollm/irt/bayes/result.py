@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
@@ -19,9 +20,6 @@ from psychollm.irt.answers import Respondents, spread
 from psychollm.irt.bayes.pareto import LeaveOneOut
 from psychollm.irt.bayes.target import HierarchicalPriors, Target
 from psychollm.irt.families import Link
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Method: TypeAlias = Literal["laplace", "nuts"]
 
@@ -103,23 +101,24 @@ class BayesianIRT(Result):
     _target: Target
     _sampled: Sampled
 
+    _AXES = Axes(
+        {"item": "labels"},
+        *(
+            column
+            for name in ("slope", "intercept", "difficulty")
+            for column in (
+                f"{name}={name}.value",
+                f"sd_{name}={name}.se",
+                f"{{bound}}_{name}={name}.interval",
+            )
+        ),
+        "reason=reasons",
+    )
+
     @property
     def fitted(self) -> BoolArray:
         """Which items have estimates (items,)."""
         return self.slope.defined
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per item."""
-        import pandas as pd
-
-        columns: dict[str, object] = {"item": list(self.labels)}
-        for name in ("slope", "intercept", "difficulty"):
-            estimate = getattr(self, name)
-            columns |= {name: estimate.value, f"sd_{name}": estimate.se}
-            columns |= {f"lower_{name}": estimate.interval[:, 0]}
-            columns |= {f"upper_{name}": estimate.interval[:, 1]}
-        columns["reason"] = [str(reason) for reason in self.reasons]
-        return pd.DataFrame(columns)
 
     def summary(self) -> str:
         """Return what was fitted and whether it can be trusted, in sentences."""

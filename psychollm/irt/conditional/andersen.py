@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.result import Result
@@ -91,17 +92,18 @@ class AndersenTest(Result):
     reasons: tuple[Reason, ...]  # J
     labels: Labels  # J
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per item."""
-        import pandas as pd
-
-        columns: dict[str, Any] = {"item": list(self.labels)}
-        for place, group in enumerate(self.groups):
-            columns[f"difficulty_{group}"] = self.difficulty[place]
-            columns[f"se_{group}"] = self.se[place]
-        columns |= {"wald": self.wald, "p_value": self.wald_p_value, "adjusted": self.adjusted}
-        columns["reason"] = [str(reason) for reason in self.reasons]
-        return pd.DataFrame(columns)
+    _AXES = Axes(
+        {"item": "labels"},
+        Interleaved(
+            ("difficulty_{group}", lambda test: test.difficulty.T),
+            ("se_{group}", lambda test: test.se.T),
+        ),
+        "wald",
+        "p_value=wald_p_value",
+        "adjusted",
+        "reason=reasons",
+        labels={"group": "groups"},
+    )
 
     def summary(self) -> str:
         """Return the test and the items that move, in sentences."""

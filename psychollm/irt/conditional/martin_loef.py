@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
@@ -67,12 +68,7 @@ class MartinLoefTest(Result):
     first: Labels
     second: Labels
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row."""
-        import pandas as pd
-
-        names = ["statistic", "df", "p_value", "n_complete", "respondents_per_cell"]
-        return pd.DataFrame([{name: getattr(self, name) for name in names}])
+    _AXES = Axes({}, "statistic", "df", "p_value", "n_complete", "respondents_per_cell")
 
     def summary(self) -> str:
         """Return the test in one sentence."""

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
@@ -80,23 +81,12 @@ class ConditionalRasch(Result):
     respondent_labels: Labels  # N
     convergence: Convergence
 
+    _AXES = Axes({"item": "labels"}, "difficulty", "se", "reason=reasons")
+
     @property
     def fitted(self) -> BoolArray:
         """Which items have estimates (items,)."""
         return np.asarray(np.isfinite(self.difficulty), dtype=np.bool_)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per item."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "item": list(self.labels),
-                "difficulty": self.difficulty,
-                "se": self.se,
-                "reason": [str(reason) for reason in self.reasons],
-            }
-        )
 
     def summary(self) -> str:
         """Return what was fitted, in sentences."""

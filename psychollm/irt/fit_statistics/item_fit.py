@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels
@@ -84,14 +85,18 @@ class ItemFit(Result):
     n_complete: int
     labels: Labels  # J
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per item."""
-        import pandas as pd
-
-        names = ["s_x2", "df", "p_value", "rmsea", "infit", "outfit", "z_infit", "z_outfit", "zh"]
-        return pd.DataFrame(
-            {"item": list(self.labels)} | {name: getattr(self, name) for name in names}
-        )
+    _AXES = Axes(
+        {"item": "labels"},
+        "s_x2",
+        "df",
+        "p_value",
+        "rmsea",
+        "infit",
+        "outfit",
+        "z_infit",
+        "z_outfit",
+        "zh",
+    )
 
 
 def item_fit(fit: IRTFit, responses: Responses | pd.DataFrame | ArrayLike) -> ItemFit:

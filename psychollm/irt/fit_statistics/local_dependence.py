@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
@@ -65,21 +66,13 @@ class LocalDependence(Result):
     df: FloatArray  # (J, J)
     labels: Labels  # J
 
+    _AXES = Axes({"item": "labels", "other": "labels"}, "q3", "x2", "signed", pairs="upper")
+
     def to_frame(self) -> pd.DataFrame:
         """Return one row per pair, the most dependent first."""
-        import pandas as pd
-
-        i, j = np.triu_indices(len(self.labels), 1)
-        table = pd.DataFrame(
-            {
-                "item": [self.labels[k] for k in i],
-                "other": [self.labels[k] for k in j],
-                "q3": self.q3[i, j],
-                "x2": self.x2[i, j],
-                "signed": self.signed[i, j],
-            }
+        return Result.to_frame(self).sort_values(
+            "q3", ascending=False, key=np.abs, ignore_index=True
         )
-        return table.sort_values("q3", ascending=False, key=np.abs, ignore_index=True)
 
 
 def local_dependence(

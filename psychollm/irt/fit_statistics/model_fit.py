@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
@@ -98,14 +99,20 @@ class ModelFit(Result):
     n_complete: int
     reason: Reason
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row."""
-        import pandas as pd
-
-        names = ["statistic", "m2", "df", "p_value", "rmsea", "srmsr", "cfi", "tli", "n_complete"]
-        row = {name: getattr(self, name) for name in names}
-        row["rmsea_low"], row["rmsea_high"] = self.rmsea_interval
-        return pd.DataFrame([row])
+    _AXES = Axes(
+        {},
+        "statistic",
+        "m2",
+        "df",
+        "p_value",
+        "rmsea",
+        "srmsr",
+        "cfi",
+        "tli",
+        "n_complete",
+        "rmsea_low=rmsea_interval.0",
+        "rmsea_high=rmsea_interval.1",
+    )
 
     def summary(self) -> str:
         """Return the statistic and the indices in one sentence."""

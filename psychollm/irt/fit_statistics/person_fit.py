@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels
@@ -40,14 +41,7 @@ class PersonFit(Result):
     z_outfit: FloatArray  # (N,)
     labels: Labels  # N
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per respondent."""
-        import pandas as pd
-
-        names = ["zh", "infit", "outfit", "z_infit", "z_outfit"]
-        return pd.DataFrame(
-            {"respondent": list(self.labels)} | {name: getattr(self, name) for name in names}
-        )
+    _AXES = Axes({"respondent": "labels"}, "zh", "infit", "outfit", "z_infit", "z_outfit")
 
 
 def person_fit(fit: IRTFit, responses: Responses | pd.DataFrame | ArrayLike) -> PersonFit:

@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
@@ -122,17 +123,22 @@ class DifferentialItems(Result):
     reasons: tuple[Reason, ...]  # J
     labels: Labels  # J
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per item, shifts and distances of each group but the reference."""
-        import pandas as pd
-
-        names = ("statistic", "df", "p_value", "adjusted", "flagged", "anchors")
-        columns: dict[str, object] = {"item": list(self.labels)}
-        columns |= {name: getattr(self, name) for name in names}
-        for g, group in enumerate(self.groups[1:], 1):
-            columns |= {f"shift_{group}": self.shift[g], f"distance_{group}": self.distance[g]}
-        columns["reason"] = [str(reason) for reason in self.reasons]
-        return pd.DataFrame(columns)
+    def _axes(self) -> Axes:
+        return Axes(
+            {"item": "labels"},
+            "statistic",
+            "df",
+            "p_value",
+            "adjusted",
+            "flagged",
+            "anchors",
+            Interleaved(
+                ("shift_{group}", lambda test: test.shift[1:].T),
+                ("distance_{group}", lambda test: test.distance[1:].T),
+            ),
+            "reason=reasons",
+            labels={"group": self.groups[1:]},
+        )
 
     def summary(self) -> str:
         """Return which items differ, in sentences."""

@@ -30,6 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
@@ -101,14 +102,19 @@ class DifferentialFunctioning(Result):
     reasons: tuple[Reason, ...]  # J
     labels: Labels  # J
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per item."""
-        import pandas as pd
-
-        names = ["statistic", "p_value", "adjusted", "uniform", "nonuniform", "log_odds"]
-        names += ["effect", "flagged"]
-        columns = {"item": list(self.labels)} | {name: getattr(self, name) for name in names}
-        return pd.DataFrame(columns | {"size": self.size, "reason": list(map(str, self.reasons))})
+    _AXES = Axes(
+        {"item": "labels"},
+        "statistic",
+        "p_value",
+        "adjusted",
+        "uniform",
+        "nonuniform",
+        "log_odds",
+        "effect",
+        "flagged",
+        "size",
+        "reason=reasons",
+    )
 
     def summary(self) -> str:
         """Return how many items function differently, in one sentence."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
@@ -16,9 +17,6 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents
 from psychollm.irt.families import Link
 from psychollm.irt.priors import Priors
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Form: TypeAlias = Literal["exploratory", "confirmatory"]
 Integration: TypeAlias = Literal["quadrature", "quasi_random"]
@@ -110,6 +108,17 @@ class MultidimensionalIRT(Result):
     _covariance: FloatArray  # (P, P) of the echelon or confirmatory parameters, or (0, 0)
     _echelon: FloatArray  # (J', m + 1) fitted items before rotation
 
+    _AXES = Axes(
+        {"item": "labels"},
+        Interleaved("slope_{dimension}=slopes", "se_slope_{dimension}=se_slopes"),
+        "intercept=intercepts",
+        "se_intercept=se_intercepts",
+        Interleaved("loading_{dimension}=loadings", "se_loading_{dimension}=se_loadings"),
+        "communality=communalities",
+        "reason=reasons",
+        labels={"dimension": "dimensions"},
+    )
+
     @property
     def fitted(self) -> BoolArray:
         """Which items have estimates (items,)."""
@@ -163,22 +172,6 @@ class MultidimensionalIRT(Result):
         from psychollm.irt.multidimensional.rotation import rotated
 
         return rotated(self, by)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per item."""
-        import pandas as pd
-
-        columns: dict[str, object] = {"item": list(self.labels)}
-        for k, name in enumerate(self.dimensions):
-            columns[f"slope_{name}"] = self.slopes[:, k]
-            columns[f"se_slope_{name}"] = self.se_slopes[:, k]
-        columns["intercept"], columns["se_intercept"] = self.intercepts, self.se_intercepts
-        for k, name in enumerate(self.dimensions):
-            columns[f"loading_{name}"] = self.loadings[:, k]
-            columns[f"se_loading_{name}"] = self.se_loadings[:, k]
-        columns["communality"] = self.communalities
-        columns["reason"] = [str(reason) for reason in self.reasons]
-        return pd.DataFrame(columns)
 
     def summary(self) -> str:
         """Return what was fitted and how it went, in sentences."""

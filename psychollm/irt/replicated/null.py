@@ -14,18 +14,15 @@ Westfall, P. H., & Young, S. S. (1993). Resampling-based multiple testing. Wiley
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.null import Alternative, Null, monte_carlo_error, monte_carlo_p_value
 from psychollm.irt.replicated.statistics import FitStatistic
 from psychollm.irt.result import IRTFit
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TIE = 1e-9  # values this close, relative to their spread, are equal
 
@@ -60,6 +57,17 @@ class FitNull(Null):
     n_unconverged: int
     labels: Labels  # V
 
+    def _axes(self) -> Axes:
+        mean, sd = _centre(self.draws)
+        return Axes(
+            {"of": "labels"},
+            f"{self.statistic}=observed",
+            ("null_mean", lambda _: mean),
+            ("null_sd", lambda _: sd),
+            "p_value",
+            "adjusted",
+        )
+
     @classmethod
     def of_fit(
         cls,
@@ -86,22 +94,6 @@ class FitNull(Null):
             statistic=statistic.name,
             alternative=statistic.alternative,
             labels=statistic.labels(fit, observed.size),
-        )
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per value."""
-        import pandas as pd
-
-        mean, sd = _centre(self.draws)
-        return pd.DataFrame(
-            {
-                "of": list(self.labels),
-                self.statistic: self.observed,
-                "null_mean": mean,
-                "null_sd": sd,
-                "p_value": self.p_value,
-                "adjusted": self.adjusted,
-            }
         )
 
     def summary(self) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import ConvergenceWarning
 from psychollm._base.multiplicity import adjust_p_values
@@ -71,14 +72,7 @@ class SlopeNull(Result):
     null_slope_sd: FloatArray  # (J,)
     labels: Labels  # J
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per item."""
-        import pandas as pd
-
-        names = ["slope", "slope_p_value", "adjusted", "null_slope_sd"]
-        return pd.DataFrame(
-            {"item": list(self.labels)} | {name: getattr(self, name) for name in names}
-        )
+    _AXES = Axes({"item": "labels"}, "slope", "slope_p_value", "adjusted", "null_slope_sd")
 
     def summary(self) -> str:
         """Return whether the fit says anything, in one sentence."""

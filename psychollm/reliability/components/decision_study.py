@@ -24,11 +24,12 @@ Brennan, R. L. (2001). Generalizability theory. Springer.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.arrays import plain_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
@@ -38,9 +39,6 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.components.crossed_design import effects_of
 from psychollm.reliability.components.generalizability import Generalizability
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FixedFacet: TypeAlias = Literal["none", "item", "run"]
 Sizes: TypeAlias = int | Iterable[int] | None
@@ -70,6 +68,17 @@ class DecisionStudy(Result):
     n_runs: tuple[int, ...]  # (designs,) 1 without runs
     fixed: str
 
+    _AXES = Axes(
+        {},
+        "n_items",
+        "n_runs",
+        "generalizability",
+        "dependability",
+        "relative_error=relative_error.value",
+        "absolute_error=absolute_error.value",
+        "flag=dependability.flags",
+    )
+
     def summary(self) -> str:
         """Return a sentence per design."""
         return "\n".join(self._sentence(place) for place in range(len(self.n_items)))
@@ -86,20 +95,6 @@ class DecisionStudy(Result):
         ]
         design = f"{items} items" + (f" in {runs} runs" if runs > 1 else "")
         return f"{design}: differences between models {parts[0]}, scores {parts[1]}."
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per design."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"n_items": list(self.n_items), "n_runs": list(self.n_runs)}
-        for name in ("generalizability", "dependability"):
-            estimate: Estimate = getattr(self, name)
-            table[name] = estimate.value
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-        table["relative_error"] = self.relative_error.value
-        table["absolute_error"] = self.absolute_error.value
-        table["flag"] = [str(flag) for flag in self.dependability.flags]
-        return pd.DataFrame(table)
 
 
 def decision_study(

@@ -19,10 +19,11 @@ Brennan, R. L. (2001). Generalizability theory. Springer.
 """
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_generator
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import OptionError
@@ -42,9 +43,6 @@ from psychollm.reliability.components.crossed_design import CellCounts, CrossedD
 from psychollm.reliability.components.incomplete_design import incomplete_likelihood
 from psychollm.reliability.components.reml import RemlFit, balanced_likelihood, maximise
 from psychollm.reliability.means.repeated_scores import repeated_scores
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Estimation: TypeAlias = Literal["auto", "ems", "reml"]
 ComponentInterval: TypeAlias = Literal["pivotal", "bootstrap"]
@@ -82,13 +80,17 @@ class Generalizability(Result):
     estimation: str  # ems or reml
     convergence: Convergence | None  # of reml
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per component."""
-        table = self.components.to_frame().drop(columns="n")
-        table.insert(2, "share", self.share)
-        table.insert(3, "df", self.degrees_of_freedom)
-        table.insert(4, "mean_square", self.mean_squares)
-        return table
+    def _axes(self) -> Axes:
+        return Axes(
+            {self.components.axis: "components.labels"},
+            "value=components.value",
+            "share",
+            "df=degrees_of_freedom",
+            "mean_square=mean_squares",
+            "se=components.se",
+            "{bound}=components.interval",
+            "flag=components.flags",
+        )
 
 
 def generalizability(

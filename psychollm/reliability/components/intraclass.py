@@ -29,11 +29,12 @@ coefficients. Psychological Methods, 1, 30-46. https://doi.org/10.1037/1082-989X
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import betainc
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
@@ -50,9 +51,6 @@ from psychollm.reliability.components.two_way import (
 )
 from psychollm.reliability.scales.alpha_intervals import f_quantile
 from psychollm.reliability.scales.score_table import complete_rows
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Method: TypeAlias = Literal["anova", "reml"]
 AbsoluteInterval: TypeAlias = Literal["satterthwaite", "generalised"]
@@ -87,13 +85,20 @@ class Intraclass(Result):
     left_out: int  # targets with a missing score that did not enter
     method: Method
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per form, with its test."""
-        table = self.icc.to_frame()
-        table.insert(1, "mcgraw_wong", list(MCGRAW_WONG))
-        for name in ("f", "df1", "df2", "p_value"):
-            table[name] = getattr(self, name)
-        return table
+    def _axes(self) -> Axes:
+        return Axes(
+            {self.icc.axis: "icc.labels"},
+            ("mcgraw_wong", lambda _: list(MCGRAW_WONG)),
+            "value=icc.value",
+            "se=icc.se",
+            "{bound}=icc.interval",
+            "n=icc.n",
+            "flag=icc.flags",
+            "f",
+            "df1",
+            "df2",
+            "p_value",
+        )
 
 
 def intraclass(

@@ -42,20 +42,18 @@ Sport Sciences, 21, 19-25.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import chdtrc, ndtri, stdtrit
 
+from psychollm._base.axes import Axes
 from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling, bootstrap_questions, question_counts
 from psychollm.reliability.contrasts.condition_scores import ConditionScores, condition_scores
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _BLOCK_NUMBERS = 500_000
 
@@ -86,6 +84,8 @@ class RankTest(Result):
     note: str  # what the test leaves out of account
     flag: Reason
 
+    _AXES = Axes({"condition": "conditions"}, "n=sizes", "mean_rank=mean_ranks")
+
     def summary(self) -> str:
         """Return the result in a sentence, and the note."""
         low, high = self.effect_interval
@@ -94,14 +94,6 @@ class RankTest(Result):
             f"{self.effect_name} {self.effect:.2f} [{low:.2f}, {high:.2f}]."
         )
         return f"{text} {self.note}".strip()
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per condition."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {"condition": list(self.conditions), "n": self.sizes, "mean_rank": self.mean_ranks}
-        )
 
 
 def kruskal_wallis(

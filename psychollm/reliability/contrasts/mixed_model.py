@@ -22,11 +22,12 @@ Laird, N. M., & Ware, J. H. (1982). Random-effects models for longitudinal data.
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.estimates.bootstrap_interval import percentile_interval
@@ -46,9 +47,6 @@ from psychollm.reliability.contrasts.intercept_fit import (
     variance_draws,
 )
 from psychollm.reliability.contrasts.random_intercept import InterceptDesign
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,13 +79,17 @@ class MixedModel(Result):
     n_models: int
     reference: Any
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per contrast."""
-        table = self.contrasts.to_frame()
-        table.insert(3, "df", self.contrast_df)
-        table.insert(4, "t", self.contrast_t)
-        table.insert(5, "p_value", self.contrast_p)
-        return table.drop(columns="n")
+    def _axes(self) -> Axes:
+        return Axes(
+            {self.contrasts.axis: "contrasts.labels"},
+            "value=contrasts.value",
+            "se=contrasts.se",
+            "df=contrast_df",
+            "t=contrast_t",
+            "p_value=contrast_p",
+            "{bound}=contrasts.interval",
+            "flag=contrasts.flags",
+        )
 
     def summary(self) -> str:
         """Return the test and the variances in a sentence."""

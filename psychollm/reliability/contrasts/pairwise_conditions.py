@@ -2,19 +2,17 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.contrasts.condition_scores import condition_scores
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _EXACT_UP_TO = 50
 
@@ -41,22 +39,17 @@ class PairwiseConditions(Result):
     adjust: str
     flags: tuple[Reason, ...]  # (pairs,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per pair."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "first": list(self.first),
-                "second": list(self.second),
-                "n": self.n,
-                "difference": self.difference,
-                "statistic": self.statistic,
-                "p_value": self.p_value,
-                "adjusted": self.adjusted,
-                "flag": [str(flag) for flag in self.flags],
-            }
-        )
+    _AXES = Axes(
+        {},
+        "first",
+        "second",
+        "n",
+        "difference",
+        "statistic",
+        "p_value",
+        "adjusted",
+        "flag=flags",
+    )
 
 
 def pairwise_conditions(

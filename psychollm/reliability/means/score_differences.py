@@ -28,12 +28,13 @@ percentages. Psychometrika, 12, 153-157.
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import bdtr, chdtrc, stdtr
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
@@ -46,9 +47,6 @@ from psychollm.data.table import one_model
 from psychollm.estimates.clustered import few
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import ClusteredMean, Correction, clustered_mean
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -85,29 +83,23 @@ class ScoreDifferences(Result):
     level: float
     flags: tuple[Reason, ...]  # (pairs,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per pair."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "first": list(self.first),
-                "second": list(self.second),
-                "value": self.value,
-                "se": self.se,
-                "lower": self.interval[:, 0],
-                "upper": self.interval[:, 1],
-                "p_value": self.p_value,
-                "adjusted": self.adjusted,
-                "n": self.n,
-                "n_clusters": self.n_clusters,
-                "correlation": self.correlation,
-                "se_paired": self.se_paired,
-                "se_unpaired": self.se_unpaired,
-                "mcnemar_exact_p": self.mcnemar_exact_p,
-                "flag": [str(flag) for flag in self.flags],
-            }
-        )
+    _AXES = Axes(
+        {},
+        "first",
+        "second",
+        "value",
+        "se",
+        "{bound}=interval",
+        "p_value",
+        "adjusted",
+        "n",
+        "n_clusters",
+        "correlation",
+        "se_paired",
+        "se_unpaired",
+        "mcnemar_exact_p",
+        "flag=flags",
+    )
 
 
 def score_differences(

@@ -20,10 +20,11 @@ Krippendorff, K. (2019). Content analysis: An introduction to its methodology (4
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes, whole
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.stated import cluster_codes
@@ -49,9 +50,6 @@ from psychollm.reliability.raters.unit_bootstrap import (
     estimate_panel,
 )
 from psychollm.reliability.raters.unit_table import Summation, UnitTable, unit_tables
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Below this many questions with an unusual answer (or, on graded scales, with disagreement) 95 %
 # intervals of chance-corrected agreement hold in 60 to 90 % of samples only.
@@ -80,17 +78,11 @@ class Agreement(Result):
     categories: Labels
     labels: Labels  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: each coefficient with its bounds."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"model": list(self.labels), "n": self.pairwise.n.astype(np.int64)}
-        for name in COEFFICIENTS:
-            estimate: Estimate = getattr(self, name)
-            table[name] = estimate.value
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-            table[f"{name}_flag"] = [str(flag) for flag in estimate.flags]
-        return pd.DataFrame(table)
+    _AXES = Axes(
+        {"model": "labels"},
+        whole("n", "pairwise.n"),
+        *(column for name in COEFFICIENTS for column in (name, f"{name}_flag={name}.flags")),
+    )
 
     def summary(self) -> str:
         """Return one sentence per model.

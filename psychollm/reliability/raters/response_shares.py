@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.axes import Axes
+from psychollm._base.axes import Axes, whole
 from psychollm._base.checks import check_fraction
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
@@ -54,7 +54,7 @@ class ResponseShares(Result):
 
     _AXES = Axes(
         {"model": "labels", "category": "categories"},
-        ("count", lambda shares: shares.count.astype(np.int64)),
+        whole("count"),
         "share=value",
         "{bound}=interval",
         arrays={

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.axes import Axes
+from psychollm._base.axes import Axes, whole
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes
@@ -54,7 +54,7 @@ class Retest(Result):
     _AXES = Axes(
         {"model": "labels", "run": "runs"},
         "total=totals",
-        ("n", lambda retest: retest.n.astype(np.int64)),
+        whole("n"),
         "rate=rates",
         "{bound}=intervals",
         arrays={"model run": "totals n rates", "model run bound": "intervals"},

@@ -18,10 +18,11 @@ Cronbach, L. J. (1951). Coefficient alpha and the internal structure of tests. P
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.estimates.estimate import Estimate
@@ -40,9 +41,6 @@ from psychollm.reliability.scales.replicates import (
 )
 from psychollm.reliability.scales.scale_scores import coefficients, mean_scores, scale_scores
 from psychollm.reliability.scales.score_table import ScoreTable, score_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ESTIMATES = ("alpha", "standardised", "of_means", "mean_correlation", "sem")
 
@@ -72,25 +70,22 @@ class Consistency(Result):
     sd: FloatArray  # (conditions,) of the rows' mean scores
     conditions: tuple[Any, ...]
 
+    _AXES = Axes(
+        {"condition": "conditions"},
+        "n=alpha.n",
+        "n_respondents",
+        "mean",
+        "sd",
+        *ESTIMATES,
+        "flag=alpha.flags",
+    )
+
     @property
     def signal_to_noise(self) -> FloatArray:
         """Ratio of true to error variance of the total of standardised items (conditions,)."""
         reliability = self.standardised.value
         with np.errstate(divide="ignore"):
             return np.asarray(reliability / (1.0 - reliability))
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per condition: each coefficient with its bounds."""
-        import pandas as pd
-
-        table: dict[str, Any] = {"condition": list(self.conditions), "n": self.alpha.n}
-        table |= {"n_respondents": self.n_respondents, "mean": self.mean, "sd": self.sd}
-        for name in ESTIMATES:
-            estimate: Estimate = getattr(self, name)
-            table[name] = estimate.value
-            table[f"{name}_lower"], table[f"{name}_upper"] = estimate.interval.T
-        table["flag"] = [str(flag) for flag in self.alpha.flags]
-        return pd.DataFrame(table)
 
     def summary(self) -> str:
         """Return one sentence per condition.

@@ -18,10 +18,11 @@ in the second the item meets only its shared part in the total.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes, whole
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.data.labels import Labels
@@ -51,9 +52,6 @@ from psychollm.reliability.scales.replicates import (
 from psychollm.reliability.scales.scale_scores import ScaleScores, scale_scores
 from psychollm.reliability.scales.score_table import score_table
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemStatistics(Result):
@@ -78,6 +76,20 @@ class ItemStatistics(Result):
     corrected_item_total: FloatArray  # (items,) corrected for the item's own unshared variance
     correlations: FloatArray  # (items, items) NaN for an item that does not vary
 
+    _AXES = Axes(
+        {"item": "items"},
+        whole("n"),
+        "mean",
+        "sd",
+        "item_rest",
+        "alpha_without=alpha_without.value",
+        "standardised_alpha_without",
+        "item_total",
+        "standardised_item_total",
+        "corrected_item_total",
+        "flag=item_rest.flags",
+    )
+
     @property
     def mean_correlation(self) -> float:
         """Mean correlation between items that vary."""
@@ -87,28 +99,6 @@ class ItemStatistics(Result):
     def median_correlation(self) -> float:
         """Median correlation between items that vary."""
         return _of_pairs(self.correlations, np.median)
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per item."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "item": list(self.items),
-                "n": self.n.astype(np.int64),
-                "mean": self.mean,
-                "sd": self.sd,
-                "item_rest": self.item_rest.value,
-                "item_rest_lower": self.item_rest.interval[:, 0],
-                "item_rest_upper": self.item_rest.interval[:, 1],
-                "alpha_without": self.alpha_without.value,
-                "standardised_alpha_without": self.standardised_alpha_without,
-                "item_total": self.item_total,
-                "standardised_item_total": self.standardised_item_total,
-                "corrected_item_total": self.corrected_item_total,
-                "flag": [str(flag) for flag in self.item_rest.flags],
-            }
-        )
 
 
 def item_statistics(

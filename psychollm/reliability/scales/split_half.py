@@ -15,10 +15,11 @@ Cronbach, L. J. (1951). Coefficient alpha and the internal structure of tests. P
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
@@ -37,9 +38,6 @@ from psychollm.reliability.scales.replicates import (
 from psychollm.reliability.scales.scale_scores import scale_scores
 from psychollm.reliability.scales.score_table import score_table
 from psychollm.reliability.scales.splits import Splits, coefficient, mean_coefficient, splits_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NAMES = ("maximum", "mean", "minimum")
 
@@ -61,14 +59,12 @@ class SplitHalf(Result):
     best: tuple[Labels, Labels]  # the halves of the maximum
     worst: tuple[Labels, Labels]  # the halves of the minimum
 
+    _AXES = Axes({}, "*=split_half")
+
     @property
     def n_splits(self) -> int:
         """How many splits were tried."""
         return int(self.coefficients.size)
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row each for maximum, mean and minimum."""
-        return self.split_half.to_frame()
 
 
 def split_half(

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import InputError, OptionError
 from psychollm._base.result import Result
@@ -45,7 +46,6 @@ from psychollm.studies.difficulty.questions import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike
 
 
@@ -84,20 +84,7 @@ class GateFit(Result):
     beta: float
     level: float
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per rule."""
-        import pandas as pd
-
-        columns: dict[str, Any] = {"rule": list(self.coverage.labels)}
-        for name in ("coverage", "risk", "f_beta"):
-            found: Estimate = getattr(self, name)
-            columns |= {
-                name: found.value,
-                f"{name}_lower": found.interval[:, 0],
-                f"{name}_upper": found.interval[:, 1],
-            }
-        columns["flag"] = [str(flag) for flag in self.risk.flags]
-        return pd.DataFrame(columns)
+    _AXES = Axes({"rule": "coverage.labels"}, "coverage", "risk", "f_beta", "flag=risk.flags")
 
     def summary(self) -> str:
         """Say in sentences what the gate does to coverage and risk."""

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import InputError
 from psychollm._base.result import Result
@@ -88,23 +89,12 @@ class Difficulty(Result):
     labels: tuple[Hashable, ...]  # (questions,)
     level: float
 
+    _AXES = Axes({"question": "labels"}, "score=scores", "predicted", "predicted_by_length")
+
     @property
     def lead(self) -> Any:
         """R squared of the text less that of length alone, paired over questions."""
         return self.r_squared.difference("text", "length only")
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per question: score and predictions."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "question": list(self.labels),
-                "score": self.scores,
-                "predicted": self.predicted,
-                "predicted_by_length": self.predicted_by_length,
-            }
-        )
 
     def weights_frame(self) -> pd.DataFrame:
         """Return one row per feature, those that go with yes first."""

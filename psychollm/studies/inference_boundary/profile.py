@@ -4,8 +4,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypedDict
 
-import numpy as np
-
+from psychollm._base.axes import Axes, whole
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels
@@ -71,6 +70,17 @@ class BoundaryProfile(Result):
     failures: ResponseShares | None  # of those that never pass, among themselves; None without
     labels: Labels  # (models,)
 
+    _AXES = Axes(
+        {"model": "labels"},
+        "type=kind",
+        "rate=retest.rate.value",
+        "{bound}=retest.rate.interval",
+        whole("n", "retest.rate.n"),
+        "majority=retest.majority.value",
+        "all_identical=responses.all_identical.value",
+        "alpha=responses.krippendorff_alpha.value",
+    )
+
     @property
     def exact_intervals(self) -> FloatArray:
         """Clopper and Pearson's interval of every run (models, runs, 2)."""
@@ -84,25 +94,6 @@ class BoundaryProfile(Result):
         """
         hits, n = self.retest.totals.sum(axis=1), self.retest.n.sum(axis=1)
         return wilson(hits, n, level=self.retest.rate.level)
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model."""
-        import pandas as pd
-
-        rate, same = self.retest.rate, self.responses.all_identical
-        return pd.DataFrame(
-            {
-                "model": list(self.labels),
-                "type": [self.kind] * len(self.labels),
-                "rate": rate.value,
-                "lower": rate.interval[:, 0],
-                "upper": rate.interval[:, 1],
-                "n": rate.n.astype(np.int64),
-                "majority": self.retest.majority.value,
-                "all_identical": same.value,
-                "alpha": self.responses.krippendorff_alpha.value,
-            }
-        )
 
 
 def boundary_profile(

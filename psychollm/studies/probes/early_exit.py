@@ -7,20 +7,18 @@ with the fewest tokens, says what the probe is worth.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction
 from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.estimates.resampling import bootstrap_questions
 from psychollm.studies.probes.folds import groups_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -38,21 +36,13 @@ class EarlyExit(Result):
     saved_threshold: float  # NaN where nothing can be saved
     n: int
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per threshold."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "threshold": self.thresholds,
-                "accuracy": self.accuracy,
-                "accuracy_lower": self.accuracy_interval[:, 0],
-                "accuracy_upper": self.accuracy_interval[:, 1],
-                "tokens": self.tokens,
-                "tokens_lower": self.tokens_interval[:, 0],
-                "tokens_upper": self.tokens_interval[:, 1],
-            }
-        )
+    _AXES = Axes(
+        {"threshold": "thresholds"},
+        "accuracy",
+        "accuracy_{bound}=accuracy_interval",
+        "tokens",
+        "tokens_{bound}=tokens_interval",
+    )
 
     def summary(self) -> str:
         """Return what was found in a sentence."""

@@ -14,10 +14,11 @@ self-verification. arXiv:2504.05419.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.discrimination.ranking import auroc
@@ -32,9 +33,6 @@ from psychollm.studies.probes.folds import (
     outcome_of,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StateProbe(Result):
@@ -48,6 +46,8 @@ class StateProbe(Result):
     brier: Estimate
     n_groups: int
 
+    _AXES = Axes({"predictor": "labels"}, "auroc", "ece", "brier")
+
     @property
     def labels(self) -> tuple[Any, ...]:
         """Names of the predictors."""
@@ -58,19 +58,6 @@ class StateProbe(Result):
         """The layer with the highest AUROC; being the best of many, it flatters itself."""
         layers = [i for i, label in enumerate(self.labels) if str(label).startswith("layer ")]
         return str(self.labels[max(layers, key=lambda i: self.auroc.value[i])])
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per predictor: AUROC, ECE and Brier score with their bounds."""
-        import pandas as pd
-
-        columns: dict[str, Any] = {"predictor": list(self.labels)}
-        for name, one in (("auroc", self.auroc), ("ece", self.ece), ("brier", self.brier)):
-            columns |= {
-                name: one.value,
-                f"{name}_lower": one.interval[:, 0],
-                f"{name}_upper": one.interval[:, 1],
-            }
-        return pd.DataFrame(columns)
 
     def summary(self) -> str:
         """Return what was found in sentences."""

@@ -1,10 +1,11 @@
 """Does a probe made on one topic serve on another? Mostly less well, which is why it is asked."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.errors import LabelError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
@@ -19,9 +20,6 @@ from psychollm.studies.probes.folds import (
     outcome_of,
 )
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ProbeTransfer(Result):
@@ -33,6 +31,8 @@ class ProbeTransfer(Result):
     topics: tuple[Any, ...]
     n: IntArray  # (topics,) questions
 
+    _AXES = Axes({"made_on": "topics", "tried_on": "topics"}, "auroc", "lower", "upper", "n")
+
     @property
     def within(self) -> float:
         """Mean AUROC on the topic that the probe was made on, cross-validated."""
@@ -42,22 +42,6 @@ class ProbeTransfer(Result):
     def across(self) -> float:
         """Mean AUROC on other topics."""
         return float(np.nanmean(self.auroc[~np.eye(len(self.topics), dtype=bool)]))
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per pair of topics."""
-        import pandas as pd
-
-        k = len(self.topics)
-        return pd.DataFrame(
-            {
-                "made_on": np.repeat(np.array(self.topics, dtype=object), k),
-                "tried_on": list(self.topics) * k,
-                "auroc": self.auroc.ravel(),
-                "lower": self.lower.ravel(),
-                "upper": self.upper.ravel(),
-                "n": np.tile(self.n, k),
-            }
-        )
 
 
 def probe_transfer(

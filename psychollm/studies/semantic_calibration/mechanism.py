@@ -35,11 +35,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.arrays import float_array
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction, check_generator
 from psychollm._base.errors import CodeError, InputError, ShapeError
 from psychollm._base.result import Result
@@ -55,9 +56,6 @@ from psychollm.instruments.semantic_sampling.result import SemanticSamples
 from psychollm.kernels.semantic import discrete_entropies
 from psychollm.studies.inference_boundary.monitoring_link import MonitoringLink, rank_link
 from psychollm.studies.semantic_calibration.study import SemanticCalibration
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Predictability: TypeAlias = Literal["divergence", "cross_entropy"]
 
@@ -86,21 +84,13 @@ class SemanticMechanism(Result):
     floor: float
     labels: Labels  # (arms,)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per arm."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "arm": list(self.labels),
-                "divergence": self.divergence.value,
-                "divergence_lower": self.divergence.interval[:, 0],
-                "divergence_upper": self.divergence.interval[:, 1],
-                "cross_entropy": self.cross_entropy.value,
-                "excess_smece": self.error,
-                "clipped": self.clipped,
-            }
-        )
+    _AXES = Axes(
+        {"arm": "labels"},
+        "divergence",
+        "cross_entropy=cross_entropy.value",
+        "excess_smece=error",
+        "clipped",
+    )
 
     def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
         """Return the finding in sentences; `smallest.correlation` is a link that matters."""

@@ -29,19 +29,16 @@ several classes are right, the largest of them is taken for g.
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray, RandomState
 from psychollm.calibration.metric import Metric
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.null import Null
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _BLOCK = 200_000  # draws at once
 _ROUNDING = 1e-12
@@ -207,21 +204,15 @@ class SampleCurve(Result):
     interval: FloatArray  # (places, 2) range of accuracies under (1); NaN where hardly any fall
     level: float
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per confidence."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "arm": [self.label] * self.n.size,
-                "confidence": self.confidence,
-                "accuracy": self.accuracy,
-                "n": self.n,
-                "expected": self.expected,
-                "expected_lower": self.interval[:, 0],
-                "expected_upper": self.interval[:, 1],
-            }
-        )
+    _AXES = Axes(
+        {},
+        "arm=label",
+        "confidence",
+        "accuracy",
+        "n",
+        "expected",
+        "expected_{bound}=interval",
+    )
 
 
 def sample_curve(

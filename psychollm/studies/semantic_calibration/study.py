@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import InputError
 from psychollm._base.multiplicity import adjust_p_values
@@ -115,6 +116,27 @@ class SemanticCalibration(Result):
     labels: Labels  # (arms,)
     level: float
 
+    _AXES = Axes(
+        {"arm": "labels"},
+        "accuracy",
+        "confidence=mean_confidence",
+        "overconfidence",
+        "excess_overconfidence",
+        "smece=smooth.value",
+        "smece_expected=expected",
+        "smece_excess=excess",
+        "entropy=entropy.mean",
+        "p_value=p_value.value",
+        "smece_expected_as_stated=smooth.expected.value",
+        "p_value_as_stated=smooth.p_value.value",
+        "ece=binned.value.value",
+        "ece_expected_as_stated=binned.expected.value",
+        "ece_p_value_as_stated=binned.p_value.value",
+        "smece_split=split_smooth.value.value",
+        "n=accuracy.n",
+        "n_left_out",
+    )
+
     summary = summary
     verdict = verdict
 
@@ -122,36 +144,6 @@ class SemanticCalibration(Result):
     def p_adjusted(self) -> FloatArray:
         """P-values of calibration, by Holm over the arms (arms,)."""
         return adjust_p_values(self.p_value.value)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per arm."""
-        import pandas as pd
-
-        columns: dict[str, Any] = {"arm": list(self.labels)}
-        estimates = {
-            "accuracy": self.accuracy,
-            "confidence": self.mean_confidence,
-            "overconfidence": self.overconfidence,
-            "excess_overconfidence": self.excess_overconfidence,
-            "smece": self.smooth.value,
-            "smece_expected": self.expected,
-            "smece_excess": self.excess,
-            "entropy": self.entropy.mean,
-        }
-        for name, found in estimates.items():
-            columns |= {name: found.value}
-            columns |= {f"{name}_{side}": found.interval[:, i] for i, side in _SIDES}
-        columns["p_value"] = self.p_value.value
-        columns["smece_expected_as_stated"] = self.smooth.expected.value
-        columns["p_value_as_stated"] = self.smooth.p_value.value
-        columns["ece"] = self.binned.value.value
-        columns["ece_expected_as_stated"] = self.binned.expected.value
-        columns["ece_p_value_as_stated"] = self.binned.p_value.value
-        if self.split_smooth is not None:
-            columns["smece_split"] = self.split_smooth.value.value
-        columns["n"] = self.accuracy.n
-        columns["n_left_out"] = self.n_left_out
-        return pd.DataFrame(columns)
 
     def curves(self) -> pd.DataFrame:
         """Return the data of the reliability diagrams, one row per arm and confidence."""

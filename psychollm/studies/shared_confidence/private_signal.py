@@ -29,11 +29,12 @@ nonlinear structural models. Annals of Economic and Social Measurement, 3, 653-6
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtrc, ndtr, ndtri
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
@@ -52,9 +53,6 @@ from psychollm.studies.shared_confidence.private_likelihood import (
     climb,
     profile_interval,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -86,13 +84,17 @@ class PrivateSignal(Result):
     level: float
     labels: tuple[Any, ...]  # (models,)
 
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model."""
-        table = self.correlation.to_frame()
-        table.insert(5, "statistic", self.statistic)
-        table.insert(6, "p_value", self.p_value)
-        table.insert(7, "p_adjusted", self.p_adjusted)
-        return table
+    _AXES = Axes(
+        {"model": "correlation.labels"},
+        "value=correlation.value",
+        "se=correlation.se",
+        "{bound}=correlation.interval",
+        "statistic",
+        "p_value",
+        "p_adjusted",
+        "n=correlation.n",
+        "flag=correlation.flags",
+    )
 
 
 def private_signal(

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
@@ -54,21 +55,15 @@ class ResidualStructure(Result):
     reason: Reason  # why the correlation is undefined
     labels: tuple[Any, ...]  # (models,) models with both
 
+    _AXES = Axes(
+        {"first": "labels", "second": "labels"}, "confidence", "correctness", pairs="upper"
+    )
+
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per pair of models, the largest confidence residual first."""
-        import pandas as pd
-
-        i, j = np.triu_indices(len(self.labels), 1)
-        frame = pd.DataFrame(
-            {
-                "first": [self.labels[a] for a in i],
-                "second": [self.labels[b] for b in j],
-                "confidence": self.confidence[i, j],
-                "correctness": self.correctness[i, j],
-            }
+        return Result.to_frame(self).sort_values(
+            "confidence", ascending=False, key=np.abs, kind="stable", ignore_index=True
         )
-        order = np.argsort(-np.abs(self.confidence[i, j]), kind="stable")
-        return frame.iloc[order].reset_index(drop=True)
 
 
 def residual_structure(

@@ -12,11 +12,11 @@ questions. The latter lies low: resampled strengths carry the noise of sampling 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.calibration.consensus.between_models import Line, least_squares
@@ -36,9 +36,6 @@ from psychollm.studies.steering_match.grid import (
 from psychollm.studies.steering_match.plateau import Peak, Ties, peak
 from psychollm.studies.steering_match.reconstruction import answers_at
 from psychollm.studies.steering_match.steered_input import ratio
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _WIDE = 0.1  # share of the usable strengths from which a plateau is said
 _LARGEST = 20_000_000  # numbers of a table of likelihoods
@@ -74,25 +71,17 @@ class BestStrengths(Result):
     r_squared_interval: FloatArray  # (2,) other targets, (1)
     r_squared_questions: FloatArray  # (2,) other questions
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per target."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "target": list(self.strength.labels),
-                "threshold": self.thresholds,
-                "strength": self.strength.value,
-                "lower": self.strength.interval[:, 0],
-                "upper": self.strength.interval[:, 1],
-                "plateau_lower": self.plateau[:, 0],
-                "plateau_upper": self.plateau[:, 1],
-                "at_edge": self.at_edge,
-                "wide_plateau": self.wide,
-                "agreement": self.agreement,
-                "kappa": self.kappa,
-            }
-        )
+    _AXES = Axes(
+        {"target": "strength.labels"},
+        "threshold=thresholds",
+        "strength=strength.value",
+        "{bound}=strength.interval",
+        "plateau_{bound}=plateau",
+        "at_edge",
+        "wide_plateau=wide",
+        "agreement",
+        "kappa",
+    )
 
 
 def plain_thresholds(rates: FloatArray) -> FloatArray:

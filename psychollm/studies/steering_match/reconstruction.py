@@ -7,10 +7,10 @@ questions, so that resamples of questions cost one product of matrices.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
@@ -27,9 +27,6 @@ from psychollm.studies.steering_match.grid import (
 )
 from psychollm.studies.steering_match.plateau import Ties, peak
 from psychollm.studies.steering_match.steered_input import ratio
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -195,22 +192,7 @@ class Reconstruction(Result):
     kappa: Estimate  # (targets,)
     chance: FloatArray  # (targets,) agreement of random answers with the same two yes-rates
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per target."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "target": list(self.agreement.labels),
-                "agreement": self.agreement.value,
-                "agreement_lower": self.agreement.interval[:, 0],
-                "agreement_upper": self.agreement.interval[:, 1],
-                "kappa": self.kappa.value,
-                "kappa_lower": self.kappa.interval[:, 0],
-                "kappa_upper": self.kappa.interval[:, 1],
-                "chance": self.chance,
-            }
-        )
+    _AXES = Axes({"target": "agreement.labels"}, "agreement", "kappa", "chance")
 
 
 def reconstruction(

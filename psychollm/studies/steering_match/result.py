@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from psychollm._base.axes import dataset
+from psychollm._base.axes import Axes, dataset
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray
@@ -101,6 +101,23 @@ class SteeringMatch(Result):
     _answers: Mapping[str, Answers]
     _grid: Grid
 
+    _AXES = Axes(
+        {},
+        "*=best",
+        "held_out_agreement=held_out.agreement.value",
+        "held_out_kappa=held_out_for_kappa.kappa.value",
+        "kappa_p=kappa_null.p_value",
+        ("kappa_p_adjusted", lambda match: adjust_p_values(match.kappa_null.p_value)),
+        "from_threshold_agreement=from_threshold.agreement.value",
+        "from_threshold_kappa=from_threshold.kappa.value",
+        "constant=constant.agreement.value",
+        "rate_matched=held_out.chance",
+        "unsteered=unsteered.agreement.value",
+        "lift",
+        "n=held_out.agreement.n",
+        "flag=best.strength.flags",
+    )
+
     summary = summary
     verdict = verdict
 
@@ -147,25 +164,6 @@ class SteeringMatch(Result):
             "way": list(self._answers),
         }
         return dataset(variables, coords, of=self)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per target: strength, agreement, kappa, baselines, p-value, flags."""
-        return self.best.to_frame().assign(
-            held_out_agreement=self.held_out.agreement.value,
-            held_out_kappa=self.held_out_for_kappa.kappa.value,
-            kappa_p=self.kappa_null.p_value,
-            kappa_p_adjusted=adjust_p_values(self.kappa_null.p_value),
-            from_threshold_agreement=self.from_threshold.agreement.value,
-            from_threshold_kappa=self.from_threshold.kappa.value,
-            constant=self.constant.agreement.value,
-            rate_matched=self.held_out.chance,
-            unsteered=self.unsteered.agreement.value,
-            lift=self.lift.value,
-            lift_lower=self.lift.interval[:, 0],
-            lift_upper=self.lift.interval[:, 1],
-            n=self.held_out.agreement.n,
-            flag=[str(flag) for flag in self.best.strength.flags],
-        )
 
     def controls_frame(self) -> pd.DataFrame:
         """Return the headline numbers of the direction, each control, and exchanged questions."""
