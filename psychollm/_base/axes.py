@@ -74,7 +74,7 @@ class Axes:
     rows: Mapping[str, str | None]
     columns: tuple[Column, ...]
     pairs: Pairs | None  # the triangle of a square matrix that the rows are
-    labels: Mapping[str, str | tuple[str, ...]]  # of further axes, or the attribute with them
+    labels: Mapping[str, str | tuple[Any, ...]]  # of further axes, or the attribute with them
     arrays: Mapping[str, str]  # attributes by their dimensions, both separated by blanks
 
     def __init__(
@@ -82,7 +82,7 @@ class Axes:
         rows: Mapping[str, str | None] | None = None,
         *columns: Column,
         pairs: Pairs | None = None,
-        labels: Mapping[str, str | tuple[str, ...]] | None = None,
+        labels: Mapping[str, str | tuple[Any, ...]] | None = None,
         arrays: Mapping[str, str] | None = None,
     ) -> None:
         object.__setattr__(self, "rows", rows or {})
