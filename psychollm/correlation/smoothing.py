@@ -90,7 +90,7 @@ class Smoothing(Result):
     note: str
     shrinkage: float
     scale: FloatArray  # (k,)
-    adjusted_pairs: int
+    adjusted_pairs: int = 0
     labels: Labels  # k
     convergence: Convergence
 

@@ -88,7 +88,7 @@ class LoadingErrors(Result):
     factor_correlation_interval: FloatArray  # (m, m, 2)
     method: str
     level: float
-    reason: str
+    reason: str = ""
     congruence: FloatArray  # (n, m)
     labels: tuple[Hashable, ...]  # k
     factors: tuple[str, ...]  # m

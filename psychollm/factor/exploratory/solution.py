@@ -91,7 +91,7 @@ class FactorSolution(Result):
     rotation: str
     n: float
     shrinkage: float
-    adjusted_pairs: int
+    adjusted_pairs: int = 0
     fit: FactorFit
     labels: tuple[Hashable, ...]  # k
     factors: tuple[str, ...]  # m

@@ -160,7 +160,7 @@ class MultidimensionalIRT(Result):
 
         Examples
         --------
-        >>> from psychollm.factor.rotate import rotate
+        >>> from psychollm.factor.exploratory.rotate import rotate
         >>> from psychollm.irt.multidimensional.fit import fit_multidimensional
         >>> rng = np.random.default_rng(0)
         >>> z = np.repeat(rng.normal(size=(900, 2)), 4, axis=1) * 1.5
