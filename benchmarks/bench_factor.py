@@ -5,7 +5,7 @@ import numpy as np
 import psychollm as psy
 from benchmarks.simulated import one_factor
 from psychollm.factor.one_factor.full_information import full_information
-from psychollm.factor.one_factor.pairwise import pairwise_factor
+from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
 from psychollm.factor.one_factor.residual_test import residual_test
 
 
@@ -22,7 +22,7 @@ class Fits:
         psy.question_scores(self.answers)
 
     def time_pairwise(self, size: tuple[int, int]) -> None:
-        pairwise_factor(self.counts)
+        pairwise_likelihood(self.counts)
 
     def time_full_information(self, size: tuple[int, int]) -> None:
         full_information(self.answers)

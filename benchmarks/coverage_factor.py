@@ -14,7 +14,7 @@ from psychollm.correlation.polychoric import polychoric
 from psychollm.factor.exploratory.factor_analysis import factor_analysis
 from psychollm.factor.exploratory.loading_errors import loading_errors
 from psychollm.factor.one_factor.full_information import full_information
-from psychollm.factor.one_factor.pairwise import pairwise_factor
+from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
 
 LOADINGS = np.linspace(0.5, 0.8, 8)
 WEAKEST, STRONGEST = 0, 7
@@ -43,14 +43,14 @@ def loadings(
         else:
             covariance = correlation.covariance()
             delta = loading_errors(solution, covariance=covariance).interval[:, 0]
-        pairwise, full = pairwise_factor(answers), full_information(answers)
+        pairwise, full = pairwise_likelihood(answers), full_information(answers)
         for name, i in names.items():
             found[f"loading_errors, {name}"] = delta[i]
-            found[f"pairwise_factor, {name}"] = normal(pairwise.loadings[i], pairwise.se[i])
+            found[f"pairwise_likelihood, {name}"] = normal(pairwise.loadings[i], pairwise.se[i])
             found[f"full_information, {name}"] = normal(full.loadings[i], full.se_loadings[i])
         return found
 
-    methods = ("loading_errors", "pairwise_factor", "full_information")
+    methods = ("loading_errors", "pairwise_likelihood", "full_information")
     truth = {f"{way}, {name}": LOADINGS[i] for way in methods for name, i in names.items()}
     return collected(one, count, truth)
 

@@ -30,7 +30,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "Generalizability": ("generalizability", "decision_study"),
     "Hierarchical meta-d'": ("hierarchical_meta_d", "hierarchical_meta_d_from_counts"),
     "Individuation": ("individuation",),
-    "Loadings": ("loading_errors", "pairwise_factor", "full_information"),
+    "Loadings": ("loading_errors", "pairwise_likelihood", "full_information"),
     "Meta-d'": ("meta_d", "meta_d_from_counts"),
     "Meta-information": ("meta_information",),
     "Mixed model": ("mixed_model",),

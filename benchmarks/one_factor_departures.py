@@ -15,7 +15,7 @@ import joblib
 import numpy as np
 
 from benchmarks.operating_characteristics import LEVEL, p_value
-from psychollm.factor.one_factor.pairwise import pairwise_factors
+from psychollm.factor.one_factor.pairwise_likelihood import exploratory_pairwise_likelihood
 
 MODELS = 19
 QUESTIONS = (500, 2000, 10_000)
@@ -99,7 +99,7 @@ def run(name: str, n: int, seed: int, bootstrap: int) -> tuple[bool, float]:
     codes = yes.astype(float)
     if answered is not None:
         codes[~answered] = np.nan
-    return rejected, float(pairwise_factors(codes).shares[1])
+    return rejected, float(exploratory_pairwise_likelihood(codes).shares[1])
 
 
 def row(name: str, options: argparse.Namespace) -> str:

@@ -19,7 +19,7 @@ import numpy as np
 import psychollm as psy
 from psychollm.calibration.consensus.individuation import individuation
 from psychollm.data.simulate_study import simulate_study
-from psychollm.factor.one_factor.pairwise import pairwise_factor
+from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
 from psychollm.studies.shared_confidence.private_signal import private_signal
 
 MODELS = (10, 19)
@@ -92,7 +92,7 @@ def row(cell: Cell, studies: int) -> str:
     estimates = []
     for seed in range(SEED, SEED + studies):
         said, right = cell.answers(seed, 0.0)
-        fit = pairwise_factor(said)
+        fit = pairwise_likelihood(said)
         found = private_signal(said, right, loadings=fit.loadings, thresholds=fit.thresholds)
         allowed.append(found.p_value < LEVEL)
         mean.append(found.mean_p < LEVEL)
@@ -100,7 +100,7 @@ def row(cell: Cell, studies: int) -> str:
         exact.append(individuation(said, right, scores, n_bootstrap=2, rng=0).p_value < LEVEL)
         for weight in WEIGHTS:
             said, right = cell.answers(seed, weight)
-            fit = pairwise_factor(said)
+            fit = pairwise_likelihood(said)
             found = private_signal(said, right, loadings=fit.loadings, thresholds=fit.thresholds)
             power[weight].append(found.p_value[WHO] < LEVEL)
             if weight == WEIGHTS[-1]:

@@ -29,11 +29,11 @@ from psychollm.factor.number_of_factors.parallel import ParallelAnalysis, parall
 from psychollm.factor.number_of_factors.retention import Retention, retention
 from psychollm.factor.number_of_factors.rules import SamplingAdequacy, sampling_adequacy
 from psychollm.factor.one_factor.full_information import FullInformation, full_information
-from psychollm.factor.one_factor.pairwise import (
-    PairwiseFactor,
-    PairwiseFactors,
-    pairwise_factor,
-    pairwise_factors,
+from psychollm.factor.one_factor.pairwise_likelihood import (
+    ExploratoryPairwiseLikelihood,
+    PairwiseLikelihood,
+    exploratory_pairwise_likelihood,
+    pairwise_likelihood,
 )
 from psychollm.factor.one_factor.residual_test import (
     ResidualTest,
@@ -47,6 +47,7 @@ __all__ = [
     "ConfirmatoryFactors",
     "Congruence",
     "EqualityTests",
+    "ExploratoryPairwiseLikelihood",
     "Extraction",
     "FactorFit",
     "FactorScores",
@@ -58,8 +59,7 @@ __all__ = [
     "MeasurementInvariance",
     "ModificationIndices",
     "PairResiduals",
-    "PairwiseFactor",
-    "PairwiseFactors",
+    "PairwiseLikelihood",
     "ParallelAnalysis",
     "QuestionScores",
     "ResidualTest",
@@ -70,6 +70,7 @@ __all__ = [
     "confirmatory_factors",
     "confirmatory_groups",
     "congruence",
+    "exploratory_pairwise_likelihood",
     "extract",
     "factor_analysis",
     "factor_scores",
@@ -79,8 +80,7 @@ __all__ = [
     "measurement_invariance",
     "normal_covariance",
     "pair_residuals",
-    "pairwise_factor",
-    "pairwise_factors",
+    "pairwise_likelihood",
     "parallel_analysis",
     "procrustes",
     "question_scores",

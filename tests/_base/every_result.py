@@ -98,7 +98,7 @@ EXAMPLES = (
     "Overconfidence",
     "pair_residuals",
     "pairwise_calibration",
-    "pairwise_factors",
+    "exploratory_pairwise_likelihood",
     "PairwiseConditions",
     "panel_curves",
     "person_fit",

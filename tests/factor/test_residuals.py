@@ -6,7 +6,7 @@ from scipy import stats
 
 import psychollm as psy
 from psychollm._base.errors import OptionError, ShapeError
-from psychollm.factor.one_factor.pairwise import pairwise_factor
+from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
 from psychollm.factor.one_factor.residual_test import residual_test, second_share_test
 from psychollm.factor.one_factor.residuals import pair_residuals
 from tests.oracles import pairwise_likelihood_slow as slow
@@ -26,7 +26,7 @@ def one_factor(n=500, seed=1, k=6, missing=0.0):
 def test_expected_counts_and_residuals_by_hand(missing):
     answers = one_factor(missing=missing)
     result = pair_residuals(answers)
-    loadings = pairwise_factor(answers).loadings
+    loadings = pairwise_likelihood(answers).loadings
     values = answers.values
     both = np.isfinite(values[4]) & np.isfinite(values[1])
     x, y = values[4, both], values[1, both]

@@ -13,7 +13,7 @@ import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
 from psychollm.factor.one_factor.full_information import full_information
-from psychollm.factor.one_factor.pairwise import pairwise_factor
+from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
 from psychollm.reliability.omegas.latent_response import NUMBERS
 from psychollm.reliability.omegas.omega_categorical import omega_categorical
 from psychollm.reliability.omegas.omega_of_loadings import omega_of_loadings
@@ -128,7 +128,7 @@ def test_takes_solutions():
         loadings=[0.8, 0.7, 0.6, 0.7, 0.5], thresholds=[0, 0.5, -0.5, 0.2, 1.0],
         n_questions=3000, rng=1,
     )  # fmt: skip
-    pairwise, full = pairwise_factor(data.responses), full_information(data.responses)
+    pairwise, full = pairwise_likelihood(data.responses), full_information(data.responses)
     truth = omega_of_loadings(data.loadings, thresholds=data.thresholds)
     for solution in (pairwise, full):
         found = omega_of_loadings(solution)

@@ -10,7 +10,7 @@ from psychollm.calibration.consensus.individuation import individuation
 from psychollm.calibration.paired import paired_answers
 from psychollm.data.simulate_study import simulate_study
 from psychollm.estimates.reasons import Reason
-from psychollm.factor.one_factor.pairwise import pairwise_factor
+from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
 from psychollm.studies.shared_confidence.private_likelihood import Evidence, Likelihood
 from psychollm.studies.shared_confidence.private_signal import private_signal
 from tests.oracles import calibration_slow as slow
@@ -66,7 +66,7 @@ def test_false_alarms_where_confidence_knows_nothing_of_its_own():
     alarms, naive = [], []
     for seed in range(16):
         said, right, _ = study(seed)
-        fit = pairwise_factor(said)
+        fit = pairwise_likelihood(said)
         found = private_signal(said, right, loadings=fit.loadings, thresholds=fit.thresholds)
         alarms.append(found.p_value < 0.05)
         scores = psy.question_scores(said).leave_one_out

@@ -73,7 +73,7 @@ class LoadingErrors(Result):
     reason : str
         What the standard errors do not hold, or "": where correlations rest on tables with an
         empty cell that a rule filled, loadings are biased, by more than their standard errors
-        where thresholds are extreme and of opposite sign. `pairwise_factor` and
+        where thresholds are extreme and of opposite sign. `pairwise_likelihood` and
         `full_information` need no such rule.
     congruence : ndarray of shape (n, m)
         Of each replicate's factors with those of the solution, once aligned; (0, m) for the delta
@@ -311,7 +311,7 @@ def _bias(solution: FactorSolution) -> str:
     pairs = len(solution.labels) * (len(solution.labels) - 1) // 2
     return (
         f"biased: {solution.adjusted_pairs} of {pairs} correlations rest on a table with an empty "
-        "cell; pairwise_factor or full_information do without them"
+        "cell; pairwise_likelihood or full_information do without them"
     )
 
 

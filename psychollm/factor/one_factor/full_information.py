@@ -48,7 +48,7 @@ from psychollm.factor.one_factor.marginal import (
     ogive,
     posterior,
 )
-from psychollm.factor.one_factor.pairwise import AT_BOUND, pairwise_factor
+from psychollm.factor.one_factor.pairwise_likelihood import AT_BOUND, pairwise_likelihood
 from psychollm.kernels.pairwise_likelihood import Z_BOUND
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def full_information(
     """
     table = as_responses(responses)
     check_binary(table)
-    start = pairwise_factor(table)
+    start = pairwise_likelihood(table)
     keep = np.array([not reason for reason in start.reasons])
     patterns = answer_patterns(table, keep)
     z = np.clip(np.arctanh(start.loadings[keep]), -Z_BOUND, Z_BOUND)

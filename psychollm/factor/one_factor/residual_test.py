@@ -210,8 +210,8 @@ def second_share_test(
 ) -> ResidualTest:
     """Compare the share of a second factor with what one factor gives by chance.
 
-    Both are measured by pairwise likelihood (`pairwise_factors`), hence without an empty-cell
-    rule. Arguments as in `residual_test`; a replicate takes about ten times as long.
+    Both are measured by `exploratory_pairwise_likelihood`, hence without an empty-cell rule.
+    Arguments as in `residual_test`; a replicate takes about ten times as long.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from psychollm._base.types import FloatArray
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.per_unit import unit_numbers
 from psychollm.data.responses import Responses, as_responses
-from psychollm.factor.one_factor.pairwise import kernel_counts, pairwise_factor
+from psychollm.factor.one_factor.pairwise_likelihood import kernel_counts, pairwise_likelihood
 from psychollm.kernels.pairwise_likelihood import pair_weights, residuals
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def pair_residuals(
     responses : Responses, PairCounts, or table of shape (models, questions)
         Binary answers, or their counts.
     loadings : array of shape (models,), optional
-        Loadings of a fit, such as `full_information`'s; by default `pairwise_factor`'s. Models
+        Loadings of a fit, such as `full_information`'s; by default `pairwise_likelihood`'s. Models
         with NaN are left at zero residual.
 
     Raises
@@ -102,7 +102,7 @@ def pair_residuals(
         pairs = responses
     else:
         pairs = PairCounts.count(as_responses(responses))
-    given = pairwise_factor(pairs).loadings if loadings is None else loadings
+    given = pairwise_likelihood(pairs).loadings if loadings is None else loadings
     used = unit_numbers(given, pairs.labels, argument="loadings", kind="model")
     if np.any(np.abs(used) >= 1.0):
         worst = int(np.nanargmax(np.abs(used)))

@@ -24,7 +24,7 @@ from psychollm.factor.one_factor.marginal import (
     ogive,
     posterior,
 )
-from psychollm.factor.one_factor.pairwise import pairwise_factor
+from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
 from psychollm.kernels.pairwise_likelihood import BOUND
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def question_scores(
     r"""Score every question on the shared factor under the normal-ogive threshold model.
 
     Scores are posterior means (EAP) with a standard normal prior. Without parameters they are
-    those of `pairwise_factor`. A leave-one-out score is exact in the answers: the posterior is
+    those of `pairwise_likelihood`. A leave-one-out score is exact in the answers: the posterior is
     divided by the model's own likelihood. The parameters stay those of all models; what one
     answer in `n` questions moves them by is of order 1/n.
 
@@ -151,7 +151,7 @@ def _parameters(
         msg = "loadings and thresholds belong to one fit: give both, or neither"
         raise OptionError(msg)
     if loadings is None:
-        fit = pairwise_factor(table)
+        fit = pairwise_likelihood(table)
         return np.stack([fit.loadings, fit.thresholds])
     given = []
     for name, values in (("loadings", loadings), ("thresholds", thresholds)):

@@ -26,7 +26,7 @@ def omega_of_loadings(
 
     Parameters
     ----------
-    solution : PairwiseFactor, FullInformation, DataFrame or array_like (items, factors)
+    solution : PairwiseLikelihood, FullInformation, DataFrame or array_like (items, factors)
         Loadings of latent responses on one factor (then a vector will do), or on several
         orthogonal ones.
     thresholds : array_like (items,) or (items, categories - 1), or sequence of sequences

@@ -17,7 +17,7 @@ from psychollm.correlation.tetrachoric import tetrachoric
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.factor.one_factor.full_information import FullInformation, full_information
-from psychollm.factor.one_factor.pairwise import PairwiseFactor, pairwise_factor
+from psychollm.factor.one_factor.pairwise_likelihood import PairwiseLikelihood, pairwise_likelihood
 from psychollm.factor.one_factor.residual_test import (
     LEAST_MODELS,
     ResidualTest,
@@ -61,7 +61,7 @@ class Dimensionality(Result):
         Tetrachoric spectrum under the empty-cell rule chosen, beside both nulls.
     factors_by_rule : mapping
         Number of factors each rule counts.
-    pairwise : PairwiseFactor
+    pairwise : PairwiseLikelihood
         Precision-weighted one-factor solution.
     full_information : FullInformation
         Full-information one-factor likelihood.
@@ -82,7 +82,7 @@ class Dimensionality(Result):
     second_share: ResidualTest
     spectrum: PlainSpectrum
     factors_by_rule: Mapping[str, int]
-    pairwise: PairwiseFactor
+    pairwise: PairwiseLikelihood
     full_information: FullInformation
     residuals: PairResiduals
     excluded: Mapping[Hashable, str]
@@ -192,7 +192,7 @@ def dimensionality(
         second_share=share,
         spectrum=plain,
         factors_by_rule=count_factors(plain.permutation, plain.one_factor, tested=count),
-        pairwise=pairwise_factor(table),
+        pairwise=pairwise_likelihood(table),
         full_information=full,
         residuals=pair_residuals(table, loadings=full.loadings),
         excluded=excluded,

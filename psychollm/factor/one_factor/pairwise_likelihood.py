@@ -58,7 +58,7 @@ BLOCK = 65_536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class PairwiseFactor(Result):
+class PairwiseLikelihood(Result):
     """Loadings on one shared factor, from pair counts alone.
 
     Attributes
@@ -110,7 +110,7 @@ class PairwiseFactor(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class PairwiseFactors(Result):
+class ExploratoryPairwiseLikelihood(Result):
     """Loadings on several orthogonal factors, from pair counts alone, in principal axes.
 
     Attributes
@@ -120,7 +120,7 @@ class PairwiseFactors(Result):
     shares : ndarray of shape (m,)
         Mean squared loading of each factor.
     thresholds : ndarray of shape (k,)
-        As in `PairwiseFactor`.
+        As in `PairwiseLikelihood`.
     log_likelihood : float
         Pairwise log-likelihood.
     labels : tuple
@@ -139,10 +139,10 @@ class PairwiseFactors(Result):
     _AXES = Axes({"model": "labels", "factor": None}, "loading=loadings")
 
 
-def pairwise_factor(
+def pairwise_likelihood(
     responses: Responses | PairCounts | pd.DataFrame | ArrayLike,
-) -> PairwiseFactor:
-    """Fit one factor to pair counts by two-step pairwise likelihood.
+) -> PairwiseLikelihood:
+    """Fit one factor to pair counts by pairwise maximum likelihood (PML), in two steps.
 
     Parameters
     ----------
@@ -162,11 +162,11 @@ def pairwise_factor(
     Examples
     --------
     >>> import psychollm as psy
-    >>> from psychollm.factor.one_factor.pairwise import pairwise_factor
+    >>> from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
     >>> data = psy.simulate_factor(
     ...     loadings=[0.9, 0.7, 0.8, 0.6], thresholds=[0, 1, -1, 0], n_questions=9000, rng=1
     ... )
-    >>> pairwise_factor(data.responses).loadings.round(1)
+    >>> pairwise_likelihood(data.responses).loadings.round(1)
     array([0.9, 0.7, 0.8, 0.6])
     """
     table, pairs = _count(responses)
@@ -192,7 +192,7 @@ def pairwise_factor(
         se = np.full(loadings.size, np.nan)
     else:
         se = pairwise_errors(table, tau, rate, pairs.n, loadings, free=~(silent | at_bound))
-    return PairwiseFactor(
+    return PairwiseLikelihood(
         loadings=np.where(silent, np.nan, loadings),
         se=se,
         thresholds=np.diagonal(tau).copy(),
@@ -206,10 +206,10 @@ def pairwise_factor(
     )
 
 
-def pairwise_factors(
+def exploratory_pairwise_likelihood(
     responses: Responses | PairCounts | pd.DataFrame | ArrayLike, *, n_factors: int = 2
-) -> PairwiseFactors:
-    """Fit several orthogonal factors to pair counts by two-step pairwise likelihood.
+) -> ExploratoryPairwiseLikelihood:
+    """Fit several orthogonal factors to pair counts by pairwise maximum likelihood (PML).
 
     Factors are added one at a time from the residuals of the last solution, then all loadings
     are fitted together. The share of a second factor is thus measured without a rule for empty
@@ -230,11 +230,11 @@ def pairwise_factors(
     Examples
     --------
     >>> import psychollm as psy
-    >>> from psychollm.factor.one_factor.pairwise import pairwise_factors
+    >>> from psychollm.factor.one_factor.pairwise_likelihood import exploratory_pairwise_likelihood
     >>> data = psy.simulate_factor(
     ...     loadings=[0.7] * 6, thresholds=[0, 1, -1] * 2, n_questions=9000, rng=1
     ... )
-    >>> pairwise_factors(data.responses).shares.round(1)
+    >>> exploratory_pairwise_likelihood(data.responses).shares.round(1)
     array([0.5, 0. ])
     """
     check_count("n_factors", n_factors)
@@ -257,7 +257,7 @@ def pairwise_factors(
     convergence = _ending(status, steps, value)
     convergence.warn("the pairwise factor solution")
     loadings = principal_axes(np.where(silent[:, None], 0.0, loadings))
-    return PairwiseFactors(
+    return ExploratoryPairwiseLikelihood(
         loadings=np.where(silent[:, None], np.nan, loadings),
         shares=np.sum(loadings**2, axis=0) / np.sum(~silent),
         thresholds=np.diagonal(tau).copy(),
