@@ -10,6 +10,7 @@ from psychollm.calibration.selection.selective_areas import SELECTIVE
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.calibration.two_choice.meta_d import meta_d_from_counts
+from psychollm.estimates.resampling import Bootstrap
 
 
 def stated(models: int, questions: int, *, levels: int | None, seed: int = 1) -> tuple:
@@ -35,13 +36,13 @@ class Panel:
         levels = 20 if kind == "21 levels" else None
         self.tables = stated(20, 5000, levels=levels)
         small = [table[:2, :60] for table in self.tables]
-        calibration_panel(*small, n_bootstrap=4, rng=1)
+        calibration_panel(*small, bootstrap=4, rng=1)
 
     def time_panel(self, kind: str) -> None:
-        calibration_panel(*self.tables, rng=1, n_jobs=2)
+        calibration_panel(*self.tables, rng=1, bootstrap=Bootstrap(n_jobs=2))
 
     def peakmem_panel(self, kind: str) -> None:
-        calibration_panel(*self.tables, rng=1, n_jobs=2)
+        calibration_panel(*self.tables, rng=1, bootstrap=Bootstrap(n_jobs=2))
 
 
 class OneModel:
@@ -77,10 +78,10 @@ class MetaD:
     counts_2 = np.array([[3, 7, 8, 12, 27, 50, 60, 89]])
 
     def setup(self) -> None:
-        meta_d_from_counts(self.counts_1, self.counts_2, n_bootstrap=2, rng=1)
+        meta_d_from_counts(self.counts_1, self.counts_2, bootstrap=2, rng=1)
 
     def time_fit(self) -> None:
-        meta_d_from_counts(self.counts_1, self.counts_2, n_bootstrap=0)
+        meta_d_from_counts(self.counts_1, self.counts_2, bootstrap=0)
 
     def time_two_thousand_resamples(self) -> None:
         meta_d_from_counts(self.counts_1, self.counts_2, rng=1)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from psychollm.estimates.comparisons import compare_all
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.components.generalizability import generalizability
 from psychollm.reliability.components.intraclass import intraclass
 from psychollm.reliability.contrasts.mixed_model import mixed_model
@@ -63,21 +64,21 @@ class Scales:
     def setup(self, respondents: int) -> None:
         self.scores = scale(respondents, 12)
         self.yes = (self.scores > 0.0) * 1
-        omega(self.scores, n_bootstrap=0)
-        omega_categorical(self.yes, n_bootstrap=0)
-        guttman(self.scores, n_bootstrap=0)
+        omega(self.scores, bootstrap=0)
+        omega_categorical(self.yes, bootstrap=0)
+        guttman(self.scores, bootstrap=0)
 
     def time_consistency_two_thousand_resamples(self, respondents: int) -> None:
         consistency(self.scores, rng=1)
 
     def time_omega_jackknife(self, respondents: int) -> None:
-        omega(self.scores, n_bootstrap=0)
+        omega(self.scores, bootstrap=0)
 
     def time_omega_categorical_jackknife(self, respondents: int) -> None:
-        omega_categorical(self.yes, n_bootstrap=0)
+        omega_categorical(self.yes, bootstrap=0)
 
     def time_guttman_jackknife(self, respondents: int) -> None:
-        guttman(self.scores, n_bootstrap=0)
+        guttman(self.scores, bootstrap=0)
 
 
 class Agreement:
@@ -87,13 +88,13 @@ class Agreement:
 
     def setup(self) -> None:
         self.answers = runs(5, 20, 1_000)
-        agreement(self.answers[:, :2, :50], n_bootstrap=2, rng=1)
+        agreement(self.answers[:, :2, :50], bootstrap=2, rng=1)
 
     def time_all_coefficients(self) -> None:
-        agreement(self.answers, rng=1, n_jobs=2)
+        agreement(self.answers, rng=1, bootstrap=Bootstrap(n_jobs=2))
 
     def time_interval_alpha(self) -> None:
-        krippendorff_alpha(self.answers, metric="interval", rng=1, n_jobs=2)
+        krippendorff_alpha(self.answers, metric="interval", rng=1, bootstrap=Bootstrap(n_jobs=2))
 
 
 class Designs:
@@ -167,10 +168,7 @@ class Accuracy:
         known = expected("krippendorff2011")[0]["values"]
         table = np.array(coders).T  # questions x runs
         return max(
-            abs(
-                float(krippendorff_alpha(table, metric=name, n_bootstrap=2, rng=0).value[0])
-                - value
-            )
+            abs(float(krippendorff_alpha(table, metric=name, bootstrap=2, rng=0).value[0]) - value)
             for name, value in known.items()
         )
 
@@ -182,15 +180,15 @@ class Accuracy:
             at = tuple(place.index(label) for place, label in zip(places, labels, strict=True))
             scores[at] = float(score)
         known = expected("gtheory_a")[0]["values"]["anova_ems"]
-        found = generalizability(scores, n_bootstrap=2, rng=0).components.value
+        found = generalizability(scores, bootstrap=2, rng=0).components.value
         order = ("p", "i", "r", "pi", "pr", "ir", "pir_e")
         return float(np.abs(found - [known[name] for name in order]).max())
 
     def track_coefficients_of_a_scale(self) -> float:
         table = np.array([row[-10:] for row in cells("gses_a") if "none" in row], dtype=np.float64)
         known = expected("gses_a")[0]["values"]["none"]
-        found = consistency(table, n_bootstrap=0)
-        lambdas = guttman(table, n_bootstrap=0).value
+        found = consistency(table, bootstrap=0)
+        lambdas = guttman(table, bootstrap=0).value
         gaps = [found.alpha.value[0] - known["raw_alpha"]]
         gaps += [found.standardised.value[0] - known["std_alpha"]]
         gaps += [lambdas[i] - known["guttman"][f"l{i + 1}"] for i in (0, 1, 2, 4, 5)]

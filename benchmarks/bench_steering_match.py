@@ -42,7 +42,7 @@ class Matching:
             self.targets,
             controls={"random": self.control},
             n_null=99,
-            n_bootstrap=200,
+            bootstrap=200,
             rng=0,
         )
 
@@ -61,7 +61,7 @@ class Text:
         self.correct = (rng.random(480) < 1.0 / (1.0 + np.exp(-self.scores))).astype(float)
 
     def time_difficulty(self) -> None:
-        difficulty(self.texts, self.scores, n_bootstrap=500, rng=0)
+        difficulty(self.texts, self.scores, bootstrap=500, rng=0)
 
     def time_gate(self) -> None:
-        fit_gate(self.texts, self.correct, risk=0.2, n_bootstrap=500, rng=0)
+        fit_gate(self.texts, self.correct, risk=0.2, bootstrap=500, rng=0)

@@ -1,6 +1,7 @@
 """Floor 4: the verdict and the whole study, on the embedded example."""
 
 import psychollm as psy
+from psychollm.estimates.resampling import Bootstrap
 
 
 class Study:
@@ -22,4 +23,6 @@ class Study:
         psy.dimensionality(self.example.confidence, rng=1, n_jobs=2)
 
     def time_shared_confidence(self) -> None:
-        psy.shared_confidence(self.example.confidence, self.example.correctness, rng=1, n_jobs=2)
+        psy.shared_confidence(
+            self.example.confidence, self.example.correctness, rng=1, bootstrap=Bootstrap(n_jobs=2)
+        )

@@ -13,6 +13,7 @@ import numpy as np
 from scipy.stats import betabinom
 
 from benchmarks.coverage_cases import Case, Intervals
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.raters.agreement import agreement
 from psychollm.reliability.raters.kappa import cohen_kappa
 from psychollm.reliability.raters.krippendorff import krippendorff_alpha
@@ -21,7 +22,7 @@ from psychollm.reliability.raters.ratings import Ratings
 from psychollm.reliability.raters.retest import retest
 
 # The intervals do not rest on resamples: two keep the differences that nobody asks for cheap.
-CHEAP = {"n_bootstrap": 2, "rng": 0}
+CHEAP = {"bootstrap": 2, "rng": 0}
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def coefficients(
     law: Answers, n: int, count: int, rng: np.random.Generator, jobs: int
 ) -> Intervals:
     ratings = law.draw(n, count, rng)
-    found = agreement(ratings, n_jobs=jobs, **CHEAP)
+    found = agreement(ratings, bootstrap=Bootstrap(2, n_jobs=jobs), rng=0)
     estimates = {
         "pairwise agreement": found.pairwise,
         "all identical": found.all_identical,
@@ -88,7 +89,9 @@ def coefficients(
     }
     if len(law.shares) > 2:
         for metric in ("ordinal", "interval"):
-            estimate = krippendorff_alpha(ratings, metric=metric, n_jobs=jobs, **CHEAP)
+            estimate = krippendorff_alpha(
+                ratings, metric=metric, bootstrap=Bootstrap(2, n_jobs=jobs), rng=0
+            )
             estimates[f"Krippendorff's alpha ({metric})"] = estimate
     if law.runs == 2:
         estimates |= {
@@ -112,10 +115,12 @@ def rates(
         rng.uniform(size=(3, count, n)) < rng.beta(p * size, (1.0 - p) * size, size=(count, n))
         for p in (share, 0.6)
     ]
-    found = retest(halves[0], n_jobs=jobs, **CHEAP)
+    found = retest(halves[0], bootstrap=Bootstrap(2, n_jobs=jobs), rng=0)
     both = np.concatenate(halves, axis=2)
     kinds = ["C"] * n + ["A"] * n
-    contrast = rate_contrast(both, kinds, {"C": 1, "A": -1}, n_jobs=jobs, **CHEAP)
+    contrast = rate_contrast(
+        both, kinds, {"C": 1, "A": -1}, bootstrap=Bootstrap(2, n_jobs=jobs), rng=0
+    )
     won = float(betabinom(3, share * size, (1.0 - share) * size).sf(1))
     return {
         "rate": (found.rate.interval, share),

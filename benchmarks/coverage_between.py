@@ -15,6 +15,7 @@ from psychollm.calibration.consensus.between_models import between_models
 from psychollm.calibration.consensus.ensemble import ensemble_gain
 from psychollm.calibration.consensus.individuation import individuation
 from psychollm.calibration.consensus.pairwise import pairwise_calibration
+from psychollm.estimates.resampling import Bootstrap
 
 POPULATION = 400_000
 RESAMPLES = 300
@@ -42,13 +43,15 @@ def answers(models: int, n: int, rng: np.random.Generator) -> Table:
 @cache
 def areas_of_all() -> dict[str, float]:
     score, yes, correct = answers(2, POPULATION, np.random.default_rng(1))
-    found = individuation(yes, correct, score, n_bootstrap=2, rng=0)
+    found = individuation(yes, correct, score, bootstrap=2, rng=0)
     return {name: float(getattr(found, name).value.mean()) for name in AREAS}
 
 
 def own_answer(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
     score, yes, correct = answers(count, n, rng)
-    found = individuation(yes, correct, score, n_bootstrap=RESAMPLES, rng=rng, n_jobs=jobs)
+    found = individuation(
+        yes, correct, score, bootstrap=Bootstrap(RESAMPLES, n_jobs=jobs), rng=rng
+    )
     truth = {"odds_ratio": float(np.exp(LOG_ODDS))} | areas_of_all()
     return {name: (getattr(found, name).interval, truth[name]) for name in truth}
 
@@ -75,7 +78,7 @@ def disagreement_bounds(yes: np.ndarray, correct: np.ndarray) -> dict[str, tuple
 def vote_bounds(
     yes: np.ndarray, correct: np.ndarray, rng: np.random.Generator, resamples: int
 ) -> dict[str, tuple]:
-    found = ensemble_gain(yes, correct, n_bootstrap=resamples, rng=rng, n_jobs=1)
+    found = ensemble_gain(yes, correct, bootstrap=Bootstrap(resamples, n_jobs=1), rng=rng)
     bounds = {
         f"{name} (second model)": (getattr(found, name).value[1], getattr(found, name).interval[1])
         for name in ("vote", "single", "vote_cut", "gain", "gain_at_equal_rate")

@@ -16,6 +16,7 @@ from benchmarks.coverage_cases import Case, Intervals
 from psychollm.calibration import calibration_panel
 from psychollm.calibration.panels.panel_metrics import PANEL_METRICS
 from psychollm.calibration.tally import Tally
+from psychollm.estimates.resampling import Bootstrap
 
 RESAMPLES = 1_000
 GRID = 2_000
@@ -96,7 +97,9 @@ def panel_intervals(
 ) -> Intervals:
     """Return the intervals of the whole panel; data sets stand in for models."""
     confidence, correct = forecaster.draw(n, count, rng)
-    panel = calibration_panel(confidence, correct, n_bootstrap=RESAMPLES, rng=rng, n_jobs=jobs)
+    panel = calibration_panel(
+        confidence, correct, bootstrap=Bootstrap(RESAMPLES, n_jobs=jobs), rng=rng
+    )
     truth = forecaster.truth()
     return {key: (panel[key].interval, truth[key]) for key in panel}
 

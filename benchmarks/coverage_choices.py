@@ -17,6 +17,7 @@ from psychollm.calibration.two_choice.meta_information_trials import (
     meta_information,
 )
 from psychollm.data.simulate_meta_d import simulate_meta_d
+from psychollm.estimates.resampling import Bootstrap
 
 STEPS = np.array([0.5, 1.0, 1.5])
 FIELDS = ("meta_i", "meta_i1", "meta_i1_accuracy", "meta_i2", "rmi")
@@ -48,7 +49,7 @@ def in_population(d: float, ratio: float, definition: MetaI) -> MetaInformation:
         definition=definition,
         corrected=False,
         weights=table.ravel(),
-        n_bootstrap=2,
+        bootstrap=2,
         rng=0,
     )
 
@@ -67,9 +68,8 @@ def information(
             drawn.response,
             drawn.rating,
             definition=definition,
-            n_bootstrap=500,
+            bootstrap=Bootstrap(500, n_jobs=jobs),
             rng=rng,
-            n_jobs=jobs,
         )
         for field in FIELDS:
             value = float(getattr(truth, field).value[0])

@@ -15,6 +15,7 @@ from benchmarks.coverage_cases import Case, Intervals
 from psychollm.calibration import calibration_error, calibration_panel, spiegelhalter
 from psychollm.calibration.scores.cox import cox_test_of
 from psychollm.calibration.stated import stated_answers
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability import cohen_kappa, mean_score, score_differences
 
 RESAMPLES = 1_000
@@ -68,13 +69,19 @@ def panel(
     stated, chance = forecasts(codes, count, rng, calibrated=False, ease=ease)
     correct = (rng.random(chance.shape) < chance) * 1.0
     found = calibration_panel(
-        stated, correct, metrics=METRICS, clusters=codes, n_bootstrap=RESAMPLES, rng=rng,
-        n_jobs=jobs,
-    )  # fmt: skip
+        stated,
+        correct,
+        metrics=METRICS,
+        clusters=codes,
+        bootstrap=Bootstrap(RESAMPLES, n_jobs=jobs),
+        rng=rng,
+    )
     truth = population(ease=ease).truth()
     intervals = {key: (found[key].interval, truth[key]) for key in found}
     other = (rng.random(chance.shape) < chance) * 1.0
-    mean = mean_score(correct, clusters=codes, n_bootstrap=RESAMPLES, rng=rng, n_jobs=jobs)
+    mean = mean_score(
+        correct, clusters=codes, bootstrap=Bootstrap(RESAMPLES, n_jobs=jobs), rng=rng
+    )
     pairs = [(row, row + 1) for row in range(0, count, 2)]
     apart = score_differences(correct, pairs=pairs, clusters=codes)
     intervals["mean_score"] = (mean.interval, truth["accuracy"])
@@ -82,7 +89,9 @@ def panel(
     for name, estimate in (("mean_score", mean), ("brier", found["brier"])):
         bounds = [estimate.difference(*pair).interval for pair in pairs]
         intervals[f"{name} difference"] = (np.array(bounds), 0.0)
-    runs = cohen_kappa(correct, other, clusters=codes, n_bootstrap=2, rng=rng, n_jobs=jobs)
+    runs = cohen_kappa(
+        correct, other, clusters=codes, bootstrap=Bootstrap(2, n_jobs=jobs), rng=rng
+    )
     intervals["cohen_kappa of two runs"] = (runs.interval, _kappa(ease))
     return intervals
 
@@ -99,15 +108,19 @@ def tests(n: int, count: int, rng: np.random.Generator, jobs: int, *, equal: boo
     codes = np.repeat(np.arange(n), sizes(n, equal=equal))
     stated, chance = forecasts(codes, count, rng, calibrated=True, ease=0.0)
     correct = (rng.random(chance.shape) < chance) * 1.0
-    options = {"clusters": codes, "n_bootstrap": 200, "n_null": 400, "rng": rng, "n_jobs": jobs}
-    error = calibration_error(stated, correct, **options)
+    options = {
+        "clusters": codes,
+        "bootstrap": Bootstrap(200, n_jobs=jobs),
+        "rng": rng,
+    }
+    error = calibration_error(stated, correct, n_null=400, **options)
     answers = stated_answers(stated, correct, clusters=codes)
     found = {
         "p of the ECE": error.p_value.value,
         "p of Spiegelhalter": spiegelhalter(stated, correct, clusters=codes).p_value,
         "p of Cox": cox_test_of(answers).p_value,
         "p of the ECE, clusters ignored": calibration_error(
-            stated, correct, **{**options, "clusters": None}
+            stated, correct, n_null=400, **{**options, "clusters": None}
         ).p_value.value,
     }
     intervals: Intervals = {

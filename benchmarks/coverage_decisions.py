@@ -25,6 +25,7 @@ from psychollm.calibration.selection.selective import (
     risk_at_coverage,
     risk_at_coverage_metric,
 )
+from psychollm.estimates.resampling import Bootstrap
 
 RESAMPLES, FEWER = 1_000, 400
 TIES = ("random", "whole")
@@ -46,7 +47,7 @@ def selective(
 ) -> Intervals:
     """Risk at coverage, coverage at risk, and the band of the risk-coverage curve."""
     scores, correct = forecaster.draw(n, count, rng)
-    options = {"n_bootstrap": FEWER, "rng": rng, "n_jobs": jobs}
+    options = {"bootstrap": Bootstrap(FEWER, n_jobs=jobs), "rng": rng}
     found: Intervals = {}
     for ties in TIES:
         truth = population(forecaster, risk_at_coverage_metric(COVERAGES, ties=ties))
@@ -74,7 +75,7 @@ def type_2_curve(
     forecaster: Forecaster, n: int, count: int, rng: np.random.Generator, jobs: int
 ) -> Intervals:
     scores, correct = forecaster.draw(n, count, rng)
-    options = {"n_bootstrap": RESAMPLES, "rng": rng, "n_jobs": jobs}
+    options = {"bootstrap": Bootstrap(RESAMPLES, n_jobs=jobs), "rng": rng}
     roc = type2_roc(scores, correct, false_alarms=ALARMS, **options)
     tally = forecaster.tally()
     order = slice(None, None, -1)
@@ -87,7 +88,9 @@ def yes_no_sweep(
     forecaster: Forecaster, n: int, count: int, rng: np.random.Generator, jobs: int
 ) -> Intervals:
     said, correct = forecaster.draw(n, count, rng)
-    sweep = f_beta(said, correct, betas=BETAS, n_bootstrap=RESAMPLES, rng=rng, n_jobs=jobs)
+    sweep = f_beta(
+        said, correct, betas=BETAS, bootstrap=Bootstrap(RESAMPLES, n_jobs=jobs), rng=rng
+    )
     tally = forecaster.tally()
     yes = tally.values == 1.0
     hits = tally.correct[yes].sum()
@@ -101,17 +104,17 @@ def calibration(
 ) -> Intervals:
     """What the panel leaves out: other norms of the ECE, profile intervals, bins and bands."""
     confidence, correct = forecaster.draw(n, count, rng)
-    options = {"n_bootstrap": FEWER, "rng": rng, "n_jobs": jobs}
+    options = {"bootstrap": Bootstrap(FEWER, n_jobs=jobs), "rng": rng}
     found: Intervals = {}
     for norm in ("max", "average"):
         value = population(forecaster, binned_metric(norm))[0]
         estimate = calibration_error(confidence, correct, norm=norm, n_null=2, **options).value
         found[f"calibration error, norm {norm}"] = (estimate.interval, float(value))
-    line = cox(confidence, correct, clip=0.02, interval="profile", n_bootstrap=0)
+    line = cox(confidence, correct, clip=0.02, interval="profile", bootstrap=0)
     truth = cox_of(forecaster)
     for name, value in truth.items():
         found[f"Cox {name}, profile"] = (getattr(line, name).interval, value)
-    curves = corp(confidence, correct, n_bands=300, rng=rng, n_bootstrap=2).curves
+    curves = corp(confidence, correct, n_bands=300, rng=rng, bootstrap=2).curves
     for level in (0.5, 0.8):
         at = int(np.abs(forecaster.values - level).argmin())
         value, share = forecaster.values[at], float(forecaster.right[at])
@@ -139,7 +142,7 @@ def cox_of(forecaster: Forecaster) -> dict[str, float]:
         clip=0.02,
         weights=weights.ravel()[known],
         interval="profile",
-        n_bootstrap=0,
+        bootstrap=0,
     )
     return {
         name: float(getattr(line, name).value[0])
@@ -163,7 +166,7 @@ def abstaining(
     chance = np.where(should == 1.0, made, too_often)
     said = (rng.uniform(size=should.shape) < chance) * 1.0
     correct = np.where(said == 1.0, np.nan, rng.uniform(size=said.shape) < right)
-    found = abstention(said, should, correct, n_bootstrap=0, rng=rng, n_jobs=jobs)
+    found = abstention(said, should, correct, bootstrap=Bootstrap(0, n_jobs=jobs), rng=rng)
     tp, fp = due * made, (1.0 - due) * too_often
     fn, tn = due - tp, 1.0 - due - fp
     margins = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from benchmarks.coverage_cases import Case, Intervals, collected
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.components.decision_study import decision_study
 from psychollm.reliability.components.generalizability import Generalizability, generalizability
 from psychollm.reliability.contrasts.conditions import friedman, kruskal_wallis
@@ -69,7 +70,9 @@ def crossed(
                 for facet, levels in zip(("model", "item", "run"), shape, strict=True)
             ]
             scores = scores + np.sqrt(size) * rng.standard_normal(own)
-        return study_bounds(generalizability(scores, n_bootstrap=DRAWS, rng=rng, n_jobs=jobs))
+        return study_bounds(
+            generalizability(scores, bootstrap=Bootstrap(DRAWS, n_jobs=jobs), rng=rng)
+        )
 
     return collected(one, count, truth)
 
@@ -93,7 +96,9 @@ def right_or_wrong(n: int, count: int, rng: np.random.Generator, jobs: int) -> I
     def one() -> dict[str, np.ndarray]:
         logits = 0.3 + ability * rng.standard_normal((12, 1)) + easiness * rng.standard_normal(n)
         scores = (rng.standard_normal((12, n)) < logits) * 1.0
-        return study_bounds(generalizability(scores, n_bootstrap=DRAWS, rng=rng, n_jobs=jobs))
+        return study_bounds(
+            generalizability(scores, bootstrap=Bootstrap(DRAWS, n_jobs=jobs), rng=rng)
+        )
 
     return collected(one, count, truth)
 
@@ -124,9 +129,8 @@ def conditions(
             scores[order],
             condition[order],
             model[order],
-            n_bootstrap=PARAMETRIC,
+            bootstrap=Bootstrap(PARAMETRIC, n_jobs=jobs),
             rng=rng,
-            n_jobs=jobs,
         )
         rows_of = [
             fit.means.interval[0],
@@ -159,7 +163,7 @@ def ranked(n: int, count: int, rng: np.random.Generator, jobs: int, *, step: flo
         alone = shift[apart] + rng.standard_normal(apart.size)
         scores = shift[condition] + rng.standard_normal(3 * n)
         levels = scores + np.sqrt(0.5) * rng.standard_normal(n)[model]
-        options = {"n_bootstrap": 500, "rng": rng, "n_jobs": jobs}
+        options = {"bootstrap": Bootstrap(500, n_jobs=jobs), "rng": rng}
         tests = [
             kruskal_wallis(alone, apart, **options),
             kruskal_wallis(levels, condition, models=model, **options),

@@ -17,6 +17,7 @@ from benchmarks.coverage_cases import Case, Intervals, collected
 from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.calibration.scores.proper_scores import brier
 from psychollm.estimates.comparisons import compare_all
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.contrasts.pairwise_conditions import pairwise_conditions
 from psychollm.reliability.means.answer_variance import answer_variance
 from psychollm.reliability.means.clustered import mean_score
@@ -61,7 +62,7 @@ def pairs(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
     def one() -> dict[str, np.ndarray]:
         alone = right_or_wrong(ABILITIES, n, rng)
         together = right_or_wrong(ABILITIES, n, rng, size=5)
-        options = {"n_bootstrap": RESAMPLES, "rng": rng, "n_jobs": jobs}
+        options = {"bootstrap": Bootstrap(RESAMPLES, n_jobs=jobs), "rng": rng}
         mean, clustered = (
             mean_score(alone, **options),
             mean_score(together, clusters=codes, **options),
@@ -99,7 +100,7 @@ def alike(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
 
     def one() -> dict[str, np.ndarray]:
         scores = right_or_wrong(np.full(5, 0.3), n, rng)
-        mean = mean_score(scores, n_bootstrap=RESAMPLES, rng=rng, n_jobs=jobs)
+        mean = mean_score(scores, bootstrap=Bootstrap(RESAMPLES, n_jobs=jobs), rng=rng)
         p_values = [compare_all(mean, adjust=name).adjusted for name in adjustments]
         p_values.append(score_differences(scores).adjusted)
         ranks = pairwise_conditions(rng.standard_normal(5 * n), condition, models=model)
@@ -125,7 +126,7 @@ def forecasters(n: int, count: int, rng: np.random.Generator, jobs: int) -> Inte
     stated = np.tile(first.values[place], (2, 1))
     found: Intervals = {}
     for name, metric in (("brier", brier), ("auroc", auroc)):
-        both = metric(stated, correct, n_bootstrap=RESAMPLES, rng=rng, n_jobs=jobs)
+        both = metric(stated, correct, bootstrap=Bootstrap(RESAMPLES, n_jobs=jobs), rng=rng)
         bounds = [both.difference(i, count + i).interval for i in range(count)]
         found[f"{name} difference"] = (np.array(bounds), truth[f"{name} difference"])
     return found
@@ -145,7 +146,7 @@ def parts(
         between = a * b / ((a + b) ** 2 * (a + b + 1.0))
         within = mean * (1.0 - mean) - between
         scores = (rng.uniform(size=shape) < rng.beta(a, b, size=(count, n, 1))) * 1.0
-    found = answer_variance(scores, n_bootstrap=1000, rng=rng, n_jobs=jobs)
+    found = answer_variance(scores, bootstrap=Bootstrap(1000, n_jobs=jobs), rng=rng)
     return {
         "mean": (found.mean.interval, mean),
         "between questions": (found.between.interval, between),
@@ -162,7 +163,7 @@ def shares(name: str, n: int, count: int, rng: np.random.Generator, jobs: int) -
     wanted = np.array(law.shares)
     hold = ((found.interval[..., 0] <= wanted) & (wanted <= found.interval[..., 1])).all(axis=1)
     passed = rng.uniform(size=(2, count, n)) < rng.beta(3.0, 1.0, size=(count, n))
-    run = retest(passed, n_bootstrap=2, rng=0).intervals[:, 0]
+    run = retest(passed, bootstrap=2, rng=0).intervals[:, 0]
     return {
         "response_shares: all together": (np.stack([hold, hold], axis=1) * 1.0, 1.0),
         "retest: rate of one run": (run, 0.75),

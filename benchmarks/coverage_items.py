@@ -92,7 +92,7 @@ def hierarchical(n: int, count: int, rng: np.random.Generator, jobs: int) -> Int
     truth = {name: float(value) for name, (value, _) in parts(omega(correlations())).items()}
 
     def one() -> dict[str, np.ndarray]:
-        found = omega(common(n, rng) + noise(n, rng), n_bootstrap=0)
+        found = omega(common(n, rng) + noise(n, rng), bootstrap=0)
         return {name: bounds for name, (_, bounds) in parts(found).items()}
 
     return collected(one, count, truth)
@@ -115,8 +115,8 @@ def bounds_of_reliability(n: int, count: int, rng: np.random.Generator, jobs: in
 
     def one() -> dict[str, np.ndarray]:
         scores = common(n, rng) + noise(n, rng)
-        halves = split_half(scores, n_bootstrap=0).split_half
-        found = labelled(guttman(scores, n_bootstrap=0))
+        halves = split_half(scores, bootstrap=0).split_half
+        found = labelled(guttman(scores, bootstrap=0))
         return found | {"split half, mean": labelled(halves)["mean"]}
 
     return collected(one, count, truth)
@@ -162,7 +162,7 @@ def repeated(n: int, count: int, rng: np.random.Generator, jobs: int) -> Interva
 
     def one() -> dict[str, np.ndarray]:
         scores = common(n, rng)[codes] + noise(3 * n, rng)
-        found = consistency(scores, respondents=codes, n_bootstrap=0)
+        found = consistency(scores, respondents=codes, bootstrap=0)
         return {name: getattr(found, name).interval[0] for name in truth}
 
     return collected(one, count, truth)
@@ -181,12 +181,12 @@ def yes_no(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals
     def one() -> dict[str, np.ndarray]:
         factor, unique = rng.standard_normal((n, 1)), rng.standard_normal((n, k))
         answers = (factor * LOADINGS + unique * np.sqrt(1.0 - LOADINGS**2) > THRESHOLDS) * 1.0
-        found = omega_categorical(answers, n_bootstrap=0)
+        found = omega_categorical(answers, bootstrap=0)
         bounds = {
             f"categorical omega: {name}": getattr(found, name).interval[0] for name in LATENT
         }
-        bounds["KR-20"] = kr20(answers, n_bootstrap=0).interval[0]
-        return bounds | {"KR-21": kr21(answers, n_bootstrap=0).interval[0]}
+        bounds["KR-20"] = kr20(answers, bootstrap=0).interval[0]
+        return bounds | {"KR-21": kr21(answers, bootstrap=0).interval[0]}
 
     return collected(one, count, truth)
 

@@ -12,6 +12,7 @@ import numpy as np
 from benchmarks.coverage_cases import Case, Intervals
 from psychollm.calibration.two_choice.meta_d import meta_d
 from psychollm.data.simulate_meta_d import simulate_meta_d
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.components.intraclass import AbsoluteInterval, intraclass
 from psychollm.reliability.means.clustered import mean_score
 from psychollm.reliability.omegas.omega import omega
@@ -46,11 +47,11 @@ def population_omega() -> float:
 def scales(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
     bounds: dict[str, list[np.ndarray]] = {"alpha": [], "alpha, jackknife": [], "omega total": []}
     for table in tables(n, count, rng):
-        bounds["alpha"].append(alpha(table, n_bootstrap=0).interval[0])
+        bounds["alpha"].append(alpha(table, bootstrap=0).interval[0])
         bounds["alpha, jackknife"].append(
-            alpha(table, interval="jackknife", n_bootstrap=0).interval[0]
+            alpha(table, interval="jackknife", bootstrap=0).interval[0]
         )
-        found = omega(table, n_factors=1, n_bootstrap=2, rng=1, n_jobs=jobs)
+        found = omega(table, n_factors=1, bootstrap=Bootstrap(2, n_jobs=jobs), rng=1)
         bounds["omega total"].append(found.total.interval[0])
     truth = {
         "alpha": population_alpha(),
@@ -100,9 +101,9 @@ def clusters(n: int, count: int, rng: np.random.Generator, jobs: int, *, size: i
     effect = rng.standard_normal((count, codes.max() + 1))[:, codes]
     scores = 0.5 * (effect + rng.standard_normal((count, n)))
     found = {
-        "mean": mean_score(scores, clusters=codes, n_bootstrap=2, rng=1),
-        "mean, CR2": mean_score(scores, clusters=codes, correction="cr2", n_bootstrap=2, rng=1),
-        "mean, clusters ignored": mean_score(scores, n_bootstrap=2, rng=1),
+        "mean": mean_score(scores, clusters=codes, bootstrap=2, rng=1),
+        "mean, CR2": mean_score(scores, clusters=codes, correction="cr2", bootstrap=2, rng=1),
+        "mean, clusters ignored": mean_score(scores, bootstrap=2, rng=1),
     }
     return {name: (estimate.interval, 0.0) for name, estimate in found.items()}
 
@@ -114,7 +115,7 @@ def type_two(
         d_prime=np.full(count, d), m_ratio=np.full(count, ratio), n_questions=n, rng=rng
     )
     stimulus = np.broadcast_to(drawn.stimulus, drawn.response.shape)
-    found = meta_d(stimulus, drawn.response, drawn.rating, n_bootstrap=0, n_jobs=jobs)
+    found = meta_d(stimulus, drawn.response, drawn.rating, bootstrap=Bootstrap(0, n_jobs=jobs))
     return {
         "d'": (found.d_prime.interval, d),
         "meta-d'": (found.meta_d.interval, d * ratio),

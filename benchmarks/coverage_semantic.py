@@ -16,6 +16,7 @@ from psychollm.calibration import calibration_panel
 from psychollm.calibration.sampled.semantic_confidence import semantic_confidence
 from psychollm.calibration.sampled.semantic_entropy import semantic_entropy
 from psychollm.data.sampled import SampledAnswers
+from psychollm.estimates.resampling import Bootstrap
 
 LAW = np.array([1.2, 0.6, 0.4])
 SAMPLES = 10
@@ -41,7 +42,7 @@ def entropies_of_all() -> dict[str, float]:
     """Return the mean of each estimator over all questions."""
     samples = drawn(1, POPULATION, np.random.default_rng(1))
     return {
-        name: float(semantic_entropy(samples, estimator=name, n_bootstrap=2, rng=0).entropy.mean())
+        name: float(semantic_entropy(samples, estimator=name, bootstrap=2, rng=0).entropy.mean())
         for name in ESTIMATORS
     }
 
@@ -53,7 +54,7 @@ def entropies(n: int, count: int, rng: np.random.Generator, jobs: int) -> Interv
     found: Intervals = {}
     for name in ESTIMATORS:
         told = semantic_entropy(
-            samples, estimator=name, n_bootstrap=RESAMPLES, rng=rng, n_jobs=jobs
+            samples, estimator=name, bootstrap=Bootstrap(RESAMPLES, n_jobs=jobs), rng=rng
         )
         found[f"{name}: of ten samples"] = (told.mean.interval, truth[name])
         if name in {"discrete", "miller_madow"}:
@@ -66,7 +67,7 @@ def panel_of_all(estimator: str) -> dict[str, float]:
     """Return the metrics of the sampled confidence over all questions."""
     rng = np.random.default_rng(2)
     told = semantic_confidence(drawn(1, POPULATION, rng), estimator=estimator, rng=rng)
-    panel = calibration_panel(told.confidence, told.correct, metrics=METRICS, n_bootstrap=2, rng=0)
+    panel = calibration_panel(told.confidence, told.correct, metrics=METRICS, bootstrap=2, rng=0)
     return {key: float(panel[key].value[0]) for key in METRICS}
 
 
@@ -79,9 +80,8 @@ def confidence(
         told.confidence,
         told.correct,
         metrics=METRICS,
-        n_bootstrap=RESAMPLES,
+        bootstrap=Bootstrap(RESAMPLES, n_jobs=jobs),
         rng=rng,
-        n_jobs=jobs,
     )
     truth = panel_of_all(estimator)
     return {key: (panel[key].interval, truth[key]) for key in METRICS}

@@ -97,7 +97,7 @@ def row(cell: Cell, studies: int) -> str:
         allowed.append(found.p_value < LEVEL)
         mean.append(found.mean_p < LEVEL)
         scores = psy.question_scores(said).leave_one_out
-        exact.append(individuation(said, right, scores, n_bootstrap=2, rng=0).p_value < LEVEL)
+        exact.append(individuation(said, right, scores, bootstrap=2, rng=0).p_value < LEVEL)
         for weight in WEIGHTS:
             said, right = cell.answers(seed, weight)
             fit = pairwise_likelihood(said)

@@ -110,13 +110,13 @@ def _level(rows: Any, condition: int) -> np.ndarray:
 def condition_tests(rows: Any, suffix: str, rng: np.random.Generator) -> Rates:
     """Every test between conditions."""
     score, condition, model = rows
-    fit = mixed_model(score, condition, model, n_bootstrap=199, rng=rng)
+    fit = mixed_model(score, condition, model, bootstrap=199, rng=rng)
     yield f"mixed_model, F{suffix}", "model", below(fit.p_value)
     yield f"mixed_model, F by bootstrap{suffix}", "model", below(fit.bootstrap_p_value)
     yield f"mixed_model, one contrast{suffix}", "model", below(fit.contrast_p[0])
-    ranks = friedman(score, condition, model, n_bootstrap=2, rng=rng)
+    ranks = friedman(score, condition, model, bootstrap=2, rng=rng)
     yield f"friedman{suffix}", "model", below(ranks.p_value)
-    ranks = kruskal_wallis(score, condition, models=model, n_bootstrap=399, rng=rng)
+    ranks = kruskal_wallis(score, condition, models=model, bootstrap=399, rng=rng)
     yield f"kruskal_wallis, models named{suffix}", "model", below(ranks.p_value)
     pairs = pairwise_conditions(score, condition, models=model)
     yield f"pairwise_conditions, one pair{suffix}", "model", below(pairs.p_value[0])
@@ -141,9 +141,9 @@ def scattered(extreme: Extreme, rng: np.random.Generator) -> Rates:
 def nested(extreme: Extreme, rng: np.random.Generator) -> Rates:
     """Two kinds of models, each model under one condition only."""
     score, kind, model = conditions(extreme, rng, repeats=(REPEATS, REPEATS), within=False)
-    fit = mixed_model(score, kind, model, n_bootstrap=199, rng=rng)
+    fit = mixed_model(score, kind, model, bootstrap=199, rng=rng)
     yield "mixed_model, F; two kinds of models", "model", below(fit.p_value)
-    ranks = kruskal_wallis(score, kind, models=model, n_bootstrap=99, rng=rng)
+    ranks = kruskal_wallis(score, kind, models=model, bootstrap=99, rng=rng)
     yield "kruskal_wallis, models named; two kinds of models", "model", below(ranks.p_value)
 
 
@@ -179,7 +179,7 @@ def efficacy(extreme: Extreme, rng: np.random.Generator) -> Rates:
                         | {"phrasing": phrasing, "i1": items[0], "i2": items[1], "i3": items[2]}
                     )
     study = self_efficacy(
-        pd.DataFrame(rows), points=(-9, 9), n_bootstrap=DRAWS, rng=int(rng.integers(2**31))
+        pd.DataFrame(rows), points=(-9, 9), bootstrap=DRAWS, rng=int(rng.integers(2**31))
     )
     effect, change = study.effects["mode"], study.revision.change
     yield "self_efficacy, conditions: F", "model", below(study.mixed.p_value)
@@ -194,7 +194,7 @@ def efficacy(extreme: Extreme, rng: np.random.Generator) -> Rates:
         pd.DataFrame(rows[: len(rows)]).query("phrasing == '' and mode == 'all_at_once'"),
         points=(-9, 9),
         measures={"x": measure},
-        n_bootstrap=DRAWS,
+        bootstrap=DRAWS,
         rng=int(rng.integers(2**31)),
     )
     yield "self_efficacy, link with a measure", "model", below(study.links["x"]["a"].p_value)
@@ -216,7 +216,7 @@ def runs(extreme: Extreme, rng: np.random.Generator) -> Rates:
     """Two models that pass as often, on two kinds of questions, in four runs."""
     scores = passed(extreme, rng, (2,))
     stacked = np.moveaxis(scores, 2, 0)  # (runs, models, questions)
-    options = {"n_bootstrap": DRAWS, "rng": rng}
+    options = {"bootstrap": DRAWS, "rng": rng}
     rate = retest(stacked, **options).rate
     yield "retest, two models: difference", "question", below(rate.difference(0, 1).p_value)
     yield "retest, two models: compare_all", "question", below(compare_all(rate).p_value[0])
@@ -254,7 +254,7 @@ def runs(extreme: Extreme, rng: np.random.Generator) -> Rates:
     yield "set_difference, questions as clusters", "question", rejected(sets.interval[0])
     stated = rng.choice([0.4, 0.6, 0.8], (2, QUESTIONS, 1 if extreme is COPIES else RUNS))
     stated = np.broadcast_to(stated, scores.shape).reshape(2, -1)
-    error = brier(stated, flat, clusters=question, n_bootstrap=DRAWS, rng=rng)
+    error = brier(stated, flat, clusters=question, bootstrap=DRAWS, rng=rng)
     yield (
         "brier, two models, questions as clusters: difference",
         "question",
@@ -279,7 +279,7 @@ def answered(extreme: Extreme, rng: np.random.Generator) -> pd.DataFrame:
 def boundary(extreme: Extreme, rng: np.random.Generator) -> Rates:
     """Two models that pass as many open questions as answerable ones."""
     study = inference_boundary(
-        answered(extreme, rng), thinking=[(1, 0)], n_bootstrap=DRAWS, rng=int(rng.integers(2**31))
+        answered(extreme, rng), thinking=[(1, 0)], bootstrap=DRAWS, rng=int(rng.integers(2**31))
     )
     inverted = study.certainty_inversion.interval[0]
     yield "inference_boundary, certainty inversion", "question", rejected(inverted)
@@ -309,7 +309,7 @@ def skill(extreme: Extreme, rng: np.random.Generator) -> Rates:
         pd.concat(parts),
         baseline="own",
         prompted="led",
-        n_bootstrap=DRAWS,
+        bootstrap=DRAWS,
         rng=int(rng.integers(2**31)),
     )
     gap = study.deployment["evaluation"].gap
@@ -343,7 +343,7 @@ def texts(extreme: Extreme, rng: np.random.Generator) -> Rates:
         asked.tolist(),
         scores,
         groups=template.tolist(),
-        n_bootstrap=DRAWS,
+        bootstrap=DRAWS,
         rng=int(rng.integers(2**31)),
     )
     yield (

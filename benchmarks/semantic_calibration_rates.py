@@ -81,7 +81,7 @@ def study_of(condition: Condition, rng: np.random.Generator) -> SemanticCalibrat
         [drawn(arm, gold, condition.samples, rng) for arm in (condition.base, condition.other)]
     )
     samples = SampledAnswers.from_array(classes, gold=gold.tolist(), models=["base", "other"])
-    return semantic_calibration(samples, n_null=199, n_bootstrap=400, rng=rng)
+    return semantic_calibration(samples, n_null=199, bootstrap=400, rng=rng)
 
 
 def found(study: SemanticCalibration) -> list[float]:

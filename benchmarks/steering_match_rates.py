@@ -88,7 +88,7 @@ def study(condition: Condition, rng: np.random.Generator) -> SteeringMatch:
         controls=controls,
         steps=2,
         n_null=99,
-        n_bootstrap=199,
+        bootstrap=199,
         rng=rng,
     )
 

@@ -26,6 +26,7 @@ import pandas as pd
 
 from psychollm import plots
 from psychollm.calibration import CalibrationPanel, calibration_panel
+from psychollm.estimates.resampling import Bootstrap
 
 SEED = 20261121
 LEAST_STATED = 265  # stated confidences a configuration needs to take part
@@ -134,7 +135,7 @@ def panels(data: Path, *, jobs: int) -> Iterator[tuple[Source, CalibrationPanel]
             metrics=list(source.columns),
             clusters=source.clusters,
             rng=SEED,
-            n_jobs=jobs,
+            bootstrap=Bootstrap(n_jobs=jobs),
         )
         yield source, panel
 

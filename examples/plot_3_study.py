@@ -13,10 +13,11 @@ each know something of its own? The tables here are simulated, so the right answ
 import matplotlib.pyplot as plt
 
 import psychollm as psy
+from psychollm.estimates.resampling import Bootstrap
 
 example = psy.load_example("shared_confidence")
 study = psy.shared_confidence(
-    example.confidence, example.correctness, n_null=199, n_bootstrap=500, rng=1, n_jobs=2
+    example.confidence, example.correctness, n_null=199, bootstrap=Bootstrap(500, n_jobs=2), rng=1
 )
 print(study.summary())
 

@@ -56,7 +56,7 @@ correctness = pd.DataFrame(correct.astype(int), index=confidence.index)
 # Every metric is computed on the same resamples of questions, so that any two models can be
 # compared on any of them.
 
-panel = psy.calibration_panel(confidence, correctness, n_bootstrap=500, rng=1)
+panel = psy.calibration_panel(confidence, correctness, bootstrap=500, rng=1)
 print(panel.summary())
 
 # %%

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 import psychollm as psy
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.studies.shared_confidence.study import SharedConfidence
 
 SEED = 20261121
@@ -62,7 +63,11 @@ def studies(data: Path, *, jobs: int) -> Iterator[tuple[str, str, SharedConfiden
     )
     for name, title, (confidence, correctness), screen in plan:
         result = psy.shared_confidence(
-            confidence, correctness, screen=screen, rng=SEED, n_jobs=jobs, progress=False
+            confidence,
+            correctness,
+            screen=screen,
+            rng=SEED,
+            bootstrap=Bootstrap(n_jobs=jobs, progress=False),
         )
         yield name, title, result
 

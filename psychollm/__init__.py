@@ -19,6 +19,7 @@ from psychollm._base.version import __version__
 
 _NAMES = {
     "Responses": "psychollm.data.responses",
+    "Bootstrap": "psychollm.estimates.resampling",
     "read_responses": "psychollm.data.readers",
     "read_logs": "psychollm.data.logs",
     "load": "psychollm._base.saving.files",

@@ -29,6 +29,7 @@ from psychollm.data.readers import read_responses as read_responses
 from psychollm.data.responses import Responses as Responses
 from psychollm.data.screen import validity_screen as validity_screen
 from psychollm.data.simulate import simulate_factor as simulate_factor
+from psychollm.estimates.resampling import Bootstrap as Bootstrap
 from psychollm.factor.confirmatory import confirmatory_factors as confirmatory_factors
 from psychollm.factor.congruence import congruence as congruence
 from psychollm.factor.exploratory.factor_analysis import factor_analysis as factor_analysis

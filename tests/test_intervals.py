@@ -136,10 +136,10 @@ def test_every_metric_of_the_panel_on_a_handful_of_questions(n, rate, clusters, 
     said = rng.choice([0.0, 0.5, 0.9, 1.0], (2, n))
     right = (rng.random((2, n)) < rate) * 1.0
     codes = None if clusters is None else np.arange(n) % clusters
-    panel = calibration_panel(said, right, clusters=codes, n_bootstrap=40, rng=0)
+    panel = calibration_panel(said, right, clusters=codes, bootstrap=40, rng=0)
     for found in panel.estimates.values():
         check(found)
-    check(cohen_kappa(right[0], rng.permutation(right[0]), n_bootstrap=5, rng=0))
+    check(cohen_kappa(right[0], rng.permutation(right[0]), bootstrap=5, rng=0))
 
 
 def test_a_negative_intraclass_correlation_lies_in_its_interval() -> None:
@@ -151,4 +151,4 @@ def test_a_negative_intraclass_correlation_lies_in_its_interval() -> None:
 def test_closed_forms_need_no_resamples() -> None:
     said, right = [[0.9, 0.4, 0.8, 0.2, 0.7]], [[1, 0, 1, 1, 0]]
     for metric in (auroc, brier):
-        check(metric(said, right, n_bootstrap=0))
+        check(metric(said, right, bootstrap=0))

@@ -20,8 +20,8 @@ from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
     Interval,
     Resampling,
+    bootstrap_draws,
     bootstrap_estimate,
-    bootstrap_questions,
     left_out_counts,
 )
 
@@ -153,15 +153,7 @@ def draw(metrics: Sequence[Metric], answers: StatedAnswers, resampling: Resampli
     if not resampling.n:
         nothing = np.full((1, *value.shape), np.nan)
         return Drawn(tuple(metrics), answers, tables, value, nothing, nothing, resampling.level)
-    draws = bootstrap_questions(
-        statistic,
-        n_questions,
-        n=resampling.n,
-        clusters=answers.clusters,
-        rng=resampling.rng,
-        n_jobs=resampling.n_jobs,
-        progress=resampling.progress,
-    )
+    draws = bootstrap_draws(statistic, n_questions, resampling, clusters=answers.clusters)
     jackknife = statistic(left_out_counts(n_questions, answers.clusters))
     return Drawn(tuple(metrics), answers, tables, value, draws, jackknife, resampling.level)
 
@@ -221,7 +213,7 @@ class Drawn:
             if closed is not None and (method := self._method(metric, i)):
                 one = replace(one, se=closed[0][:, i], interval=closed[1][:, i], method=method)
             elif not self.resampled:
-                msg = f"{name} has no interval in closed form: pass n_bootstrap=2000"
+                msg = f"{name} has no interval in closed form: pass bootstrap=2000"
                 raise OptionError(msg)
             one = one.qualified()
             found.append(one if self.resampled else replace(one, _draws=None))

@@ -150,7 +150,7 @@ def source_code(tables: "StatedTables", command: Calibrate) -> str:
     from psychollm.studies.provenance import call_text
 
     options: dict[str, object] = {
-        "n_bootstrap": command.bootstrap,
+        "bootstrap": command.bootstrap,
         "level": command.level,
         "rng": command.seed,
     }

@@ -121,13 +121,14 @@ class TwoTables(Command):
     def replication(self) -> dict[str, Any]:
         """Arguments of whatever resamples."""
         from psychollm.cli.notes import watched
+        from psychollm.estimates.resampling import Bootstrap
 
         return {
-            "n_bootstrap": self.bootstrap,
+            "bootstrap": Bootstrap(
+                self.bootstrap, n_jobs=self.jobs, progress=watched(quiet=self.quiet)
+            ),
             "level": self.level,
             "rng": self.seed,
-            "n_jobs": self.jobs,
-            "progress": watched(quiet=self.quiet),
         }
 
     def check_tables(self) -> None:

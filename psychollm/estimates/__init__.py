@@ -8,9 +8,11 @@ from psychollm.estimates.max_t import MaxT, max_t
 from psychollm.estimates.proportions import clopper_pearson, paired_difference, proportion, wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.repeated_share import repeated_difference, repeated_share
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.estimates.verdict import Outcome, SmallestEffects, outcome
 
 __all__ = [
+    "Bootstrap",
     "Comparisons",
     "Difference",
     "Estimate",

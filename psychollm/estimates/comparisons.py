@@ -12,9 +12,9 @@ from psychollm._base.errors import ShapeError
 from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.clustered import expanded_level, few, tail_of_t
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.max_t import max_t
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason, first_reason

@@ -7,8 +7,8 @@ import numpy as np
 
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.clustered import expanded_level, tail_of_t
+from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason
 

@@ -67,7 +67,7 @@ class Estimate(Result):
         if self._draws is None:
             msg = (
                 f"{self.name} was computed without resamples ({self.method}): take it from "
-                "calibration_panel, or pass n_bootstrap=2000 where the function offers it"
+                "calibration_panel, or pass bootstrap=2000 where the function offers it"
             )
             raise OptionError(msg)
         return self._draws

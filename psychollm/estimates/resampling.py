@@ -1,33 +1,40 @@
-"""The paired bootstrap over questions: one resample of questions for all models at once.
+"""One engine for the jackknife and the bootstrap: a statistic is a function of counts.
 
-A resample is a vector of counts, how often each question was drawn. Statistics are sums over
-questions weighted by these counts; a difference between models, or between predictors, is then
-taken within the same resample, so that the difficulty of the questions cancels. Where questions
-come in clusters (several about one passage), whole clusters are drawn. A statistic takes as many
-resamples at once as the number of questions allows, wherever it runs: a product of matrices rounds
-by their shapes, and blocks cut by the clock would not give the same last bit twice.
+A resample is a vector of counts, how often each unit (question, respondent, model) was drawn.
+A statistic takes any number of such vectors at once, so that its value in the sample (all counts
+one), without each group of units, and in each resample is one call each; a difference between
+models is taken within the same resample, so that the difficulty of the questions cancels. Where
+units come in clusters (several questions about one passage), whole clusters are drawn and left
+out. A statistic gets as many resamples at once as the number of units allows, wherever it runs: a
+product of matrices rounds by its shape, and blocks cut by the clock would not give the same last
+bit twice.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
 
 from psychollm._base.checks import check_count, check_fraction
-from psychollm._base.replicate import replicate
-from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
-from psychollm.estimates.bootstrap_interval import (
-    basic_interval,
-    bca_interval,
-    percentile_interval,
-)
+from psychollm._base.errors import OptionError
+from psychollm._base.replicate import Task, replicate
+from psychollm._base.types import AnyArray, FloatArray, IntArray, RandomState, WordArray
 from psychollm.estimates.clustered import Units
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import (
+    Scale,
+    basic_interval,
+    bca_interval,
+    jackknife_interval,
+    jackknife_se,
+    percentile_interval,
+)
 from psychollm.estimates.reasons import Reason
 
-Statistic = Callable[[FloatArray], FloatArray]
+# counts (resamples, units) -> (resamples, ...)
+Statistic: TypeAlias = Callable[[FloatArray], FloatArray]
 Interval: TypeAlias = Literal["bca", "percentile", "basic"]
 
 METHODS: dict[str, str] = {
@@ -41,65 +48,108 @@ _AT_ONCE = 100
 _MAX_GROUPS = 200
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resampling:
-    """How often to resample, and how: the options that all bootstrapped metrics share.
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """How often to resample, and with how many workers: what every ``bootstrap=`` takes.
 
-    No resamples, ``n=0``, will do for metrics whose intervals are in closed form.
+    A number alone will do: ``bootstrap=500`` is ``bootstrap=Bootstrap(500)``.
+
+    Attributes
+    ----------
+    n : int
+        Resamples. 0 draws none, where the interval has a closed form: differences between models
+        then have none.
+    n_jobs : int, optional
+        Workers; -1 for all processors, None for one (or what `joblib.parallel_config` says).
+        Results do not depend on it.
+    progress : bool
+        Whether to show a progress bar.
 
     Examples
     --------
-    >>> Resampling(n=500, rng=0).level
-    0.95
+    >>> import psychollm as psy
+    >>> score = psy.calibration.brier([0.9, 0.2, 0.7], [1, 0, 1], rng=0,
+    ...                               bootstrap=psy.Bootstrap(500, n_jobs=2))
+    >>> score.draws.shape
+    (500, 1)
     """
 
     n: int = 2000
-    level: float = 0.95
-    rng: RandomState = None
-    n_jobs: int | None = None
-    progress: bool = False
+    n_jobs: int | None = field(default=None, kw_only=True)
+    progress: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
-        check_count("n_bootstrap", self.n, low=0 if self.n == 0 else 2)
+        check_count("bootstrap", self.n, low=0 if self.n == 0 else 2)
+
+
+class ResamplingArguments(TypedDict):
+    """What every function with resamples takes."""
+
+    bootstrap: Bootstrap
+    level: float
+    rng: RandomState
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling(Bootstrap):
+    """What a function read from its arguments: `Bootstrap`, level, seed, kind of interval."""
+
+    level: float = field(default=0.95, kw_only=True)
+    rng: RandomState = field(default=None, kw_only=True)
+    interval: str | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        Bootstrap.__post_init__(self)
         check_fraction("level", self.level)
+        if self.interval == "bootstrap" and not self.n:
+            msg = "bootstrap=0 draws no resamples, but interval='bootstrap' needs at least 2"
+            raise OptionError(msg)
+
+    @classmethod
+    def of(
+        cls,
+        bootstrap: Bootstrap | int,
+        level: float,
+        rng: RandomState,
+        interval: str | None = None,
+    ) -> "Resampling":
+        """Return the options of one call."""
+        if not isinstance(bootstrap, Bootstrap):
+            bootstrap = Bootstrap(bootstrap)
+        return cls(
+            bootstrap.n,
+            n_jobs=bootstrap.n_jobs,
+            progress=bootstrap.progress,
+            level=level,
+            rng=rng,
+            interval=interval,
+        )
 
     def required(self) -> "Resampling":
-        """Return itself, for what rests on resamples alone.
-
-        Raises
-        ------
-        OptionError
-            If there are none.
-
-        Examples
-        --------
-        >>> Resampling(n=500, rng=0).required().n
-        500
-        """
-        check_count("n_bootstrap", self.n, low=2)
+        """Return itself; without resamples raise `OptionError`: for what rests on them alone."""
+        check_count("bootstrap", self.n, low=2)
         return self
+
+    @property
+    def arguments(self) -> ResamplingArguments:
+        """The three arguments of public functions, for calls from one to another."""
+        return {"bootstrap": self, "level": self.level, "rng": self.rng}
+
+    def replicate(self, task: Task, label: str, *, at_once: int | None = None) -> AnyArray:
+        """Run a task over as many replicates as there are resamples."""
+        return replicate(
+            task,
+            self.n,
+            rng=self.rng,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+            label=label,
+            at_once=at_once,
+        )
 
 
 def question_counts(seeds: WordArray, n_questions: int) -> FloatArray:
-    """Draw `n_questions` questions with replacement, once per seed.
-
-    Parameters
-    ----------
-    seeds : ndarray of uint64 (replicates, 2)
-        Keys of counter-based streams, one per replicate.
-    n_questions : int
-        How many questions there are, and how many are drawn.
-
-    Returns
-    -------
-    ndarray (replicates, n_questions)
-        How often each question was drawn.
-
-    Examples
-    --------
-    >>> question_counts(np.array([[1, 2]], dtype=np.uint64), 5).sum()
-    np.float64(5.0)
-    """
+    """Return how often each question is drawn (replicates, n_questions), once per seed."""
     counts = np.empty((len(seeds), n_questions))
     for row, seed in enumerate(seeds):
         generator = np.random.Generator(np.random.Philox(key=seed))
@@ -109,119 +159,192 @@ def question_counts(seeds: WordArray, n_questions: int) -> FloatArray:
 
 
 def resample_counts(
-    seeds: WordArray, n_questions: int, clusters: IntArray | None = None
+    seeds: WordArray, n_units: int, clusters: IntArray | None = None
 ) -> FloatArray:
-    """Draw questions, or whole clusters of them, with replacement, once per seed.
-
-    Parameters
-    ----------
-    seeds : ndarray of uint64 (replicates, 2)
-        Keys of streams.
-    n_questions : int
-        How many questions there are.
-    clusters : ndarray of int (n_questions,), optional
-        The cluster of each question, numbered from zero without gaps.
-
-    Returns
-    -------
-    ndarray (replicates, n_questions)
-        How often each question was drawn.
-
-    Examples
-    --------
-    >>> seeds = np.array([[1, 2]], dtype=np.uint64)
-    >>> counts = resample_counts(seeds, 4, np.array([0, 0, 1, 1]))[0]
-    >>> bool(counts[0] == counts[1] and counts[2] == counts[3])
-    True
-    """
+    """Return how often each unit is drawn (replicates, units), in whole clusters if given."""
     if clusters is None:
-        return question_counts(seeds, n_questions)
+        return question_counts(seeds, n_units)
     return question_counts(seeds, int(clusters.max()) + 1)[:, clusters]
 
 
-def bootstrap_questions(
+def left_out_counts(n_units: int, clusters: IntArray | None = None) -> FloatArray:
+    """Return counts (groups, units) with one of at most 200 groups of units left out each."""
+    units = np.arange(n_units) if clusters is None else clusters
+    groups = units % _MAX_GROUPS
+    return np.asarray(groups[None, :] != np.arange(groups.max() + 1)[:, None], dtype=np.float64)
+
+
+def bootstrap_draws(
     statistic: Statistic,
-    n_questions: int,
+    n_units: int,
+    options: Resampling,
     *,
-    n: int,
     clusters: IntArray | None = None,
-    rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
+    counts: Callable[[WordArray], FloatArray] | None = None,
     label: str = "bootstrap",
 ) -> FloatArray:
-    """Return `n` draws of a statistic, each from one resample of the questions.
+    """Return draws of a statistic, each from one resample of the units.
 
     Parameters
     ----------
     statistic : callable
-        Takes counts (replicates, questions) and returns an array (replicates, ...).
-    n_questions : int
-        Number of questions.
-    n : int
-        Number of resamples.
-    clusters : ndarray of int (n_questions,), optional
-        The cluster of each question: whole clusters are drawn.
-    rng, n_jobs, progress, label
-        As in every replicated computation; the draws do not depend on `n_jobs`.
+        Takes counts (resamples, units) and returns an array (resamples, ...).
+    n_units : int
+        How many there are.
+    options : Resampling
+        How many resamples, and the options of replicated work.
+    clusters : ndarray of int (units,), optional
+        The cluster of each unit, numbered from zero without gaps: whole clusters are drawn.
+    counts : callable, optional
+        Draws counts from seeds (resamples, 2) in another way, such as within strata.
+    label : str
+        Text before the progress bar.
 
     Returns
     -------
-    ndarray (n, ...)
-        The draws.
+    ndarray (resamples, ...)
 
     Examples
     --------
     >>> mean = lambda counts: counts @ np.arange(4.0) / 4
-    >>> bootstrap_questions(mean, 4, n=3, rng=0).shape
+    >>> bootstrap_draws(mean, 4, Resampling(3, rng=0)).shape
     (3,)
     """
-    check_count("n_bootstrap", n, low=2)
-    rows = max(1, min(_BLOCK_BYTES // (8 * n_questions), _AT_ONCE))
-    draws: FloatArray = replicate(
-        partial(_block, statistic=statistic, n_questions=n_questions, clusters=clusters),
-        n,
-        rng=rng,
-        n_jobs=n_jobs,
-        progress=progress,
-        label=label,
-        at_once=rows,
+    options.required()
+    drawn = counts or partial(resample_counts, n_units=n_units, clusters=clusters)
+    rows = max(1, min(_BLOCK_BYTES // (8 * n_units), _AT_ONCE))
+    draws: FloatArray = options.replicate(
+        partial(_block, statistic=statistic, counts=drawn), label, at_once=rows
     )
     return draws
 
 
 def _block(
-    seeds: WordArray, *, statistic: Statistic, n_questions: int, clusters: IntArray | None
+    seeds: WordArray, *, statistic: Statistic, counts: Callable[[WordArray], FloatArray]
 ) -> FloatArray:
-    """Statistics of the resamples of some seeds."""
-    return statistic(resample_counts(seeds, n_questions, clusters))
+    """Return the statistic in the resamples of some seeds."""
+    return statistic(counts(seeds))
 
 
-def left_out_counts(n_questions: int, clusters: IntArray | None = None) -> FloatArray:
-    """Return counts with one group of questions left out at a time, for the jackknife.
+def resample(
+    statistic: Statistic,
+    n_units: int,
+    options: Resampling,
+    *,
+    clusters: IntArray | None = None,
+    counts: Callable[[WordArray], FloatArray] | None = None,
+    label: str = "bootstrap",
+) -> "Replicates":
+    """Evaluate a statistic in the sample, without each group of units, and in resamples.
 
-    Parameters
-    ----------
-    n_questions : int
-        Number of questions.
-    clusters : ndarray of int (n_questions,), optional
-        The cluster of each question; clusters are left out whole.
-
-    Returns
-    -------
-    ndarray (groups, n_questions)
-        Ones, and zeros where left out; at most 200 groups.
+    Parameters are those of `bootstrap_draws`.
 
     Examples
     --------
-    >>> left_out_counts(3)
-    array([[0., 1., 1.],
-           [1., 0., 1.],
-           [1., 1., 0.]])
+    >>> mean = lambda counts: (counts @ np.arange(4.0) / counts.sum(axis=1))[:, None]
+    >>> replicates = resample(mean, 4, Resampling(0))
+    >>> replicates.value, replicates.left_out[:, 0], replicates.draws
+    (array([1.5]), array([2. , 1.66666667, 1.33333333, 1. ]), None)
     """
-    units = np.arange(n_questions) if clusters is None else clusters
-    groups = units % _MAX_GROUPS
-    return np.asarray(groups[None, :] != np.arange(groups.max() + 1)[:, None], dtype=np.float64)
+    draws = None
+    if options.n:
+        draws = bootstrap_draws(
+            statistic, n_units, options, clusters=clusters, counts=counts, label=label
+        )
+    return Replicates(
+        value=statistic(np.ones((1, n_units)))[0],
+        left_out=statistic(left_out_counts(n_units, clusters)),
+        draws=draws,
+        options=options,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replicates:
+    """A statistic in the sample, without each group of units, and in resamples of them."""
+
+    value: FloatArray  # (...)
+    left_out: FloatArray  # (groups, ...)
+    draws: FloatArray | None  # (resamples, ...) None where none were asked for
+    options: Resampling
+
+    @classmethod
+    def unknown(cls, value: FloatArray, level: float) -> "Replicates":
+        """Return values of which nothing more is known: intervals are NaN."""
+        nothing = np.full((1, *value.shape), np.nan)
+        return cls(value=value, left_out=nothing, draws=None, options=Resampling(0, level=level))
+
+    def each(self, *index: Any) -> "Replicates":
+        """Return the replicates of a part of the statistic, such as ``each(slice(None), 0)``."""
+        # Contiguous: sums of strided arrays may round differently.
+        draws = None
+        if self.draws is not None:
+            draws = np.ascontiguousarray(self.draws[(slice(None), *index)])
+        value = np.ascontiguousarray(self.value[index])
+        left_out = self.left_out[(slice(None), *index)]
+        return replace(self, value=value, left_out=left_out, draws=draws)
+
+    def estimate(
+        self,
+        name: str,
+        *,
+        n: FloatArray,
+        flags: tuple[Reason, ...],
+        labels: tuple[Any, ...],
+        axis: str = "model",
+        interval: Interval = "bca",
+        scale: Scale | None = None,
+        over: str = "questions",
+        units: Units | None = None,
+        final: bool = True,
+    ) -> Estimate:
+        """Return values (k,) with their intervals.
+
+        Parameters
+        ----------
+        name, n, flags, labels, axis
+            As in `Estimate`.
+        interval : {"bca", "percentile", "basic"}
+            How bounds are read from the draws.
+        scale : Scale, optional
+            Where the jackknife makes the interval, unless ``interval="bootstrap"`` was asked for.
+        over : str
+            What the units are called.
+        units : Units, optional
+            The clusters, where whole ones were drawn: percentiles are expanded by their number.
+        final : bool
+            Whether the bounds stay, so that values outside are flagged.
+        """
+        if scale is None or self.options.interval == "bootstrap":
+            return bootstrap_estimate(
+                name,
+                self.value,
+                np.full((1, self.value.size), np.nan) if self.draws is None else self.draws,
+                n=n,
+                flags=flags,
+                level=self.options.level,
+                labels=labels,
+                jackknife=self.left_out,
+                interval=interval,
+                over=over,
+                units=units,
+                axis=axis,
+                final=final,
+            )
+        level, se = self.options.level, jackknife_se(self.left_out)
+        return Estimate(
+            name=name,
+            value=self.value,
+            se=np.where(np.isfinite(self.value), se, np.nan),
+            interval=jackknife_interval(self.value, self.left_out, scale, level),
+            n=n,
+            flags=flags,
+            method=f"jackknife over {over}, {scale.name}",
+            level=level,
+            labels=labels,
+            axis=axis,
+            _draws=self.draws,
+        ).qualified()
 
 
 def bootstrap_estimate(
@@ -235,38 +358,12 @@ def bootstrap_estimate(
     labels: tuple[Any, ...],
     jackknife: FloatArray | None = None,
     interval: Interval = "percentile",
+    over: str = "questions",
     units: Units | None = None,
     axis: str = "model",
     final: bool = True,
 ) -> Estimate:
-    """Return one number per model with the interval and standard error of its draws.
-
-    Parameters
-    ----------
-    name : str
-        What the number is called.
-    value : ndarray (models,)
-        In the sample.
-    draws : ndarray (n_bootstrap, models)
-        In the resamples.
-    n, flags, level, labels, axis
-        As in `Estimate`.
-    jackknife : ndarray (groups, models), optional
-        Values with one group left out at a time: needed for ``interval="bca"``.
-    interval : {"bca", "percentile", "basic"}
-        How bounds are read from the draws.
-    units : Units, optional
-        The clusters, where whole ones were drawn: percentiles are expanded by their number.
-    final : bool
-        Whether the bounds stay, so that values outside are flagged.
-
-    Examples
-    --------
-    >>> draws = np.arange(101.0)[:, None]
-    >>> bootstrap_estimate("x", np.array([50.0]), draws, n=np.ones(1), flags=(Reason.NONE,),
-    ...                    level=0.9, labels=("m",)).interval
-    array([[ 5., 95.]])
-    """
+    """Return values (k,) from draws (resamples, k) made elsewhere: see `Replicates.estimate`."""
     # One cluster resampled is the sample itself: that is no certainty.
     known = np.isfinite(value) if units is None else np.isfinite(value) & (units.count > 1)
     draws = np.where(known, draws, np.nan)
@@ -280,18 +377,18 @@ def bootstrap_estimate(
         bounds = basic_interval(value, draws, inside)
     else:
         bounds, interval = percentile_interval(draws, inside), "percentile"
-    found = Estimate(
+    estimate = Estimate(
         name=name,
         value=value,
         se=se,
         interval=bounds,
         n=n,
         flags=flags if units is None else units.flagged(flags, value),
-        method=f"{METHODS[interval]} over {'clusters of ' * (units is not None)}questions",
+        method=f"{METHODS[interval]} over {'clusters of ' * (units is not None)}{over}",
         level=level,
         labels=labels,
         axis=axis,
         df=None if units is None else units.df,
         _draws=draws,
     )
-    return found.qualified() if final else found
+    return estimate.qualified() if final else estimate

@@ -58,7 +58,7 @@ def plot_calibration_panel(
     >>> from matplotlib.figure import Figure
     >>> from psychollm.calibration.panels.panel import calibration_panel
     >>> panel = calibration_panel([[0.9, 0.2, 0.7]], [[1, 0, 1]], metrics=["brier", "auroc"],
-    ...                           n_bootstrap=20, rng=0)
+    ...                           bootstrap=20, rng=0)
     >>> [ax.get_xlabel() for ax in plot_calibration_panel(panel, figure=Figure()).axes]
     ['AUROC', 'Brier score']
     """

@@ -38,7 +38,7 @@ def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
     --------
     >>> from matplotlib.figure import Figure
     >>> from psychollm.calibration.decisions.f_beta import f_beta
-    >>> sweep = f_beta([[1, 1, 1, 1], [1, 0, 0, 0]], [[1, 1, 0, 0]] * 2, rng=0, n_bootstrap=20)
+    >>> sweep = f_beta([[1, 1, 1, 1], [1, 0, 0, 0]], [[1, 1, 0, 0]] * 2, rng=0, bootstrap=20)
     >>> plot_f_beta(sweep, ax=Figure().subplots()).get_xscale()
     'log'
     """

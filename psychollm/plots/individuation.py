@@ -42,7 +42,7 @@ def plot_individuation(
     >>> from matplotlib.figure import Figure
     >>> from psychollm.calibration.consensus.individuation import individuation
     >>> said, right = np.random.default_rng(0).integers(0, 2, (2, 5, 200))
-    >>> result = individuation(said, right, n_bootstrap=20, rng=1)
+    >>> result = individuation(said, right, bootstrap=20, rng=1)
     >>> plot_individuation(result, ax=Figure().subplots()).get_xlabel()
     'area under the ROC curve for being correct'
     """

@@ -37,7 +37,7 @@ def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None)
     >>> from psychollm.studies.inference_boundary.study import inference_boundary
     >>> table = pd.DataFrame({"model": "m", "type": ["A", "C"] * 10, "item": range(20),
     ...                       "run": 1, "response": "", "score": [1, 1, 0, 1] * 5})
-    >>> study = inference_boundary(table, n_bootstrap=200, rng=0)
+    >>> study = inference_boundary(table, bootstrap=200, rng=0)
     >>> plot_boundary_rates(study, ax=Figure().subplots()).get_xlabel()
     'share of answers that pass'
     """
@@ -84,7 +84,7 @@ def plot_failures(
     >>> table = pd.DataFrame({"model": "m", "type": ["A", "C"] * 10, "item": range(20), "run": 1,
     ...                       "response": ["x", "gap", "x", "misread"] * 5,
     ...                       "score": [1, 1, 0, 0] * 5})
-    >>> study = inference_boundary(table, n_bootstrap=200, rng=0)
+    >>> study = inference_boundary(table, bootstrap=200, rng=0)
     >>> len(plot_failures(study, ax=Figure().subplots()).patches)
     1
     """

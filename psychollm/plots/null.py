@@ -65,6 +65,6 @@ def draw_replicates(ax: "Axes", null: "Null", entry: int = 0) -> None:
     scheme = NULL_NAMES.get(null.scheme, null.scheme)
     if known.size:
         ax.hist(known, bins="auto", color=colour, alpha=0.55, lw=0, label=scheme)
-    observed, p = float(null.observed.flat[entry]), float(null.p_value.flat[entry])
+    observed, p = np.ravel(null.observed)[entry], np.ravel(null.p_value)[entry]
     if np.isfinite(observed):
         ax.axvline(observed, color=INK, lw=1.6, label=f"observed {observed:.3g}, p = {p:.2g}")

@@ -62,7 +62,7 @@ def plot_risk_coverage(
     --------
     >>> from matplotlib.figure import Figure
     >>> from psychollm.calibration.selection.risk_coverage import risk_coverage
-    >>> found = risk_coverage([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0], n_bootstrap=50, rng=0)
+    >>> found = risk_coverage([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0], bootstrap=50, rng=0)
     >>> plot_risk_coverage(found, ax=Figure().subplots()).get_xlabel()
     'coverage: share of questions answered, the most confident first'
     """
@@ -127,7 +127,7 @@ def plot_risk_coverage_grid(
     --------
     >>> from matplotlib.figure import Figure
     >>> from psychollm.calibration.selection.risk_coverage import risk_coverage
-    >>> found = risk_coverage([[0.9, 0.1], [0.5, 0.6]], [[1, 0], [1, 0]], n_bootstrap=50, rng=0)
+    >>> found = risk_coverage([[0.9, 0.1], [0.5, 0.6]], [[1, 0], [1, 0]], bootstrap=50, rng=0)
     >>> len(plot_risk_coverage_grid(found, figure=Figure()).axes)
     2
     """
@@ -167,7 +167,7 @@ def answered(result: "RiskCoverage") -> FloatArray:
     --------
     >>> from psychollm.calibration.selection.risk_coverage import risk_coverage
     >>> found = risk_coverage([[0.9, 0.1], [None, None]], [[1, 0], [1, 0]], coverages=[0.5, 1],
-    ...                       n_bootstrap=20, rng=0)
+    ...                       bootstrap=20, rng=0)
     >>> answered(found)
     array([[0. , 0.5],
            [nan, nan]])

@@ -40,7 +40,7 @@ def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) 
     >>> from matplotlib.figure import Figure
     >>> from psychollm.studies.self_efficacy.study import self_efficacy
     >>> rows = pd.DataFrame({"model": list("ab"), "condition": "none", "i1": [1, 4]})
-    >>> study = self_efficacy(rows, n_bootstrap=20, rng=0)
+    >>> study = self_efficacy(rows, bootstrap=20, rng=0)
     >>> ax = plot_self_efficacy(study, ax=Figure().subplots())
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['b', 'a']

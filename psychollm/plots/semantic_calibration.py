@@ -63,7 +63,7 @@ def plot_semantic_calibration(
     >>> from psychollm.data import SampledAnswers
     >>> from psychollm.studies.semantic_calibration.study import semantic_calibration
     >>> samples = SampledAnswers.from_array([["a", "b", "a"]] * 9, gold=["a", "b", "b"] * 3)
-    >>> study = semantic_calibration(samples, n_null=99, n_bootstrap=50, rng=0)
+    >>> study = semantic_calibration(samples, n_null=99, bootstrap=50, rng=0)
     >>> len(plot_semantic_calibration(study, figure=Figure()).axes)
     1
     """

@@ -91,7 +91,7 @@ def plot_shared_confidence(
     >>> from psychollm.data.simulate_study import simulate_study
     >>> made = simulate_study(n_models=6, n_questions=200, rng=0)
     >>> study = psy.shared_confidence(
-    ...     made.confidence, made.correctness, n_null=19, n_bootstrap=19, rng=0)
+    ...     made.confidence, made.correctness, n_null=19, bootstrap=19, rng=0)
     >>> len(plot_shared_confidence(study, figure="f_beta").axes)
     1
     """

@@ -46,7 +46,7 @@ def plot_steering_match(study: SteeringMatch, *, figure: "Figure | None" = None)
     >>> steered = SteeredAnswers.from_array(rng.normal(np.linspace(-2, 2, 5)[:, None], 1, (5, 60)),
     ...     strengths=range(5), scale="log_odds")
     >>> targets = (rng.random((4, 60)) < [[.2], [.4], [.6], [.8]]).astype(int)
-    >>> study = steering_match(steered, targets, n_null=39, n_bootstrap=20, rng=0)
+    >>> study = steering_match(steered, targets, n_null=39, bootstrap=20, rng=0)
     >>> len(plot_steering_match(study, figure=Figure()).axes)
     4
     """

@@ -57,7 +57,7 @@ def plot_type2_roc(
     --------
     >>> from matplotlib.figure import Figure
     >>> from psychollm.calibration.discrimination.type2_roc import type2_roc
-    >>> found = type2_roc([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0], n_bootstrap=50, rng=0)
+    >>> found = type2_roc([0.9, 0.8, 0.3, 0.1], [1, 0, 1, 0], bootstrap=50, rng=0)
     >>> plot_type2_roc(found, ax=Figure().subplots()).get_xlabel()
     'share of wrong answers above the criterion'
     """

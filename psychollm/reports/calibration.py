@@ -66,7 +66,7 @@ def write_calibration_report(
     >>> from psychollm.calibration.panels.panel import calibration_panel
     >>> said = [[0.9, 0.2, 0.7, 0.4], [0.5, 0.6, 0.5, 0.6]]
     >>> panel = calibration_panel(said, [[1, 0, 1, 0]] * 2, metrics=["brier", "auroc"],
-    ...                           n_bootstrap=50, rng=0)
+    ...                           bootstrap=50, rng=0)
     >>> page = write_calibration_report(panel, getfixture("tmp_path") / "report.html")
     >>> "Does what is stated come true?" in page.read_text(encoding="utf-8")
     True

@@ -187,12 +187,12 @@ def code(panel: "CalibrationPanel", source: str) -> str:
     import psychollm as psy
     <BLANKLINE>
     # confidence and correctness: the two tables, models x questions
-    panel = psy.calibration_panel(confidence, correctness, n_bootstrap=2000, level=0.95)
+    panel = psy.calibration_panel(confidence, correctness, bootstrap=2000, level=0.95)
     panel.report("report.html")
     """
     given = source or (
         "# confidence and correctness: the two tables, models x questions\n"
         "panel = psy.calibration_panel("
-        f"confidence, correctness, n_bootstrap={panel.n_bootstrap}, level={panel.level:g})"
+        f"confidence, correctness, bootstrap={panel.n_bootstrap}, level={panel.level:g})"
     )
     return f'import psychollm as psy\n\n{given}\npanel.report("report.html")'

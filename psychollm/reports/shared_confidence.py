@@ -65,7 +65,7 @@ def write_report(
     >>> from psychollm.data.simulate_study import simulate_study
     >>> made = simulate_study(n_models=6, n_questions=200, rng=0)
     >>> study = psy.shared_confidence(
-    ...     made.confidence, made.correctness, n_null=19, n_bootstrap=19, rng=0)
+    ...     made.confidence, made.correctness, n_null=19, bootstrap=19, rng=0)
     >>> page = write_report(study, getfixture("tmp_path") / "report.html")
     >>> "SIMULATED" in page.read_text(encoding="utf-8").upper()
     True

@@ -182,9 +182,7 @@ def _shared_confidence() -> Result:
     from psychollm.data.simulate_study import simulate_study
 
     made = simulate_study(n_models=6, n_questions=200, rng=0)
-    return psy.shared_confidence(
-        made.confidence, made.correctness, n_null=19, n_bootstrap=19, rng=1
-    )
+    return psy.shared_confidence(made.confidence, made.correctness, n_null=19, bootstrap=19, rng=1)
 
 
 def _confirmatory() -> tuple[Result, ...]:

@@ -81,7 +81,7 @@ def test_one_sweep() -> None:
 def test_a_panel_holds_the_draws_of_all_metrics() -> None:
     rng = np.random.default_rng(0)
     confidence = rng.random((3, 60))
-    panel = calibration_panel(confidence, rng.random((3, 60)) < confidence, n_bootstrap=20, rng=0)
+    panel = calibration_panel(confidence, rng.random((3, 60)) < confidence, bootstrap=20, rng=0)
     found = panel.to_xarray()
     assert found["draws"].dims == ("metric", "resample", "model")
     for name, one in panel.estimates.items():
@@ -99,7 +99,7 @@ def test_a_panel_holds_the_draws_of_all_metrics() -> None:
 def test_a_curve_by_name_of_dimension() -> None:
     rng = np.random.default_rng(1)
     said, right = rng.integers(0, 2, (2, 2, 50))
-    curve = f_beta(said, right, n_bootstrap=9, rng=0)
+    curve = f_beta(said, right, bootstrap=9, rng=0)
     found = curve.to_xarray()
     assert found["interval"].dims == ("model", "beta", "bound")
     np.testing.assert_array_equal(found["beta"].values, curve.betas)

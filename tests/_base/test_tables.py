@@ -214,7 +214,7 @@ def test_every_sign_of_latex_is_escaped(text: str) -> None:
 
 def test_html_of_a_result_is_escaped_and_small() -> None:
     labels = tuple(f"<b>{k}</b>" for k in range(40))
-    found = brier(np.full((40, 6), 0.5), np.eye(40, 6, dtype=int), n_bootstrap=9, rng=0)
+    found = brier(np.full((40, 6), 0.5), np.eye(40, 6, dtype=int), bootstrap=9, rng=0)
     page = found._repr_html_()
     assert "34 more rows in to_frame()" in page
     wide = psy.Responses.from_array(np.ones((40, 900), dtype=int), models=labels)

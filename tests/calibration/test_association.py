@@ -51,8 +51,8 @@ FUNCTIONS = {
     "tau_b": tau_b,
     "point_biserial": point_biserial,
     "average_precision": average_precision,
-    "of errors": lambda *data, n_bootstrap: average_precision(
-        *data, of="errors", n_bootstrap=n_bootstrap
+    "of errors": lambda *data, bootstrap: average_precision(
+        *data, of="errors", bootstrap=bootstrap
     ),
 }
 
@@ -80,7 +80,7 @@ def golden_case(golden, case):
 def test_golden(golden, case, block, name, key):
     frame, blocks = golden_case(golden, case)
     wide = frame.pivot_table(index="model", columns="item", values=["confidence", "correct"])
-    found = FUNCTIONS[name](wide["confidence"], wide["correct"], n_bootstrap=0)
+    found = FUNCTIONS[name](wide["confidence"], wide["correct"], bootstrap=0)
     for row, model in enumerate(found.labels):
         expected = blocks[block]["values"][model][key]
         assert found.value[row] == pytest.approx(expected, abs=blocks[block]["tol"])
@@ -90,7 +90,7 @@ def test_golden(golden, case, block, name, key):
 def test_golden_delong(golden, case):
     frame, blocks = golden_case(golden, case)
     wide = frame.pivot_table(index="model", columns="item", values=["confidence", "correct"])
-    found = auroc(wide["confidence"], wide["correct"], n_bootstrap=0)
+    found = auroc(wide["confidence"], wide["correct"], bootstrap=0)
     for row, model in enumerate(found.labels):
         expected = blocks[1]["values"][model]
         assert found.se[row] == pytest.approx(expected["auc_se"], abs=blocks[1]["tol"])
@@ -105,7 +105,7 @@ def test_golden_yes_no(golden, case):
     frame, blocks = golden_case(golden, case)
     said = Responses.from_long(frame, model="model", question="item", value="yes")
     right = Responses.from_long(frame, model="model", question="item", value="correct")
-    yule, area = gamma(said, right, n_bootstrap=0), auroc(said, right, n_bootstrap=0)
+    yule, area = gamma(said, right, bootstrap=0), auroc(said, right, bootstrap=0)
     for row, model in enumerate(yule.labels):
         expected = blocks[0]["values"][model]
         for found, key in ((yule, "yule_q_gamma"), (area, "auroc2_binary")):
@@ -119,7 +119,7 @@ def test_golden_yes_no(golden, case):
 def test_golden_ratings(golden, case, function, key):
     frame, blocks = golden_case(golden, case)
     wide = frame.pivot_table(index="model", columns="trial", values=["rating", "correct"])
-    found = function(wide["rating"], wide["correct"], n_bootstrap=0)
+    found = function(wide["rating"], wide["correct"], bootstrap=0)
     for row, model in enumerate(found.labels):
         assert found.value[row] == pytest.approx(blocks[0]["values"][model][key], abs=1e-9)
 
@@ -228,7 +228,7 @@ def test_gamma_has_the_standard_error_of_goodman_and_kruskal():
         p, q = p + agree, q + against
         parts.append((agree, against))
     expected = 4 / (p + q) ** 2 * np.sqrt(sum((q * a - p * d) ** 2 for a, d in parts))
-    found = gamma(scores[None], correct[None], n_bootstrap=0)
+    found = gamma(scores[None], correct[None], bootstrap=0)
     # Ours has n / (n - 1) below the root.
     assert found.se[0] == pytest.approx(expected * np.sqrt(20 / 19), rel=1e-12)
 
@@ -239,14 +239,14 @@ def test_differences_are_paired():
     correct = np.tile((scores[0] + rng.normal(size=300) > 0).astype(float), (2, 1))
     scores[1] = scores[0] + 0.05 * rng.normal(size=300)
     for function in (auroc, gamma, tau_b):
-        found = function(scores, correct, rng=0, n_bootstrap=200)
+        found = function(scores, correct, rng=0, bootstrap=200)
         difference = found.difference(0, 1)
         assert difference.se < 0.3 * found.se[0]
         assert difference.value == found.value[0] - found.value[1]
 
 
 def test_without_resamples_there_is_no_difference():
-    found = auroc([[1, 2, 3, 4]] * 2, [[0, 1, 0, 1]] * 2, n_bootstrap=0)
+    found = auroc([[1, 2, 3, 4]] * 2, [[0, 1, 0, 1]] * 2, bootstrap=0)
     assert np.isfinite(found.interval).all()
     with pytest.raises(OptionError, match="without resamples"):
         found.difference(0, 1)
@@ -288,18 +288,18 @@ def test_degenerate_models_have_reasons():
 
 
 def test_one_cluster_has_no_interval():
-    found = auroc([[1, 2, 3, 4]], [[0, 1, 0, 1]], clusters=["a"] * 4, n_bootstrap=0)
+    found = auroc([[1, 2, 3, 4]], [[0, 1, 0, 1]], clusters=["a"] * 4, bootstrap=0)
     assert found.flags == (Reason.ONE_CLUSTER,)
     assert np.isnan(found.interval).all()
     assert np.isnan(found.se).all()
 
 
 def test_a_vector_is_one_model_and_a_series_follows_its_labels():
-    assert auroc([0.1, 0.9], [0, 1], n_bootstrap=0).value.tolist() == [1.0]
+    assert auroc([0.1, 0.9], [0, 1], bootstrap=0).value.tolist() == [1.0]
     right = pd.DataFrame([[1, 0, 1], [0, 1, 1]], columns=list("xyz"))
     shared = pd.Series({"z": 0.9, "x": 0.2, "y": 0.1})
     np.testing.assert_array_equal(
-        auroc(shared, right, n_bootstrap=0).value, auroc([0.2, 0.1, 0.9], right).value
+        auroc(shared, right, bootstrap=0).value, auroc([0.2, 0.1, 0.9], right).value
     )
 
 
@@ -312,8 +312,8 @@ def test_bad_input():
         tau_b([[1.0, np.inf]], [[1, 0]])
     with pytest.raises(OptionError, match="weights"):
         somers_d([[1.0, 2.0]], [[1, 0]], weights=[1.0, np.inf])
-    with pytest.raises(OptionError, match="n_bootstrap"):
-        point_biserial([[1.0, 2.0]], [[1, 0]], n_bootstrap=1)
+    with pytest.raises(OptionError, match="bootstrap"):
+        point_biserial([[1.0, 2.0]], [[1, 0]], bootstrap=1)
 
 
 def test_coverage():

@@ -29,7 +29,7 @@ from psychollm.calibration.metric import Metric, draw
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels import binned as kernels
 from tests.effort import examples
 from tests.oracles import binned_slow as slow
@@ -37,7 +37,7 @@ from tests.oracles import binned_slow as slow
 CASES = ("gradconf_a", "gradconf_b")
 MODELS = ("calibrated", "overconf", "underconf", "noisy")
 NORMS = ("l1", "l2", "max", "average")
-QUICK = {"n_bootstrap": 60, "n_null": 60, "rng": 0}
+QUICK = {"bootstrap": 60, "n_null": 60, "rng": 0}
 SIZES = (5, 10, 15, 20)
 
 
@@ -308,7 +308,7 @@ def test_debiased_errors() -> None:
 def test_differences_are_those_of_corrected_errors() -> None:
     good, right = simulated(300, 7)
     bad = np.clip(good + 0.15, 0.0, 1.0)
-    found = calibration_error([good, bad], [right, right], **(QUICK | {"n_bootstrap": 300}))
+    found = calibration_error([good, bad], [right, right], **(QUICK | {"bootstrap": 300}))
     gap = found.corrected.difference(1, 0)
     assert gap.value == pytest.approx(np.diff(found.corrected.value)[0])
     assert gap.interval[0] < gap.value < gap.interval[1]
@@ -319,7 +319,7 @@ def test_differences_are_those_of_corrected_errors() -> None:
 def test_draws_of_the_corrected_error_are_its_confidence_distribution() -> None:
     for seed, slope in ((1, 1.0), (2, 3.0)):
         confidence, correct = simulated(200, seed, 9, slope)
-        found = calibration_error(confidence, correct, **(QUICK | {"n_bootstrap": 500})).corrected
+        found = calibration_error(confidence, correct, **(QUICK | {"bootstrap": 500})).corrected
         middle, *bounds = np.quantile(found.draws[:, 0], [0.5, 0.025, 0.975])
         assert found.value[0] == pytest.approx(middle, abs=1e-3)
         assert found.interval[0] == pytest.approx(bounds, abs=4e-3)
@@ -329,7 +329,7 @@ def test_two_calibrated_models_do_not_differ() -> None:
     rng = np.random.default_rng(8)
     confidence = np.round(rng.beta(4, 2, (40, 200)), 1)
     correct = (rng.random(confidence.shape) < confidence).astype(float)
-    found = calibration_error(confidence, correct, **(QUICK | {"n_bootstrap": 200})).corrected
+    found = calibration_error(confidence, correct, **(QUICK | {"bootstrap": 200})).corrected
     apart = [found.difference(2 * i, 2 * i + 1).p_value < 0.05 for i in range(20)]
     assert sum(apart) <= 3  # more in one of 60 runs of a test that holds its level
 
@@ -362,7 +362,7 @@ def test_clusters_widen_the_interval() -> None:
     rng = np.random.default_rng(3)
     correct = np.repeat(rng.random(30) < 0.5, 10).astype(float)
     confidence = np.full(300, 0.75)
-    options = QUICK | {"n_bootstrap": 400}
+    options = QUICK | {"bootstrap": 400}
     alone = calibration_error(confidence, correct, **options).value
     clustered = calibration_error(
         confidence, correct, clusters=np.repeat(range(30), 10), **options
@@ -433,7 +433,7 @@ def test_bounds_and_order_of_the_errors(case, kind, n_bins) -> None:
 @given(cases)
 def test_results_are_well_formed(case) -> None:
     confidence, correct = case
-    found = calibration_error(confidence, correct, n_bootstrap=10, n_null=10, rng=0)
+    found = calibration_error(confidence, correct, bootstrap=10, n_null=10, rng=0)
     assert 0.0 < found.p_value.value[0] <= 1.0
     assert found.expected.interval[0, 0] <= found.expected.interval[0, 1]
     assert len(found.summary().splitlines()) == 1
@@ -442,8 +442,9 @@ def test_results_are_well_formed(case) -> None:
 
 def test_jobs_do_not_matter() -> None:
     confidence, correct = simulated(60, 1)
-    one = calibration_error([confidence], [correct], **QUICK, n_jobs=1)
-    two = calibration_error([confidence], [correct], **QUICK, n_jobs=2)
+    one = calibration_error([confidence], [correct], **QUICK)
+    shared = QUICK | {"bootstrap": Bootstrap(60, n_jobs=2)}
+    two = calibration_error([confidence], [correct], **shared)
     for name in ("value", "expected", "p_value", "debiased", "corrected"):
         first, second = getattr(one, name), getattr(two, name)
         assert np.array_equal(first.value, second.value)

@@ -202,7 +202,7 @@ def test_resamples_change_no_number_and_allow_differences():
     rng = np.random.default_rng(6)
     said, right = rng.integers(0, 2, size=(2, 3, 80)).astype(float)
     plain = confusion(said, right)
-    drawn = confusion(said, right, n_bootstrap=50, rng=0)
+    drawn = confusion(said, right, bootstrap=50, rng=0)
     for name in (*RATES, "overconfidence", *SKILLS):
         first, second = getattr(plain, name), getattr(drawn, name)
         np.testing.assert_allclose(first.value, second.value, atol=1e-15)
@@ -217,11 +217,11 @@ def test_clusters_widen_and_need_resamples():
     rng = np.random.default_rng(7)
     said, right = np.repeat(rng.integers(0, 2, size=(2, 1, 30)), 4, axis=2).astype(float)
     clusters = np.arange(120) // 4
-    with pytest.raises(OptionError, match="pass n_bootstrap=2000"):
+    with pytest.raises(OptionError, match="pass bootstrap=2000"):
         confusion(said, right, clusters=clusters)
     plain, found = (
         confusion(said, right),
-        confusion(said, right, clusters=clusters, n_bootstrap=20),
+        confusion(said, right, clusters=clusters, bootstrap=20),
     )
     for name in ("precision", "phi", "f_score", "youden", "overconfidence"):
         # Four copies of each answer: standard errors double, but for G / (G - 1).

@@ -11,10 +11,11 @@ from psychollm.calibration.scores.isotonic import isotonic_fits, recalibrated_sh
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap
 from tests.calibration.test_proper_scores import CASES, PAIRS, case
 from tests.oracles import proper_scores_slow as slow
 
-FEW = {"n_bootstrap": 20, "n_bands": 20, "rng": 0}
+FEW = {"bootstrap": 20, "n_bands": 20, "rng": 0}
 PARTS = ("miscalibration", "discrimination", "uncertainty")
 
 
@@ -140,7 +141,7 @@ def test_curve_and_bands():
     rng = np.random.default_rng(4)
     confidence = rng.choice(np.linspace(0.05, 0.95, 10), size=500)
     correct = (rng.uniform(size=500) < confidence).astype(float)
-    curve = corp(confidence, correct, n_bands=400, n_bootstrap=10, rng=1).curve(0)
+    curve = corp(confidence, correct, n_bands=400, bootstrap=10, rng=1).curve(0)
     assert curve.n.sum() == 500
     assert (np.diff(curve.recalibrated) >= 0).all()
     for band, middle in (
@@ -164,7 +165,7 @@ def test_consistency_bands_hold_calibrated_curves():
     rng = np.random.default_rng(8)
     confidence = rng.choice(np.linspace(0.05, 0.95, 10), size=(200, 300))
     correct = (rng.uniform(size=confidence.shape) < confidence).astype(float)
-    found = corp(confidence, correct, n_bands=200, n_bootstrap=2, rng=1)
+    found = corp(confidence, correct, n_bands=200, bootstrap=2, rng=1)
     inside = [
         (curve.consistency_band[:, 0] <= curve.recalibrated)
         & (curve.recalibrated <= curve.consistency_band[:, 1])
@@ -179,7 +180,7 @@ def test_false_alarms_of_the_test(score):
     rng = np.random.default_rng(9)
     confidence = rng.beta(4, 2, size=(250, 100))
     correct = (rng.uniform(size=confidence.shape) < confidence).astype(float)
-    found = corp(confidence, correct, score=score, n_bands=39, n_bootstrap=2, rng=1)
+    found = corp(confidence, correct, score=score, n_bands=39, bootstrap=2, rng=1)
     assert 0.05 <= (found.p_value.value <= 0.10).mean() <= 0.15
     assert abs(found.expected.value.mean() / found.miscalibration.value.mean() - 1) < 0.1
 
@@ -188,7 +189,7 @@ def test_miscalibration_is_found():
     rng = np.random.default_rng(10)
     confidence = rng.uniform(0.5, 1.0, size=(20, 300))
     correct = (rng.uniform(size=confidence.shape) < confidence - 0.25).astype(float)
-    found = corp(confidence, correct, n_bands=99, n_bootstrap=100, rng=1)
+    found = corp(confidence, correct, n_bands=99, bootstrap=100, rng=1)
     assert (found.p_value.value == 0.01).all()
     assert (found.miscalibration.interval[:, 0] > 0.01).all()
     assert (found.miscalibration.value > found.expected.interval[:, 1]).all()
@@ -203,7 +204,7 @@ def test_models_are_drawn_alike_whoever_else_is_there():
     np.testing.assert_array_equal(
         together.curves[1].confidence_band, alone.curves[0].confidence_band
     )
-    jobs = corp(confidence, correct, n_jobs=2, **FEW)
+    jobs = corp(confidence, correct, **FEW | {"bootstrap": Bootstrap(20, n_jobs=2)})
     np.testing.assert_array_equal(
         jobs.curves[2].consistency_band, together.curves[2].consistency_band
     )
@@ -215,8 +216,8 @@ def test_many_distinct_confidences_share_cells():
     rng = np.random.default_rng(12)
     confidence = rng.beta(4, 2, size=900)
     correct = (rng.uniform(size=900) < confidence).astype(float)
-    fine = corp(confidence, correct, n_bootstrap=300, n_bands=2, rng=1)
-    coarse = corp(np.round(confidence, 2), correct, n_bootstrap=300, n_bands=2, rng=1)
+    fine = corp(confidence, correct, bootstrap=300, n_bands=2, rng=1)
+    coarse = corp(np.round(confidence, 2), correct, bootstrap=300, n_bands=2, rng=1)
     for field in ("miscalibration", "discrimination"):
         bounds = [getattr(found, field).interval[0, 1] for found in (fine, coarse)]
         assert bounds[0] == pytest.approx(bounds[1], rel=0.25)
@@ -260,7 +261,7 @@ def test_tables_and_labels():
 
 
 @pytest.mark.parametrize(
-    "options", [{"score": "spherical"}, {"clip": 0.6}, {"n_bands": 1}, {"n_bootstrap": 1}]
+    "options", [{"score": "spherical"}, {"clip": 0.6}, {"n_bands": 1}, {"bootstrap": 1}]
 )
 def test_options_that_do_not_exist_are_refused(options):
     with pytest.raises(OptionError):

@@ -268,7 +268,7 @@ def test_profile_intervals_hold_the_truth():
     """600 samples of 50: 95 %, a share in [92.5, 97.5] % but one time in a hundred."""
     pairs = [simulated(50, seed) for seed in range(600)]
     confidence, correct = (np.array(part) for part in zip(*pairs, strict=True))
-    found = cox(confidence, correct, interval="profile", n_bootstrap=2, rng=0)
+    found = cox(confidence, correct, interval="profile", bootstrap=2, rng=0)
     for field, truth in (("slope", 0.8), ("intercept", -0.3)):
         low, high = getattr(found, field).interval.T
         assert 0.925 <= np.mean((low <= truth) & (truth <= high)) <= 0.975

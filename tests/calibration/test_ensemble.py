@@ -5,6 +5,7 @@ import pytest
 
 from psychollm.calibration.consensus.ensemble import ensemble_gain
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap
 
 
 def answers(seed=0, k=5, n=400, noise=1.0):
@@ -17,7 +18,7 @@ def answers(seed=0, k=5, n=400, noise=1.0):
 
 
 def test_independent_readings_gain_from_a_vote():
-    found = ensemble_gain(*answers(), n_bootstrap=200, rng=0)
+    found = ensemble_gain(*answers(), bootstrap=200, rng=0)
     assert found.mean_gain_interval[0] > 0.02
     assert found.mean_gain_at_equal_rate_interval[0] > 0.0
     assert found.mean_gain > found.mean_gain_at_equal_rate
@@ -26,7 +27,7 @@ def test_independent_readings_gain_from_a_vote():
 def test_copies_gain_nothing():
     said, right = answers()
     said[1:] = said[0]
-    found = ensemble_gain(said, right, n_bootstrap=50, rng=0)
+    found = ensemble_gain(said, right, bootstrap=50, rng=0)
     np.testing.assert_allclose(found.gain.value, 0.0, atol=1e-12)
     np.testing.assert_allclose(found.mean_gain_interval, 0.0, atol=1e-12)
 
@@ -37,14 +38,14 @@ def test_choosing_the_best_of_many_is_not_flattering():
     single = []
     for seed in range(40):
         said, right = np.random.default_rng(seed).integers(0, 2, size=(2, 12, 200)).astype(float)
-        single.append(ensemble_gain(said, right, n_bootstrap=2, rng=seed).single.value.mean())
+        single.append(ensemble_gain(said, right, bootstrap=2, rng=seed).single.value.mean())
     assert np.mean(single) == pytest.approx(0.5, abs=0.012)
 
 
 def test_chosen_models_are_the_best_on_the_other_half():
     said, right = answers(k=3)
     said[0] = 1 - said[0]
-    found = ensemble_gain(said, right, n_bootstrap=2, rng=0)
+    found = ensemble_gain(said, right, bootstrap=2, rng=0)
     assert found.chosen.shape == (2, 3)
     assert 0 not in found.chosen
 
@@ -53,7 +54,7 @@ def test_undefined_targets():
     said, right = answers(k=4, n=60)
     right[0], right[1] = 1.0, 0.0
     right[2] = np.nan
-    found = ensemble_gain(said, right, n_bootstrap=5, rng=0)
+    found = ensemble_gain(said, right, bootstrap=5, rng=0)
     assert found.reason == (Reason.NO_WRONG, Reason.NO_CORRECT, Reason.NO_ANSWERS, Reason.NONE)
     assert np.isnan(found.gain.value[:3]).all()
     assert np.isfinite(found.mean_gain)
@@ -62,7 +63,7 @@ def test_undefined_targets():
 
 
 def test_no_target_at_all():
-    found = ensemble_gain([[1, 0], [0, 1]], [[1, 1], [1, 1]], n_bootstrap=3, rng=0)
+    found = ensemble_gain([[1, 0], [0, 1]], [[1, 1], [1, 1]], bootstrap=3, rng=0)
     assert np.isnan(found.mean_gain)
     assert np.isnan(found.mean_gain_interval).all()
 
@@ -72,11 +73,13 @@ def test_missing_answers():
     rng = np.random.default_rng(1)
     said[rng.random(said.shape) < 0.2] = np.nan
     right[rng.random(right.shape) < 0.2] = np.nan
-    found = ensemble_gain(said, right, n_bootstrap=20, rng=0)
+    found = ensemble_gain(said, right, bootstrap=20, rng=0)
     assert np.isfinite(found.gain.interval).all()
     assert (found.vote.n < 400).all()
 
 
 def test_the_same_bits_for_any_number_of_jobs():
-    one, two = (ensemble_gain(*answers(), n_bootstrap=20, rng=3, n_jobs=n) for n in (1, 2))
+    one, two = (
+        ensemble_gain(*answers(), bootstrap=Bootstrap(20, n_jobs=n), rng=3) for n in (1, 2)
+    )
     np.testing.assert_array_equal(one.gain.interval, two.gain.interval)

@@ -76,7 +76,7 @@ def test_golden_quadrature(golden, case):
     np.testing.assert_allclose(found.d_prime.value[order], values["d1_mean"], atol=0.15)
     assert found.convergence.converged
     assert found.convergence.reason == "quadrature"
-    own = meta_d(*trials, n_bootstrap=0)
+    own = meta_d(*trials, bootstrap=0)
     for i, place in enumerate(order):
         n = own.counts[place]
         row = np.concatenate([n[0, 0, ::-1], n[0, 1], n[1, 0, ::-1], n[1, 1]])
@@ -102,7 +102,7 @@ def test_golden_nuts(golden):
 def test_pymc_likelihood_is_the_kernel():
     pytest.importorskip("pymc")
     made = simulate_meta_d(d_prime=[1.5, 1.0], criterion=0.2, n_questions=300, rng=0)
-    tables = meta_d(made.stimulus, made.response, made.rating, n_bootstrap=0).counts
+    tables = meta_d(made.stimulus, made.response, made.rating, bootstrap=0).counts
     m, k = np.array([1.1, -0.3]), np.array([0.2, -0.1])
     cuts = np.stack([-k, k], axis=1)[:, :, None] + np.array([0.4, 0.9, 1.7])
     tensor = nuts.require("pytensor.tensor", extra="bayes", purpose="a test")
@@ -181,7 +181,7 @@ def test_recovery_and_shrinkage():
     found = hierarchical_meta_d(*trials, n_draws=2000, rng=0)
     # Within four posterior standard deviations.
     assert abs(found.log_m_ratio.value[0] - np.log(0.7)) < 4 * found.log_m_ratio.se[0]
-    alone = meta_d(*trials, meta_c="fixed", n_bootstrap=0)
+    alone = meta_d(*trials, meta_c="fixed", bootstrap=0)
     assert found.m_ratio.value.std() < alone.m_ratio.value.std()
     assert found.m_ratio.se.mean() < alone.m_ratio.se.mean()
     error = np.abs(found.m_ratio.value - ratios).mean()

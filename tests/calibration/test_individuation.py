@@ -17,6 +17,7 @@ from psychollm.calibration.consensus.signals import (
 )
 from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap
 from tests.oracles import calibration_slow as slow
 
 
@@ -31,7 +32,7 @@ def exact_scores(seed=0, k=6, n=400, own=0.0):
 
 def test_likelihood_ratio_and_odds_ratio_by_a_general_optimiser():
     said, right, scores = exact_scores(own=0.7, k=2)
-    found = individuation(said, right, scores, n_bootstrap=2, rng=0)
+    found = individuation(said, right, scores, bootstrap=2, rng=0)
     for m in range(2):
         plain = np.column_stack([np.ones(400), scores[m]])
         full = np.column_stack([plain, said[m]])
@@ -46,18 +47,16 @@ def test_false_alarms_and_power_where_the_score_is_exact():
     # 30 x 6 tests at nominal 5 %: Monte Carlo error 1.6 %. With log odds of .9: power above .8.
     alarms, hits = [], []
     for seed in range(30):
-        found = individuation(*exact_scores(seed), n_bootstrap=2, rng=0)
+        found = individuation(*exact_scores(seed), bootstrap=2, rng=0)
         alarms.append(found.p_value < 0.05)
-        hits.append(
-            individuation(*exact_scores(seed, own=0.9), n_bootstrap=2, rng=0).p_value < 0.05
-        )
+        hits.append(individuation(*exact_scores(seed, own=0.9), bootstrap=2, rng=0).p_value < 0.05)
     assert 0.01 < np.mean(alarms) < 0.10
     assert np.mean(hits) > 0.8
 
 
 def test_areas_are_those_of_the_ranking():
     said, right, scores = exact_scores(1)
-    found = individuation(said, right, scores, n_bootstrap=2, rng=0)
+    found = individuation(said, right, scores, bootstrap=2, rng=0)
     votes = consensus_scores(said, np.ones(said.shape, dtype=bool))
     for estimate, signal in ((found.shared, scores), (found.own, said), (found.consensus, votes)):
         np.testing.assert_allclose(estimate.value, auroc(signal, right).value, rtol=1e-12)
@@ -120,7 +119,7 @@ def test_models_that_cannot_be_tested_have_a_reason():
     right[2], right[3] = 1.0, 0.0
     said[4] = np.nan
     scores[5] = np.nan
-    found = individuation(said, right, scores, n_bootstrap=5, rng=0)
+    found = individuation(said, right, scores, bootstrap=5, rng=0)
     assert found.reason == (
         Reason.NO_NO,
         Reason.NO_YES,
@@ -137,7 +136,7 @@ def test_models_that_cannot_be_tested_have_a_reason():
 def test_separation_is_flagged_and_finite():
     said, right, scores = exact_scores(4, k=3)
     right[0, said[0] == 1] = 1.0
-    found = individuation(said, right, scores, n_bootstrap=5, rng=0)
+    found = individuation(said, right, scores, bootstrap=5, rng=0)
     assert found.odds_ratio.flags == (Reason.SEPARATED, Reason.NONE, Reason.NONE)
     assert np.isfinite(found.odds_ratio.interval).all()
     assert found.p_value[0] < 1e-6
@@ -147,7 +146,7 @@ def test_the_mean_vote_is_the_default_score():
     said, right, _ = exact_scores(5)
     votes = consensus_scores(said, np.ones(said.shape, dtype=bool))
     first, second = (
-        individuation(said, right, scores, n_bootstrap=2, rng=0) for scores in (None, votes)
+        individuation(said, right, scores, bootstrap=2, rng=0) for scores in (None, votes)
     )
     np.testing.assert_array_equal(first.p_value, second.p_value)
     np.testing.assert_array_equal(first.p_value, first.consensus_p_value)
@@ -155,7 +154,7 @@ def test_the_mean_vote_is_the_default_score():
 
 def test_the_same_bits_for_any_number_of_jobs():
     one, two = (
-        individuation(*exact_scores(k=3, n=80), n_bootstrap=21, rng=7, n_jobs=jobs)
+        individuation(*exact_scores(k=3, n=80), bootstrap=Bootstrap(21, n_jobs=jobs), rng=7)
         for jobs in (1, 2)
     )
     np.testing.assert_array_equal(one.own_minus_cut.interval, two.own_minus_cut.interval)
@@ -181,7 +180,7 @@ def test_bad_input():
         individuation(said, right, scores[0])
     with pytest.raises(OptionError, match="folds"):
         individuation(said, right, folds=1)
-    with pytest.raises(OptionError, match="n_bootstrap"):
-        individuation(said, right, n_bootstrap=0)
+    with pytest.raises(OptionError, match="bootstrap"):
+        individuation(said, right, bootstrap=0)
     with pytest.raises(OptionError, match="'holm'"):
-        individuation(said, right, adjustment="none", n_bootstrap=2)
+        individuation(said, right, adjustment="none", bootstrap=2)

@@ -21,6 +21,7 @@ from psychollm.calibration.two_choice.meta_d_fit import fit_counts
 from psychollm.calibration.two_choice.trials import rate_confidence, rated_trials
 from psychollm.data.simulate_meta_d import simulate_meta_d
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.kernels import meta_d as kernel
 from psychollm.kernels.meta_d_likelihood import log_likelihood
 from tests.effort import examples
@@ -45,8 +46,8 @@ def wide(golden, case):
 def fitted(golden, case, **options):
     if case in TABLES:
         counts = pd.read_csv(golden / "metacognition" / f"{case}.csv")
-        return meta_d_from_counts(counts["nR_S1"], counts["nR_S2"], n_bootstrap=0, **options)
-    return meta_d(*wide(golden, case), n_bootstrap=0, **options)
+        return meta_d_from_counts(counts["nR_S1"], counts["nR_S2"], bootstrap=0, **options)
+    return meta_d(*wide(golden, case), bootstrap=0, **options)
 
 
 def expected(golden, case, source):
@@ -204,7 +205,7 @@ def test_likelihood_and_its_derivatives():
 def test_standard_errors_are_the_derivatives_of_the_fit():
     # The delta method against refits at shifted hit and false-alarm rates and shifted ratings.
     made = simulate_meta_d(d_prime=[1.4], criterion=0.3, m_ratio=0.8, n_questions=4000, rng=3)
-    found = meta_d(made.stimulus, made.response, made.rating, n_bootstrap=800, rng=0)
+    found = meta_d(made.stimulus, made.response, made.rating, bootstrap=800, rng=0)
     for name in ("d_prime", "criterion", "meta_d", "m_ratio", "m_diff", "log_m_ratio", "meta_c"):
         estimate = getattr(found, name)
         # The standard deviation of 800 draws is within 10 % of its mean with probability 99.99 %.
@@ -253,9 +254,9 @@ def test_every_blank_has_a_reason_and_no_rating_is_needed_that_is_not_used(table
 def test_order_of_questions_changes_nothing(seed):
     made = simulate_meta_d(d_prime=[1.0, 2.0], n_questions=80, rng=seed)
     order = np.random.default_rng(seed).permutation(80)
-    first = meta_d(made.stimulus, made.response, made.rating, n_bootstrap=0)
+    first = meta_d(made.stimulus, made.response, made.rating, bootstrap=0)
     again = meta_d(
-        made.stimulus[order], made.response[:, order], made.rating[:, order], n_bootstrap=0
+        made.stimulus[order], made.response[:, order], made.rating[:, order], bootstrap=0
     )
     np.testing.assert_array_equal(first.meta_d.value, again.meta_d.value)
 
@@ -288,7 +289,7 @@ def test_degenerate(padding):
         del cases[Reason.UNBOUNDED]
     tables = np.stack(list(cases.values()))
     n = [np.concatenate([tables[:, s, 0, ::-1], tables[:, s, 1]], axis=1) for s in (0, 1)]
-    found = meta_d_from_counts(*n, padding=padding, n_bootstrap=20, rng=0)
+    found = meta_d_from_counts(*n, padding=padding, bootstrap=20, rng=0)
     assert found.meta_d.flags == tuple(cases)
     assert found.m_ratio.flags == tuple(cases)
     blank = np.array([bool(reason) for reason in cases])
@@ -307,11 +308,11 @@ def test_degenerate(padding):
 def test_qualified_values():
     # d' of .4: the ratio is said to be unstable. Ratings that go down with being right: meta-d'
     # is negative, the ratio too, and it has no logarithm.
-    unstable = meta_d_from_counts([30, 20, 20, 10], [12, 23, 20, 25], n_bootstrap=0)
+    unstable = meta_d_from_counts([30, 20, 20, 10], [12, 23, 20, 25], bootstrap=0)
     assert 0.1 < unstable.d_prime.value[0] < 0.5
     assert unstable.meta_d.flags == (Reason.NONE,)
     assert unstable.m_ratio.flags == unstable.log_m_ratio.flags == (Reason.UNSTABLE,)
-    inverted = meta_d_from_counts([10, 40, 4, 16], [16, 4, 40, 10], n_bootstrap=0)
+    inverted = meta_d_from_counts([10, 40, 4, 16], [16, 4, 40, 10], bootstrap=0)
     assert inverted.m_ratio.value[0] < 0
     assert inverted.m_ratio.flags == (Reason.NONE,)
     assert inverted.log_m_ratio.flags == (Reason.NOT_POSITIVE,)
@@ -320,8 +321,8 @@ def test_qualified_values():
 
 def test_unused_top_and_bottom_ratings():
     n_s1, n_s2 = [0, 30, 20, 12, 8, 0], [0, 9, 12, 22, 30, 0]
-    found = meta_d_from_counts(n_s1, n_s2, n_bootstrap=0)
-    same = meta_d_from_counts([30, 20, 12, 8], [9, 12, 22, 30], n_bootstrap=0)
+    found = meta_d_from_counts(n_s1, n_s2, bootstrap=0)
+    same = meta_d_from_counts([30, 20, 12, 8], [9, 12, 22, 30], bootstrap=0)
     assert found.meta_d.value == same.meta_d.value
     assert found.criteria[0, 0, 0] == -np.inf
     assert found.criteria[0, 1, 1] == np.inf
@@ -338,7 +339,7 @@ def test_constant_confidence_is_no_perfect_metacognition():
             np.full((1, 400), 2),
             n_ratings=4,
             padding=padding,
-            n_bootstrap=0,
+            bootstrap=0,
         )
         assert found.m_ratio.flags == (Reason.FEW_RATINGS,)
         assert np.isnan(found.m_ratio.value[0])
@@ -360,43 +361,46 @@ def test_not_converged_is_said(monkeypatch):
 def test_paired_differences_clusters_and_weights():
     made = simulate_meta_d(d_prime=[1.5, 1.5], m_ratio=[1.0, 0.3], n_questions=600, rng=2)
     trials = made.stimulus, made.response, made.rating
-    plain = meta_d(*trials, n_bootstrap=200, rng=0)
+    plain = meta_d(*trials, bootstrap=200, rng=0)
     assert plain.m_ratio.method == "observed information, delta method"
     gap = plain.m_ratio.difference(0, 1)
     assert gap.value == plain.m_ratio.value[0] - plain.m_ratio.value[1]
     assert gap.p_value < 0.05
-    one_each = meta_d(*trials, clusters=np.arange(600), n_bootstrap=200, rng=0)
+    one_each = meta_d(*trials, clusters=np.arange(600), bootstrap=200, rng=0)
     assert one_each.m_ratio.method == "bootstrap percentiles over clusters of questions"
     np.testing.assert_array_equal(one_each.m_ratio.draws, plain.m_ratio.draws)
     # Every question doubled and clustered with its double: nothing new was learnt.
     doubled = [np.concatenate([values, values], axis=-1) for values in trials]
     pairs = np.tile(np.arange(600), 2)
-    twice = meta_d(*doubled, clusters=pairs, n_bootstrap=200, rng=0)
+    twice = meta_d(*doubled, clusters=pairs, bootstrap=200, rng=0)
     np.testing.assert_allclose(twice.m_ratio.draws, plain.m_ratio.draws, atol=1e-6)
-    weighted = meta_d(*trials, weights=np.r_[np.ones(300), np.zeros(300)], n_bootstrap=50, rng=0)
-    half = meta_d(*(values[..., :300] for values in trials), n_bootstrap=0)
+    weighted = meta_d(*trials, weights=np.r_[np.ones(300), np.zeros(300)], bootstrap=50, rng=0)
+    half = meta_d(*(values[..., :300] for values in trials), bootstrap=0)
     np.testing.assert_allclose(weighted.meta_d.value, half.meta_d.value, atol=1e-6)
     assert weighted.meta_d.method == "bootstrap percentiles over questions"
-    alone = meta_d(*trials, clusters=["one"] * 600, n_bootstrap=20, rng=0)
+    alone = meta_d(*trials, clusters=["one"] * 600, bootstrap=20, rng=0)
     assert alone.m_ratio.flags == (Reason.ONE_CLUSTER, Reason.ONE_CLUSTER)
     assert np.isnan(alone.m_ratio.interval).all()
-    with pytest.raises(OptionError, match="n_bootstrap=2000"):
-        meta_d(*trials, weights=np.arange(600.0), n_bootstrap=0)
+    with pytest.raises(OptionError, match="bootstrap=2000"):
+        meta_d(*trials, weights=np.arange(600.0), bootstrap=0)
 
 
 def test_draws_do_not_depend_on_workers():
     made = simulate_meta_d(d_prime=[1.5, 1.0], n_questions=200, rng=2)
     trials = made.stimulus, made.response, made.rating
-    one, two = (meta_d(*trials, n_bootstrap=40, rng=0, n_jobs=n).m_ratio.draws for n in (1, 2))
+    one, two = (
+        meta_d(*trials, bootstrap=Bootstrap(40, n_jobs=n), rng=0).m_ratio.draws for n in (1, 2)
+    )
     np.testing.assert_array_equal(one, two)
     tables = [10, 20, 5, 2], [3, 6, 20, 11]
     one, two = (
-        meta_d_from_counts(*tables, n_bootstrap=40, rng=0, n_jobs=n).meta_d.draws for n in (1, 2)
+        meta_d_from_counts(*tables, bootstrap=Bootstrap(40, n_jobs=n), rng=0).meta_d.draws
+        for n in (1, 2)
     )
     np.testing.assert_array_equal(one, two)
     assert np.isfinite(one).mean() > 0.9
     with pytest.raises(OptionError, match="without resamples"):
-        _ = meta_d_from_counts(*tables, n_bootstrap=0).meta_d.draws
+        _ = meta_d_from_counts(*tables, bootstrap=0).meta_d.draws
 
 
 def test_missing_answers_and_labels():
@@ -406,14 +410,14 @@ def test_missing_answers_and_labels():
     rating = pd.DataFrame(made.rating, index=["a", "b"], columns=names, dtype=float)
     rating.iloc[0, :40] = np.nan
     stimulus = pd.Series(made.stimulus, index=names)
-    found = meta_d(stimulus[::-1], response.iloc[::-1, ::-1], rating, n_bootstrap=0)
+    found = meta_d(stimulus[::-1], response.iloc[::-1, ::-1], rating, bootstrap=0)
     assert found.labels == ("a", "b")
     np.testing.assert_array_equal(found.m_ratio.n, [60, 100])
-    kept = meta_d(made.stimulus[40:], made.response[:, 40:], made.rating[:, 40:], n_bootstrap=0)
+    kept = meta_d(made.stimulus[40:], made.response[:, 40:], made.rating[:, 40:], bootstrap=0)
     assert found.meta_d.value[0] == kept.meta_d.value[0]
-    nothing = meta_d(stimulus, response, rating * np.nan, n_bootstrap=0)
+    nothing = meta_d(stimulus, response, rating * np.nan, bootstrap=0)
     assert nothing.d_prime.flags == nothing.m_ratio.flags == (Reason.NO_ANSWERS,) * 2
-    own = meta_d(np.tile(made.stimulus, (2, 1)), made.response, made.rating, n_bootstrap=0)
+    own = meta_d(np.tile(made.stimulus, (2, 1)), made.response, made.rating, bootstrap=0)
     assert own.meta_d.value[1] == found.meta_d.value[1]
 
 
@@ -421,7 +425,7 @@ def test_frames_and_summary():
     found = meta_d_from_counts(
         pd.DataFrame([[50, 30, 20, 10], [9, 9, 0, 0]], index=["a", "b"]),
         pd.DataFrame([[0, 0, 9, 9], [10, 15, 30, 60]], index=["b", "a"]),
-        n_bootstrap=0,
+        bootstrap=0,
     )
     frame = found.to_frame()
     assert list(frame["model"]) == ["a", "b"]
@@ -441,7 +445,7 @@ def test_coverage():
     made = simulate_meta_d(
         d_prime=np.full(1000, 1.4), criterion=0.2, m_ratio=0.8, n_questions=400, rng=11
     )
-    found = meta_d(made.stimulus, made.response, made.rating, n_bootstrap=0)
+    found = meta_d(made.stimulus, made.response, made.rating, bootstrap=0)
     for name, truth in (("d_prime", 1.4), ("meta_d", 1.12), ("m_ratio", 0.8), ("m_diff", -0.28)):
         low, high = getattr(found, name).interval.T
         assert 926 <= ((low <= truth) & (truth <= high)).sum() <= 972
@@ -451,7 +455,7 @@ def test_simulated_answers_follow_their_parameters():
     made = simulate_meta_d(
         d_prime=[2.0], criterion=-0.4, m_ratio=0.5, n_questions=200_000, meta_c="fixed", rng=0
     )
-    found = meta_d(made.stimulus, made.response, made.rating, n_bootstrap=0, meta_c="fixed")
+    found = meta_d(made.stimulus, made.response, made.rating, bootstrap=0, meta_c="fixed")
     # Within four standard errors.
     for name, truth in (("d_prime", 2.0), ("criterion", -0.4), ("m_ratio", 0.5)):
         estimate = getattr(found, name)

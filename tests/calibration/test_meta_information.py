@@ -39,7 +39,7 @@ def test_golden_statconfr(golden, case):
     block = json.loads((folder / f"{case}.expected.json").read_text())["blocks"][1]
     columns = ("stimulus", "response", "rating")
     wide = [frame.pivot_table(index="model", columns="trial", values=name) for name in columns]
-    found = meta_information(*wide, definition="report", corrected=False, n_bootstrap=2, rng=0)
+    found = meta_information(*wide, definition="report", corrected=False, bootstrap=2, rng=0)
     for i, peer in enumerate(block["values"]["statConfR_metaI"]):
         assert set(peer) == {"participant", *FIELDS}
         for key, field in FIELDS.items():
@@ -94,27 +94,27 @@ ANSWERS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1)), min_size=4, 
 def test_bounds_and_symmetries(data):
     confidence, correct = data[0] / 4, data[1]
     assume(0 < correct.sum() < correct.size)
-    plain = confidence_information(confidence, correct, corrected=False, n_bootstrap=0)
+    plain = confidence_information(confidence, correct, corrected=False, bootstrap=0)
     bits, share = plain.bits.value[0], plain.share.value[0]
     assert -1e-12 <= bits <= 1 + 1e-12
     assert -1e-12 <= share <= 1 + 1e-12
     assert bits == pytest.approx(slow.information(list(correct), list(confidence)), abs=1e-12)
     # Right and wrong exchanged, the scale turned round or stretched: the same information.
     for other in (
-        confidence_information(confidence, 1 - correct, corrected=False, n_bootstrap=0),
-        confidence_information(1 - confidence, correct, corrected=False, n_bootstrap=0),
-        confidence_information(confidence**2, correct, corrected=False, n_bootstrap=0),
+        confidence_information(confidence, 1 - correct, corrected=False, bootstrap=0),
+        confidence_information(1 - confidence, correct, corrected=False, bootstrap=0),
+        confidence_information(confidence**2, correct, corrected=False, bootstrap=0),
     ):
         assert other.bits.value[0] == pytest.approx(bits, abs=1e-12)
         assert other.bits.se[0] == pytest.approx(plain.bits.se[0], abs=1e-12)
     # Everything seen twice: the same, as long as nothing is subtracted.
     doubled = confidence_information(
-        np.tile(confidence, 2), np.tile(correct, 2), corrected=False, n_bootstrap=0
+        np.tile(confidence, 2), np.tile(correct, 2), corrected=False, bootstrap=0
     )
     assert doubled.bits.value[0] == pytest.approx(bits, abs=1e-12)
     order = np.random.default_rng(0).permutation(correct.size)
-    again = confidence_information(confidence[order], correct[order], n_bootstrap=0)
-    first = confidence_information(confidence, correct, n_bootstrap=0)
+    again = confidence_information(confidence[order], correct[order], bootstrap=0)
+    first = confidence_information(confidence, correct, bootstrap=0)
     np.testing.assert_array_equal(again.bits.value, first.bits.value)
 
 
@@ -122,16 +122,16 @@ def test_many_confidences_are_pooled_with_their_ties():
     rng = np.random.default_rng(1)
     confidence = np.round(rng.random(400), 2)
     correct = (rng.random(400) < confidence).astype(float)
-    found = confidence_information(confidence, correct, n_bootstrap=0)
+    found = confidence_information(confidence, correct, bootstrap=0)
     coarse = pd.Series(confidence).rank(method="average").to_numpy()
     groups = np.floor(10 * (coarse - 0.5) / 400)
-    same = confidence_information(groups / 9, correct, n_bootstrap=0)
+    same = confidence_information(groups / 9, correct, bootstrap=0)
     np.testing.assert_allclose(found.bits.value, same.bits.value, atol=1e-12)
     np.testing.assert_allclose(found.bits.se, same.bits.se, atol=1e-12)
-    raw = confidence_information(confidence, correct, n_bins=101, corrected=False, n_bootstrap=0)
+    raw = confidence_information(confidence, correct, n_bins=101, corrected=False, bootstrap=0)
     assert raw.bits.value[0] > found.bits.value[0] + 0.1  # what the correction is for
     shuffled = rng.permutation(400)
-    again = confidence_information(confidence[shuffled], correct[shuffled], n_bootstrap=0)
+    again = confidence_information(confidence[shuffled], correct[shuffled], bootstrap=0)
     np.testing.assert_array_equal(again.bits.value, found.bits.value)
 
 
@@ -139,7 +139,7 @@ def test_random_order_tells_nothing():
     # The mean of 400 corrected values, each with a standard deviation of .02: |z| < 4.
     rng = np.random.default_rng(2)
     confidence, correct = rng.random((400, 100)), rng.integers(0, 2, (400, 100))
-    bits = confidence_information(confidence, correct, n_bootstrap=0).bits.value
+    bits = confidence_information(confidence, correct, bootstrap=0).bits.value
     assert abs(bits.mean()) < 4 * bits.std() / 20
 
 
@@ -152,7 +152,7 @@ def test_degenerate():
         [0.4, 0.5, np.nan],
     ]
     correct = [[1, 0, 1], [1, 1, 1], [0, 0, 0], [1, 0, 1], [np.nan, 1, 1]]
-    found = confidence_information(confidence, correct, n_bootstrap=20, rng=0)
+    found = confidence_information(confidence, correct, bootstrap=20, rng=0)
     assert found.bits.flags == (
         Reason.CONSTANT,
         Reason.NO_WRONG,
@@ -173,28 +173,28 @@ def test_weights_clusters_and_chances():
     rng = np.random.default_rng(3)
     confidence = rng.integers(0, 5, (2, 300)) / 4
     correct = (rng.random((2, 300)) < 0.2 + 0.6 * confidence).astype(float)
-    plain = confidence_information(confidence, correct, n_bootstrap=60, rng=0)
+    plain = confidence_information(confidence, correct, bootstrap=60, rng=0)
     single = confidence_information(
-        confidence, correct, clusters=np.arange(300), n_bootstrap=60, rng=0
+        confidence, correct, clusters=np.arange(300), bootstrap=60, rng=0
     )
     assert single.bits.method == "sandwich"
     np.testing.assert_allclose(single.bits.se, plain.bits.se * np.sqrt(300 / 299), rtol=1e-3)
     half = confidence_information(
-        confidence, correct, weights=np.r_[np.ones(150), np.zeros(150)], n_bootstrap=0
+        confidence, correct, weights=np.r_[np.ones(150), np.zeros(150)], bootstrap=0
     )
     first = confidence_information(
-        confidence[:, :150], correct[:, :150], corrected=False, n_bootstrap=0
+        confidence[:, :150], correct[:, :150], corrected=False, bootstrap=0
     )
     double = confidence_information(
         confidence,
         correct,
         weights=np.r_[np.ones(150), np.zeros(150)],
         corrected=False,
-        n_bootstrap=0,
+        bootstrap=0,
     )
     np.testing.assert_allclose(double.bits.value, first.bits.value, atol=1e-12)
     assert (half.bits.value < double.bits.value).all()
-    chances = confidence_information(confidence, 0.2 + 0.6 * confidence, n_bootstrap=0)
+    chances = confidence_information(confidence, 0.2 + 0.6 * confidence, bootstrap=0)
     assert chances.bits.defined.all()
     assert plain.bits.difference(0, 1).n_resamples == 60
     frame = plain.to_frame()
@@ -209,7 +209,7 @@ def test_coverage():
     chance = 1 / (1 + np.exp(-(0.6 + np.linspace(-1, 1, 5))))
     groups = rng.integers(0, 5, (800, 200))
     correct = (rng.random((800, 200)) < chance[groups]).astype(float)
-    found = confidence_information(groups / 4, correct, n_bootstrap=0)
+    found = confidence_information(groups / 4, correct, bootstrap=0)
 
     def entropy(p):
         return -(p * np.log2(p) + (1 - p) * np.log2(1 - p))
@@ -232,7 +232,7 @@ def test_definitions_by_the_letter(definition):
         made.rating,
         definition=definition,
         corrected=False,
-        n_bootstrap=2,
+        bootstrap=2,
         rng=0,
     )
     stimulus, response = list(made.stimulus), list(made.response[0])
@@ -271,7 +271,7 @@ def test_degenerate_trials(definition):
     response = np.stack([right, 1 - right, some, some, below])
     ratings = np.stack([rating, rating, rating, np.full(80, 2), rating])
     found = meta_information(
-        stimulus, response, ratings, definition=definition, n_bootstrap=10, rng=0
+        stimulus, response, ratings, definition=definition, bootstrap=10, rng=0
     )
     assert found.meta_i2.flags[0] == Reason.NO_WRONG
     assert found.meta_i.flags[1] == Reason.NO_CORRECT
@@ -290,17 +290,17 @@ def test_degenerate_trials(definition):
 def test_trials_options():
     made = simulate_meta_d(d_prime=[1.5, 1.5], m_ratio=[1.0, 0.2], n_questions=600, rng=6)
     trials = made.stimulus, made.response, made.rating
-    plain = meta_information(*trials, n_bootstrap=100, rng=0)
+    plain = meta_information(*trials, bootstrap=100, rng=0)
     assert plain.meta_i.difference(0, 1).p_value < 0.05
     assert plain.meta_i.method == "normal, standard error from the bootstrap over questions"
-    raw = meta_information(*trials, corrected=False, n_bootstrap=100, rng=0)
+    raw = meta_information(*trials, corrected=False, bootstrap=100, rng=0)
     assert (raw.meta_i.value > plain.meta_i.value).all()
-    alone = meta_information(*trials, clusters=["a"] * 600, n_bootstrap=5, rng=0)
+    alone = meta_information(*trials, clusters=["a"] * 600, bootstrap=5, rng=0)
     assert alone.meta_i.flags == (Reason.ONE_CLUSTER,) * 2
     assert np.isnan(alone.rmi.interval).all()
     doubled = [np.concatenate([values, values], axis=-1) for values in trials]
     pairs = np.tile(np.arange(600), 2)
-    twice = meta_information(*doubled, corrected=False, clusters=pairs, n_bootstrap=100, rng=0)
+    twice = meta_information(*doubled, corrected=False, clusters=pairs, bootstrap=100, rng=0)
     np.testing.assert_allclose(twice.meta_i.draws, raw.meta_i.draws, atol=1e-9)
     with pytest.raises(OptionError, match="'confidence', 'added', 'report'"):
         meta_information(*trials, definition="dayan")

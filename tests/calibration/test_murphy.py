@@ -98,7 +98,7 @@ def test_the_correction_removes_the_bias():
     rng = np.random.default_rng(5)
     confidence = np.tile(np.linspace(0.2, 0.9, 6), (2000, 10))
     correct = (rng.uniform(size=confidence.shape) < confidence).astype(float)
-    found = murphy(confidence, correct, n_bootstrap=2, rng=0)
+    found = murphy(confidence, correct, bootstrap=2, rng=0)
     assert found.reliability.value.mean() > 0.01
     spread = found.reliability_corrected.value.std() / np.sqrt(2000)
     assert abs(found.reliability_corrected.value.mean()) < 4 * spread
@@ -111,7 +111,7 @@ def test_intervals_of_a_calibrated_model_reach_zero():
     rng = np.random.default_rng(3)
     confidence = rng.choice(np.linspace(0.1, 0.9, 9), size=(100, 200))
     correct = (rng.uniform(size=confidence.shape) < confidence).astype(float)
-    found = murphy(confidence, correct, n_bootstrap=300, rng=0).reliability
+    found = murphy(confidence, correct, bootstrap=300, rng=0).reliability
     # Nominally 97.5 of 100; fewer than 90 once in some ten thousand runs.
     assert (found.interval[:, 0] == 0.0).sum() >= 90
     assert (found.interval[:, 1] < 0.05).all()

@@ -119,7 +119,7 @@ def test_intervals_hold_the_truth():
     rng = np.random.default_rng(1)
     confidence = rng.beta(4, 2, size=(800, 50))
     correct = (rng.uniform(size=confidence.shape) < 0.8 * confidence).astype(float)
-    low, high = overconfidence(confidence, correct, n_bootstrap=2, rng=0).difference.interval.T
+    low, high = overconfidence(confidence, correct, bootstrap=2, rng=0).difference.interval.T
     truth = 0.2 * 4 / 6
     assert 0.93 <= np.mean((low <= truth) & (truth <= high)) <= 0.97
 
@@ -131,7 +131,7 @@ def test_clustered_intervals_hold_the_truth():
     right = np.repeat(rng.uniform(size=(800, 30)), 5, axis=1)
     correct = (right < confidence).astype(float)
     found = overconfidence(
-        confidence, correct, clusters=np.arange(150) // 5, n_bootstrap=2, rng=0
+        confidence, correct, clusters=np.arange(150) // 5, bootstrap=2, rng=0
     ).difference
     low, high = found.interval.T
     assert 0.93 <= np.mean((low <= 0.0) & (high >= 0.0)) <= 0.97
@@ -149,7 +149,7 @@ def test_parts_of_a_calibrated_model_reach_zero():
     rng = np.random.default_rng(3)
     confidence = rng.choice(np.linspace(0.1, 0.9, 9), size=(60, 300))
     correct = (rng.uniform(size=confidence.shape) < confidence).astype(float)
-    found = overconfidence(confidence, correct, n_bootstrap=300, rng=0)
+    found = overconfidence(confidence, correct, bootstrap=300, rng=0)
     for part in (found.over, found.under):
         assert (part.interval[:, 0] == 0.0).sum() >= 50
         assert (part.value > 0.0).all()

@@ -41,8 +41,8 @@ def test_a_probe_beats_the_forecast_that_knows_no_question() -> None:
     found = p_ik(features, correct)
     # The probability itself has an area of 0.86 and a Brier score of 0.15; the probe nearly.
     assert (auroc(found.confidence, correct).value > 0.8).all()
-    trivial = brier(found.baseline, correct, rng=0, n_bootstrap=10).value
-    assert (brier(found.confidence, correct, rng=0, n_bootstrap=10).value < trivial - 0.05).all()
+    trivial = brier(found.baseline, correct, rng=0, bootstrap=10).value
+    assert (brier(found.confidence, correct, rng=0, bootstrap=10).value < trivial - 0.05).all()
 
 
 def test_features_that_know_nothing_do_not_beat_it() -> None:

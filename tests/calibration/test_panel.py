@@ -12,6 +12,7 @@ from psychollm.calibration.panels.panel_metrics import PANEL_METRICS, metric_key
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap
 from tests.effort import examples
 
 SCALE_FREE = ("ece", "rmsce", "rmsce_debiased", "smooth_ece")
@@ -42,9 +43,9 @@ def test_keys_are_unique_and_count_the_outputs() -> None:
 
 def test_all_metrics_at_once_are_each_alone() -> None:
     confidence, correct = simulated()
-    panel = calibration_panel(confidence, correct, rng=3, n_bootstrap=40)
+    panel = calibration_panel(confidence, correct, rng=3, bootstrap=40)
     for key in metric_keys():
-        alone = calibration_panel(confidence, correct, metrics=key, rng=3, n_bootstrap=40)[key]
+        alone = calibration_panel(confidence, correct, metrics=key, rng=3, bootstrap=40)[key]
         assert (alone.value == panel[key].value).all(), key
         assert np.array_equal(alone.interval, panel[key].interval, equal_nan=True), key
         assert np.array_equal(alone.draws, panel[key].draws, equal_nan=True), key
@@ -53,7 +54,7 @@ def test_all_metrics_at_once_are_each_alone() -> None:
 def test_the_result_does_not_depend_on_the_number_of_jobs() -> None:
     confidence, correct = simulated()
     one, two = (
-        calibration_panel(confidence, correct, rng=3, n_bootstrap=60, n_jobs=jobs)
+        calibration_panel(confidence, correct, rng=3, bootstrap=Bootstrap(60, n_jobs=jobs))
         for jobs in (1, 2)
     )
     for key in one:
@@ -86,7 +87,7 @@ def test_every_answer_twice_changes_no_value(seed: int) -> None:
 
 def test_intervals_hold_their_values_and_stay_in_range() -> None:
     confidence, correct = simulated(models=6, questions=300)
-    panel = calibration_panel(confidence, correct, rng=0, n_bootstrap=300)
+    panel = calibration_panel(confidence, correct, rng=0, bootstrap=300)
     for key in panel:
         lower, upper = panel[key].interval.T
         assert (lower <= upper).all(), key
@@ -109,7 +110,7 @@ DEGENERATE = {
 @pytest.mark.parametrize("case", DEGENERATE)
 def test_what_is_undefined_has_a_reason_and_what_is_defined_a_value(case: str) -> None:
     confidence, correct = DEGENERATE[case]
-    panel = calibration_panel(confidence, correct, rng=0, n_bootstrap=30)
+    panel = calibration_panel(confidence, correct, rng=0, bootstrap=30)
     for key in panel:
         estimate = panel[key]
         if np.isnan(estimate.value[0]):
@@ -126,7 +127,7 @@ def test_clusters_of_one_question_are_the_plain_bootstrap() -> None:
     confidence, correct = simulated()
     plain, clustered = (
         calibration_panel(
-            confidence, correct, metrics=["brier"], rng=3, n_bootstrap=50, clusters=clusters
+            confidence, correct, metrics=["brier"], rng=3, bootstrap=50, clusters=clusters
         )["brier"]
         for clusters in (None, np.arange(120))
     )
@@ -137,8 +138,8 @@ def test_whole_clusters_widen_the_interval() -> None:
     confidence, correct = simulated(questions=60)
     wide = [np.repeat(table, 5, axis=1) for table in (confidence, correct)]
     clusters = np.repeat(np.arange(60), 5)
-    naive = calibration_panel(*wide, metrics=["brier"], rng=0, n_bootstrap=400)["brier"]
-    right = calibration_panel(*wide, metrics=["brier"], rng=0, n_bootstrap=400, clusters=clusters)[
+    naive = calibration_panel(*wide, metrics=["brier"], rng=0, bootstrap=400)["brier"]
+    right = calibration_panel(*wide, metrics=["brier"], rng=0, bootstrap=400, clusters=clusters)[
         "brier"
     ]
     # Five copies of each question: the naive error is too small by the root of five.
@@ -156,7 +157,7 @@ def test_weights_of_whole_numbers_are_repeated_questions() -> None:
         np.repeat(correct, weights, axis=1),
         metrics=["auroc", "brier", "ece"],
         rng=0,
-        n_bootstrap=10,
+        bootstrap=10,
     )
     for key in repeated:
         assert weighted[key].value == pytest.approx(repeated[key].value), key
@@ -170,7 +171,7 @@ def test_tables_and_differences() -> None:
         pd.DataFrame(correct, index=names),
         metrics=["brier", "auroc"],
         rng=0,
-        n_bootstrap=100,
+        bootstrap=100,
     )
     assert panel.to_frame().shape == (6, 8)
     assert panel.table().loc["a", "brier"].startswith(f"{panel['brier'].value[0]:.3f} [")

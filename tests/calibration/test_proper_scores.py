@@ -25,7 +25,7 @@ CASES = [
 PAIRS = st.lists(st.tuples(st.integers(0, 10), st.integers(0, 1)), min_size=2, max_size=30).map(
     lambda rows: (np.array(rows).T[0] / 10, np.array(rows, float).T[1])
 )
-FEW = {"n_bootstrap": 20, "rng": 0}
+FEW = {"bootstrap": 20, "rng": 0}
 
 
 def case(golden, name, model):

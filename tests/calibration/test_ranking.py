@@ -34,7 +34,7 @@ def test_golden(golden):
 def test_area_and_error_are_those_of_the_slow_twin(data):
     scores, correct = data
     assume(2 <= correct.sum() <= correct.size - 2 and np.ptp(scores) > 0)
-    found = auroc(scores[None], correct[None], n_bootstrap=0)
+    found = auroc(scores[None], correct[None], bootstrap=0)
     assert found.value[0] == pytest.approx(slow.area(scores, correct), abs=1e-12)
     assert found.se[0] == pytest.approx(slow.delong_se(scores, correct), abs=1e-12)
     low, high = found.interval[0]
@@ -45,11 +45,11 @@ def test_area_and_error_are_those_of_the_slow_twin(data):
 def test_reversed_scores_and_reversed_classes(data):
     scores, correct = data
     assume(0 < correct.sum() < correct.size and np.ptp(scores) > 0)
-    value = auroc(scores[None], correct[None], n_bootstrap=0).value[0]
-    assert auroc(-scores[None], correct[None], n_bootstrap=0).value[0] == pytest.approx(
+    value = auroc(scores[None], correct[None], bootstrap=0).value[0]
+    assert auroc(-scores[None], correct[None], bootstrap=0).value[0] == pytest.approx(
         1 - value, abs=1e-12
     )
-    assert auroc(scores[None], 1 - correct[None], n_bootstrap=0).value[0] == pytest.approx(
+    assert auroc(scores[None], 1 - correct[None], bootstrap=0).value[0] == pytest.approx(
         1 - value, abs=1e-12
     )
 
@@ -58,7 +58,7 @@ def test_reversed_scores_and_reversed_classes(data):
 def test_only_the_order_of_the_scores_matters(data):
     scores, correct = data
     first, second = (
-        auroc(x[None], correct[None], n_bootstrap=0).value for x in (scores, np.exp(scores) + 3)
+        auroc(x[None], correct[None], bootstrap=0).value for x in (scores, np.exp(scores) + 3)
     )
     np.testing.assert_array_equal(first, second)
 
@@ -91,7 +91,7 @@ def test_coverage():
     rng = np.random.default_rng(3)
     truth, right = 0.7602499389, np.repeat([1, 0], [30, 20])
     scores = rng.normal(size=(2000, 50)) + right
-    low, high = auroc(scores, np.tile(right, (2000, 1)), n_bootstrap=0).interval.T
+    low, high = auroc(scores, np.tile(right, (2000, 1)), bootstrap=0).interval.T
     assert 0.935 < np.mean((low <= truth) & (truth <= high)) < 0.97
 
 

@@ -74,7 +74,7 @@ def case(request, golden):
 
 @pytest.fixture(scope="module")
 def curve(case):
-    return risk_coverage(case[0], case[1], n_bootstrap=20, rng=0)
+    return risk_coverage(case[0], case[1], bootstrap=20, rng=0)
 
 
 @pytest.mark.parametrize("model", ["calibrated", "overconf", "underconf", "noisy"])
@@ -82,7 +82,7 @@ def test_golden_areas(case, model):
     scores, correct, block = case
     expected, tol = block["values"][model], block["tol"]
     assert set(expected) - {ORDERS} == GOLDEN_KEYS
-    found = selective_prediction(scores.loc[[model]], correct.loc[[model]], n_bootstrap=0)
+    found = selective_prediction(scores.loc[[model]], correct.loc[[model]], bootstrap=0)
     names = {
         "aurc_mean_k_expected_ties": found.aurc.value,
         "augrc_mean_k_expected_ties": found.augrc.value,
@@ -132,9 +132,7 @@ def test_golden_torch_uncertainty(case, model):
     if scores.loc[model].nunique() < n:
         return
     shares = np.arange(1, n + 1) / n
-    grid = risk_coverage(
-        scores.loc[[model]], correct.loc[[model]], coverages=shares, n_bootstrap=2
-    )
+    grid = risk_coverage(scores.loc[[model]], correct.loc[[model]], coverages=shares, bootstrap=2)
     span = 1 - 1 / n
     for key, risks in (("aurc", grid.risk[0]), ("augrc", grid.risk[0] * shares)):
         value = np.trapezoid(risks, shares) / span
@@ -147,10 +145,10 @@ def test_golden_operating_points(case, model):
     scores, correct, block = case
     data, expected = (scores.loc[[model]], correct.loc[[model]]), block["values"][model]
     for coverage, risk in expected["risk_at_cov"].items():
-        found = risk_at_coverage(*data, coverage=float(coverage), ties="whole", n_bootstrap=2)
+        found = risk_at_coverage(*data, coverage=float(coverage), ties="whole", bootstrap=2)
         assert found.value[0] == pytest.approx(risk, abs=block["tol"])
     for risk, coverage in expected["cov_at_risk"].items():
-        found = coverage_at_risk(*data, risk=float(risk), ties="whole", n_bootstrap=2)
+        found = coverage_at_risk(*data, risk=float(risk), ties="whole", bootstrap=2)
         assert found.value[0] == pytest.approx(coverage, abs=block["tol"])
         assert (found.flags[0] is Reason.UNREACHABLE) == (coverage == 0)
 
@@ -162,7 +160,7 @@ def test_golden_orders_of_ties(case):
     expected, tol = block["values"]["overconf"], block["tol"]
     tables = (scores + 1e-9 * correct, scores, scores - 1e-9 * correct)
     least, mean, most = (
-        selective_prediction(table, correct, n_bootstrap=0).aurc.value[0] for table in tables
+        selective_prediction(table, correct, bootstrap=0).aurc.value[0] for table in tables
     )
     low, high = expected[ORDERS]
     assert least - tol <= low <= mean + tol
@@ -187,7 +185,7 @@ def test_areas_are_means_over_all_orders(data):
 def test_risk_at_coverage(data, coverage):
     scores, correct = data
     for ties, twin in (("random", slow.risk_at_coverage), ("whole", slow.risk_at_coverage_whole)):
-        found = risk_at_coverage(*data[:, None], coverage=coverage, ties=ties, n_bootstrap=2)
+        found = risk_at_coverage(*data[:, None], coverage=coverage, ties=ties, bootstrap=2)
         assert found.value[0] == pytest.approx(twin(scores, correct, coverage), abs=1e-9)
 
 
@@ -195,7 +193,7 @@ def test_risk_at_coverage(data, coverage):
 def test_coverage_at_risk(data, risk):
     scores, correct = data
     for ties, twin in (("random", slow.coverage_at_risk), ("whole", slow.coverage_at_risk_whole)):
-        found = coverage_at_risk(*data[:, None], risk=risk, ties=ties, n_bootstrap=2)
+        found = coverage_at_risk(*data[:, None], risk=risk, ties=ties, bootstrap=2)
         assert found.value[0] == pytest.approx(twin(scores, correct, risk), abs=1e-12)
         assert (found.flags[0] is Reason.UNREACHABLE) == (found.value[0] == 0)
 
@@ -208,7 +206,7 @@ def test_interval_of_coverage_at_risk_holds_the_share_where_hardly_any_is_within
     rng = np.random.default_rng(0)
     place = rng.uniform(size=(200, 60))
     right = (rng.uniform(size=place.shape) > 0.05 + 0.4 * place) * 1.0
-    found = coverage_at_risk(-place, right, risk=0.1, ties=ties, n_bootstrap=200, rng=1)
+    found = coverage_at_risk(-place, right, risk=0.1, ties=ties, bootstrap=200, rng=1)
     low, high = found.interval.T
     assert ((low <= found.value) & (found.value <= high)).all()
     assert np.mean((low <= 0.25) & (high >= 0.25)) > 0.9
@@ -276,7 +274,7 @@ def test_weighted_areas_keep_their_bounds(data, draw):
 def test_yes_and_no_are_a_curve_of_two_points():
     yes = np.array([[1, 1, 1, 0, 0]])
     right = np.array([[1, 1, 0, 0, 1]])
-    curve = risk_coverage(yes, right, coverages=np.arange(1, 6) / 5, n_bootstrap=2)
+    curve = risk_coverage(yes, right, coverages=np.arange(1, 6) / 5, bootstrap=2)
     np.testing.assert_allclose(curve.risk[0], [1 / 3] * 3 + [1.5 / 4, 2 / 5], atol=1e-15)
     assert curve.aurc.value[0] == pytest.approx(curve.risk[0].mean(), abs=1e-15)
     assert curve.thresholds_frame()["coverage"].tolist() == [0.6, 1.0]
@@ -307,7 +305,7 @@ def test_derivatives_are_those_of_differences():
 def test_degenerate_models_have_reasons():
     scores = [[1, 2, 3, 4]] * 3 + [[2, 2, 2, 2], [np.nan] * 4, [1, np.nan, np.nan, np.nan]]
     right = [[1, 1, 1, 1], [0, 0, 0, 0], [0, 0, 1, 1], [1, 0, 1, 0], [1, 0, 1, 0], [1, 0, 1, 0]]
-    found = selective_prediction(scores, right, rng=0, n_bootstrap=20)
+    found = selective_prediction(scores, right, rng=0, bootstrap=20)
     expected = ["NO_WRONG", "NO_CORRECT", "PERFECT", "CONSTANT", "NO_ANSWERS", "NO_WRONG"]
     assert [flag.name for flag in found.aurc.flags] == expected
     np.testing.assert_array_equal(np.isnan(found.aurc.value), [0, 0, 0, 0, 1, 0])
@@ -322,7 +320,7 @@ def test_degenerate_models_have_reasons():
 
 def test_no_errors_among_the_answers_given_is_no_certainty():
     scores, right = np.arange(40.0)[None], (np.arange(40) > 5).astype(float)[None]
-    found = risk_at_coverage(scores, right, coverage=0.5, rng=0, n_bootstrap=200)
+    found = risk_at_coverage(scores, right, coverage=0.5, rng=0, bootstrap=200)
     assert found.value[0] == 0.0
     assert 0.1 < found.interval[0, 1] < 0.25  # Wilson with 20 trials: .161
     assert found.method.startswith("Wilson with the bootstrap variance")
@@ -333,9 +331,9 @@ def test_intervals_of_clusters_are_wider_and_differences_paired():
     shift = np.repeat(rng.normal(size=20), 10)
     scores = shift + rng.normal(size=200)
     right = (shift + rng.normal(size=200) > -0.5).astype(float)
-    single = selective_prediction(scores[None], right[None], n_bootstrap=0).aurc
+    single = selective_prediction(scores[None], right[None], bootstrap=0).aurc
     tables = (np.stack([scores, scores + 0.02 * rng.normal(size=200)]), np.stack([right, right]))
-    both = selective_prediction(*tables, clusters=np.arange(200) // 10, rng=0, n_bootstrap=200)
+    both = selective_prediction(*tables, clusters=np.arange(200) // 10, rng=0, bootstrap=200)
     assert both.aurc.se[0] > 1.3 * single.se[0]
     assert both.aurc.method == "sandwich, log odds"
     assert both.aurc.difference(0, 1).se < 0.2 * both.aurc.se[0]
@@ -350,7 +348,7 @@ def test_coverages_may_come_in_any_order():
 
 def test_curve_as_a_table():
     scores, right = [[0.9, 0.8, 0.3], [0.5, 0.4, np.nan]], [[1, 0, 1], [1, 1, 0]]
-    curve = risk_coverage(scores, right, coverages=[1.0, 0.5], rng=0, n_bootstrap=10)
+    curve = risk_coverage(scores, right, coverages=[1.0, 0.5], rng=0, bootstrap=10)
     assert curve.coverages.tolist() == [0.5, 1.0]
     frame = curve.to_frame()
     assert frame["model"].tolist() == [0, 0, 1, 1]
@@ -378,7 +376,7 @@ def test_bad_input():
     with pytest.raises(ShapeError, match="one (number for each of the|value per model and)"):
         selective_prediction([[1.0, 2.0]], [[1, 0, 1]])
     with pytest.raises(OptionError, match="no interval in closed form"):
-        coverage_at_risk([[1.0, 2.0]], [[1, 0]], n_bootstrap=0)
+        coverage_at_risk([[1.0, 2.0]], [[1, 0]], bootstrap=0)
 
 
 def test_interval_coverage():
@@ -400,6 +398,6 @@ def test_interval_coverage():
 
 def test_a_model_without_answers_has_no_risk_at_any_coverage():
     confidence = np.array([[0.9, 0.4, 0.7], [np.nan] * 3])
-    found = risk_coverage(confidence, np.array([[1, 0, 1], [1, 0, 1]]), n_bootstrap=20, rng=0)
+    found = risk_coverage(confidence, np.array([[1, 0, 1], [1, 0, 1]]), bootstrap=20, rng=0)
     assert np.isfinite(found.risk[0]).all()
     assert np.isnan(found.risk[1]).all()

@@ -58,7 +58,7 @@ def test_confidence_per_question(golden: Path, case: str, field: str, column: st
 )
 def test_entropy_per_question(golden: Path, case: str, estimator: str, column: str) -> None:
     _, samples, expected = read(golden, case)
-    found = semantic_entropy(samples, estimator=estimator, n_bootstrap=2, rng=0).entropy[0]
+    found = semantic_entropy(samples, estimator=estimator, bootstrap=2, rng=0).entropy[0]
     assert found == pytest.approx(expected[column].to_numpy(), abs=1e-9)
 
 
@@ -71,7 +71,7 @@ def test_means_over_questions(golden: Path, case: str) -> None:
     assert found.confidence.mean() == pytest.approx(values["mean_sem_conf"], abs=1e-9)
     assert (found.n_tied > 1).sum() == values["n_questions_with_modal_ties"]
     for estimator, key in (("discrete", "mean_discrete_se"), ("likelihood", "mean_se_rao")):
-        entropy = semantic_entropy(samples, estimator=estimator, n_bootstrap=2, rng=0)
+        entropy = semantic_entropy(samples, estimator=estimator, bootstrap=2, rng=0)
         assert entropy.mean.value[0] == pytest.approx(values[key], abs=1e-9)
 
 
@@ -129,7 +129,7 @@ def test_slow_twins(classes: list[str], seed: int) -> None:
         "predictive": -loglik.mean(),
     }
     for estimator, value in truth.items():
-        entropy = semantic_entropy(samples, estimator=estimator, n_bootstrap=2, rng=0).entropy
+        entropy = semantic_entropy(samples, estimator=estimator, bootstrap=2, rng=0).entropy
         assert entropy[0, 0] == pytest.approx(value, abs=1e-12), estimator
 
 
@@ -161,7 +161,7 @@ def test_one_sample_is_flagged_and_has_no_entropy() -> None:
     assert found.flags == (Reason.ONE_SAMPLE,)
     split = semantic_confidence(samples, estimator="split_sample", rng=0)
     assert np.isnan(split.confidence).all()
-    entropy = semantic_entropy(samples, n_bootstrap=2, rng=0)
+    entropy = semantic_entropy(samples, bootstrap=2, rng=0)
     assert np.isnan(entropy.entropy).all()
     assert entropy.mean.flags == (Reason.ONE_SAMPLE,)
 
@@ -169,9 +169,9 @@ def test_one_sample_is_flagged_and_has_no_entropy() -> None:
 def test_two_equal_classes_have_ln_2_whatever_their_size() -> None:
     samples = SampledAnswers.from_array([["a"] * 5 + ["b"] * 5], loglik=[[-2.0] * 10])
     for estimator in ("discrete", "likelihood", "monte_carlo"):
-        entropy = semantic_entropy(samples, estimator=estimator, n_bootstrap=2, rng=0)
+        entropy = semantic_entropy(samples, estimator=estimator, bootstrap=2, rng=0)
         assert entropy.entropy[0, 0] == pytest.approx(np.log(2))
-    share = semantic_entropy(samples, normalise=True, n_bootstrap=2, rng=0).entropy[0, 0]
+    share = semantic_entropy(samples, normalise=True, bootstrap=2, rng=0).entropy[0, 0]
     assert share == pytest.approx(np.log(2) / np.log(10))
 
 
@@ -179,7 +179,7 @@ def test_length_normalised_likelihoods_divide_by_tokens() -> None:
     options = {"loglik": [[-8.0, -2.0]], "n_tokens": [[4.0, 1.0]]}
     samples = SampledAnswers.from_array([["a", "b"]], **options)
     entropy = semantic_entropy(
-        samples, estimator="likelihood", length_normalise=True, n_bootstrap=2, rng=0
+        samples, estimator="likelihood", length_normalise=True, bootstrap=2, rng=0
     )
     assert entropy.entropy[0, 0] == pytest.approx(np.log(2))
     assert entropy.length_normalised
@@ -243,4 +243,4 @@ def test_tables() -> None:
     frame = semantic_confidence(samples).to_frame()
     assert frame["question"].tolist() == ["x", "y"]
     assert frame["confidence"].tolist() == [0.5, 1.0]
-    assert semantic_entropy(samples, n_bootstrap=2, rng=0).to_frame().shape == (2, 5)
+    assert semantic_entropy(samples, bootstrap=2, rng=0).to_frame().shape == (2, 5)

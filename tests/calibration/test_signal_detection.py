@@ -28,7 +28,7 @@ def cells(*counts):
 @pytest.mark.parametrize("case", ["binconf_a", "binconf_b", "binconf_degenerate_a"])
 def test_golden(golden, case):
     said, right, block = golden_case(golden, case)
-    found = signal_detection(said.values, right.values, n_bootstrap=0)
+    found = signal_detection(said.values, right.values, bootstrap=0)
     for row, model in enumerate(said.models):
         expected = block["values"][model]
         for estimate, key in (
@@ -42,7 +42,7 @@ def test_golden(golden, case):
 @given(COUNTS)
 def test_values_and_errors_are_those_of_the_slow_twin(counts):
     sensitivity, criterion, error = slow.type2(*counts)
-    found = signal_detection(*answers(*counts), n_bootstrap=0)
+    found = signal_detection(*answers(*counts), bootstrap=0)
     np.testing.assert_allclose(found.sensitivity.value[0], sensitivity, atol=1e-12)
     np.testing.assert_allclose(found.criterion.value[0], criterion, atol=1e-12)
     if found.sensitivity.n[0] > 1:
@@ -63,10 +63,10 @@ def test_derivatives_are_those_of_differences(statistic):
 @given(COUNTS)
 def test_symmetries(counts):
     tp, fp, fn, tn = counts
-    first = signal_detection(*answers(tp, fp, fn, tn), n_bootstrap=0)
+    first = signal_detection(*answers(tp, fp, fn, tn), bootstrap=0)
     # No for yes: both change their sign. Correct for wrong: d' does, c stays.
-    other = signal_detection(*answers(fn, tn, tp, fp), n_bootstrap=0)
-    third = signal_detection(*answers(fp, tp, tn, fn), n_bootstrap=0)
+    other = signal_detection(*answers(fn, tn, tp, fp), bootstrap=0)
+    third = signal_detection(*answers(fp, tp, tn, fn), bootstrap=0)
     for name, no, wrong in (("sensitivity", -1, -1), ("criterion", -1, 1)):
         own = getattr(first, name).value
         np.testing.assert_allclose(getattr(other, name).value, no * own, atol=1e-12)
@@ -76,9 +76,9 @@ def test_symmetries(counts):
 def test_graded_confidence_is_cut():
     stated = [[0.9, 0.5, 0.51, 0.2, 0.7]]
     right = [[1, 1, 0, 0, 1]]
-    cut = signal_detection([[1, 0, 1, 0, 1]], right, n_bootstrap=0)
+    cut = signal_detection([[1, 0, 1, 0, 1]], right, bootstrap=0)
     for above, same in ((0.5, True), (0.6, False)):
-        found = signal_detection(stated, right, yes_above=above, n_bootstrap=0)
+        found = signal_detection(stated, right, yes_above=above, bootstrap=0)
         assert (found.hit_rate.value == cut.hit_rate.value).all()
         assert (found.false_alarm_rate.value == cut.false_alarm_rate.value).all() == same
 
@@ -86,7 +86,7 @@ def test_graded_confidence_is_cut():
 def test_degenerate_models_have_reasons():
     said = [[1, 1, 1, 1], [0, 0, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0], [1, 1, 0, 0], [np.nan] * 4]
     right = [[1, 1, 0, 1], [1, 1, 0, 1], [1, 1, 1, 1], [0, 0, 0, 0], [1, 1, 0, 0], [1, 0, 1, 0]]
-    found = signal_detection(said, right, n_bootstrap=0)
+    found = signal_detection(said, right, bootstrap=0)
     names = ["CORRECTED", "CORRECTED", "NO_WRONG", "NO_CORRECT", "CORRECTED", "NO_ANSWERS"]
     for estimate in (found.sensitivity, found.criterion):
         assert [flag.name for flag in estimate.flags] == names
@@ -119,7 +119,7 @@ def test_coverage_with_clusters():
     )
     said = draw < np.where(right, 0.7, 0.4)
     found = signal_detection(
-        said.astype(float), right.astype(float), clusters=np.arange(200) // 5, n_bootstrap=0
+        said.astype(float), right.astype(float), clusters=np.arange(200) // 5, bootstrap=0
     )
     low, high = found.sensitivity.interval.T
     assert 0.90 < np.mean((low <= 0.7777) & (high >= 0.7777)) < 0.99
@@ -132,14 +132,12 @@ def test_differences_are_paired():
     said = np.where(rng.uniform(size=300) < 0.75, right, 1 - right)
     other = said.copy()
     other[:5] = 1 - other[:5]
-    found = signal_detection(
-        np.stack([said, other]), np.stack([right] * 2), rng=0, n_bootstrap=200
-    )
+    found = signal_detection(np.stack([said, other]), np.stack([right] * 2), rng=0, bootstrap=200)
     assert found.sensitivity.difference(0, 1).se < 0.5 * found.sensitivity.se[0]
 
 
 def test_one_cluster_has_no_interval():
-    found = signal_detection([[1, 0, 1, 0]], [[1, 0, 0, 1]], clusters=["a"] * 4, n_bootstrap=0)
+    found = signal_detection([[1, 0, 1, 0]], [[1, 0, 0, 1]], clusters=["a"] * 4, bootstrap=0)
     assert found.sensitivity.flags == (Reason.ONE_CLUSTER,)
     assert np.isnan(found.sensitivity.interval).all()
 

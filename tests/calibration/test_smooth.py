@@ -15,13 +15,13 @@ from psychollm.calibration.metric import draw
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from tests.effort import examples
 from tests.oracles import binned_slow as slow
 
 CASES = ("gradconf_a", "gradconf_b")
 MODELS = ("calibrated", "overconf", "underconf", "noisy")
-QUICK = {"n_bootstrap": 60, "n_null": 60, "rng": 0}
+QUICK = {"bootstrap": 60, "n_null": 60, "rng": 0}
 
 
 def error(confidence, correct, sigma=None, **given) -> float:
@@ -138,7 +138,7 @@ def test_interval_covers() -> None:
 @pytest.mark.parametrize("slope", [1.0, 3.0])
 def test_corrected_error(slope) -> None:
     confidence, correct = simulated(200, 5, 9, slope)
-    options = QUICK | {"n_bootstrap": 500}
+    options = QUICK | {"bootstrap": 500}
     found = smooth_calibration_error(confidence, correct, **options)
     corrected = found.corrected
     bounds = np.quantile(corrected.draws[:, 0], [0.025, 0.975])
@@ -150,9 +150,7 @@ def test_corrected_error(slope) -> None:
 def test_expectation_under_calibration() -> None:
     rng = np.random.default_rng(2)
     confidence, _ = simulated(120, 8)
-    found = smooth_calibration_error(
-        confidence, confidence > 0.5, n_bootstrap=10, n_null=400, rng=1
-    )
+    found = smooth_calibration_error(confidence, confidence > 0.5, bootstrap=10, n_null=400, rng=1)
     again = [error(confidence, (rng.random(120) < confidence) * 1.0) for _ in range(400)]
     # Four standard errors of the difference: a false alarm in 16,000 runs of other seeds.
     allowed = 4 * np.sqrt(2) * found.expected.se[0]
@@ -230,15 +228,16 @@ def test_bad_bandwidth(sigma) -> None:
 
 def test_jobs_do_not_matter() -> None:
     confidence, correct = simulated(80, 1)
-    one = smooth_calibration_error(confidence, correct, **QUICK, n_jobs=1)
-    two = smooth_calibration_error(confidence, correct, **QUICK, n_jobs=2)
+    one = smooth_calibration_error(confidence, correct, **QUICK)
+    shared = QUICK | {"bootstrap": Bootstrap(60, n_jobs=2)}
+    two = smooth_calibration_error(confidence, correct, **shared)
     assert np.array_equal(one.value.interval, two.value.interval)
     assert np.array_equal(one.curve.interval, two.curve.interval, equal_nan=True)
     assert np.array_equal(one.expected.value, two.expected.value)
 
 
 def test_nothing_left_over_is_zero_everywhere():
-    found = smooth_calibration_error([[1.0] * 40], [[1] * 40], n_bootstrap=50, rng=0)
+    found = smooth_calibration_error([[1.0] * 40], [[1] * 40], bootstrap=50, rng=0)
     assert found.value.value[0] == 0
     assert (found.value.interval[0] >= 0).all()
     assert found.curve.accuracy[0, -1] == 1

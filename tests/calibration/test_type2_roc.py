@@ -22,7 +22,7 @@ ANSWERS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1)), min_size=2, 
 def test_curve_is_that_of_the_slow_twin(data):
     scores, correct = data
     assume(0 < correct.sum() < correct.size)
-    found = type2_roc(scores[None], correct[None], false_alarms=GRID, n_bootstrap=2, rng=0)
+    found = type2_roc(scores[None], correct[None], false_alarms=GRID, bootstrap=2, rng=0)
     np.testing.assert_allclose(found.hits[0], slow.roc(scores, correct, GRID), atol=1e-12)
 
 
@@ -30,7 +30,7 @@ def test_rounding_keeps_the_upper_end_of_a_jump():
     # 29 of 100 wrong answers above all correct ones; 0.29 * 100 is less than 29 in binary.
     scores = np.concatenate([np.full(29, 3.0), np.full(10, 2.0), np.full(71, 1.0)])
     right = np.concatenate([np.zeros(29), np.ones(10), np.zeros(71)])
-    found = type2_roc(scores[None], right[None], false_alarms=[0.29], n_bootstrap=2, rng=0)
+    found = type2_roc(scores[None], right[None], false_alarms=[0.29], bootstrap=2, rng=0)
     assert found.hits[0, 0] == 1.0
 
 
@@ -38,7 +38,7 @@ def test_rounding_keeps_the_upper_end_of_a_jump():
 def test_the_area_below_the_criteria_is_the_auroc(data):
     scores, correct = data
     assume(0 < correct.sum() < correct.size)
-    found = type2_roc(scores[None], correct[None], n_bootstrap=2, rng=0)
+    found = type2_roc(scores[None], correct[None], bootstrap=2, rng=0)
     alarms, hits = found.criterion_false_alarms[0], found.criterion_hits[0]
     area = np.trapezoid([0.0, *hits], [0.0, *alarms])
     assert area == pytest.approx(found.auroc.value[0], abs=1e-12)
@@ -57,7 +57,7 @@ def test_bands_cover_the_curve():
     rng = np.random.default_rng(0)
     right = np.tile(np.repeat([1.0, 0.0], [60, 40]), (300, 1))
     scores = rng.normal(size=right.shape) + right
-    found = type2_roc(scores, right, false_alarms=[0.2], n_bootstrap=200, rng=1)
+    found = type2_roc(scores, right, false_alarms=[0.2], bootstrap=200, rng=1)
     low, high = found.interval[:, 0].T
     assert 0.90 < np.mean((low <= 0.5629) & (high >= 0.5629)) < 0.99
 
@@ -66,7 +66,7 @@ def test_bands_neither_collapse_nor_spike_next_to_one():
     # One wrong answer far below the others: the hit rate comes close to one, then is one.
     right = np.repeat([1.0, 0.0], [30, 20])
     scores = np.concatenate([np.arange(30.0), np.arange(20.0) - 10.5])
-    found = type2_roc(scores[None], right[None], n_bootstrap=400, rng=0)
+    found = type2_roc(scores[None], right[None], bootstrap=400, rng=0)
     low, high = found.interval[0].T
     assert (np.diff(low) >= 0.0).all()
     assert (np.diff(high) >= 0.0).all()
@@ -91,7 +91,7 @@ def test_wilson_from_draws_never_counts_more_trials_than_a_sample_without_except
 def test_degenerate_models_have_reasons():
     scores = [[1, 2, 3, 4]] * 2 + [[2, 2, 2, 2], [np.nan] * 4, [1, 2, 3, 4]]
     right = [[1, 1, 1, 1], [0, 0, 0, 0], [1, 0, 1, 0], [1, 0, 1, 0], [0, 0, 1, 1]]
-    found = type2_roc(scores, right, false_alarms=[0.0, 0.5], rng=0, n_bootstrap=20)
+    found = type2_roc(scores, right, false_alarms=[0.0, 0.5], rng=0, bootstrap=20)
     names = ["NO_WRONG", "NO_CORRECT", "CONSTANT", "NO_ANSWERS", "PERFECT"]
     assert [flag.name for flag in found.flags] == names
     assert np.isnan(found.hits[[0, 1, 3]]).all()
@@ -103,7 +103,7 @@ def test_degenerate_models_have_reasons():
 
 
 def test_one_cluster_has_no_band():
-    found = type2_roc([[1, 2, 3, 4]], [[0, 1, 0, 1]], clusters=["a"] * 4, n_bootstrap=5, rng=0)
+    found = type2_roc([[1, 2, 3, 4]], [[0, 1, 0, 1]], clusters=["a"] * 4, bootstrap=5, rng=0)
     assert found.flags == (Reason.ONE_CLUSTER,)
     assert np.isnan(found.interval).all()
     assert np.isfinite(found.hits).all()

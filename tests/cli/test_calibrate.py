@@ -114,7 +114,7 @@ def test_numbers_are_those_of_the_library(call, wide, stated) -> None:
     assert found.returncode == 0, found.stderr
     result = json.loads(found.stdout)
     panel = calibration_panel(
-        *stated, metrics=["brier", "auroc", "overconfidence"], n_bootstrap=20, rng=3
+        *stated, metrics=["brier", "auroc", "overconfidence"], bootstrap=20, rng=3
     )
     frame = pd.DataFrame(result["metrics"])
     for key in panel:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import psychollm as psy
-from psychollm.estimates.resampling import bootstrap_questions
+from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
 from psychollm.nulls.one_factor import one_factor_null
 from psychollm.nulls.permutation import permutation_null
 
@@ -39,7 +39,7 @@ def panel(n_jobs=None):
     right = rng.random((3, 60)) < confidence
     weights = rng.random(60)
     found = psy.calibration_panel(
-        confidence, right, weights=weights, n_bootstrap=250, rng=4, n_jobs=n_jobs
+        confidence, right, weights=weights, bootstrap=Bootstrap(250, n_jobs=n_jobs), rng=4
     )
     return found.to_frame().select_dtypes("number").to_numpy()
 
@@ -47,7 +47,9 @@ def panel(n_jobs=None):
 def products(n_jobs=None):
     """Sums that round by the number of rows in a product of matrices."""
     table = np.random.default_rng(5).random((700, 13))
-    return bootstrap_questions(lambda counts: counts @ table, 700, n=430, rng=6, n_jobs=n_jobs)
+    return bootstrap_draws(
+        lambda counts: counts @ table, 700, Resampling(430, rng=6, n_jobs=n_jobs)
+    )
 
 
 WORK = [permuted, one_factor, panel, products]
@@ -129,7 +131,7 @@ def test_data_travel_once(request, backend):
         return data.values[0, : counts.shape[0]] * counts.sum()
 
     with joblib.parallel_config(backend=backend, n_jobs=2):
-        draws = bootstrap_questions(statistic, 5, n=450, rng=1)
+        draws = bootstrap_draws(statistic, 5, Resampling(450, rng=1))
     assert data.times == 1
     assert draws.shape == (450,)
 

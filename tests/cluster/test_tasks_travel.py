@@ -18,11 +18,11 @@ RIGHT = (RNG.random((3, 60)) < CONFIDENCE).astype(int)
 ANSWERS = (RNG.normal(size=80) + RNG.normal(size=(6, 80)) > 0).astype(int)
 
 WORK = {
-    "panel": lambda: psy.calibration_panel(CONFIDENCE, RIGHT, n_bootstrap=20, rng=1),
-    "corp": lambda: corp(CONFIDENCE, RIGHT, n_bootstrap=20, rng=1),
-    "f_beta": lambda: f_beta((CONFIDENCE > 0.5).astype(int), RIGHT, n_bootstrap=20, rng=1),
+    "panel": lambda: psy.calibration_panel(CONFIDENCE, RIGHT, bootstrap=20, rng=1),
+    "corp": lambda: corp(CONFIDENCE, RIGHT, bootstrap=20, rng=1),
+    "f_beta": lambda: f_beta((CONFIDENCE > 0.5).astype(int), RIGHT, bootstrap=20, rng=1),
     "parallel_analysis": lambda: parallel_analysis(ANSWERS, n=20, rng=1),
-    "alpha": lambda: alpha(ANSWERS.T, n_bootstrap=20, rng=1),
+    "alpha": lambda: alpha(ANSWERS.T, bootstrap=20, rng=1),
 }
 
 

@@ -45,12 +45,12 @@ def test_a_series_goes_by_its_index(metric, name):
     confidence = pd.DataFrame([[0.9, 0.2, 0.7, 0.4]], columns=QUESTIONS)
     correct = pd.DataFrame([[1, 0, 0, 1]], columns=QUESTIONS)
     values = pd.Series([1, 1, 2, 5], index=QUESTIONS)
-    plain = metric(confidence, correct, rng=0, n_bootstrap=50, **{name: values.to_numpy()})
+    plain = metric(confidence, correct, rng=0, bootstrap=50, **{name: values.to_numpy()})
     turned = metric(
         confidence,
         correct[sorted(QUESTIONS)],
         rng=0,
-        n_bootstrap=50,
+        bootstrap=50,
         **{name: values.sort_index()},
     )
     assert plain.to_dict() == turned.to_dict()
@@ -73,7 +73,7 @@ def test_a_shuffled_column_beside_unnamed_questions_is_refused():
 
 def test_an_array_beside_labels_goes_by_position():
     named = pd.DataFrame([[1, 0, 1]], index=["m"], columns=list("abc"))
-    found = brier(named, np.array([[1, 1, 1]]), n_bootstrap=20, rng=0)
+    found = brier(named, np.array([[1, 1, 1]]), bootstrap=20, rng=0)
     assert found.labels == ("m",)
     assert found.value == pytest.approx(1 / 3)
 
@@ -86,8 +86,8 @@ def test_labels_of_rows_go_by_rows():
     )
     totals = pd.Series([1.0, 2, 3, 4, 5, 6], index=list("uvwxyz"))
     groups = pd.Series(list("aaabbb"), index=list("uvwxyz"))
-    plain = kruskal_wallis(totals, groups, rng=0, n_bootstrap=20)
-    assert plain.to_dict() == kruskal_wallis(totals, groups[::-1], rng=0, n_bootstrap=20).to_dict()
+    plain = kruskal_wallis(totals, groups, rng=0, bootstrap=20)
+    assert plain.to_dict() == kruskal_wallis(totals, groups[::-1], rng=0, bootstrap=20).to_dict()
 
 
 @pytest.mark.parametrize("dims", [("question", "model"), ("item", "llm"), ("questions", "m")])
@@ -109,9 +109,7 @@ def test_names_of_dimensions_that_say_nothing_are_refused(dims):
         (lambda: as_responses([["1", "0"]]), InputError, "looks like a number.*astype"),
         (lambda: psy.factor_analysis(as_responses([[1, 0], [0, 1]]), 1), InputError, "correlate"),
         (
-            lambda: psy.reliability.cohen_kappa(
-                [1, 2, 1], [1, 2, 2], n_bootstrap=0, interval="bca"
-            ),
+            lambda: psy.reliability.cohen_kappa([1, 2, 1], [1, 2, 2], bootstrap=0, interval="bca"),
             OptionError,
             "at least 2",
         ),

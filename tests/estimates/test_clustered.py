@@ -52,11 +52,11 @@ def test_few_clusters_are_flagged_and_one_has_no_interval() -> None:
     rng = np.random.default_rng(0)
     said, right = rng.uniform(size=(1, CODES.size)), rng.integers(0, 2, (1, CODES.size))
     for metric in (auroc, brier):
-        assert metric(said, right, clusters=CODES, n_bootstrap=20).flags == (Reason.FEW_CLUSTERS,)
-        alone = metric(said, right, clusters=CODES * 0, n_bootstrap=20)
+        assert metric(said, right, clusters=CODES, bootstrap=20).flags == (Reason.FEW_CLUSTERS,)
+        alone = metric(said, right, clusters=CODES * 0, bootstrap=20)
         assert alone.flags == (Reason.ONE_CLUSTER,)
         assert np.isnan(alone.interval).all()
-    many = brier(said, right, clusters=np.arange(CODES.size) // 6, n_bootstrap=20)
+    many = brier(said, right, clusters=np.arange(CODES.size) // 6, bootstrap=20)
     assert many.flags == (Reason.NONE,)
     assert few(many.df) == [False]
 
@@ -65,7 +65,7 @@ def test_p_values_of_calibration_know_of_clusters() -> None:
     """Whole clusters change sign: five leave 32 patterns, of which one and its mirror are seen."""
     said = np.full((1, CODES.size), 0.7)
     never = np.zeros((1, CODES.size))
-    options = {"n_null": 4000, "n_bootstrap": 20, "rng": 0}
+    options = {"n_null": 4000, "bootstrap": 20, "rng": 0}
     clustered = calibration_error(said, never, clusters=CODES, **options)
     assert clustered.p_value.value[0] == pytest.approx(2 / 2**5, abs=0.02)
     assert clustered.p_value.flags == (Reason.FEW_CLUSTERS,)
@@ -84,7 +84,7 @@ def test_tests_of_calibration_keep_their_level_with_few_clusters() -> None:
     tested = spiegelhalter(stated, right, clusters=CODES)
     assert (tested.p_value < 0.05).sum() <= 33
     assert (spiegelhalter(stated, right).p_value < 0.05).sum() > 60
-    error = calibration_error(stated, right, clusters=CODES, n_null=99, n_bootstrap=20, rng=0)
+    error = calibration_error(stated, right, clusters=CODES, n_null=99, bootstrap=20, rng=0)
     assert (error.p_value.value < 0.05).sum() <= 33
 
 
@@ -92,7 +92,7 @@ def test_means_of_five_unequal_clusters_are_covered() -> None:
     """1,000 rows of scores with a third of their variance between clusters: 95 +- 3 x 0.7 %."""
     rng = np.random.default_rng(2)
     scores = rng.normal(size=(1000, CODES.size)) + rng.normal(size=(1000, 5))[:, CODES] / 1.4
-    low, high = mean_score(scores, clusters=CODES, n_bootstrap=0).interval.T
+    low, high = mean_score(scores, clusters=CODES, bootstrap=0).interval.T
     assert 0.92 <= ((low <= 0) & (high >= 0)).mean() <= 0.98
-    low, high = mean_score(scores, clusters=CODES, correction="cr1", n_bootstrap=0).interval.T
+    low, high = mean_score(scores, clusters=CODES, correction="cr1", bootstrap=0).interval.T
     assert ((low <= 0) & (high >= 0)).mean() < 0.9

@@ -13,12 +13,12 @@ from psychollm.estimates.comparisons import compare_all
 from psychollm.estimates.reasons import Reason
 
 
-def scores(n_models=5, seed=0, n_bootstrap=500):
+def scores(n_models=5, seed=0, bootstrap=500):
     rng = np.random.default_rng(seed)
     confidence = np.round(rng.uniform(size=(n_models, 200)), 1)
     chance = confidence * np.linspace(0.6, 0.9, n_models)[:, None]
     correct = (rng.uniform(size=confidence.shape) < chance).astype(float)
-    return brier(confidence, correct, rng=0, n_bootstrap=n_bootstrap)
+    return brier(confidence, correct, rng=0, bootstrap=bootstrap)
 
 
 def test_each_pair_is_the_paired_difference():
@@ -41,7 +41,7 @@ def test_adjusted_for_all_pairs(adjust):
 
 
 def test_max_t_rejects_more_than_holm_and_widens_intervals():
-    score = scores(n_models=8, n_bootstrap=2000)
+    score = scores(n_models=8, bootstrap=2000)
     plain, together = compare_all(score, adjust="holm"), compare_all(score, adjust="max_t")
     width = [np.diff(found.interval, axis=1).mean() for found in (plain, together)]
     assert width[1] > 1.2 * width[0]
@@ -76,7 +76,7 @@ def test_an_undefined_model_leaves_the_family():
     rng = np.random.default_rng(2)
     confidence = rng.uniform(size=(4, 60))
     confidence[1] = np.nan
-    score = brier(confidence, rng.integers(0, 2, (4, 60)), rng=0, n_bootstrap=300)
+    score = brier(confidence, rng.integers(0, 2, (4, 60)), rng=0, bootstrap=300)
     for adjust in ("holm", "max_t"):
         found = compare_all(score, adjust=adjust)
         undefined = np.array([1 in pair for pair in zip(found.first, found.second, strict=True)])
@@ -84,12 +84,12 @@ def test_an_undefined_model_leaves_the_family():
         assert np.isnan(found.interval[undefined]).all()
         assert np.isfinite(found.adjusted[~undefined]).all()
         assert found.flags[0] is Reason.UNDEFINED
-    rest = compare_all(brier(confidence[[0, 2, 3]], np.ones((3, 60)), rng=0, n_bootstrap=10))
+    rest = compare_all(brier(confidence[[0, 2, 3]], np.ones((3, 60)), rng=0, bootstrap=10))
     assert len(rest.value) == 3
 
 
 def test_bad_input():
-    score = scores(n_bootstrap=10)
+    score = scores(bootstrap=10)
     with pytest.raises(OptionError, match="'max_t'"):
         compare_all(score, adjust="tukey")
     with pytest.raises(OptionError, match="tail"):
@@ -97,13 +97,13 @@ def test_bad_input():
     with pytest.raises(OptionError, match="level"):
         compare_all(score, level=95)
     with pytest.raises(ShapeError, match="one model only"):
-        compare_all(scores(n_models=1, n_bootstrap=10))
+        compare_all(scores(n_models=1, bootstrap=10))
     with pytest.raises(OptionError, match="without resamples"):
         compare_all(confusion([[1, 0], [0, 1]], [[1, 1], [0, 1]]).accuracy)
 
 
 def test_where_no_resample_is_defined():
-    score = scores(n_models=2, n_bootstrap=10)
+    score = scores(n_models=2, bootstrap=10)
     empty = replace(score, _draws=np.full((10, 2), np.nan))
     found = compare_all(empty)
     assert found.flags == (Reason.TOO_FEW,)

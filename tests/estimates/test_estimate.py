@@ -39,7 +39,7 @@ def test_draws_do_not_depend_on_the_other_models() -> None:
 
 def test_unknown_models_are_named() -> None:
     with pytest.raises(LabelError, match=r"'x' is no model of this estimate: it holds 0, 1, 2"):
-        brier(*simulated(), rng=0, n_bootstrap=10).difference("x", 0)
+        brier(*simulated(), rng=0, bootstrap=10).difference("x", 0)
 
 
 def test_without_resamples_the_remedy_is_named() -> None:
@@ -51,7 +51,7 @@ def test_without_resamples_the_remedy_is_named() -> None:
 def test_an_undefined_value_gives_an_undefined_difference() -> None:
     confidence, correct = simulated()
     confidence[0] = np.nan
-    score = brier(confidence, correct, rng=0, n_bootstrap=50)
+    score = brier(confidence, correct, rng=0, bootstrap=50)
     assert score.flags[0] is Reason.NO_ANSWERS
     assert score.difference(0, 1).flag is Reason.UNDEFINED
     assert np.isnan(score.difference(0, 1).value)
@@ -62,7 +62,7 @@ def test_one_question_or_one_cluster_gives_no_interval(clusters: list[int] | Non
     confidence, correct = simulated()
     if clusters is None:
         confidence[:, 1:] = np.nan
-    score = brier(confidence, correct, clusters=clusters, rng=0, n_bootstrap=20)
+    score = brier(confidence, correct, clusters=clusters, rng=0, bootstrap=20)
     assert np.isfinite(score.value).all()
     assert np.isnan(score.interval).all()
     assert np.isnan(score.se).all()

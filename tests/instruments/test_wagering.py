@@ -135,7 +135,7 @@ def test_counts_are_those_that_meta_d_takes():
     assert first.sum() + second.sum() == 40
     correct = first[:2].sum() + second[2:].sum()
     assert correct == right.sum()
-    meta = psy.calibration.meta_d_from_counts(first, second, padding=True, n_bootstrap=0)
+    meta = psy.calibration.meta_d_from_counts(first, second, padding=True, bootstrap=0)
     assert np.isfinite(meta.d_prime.value).all()
 
 
@@ -148,7 +148,7 @@ def test_the_tables_are_those_of_a_calibration_panel():
     np.testing.assert_array_equal(correctness.loc["m"], right)
     assert list(confidence.columns) == [one["key"] for one in MANY]
     assert confidence.loc["n"].isna().all()
-    brier = psy.calibration.brier(confidence.loc[["m"]], correctness.loc[["m"]], n_bootstrap=0)
+    brier = psy.calibration.brier(confidence.loc[["m"]], correctness.loc[["m"]], bootstrap=0)
     assert brier.value[0] == pytest.approx(np.mean((0.4 + 0.1 * lines - right) ** 2))
 
 

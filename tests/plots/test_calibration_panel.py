@@ -21,7 +21,7 @@ def panel() -> CalibrationPanel:
     said = np.round(rng.beta(4, 2, (6, 120)), 1)
     right = (rng.uniform(size=said.shape) < said).astype(float)
     right[0], said[1], right[2], said[3] = 1.0, 0.7, 0.0, np.nan
-    return calibration_panel(said, right, rng=0, n_bootstrap=40)
+    return calibration_panel(said, right, rng=0, bootstrap=40)
 
 
 def labels(ax: Axes) -> list[str]:
@@ -52,7 +52,7 @@ def test_estimates_of_reliability_have_forests(ax: Axes) -> None:
     scores = np.random.default_rng(0).normal(size=(30, 1)) + np.random.default_rng(1).normal(
         size=(30, 4)
     )
-    found = consistency(scores, n_bootstrap=0).alpha
+    found = consistency(scores, bootstrap=0).alpha
     assert found.axis == "condition"
     plots.plot_forest(found, reference=0.7, ax=ax)
     assert labels(ax) == [str(label) for label in found.labels]

@@ -77,7 +77,7 @@ def test_labels_are_shown_as_they_stand(given: bool, pyplot: object) -> None:
     values = rng.random((len(HOSTILE), 40))
     right = rng.random((len(HOSTILE), 40)) < values
     table = pd.DataFrame(values, index=list(HOSTILE))
-    found = psy.calibration.brier(table, pd.DataFrame(right, index=table.index), n_bootstrap=9)
+    found = psy.calibration.brier(table, pd.DataFrame(right, index=table.index), bootstrap=9)
     ax = plots.plot_forest(found, ax=Figure().subplots() if given else None)
     written = StringIO()
     with mpl.rc_context({"svg.fonttype": "none"}):

@@ -28,7 +28,7 @@ def tick_names(axis_labels: list) -> list[str]:
 
 
 def test_f_beta_draws_its_frame(ax: Axes, small: SimulatedStudy) -> None:
-    result = f_beta(small.confidence, small.correctness, n_bootstrap=30, rng=0)
+    result = f_beta(small.confidence, small.correctness, bootstrap=30, rng=0)
     plots.plot_f_beta(result, ax=ax)
     frame = result.to_frame().set_index("model")
     for model in result.labels:
@@ -46,7 +46,7 @@ def test_f_beta_draws_its_frame(ax: Axes, small: SimulatedStudy) -> None:
 
 
 def test_f_beta_of_models_that_never_win(ax: Axes) -> None:
-    result = f_beta([[0, 0, 1], [0, 0, 0]], [[1, 1, 0], [0, 0, 0]], n_bootstrap=5, rng=0)
+    result = f_beta([[0, 0, 1], [0, 0, 0]], [[1, 1, 0], [0, 0, 0]], bootstrap=5, rng=0)
     plots.plot_f_beta(result, ax=ax)
     assert not ax.patches
 
@@ -92,7 +92,7 @@ def test_forest_refuses_other_models(ax: Axes) -> None:
 
 
 def test_individuation_orders_by_gain_at_equal_rates(ax: Axes, small: SimulatedStudy) -> None:
-    result = individuation(small.confidence, small.correctness, n_bootstrap=30, rng=0)
+    result = individuation(small.confidence, small.correctness, bootstrap=30, rng=0)
     plots.plot_individuation(result, ax=ax)
     order = np.argsort(-result.own_minus_cut.value)
     assert tick_names(ax.get_yticklabels()) == [result.labels[i] for i in order]

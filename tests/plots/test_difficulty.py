@@ -13,7 +13,7 @@ mpl.use("Agg")
 
 def test_numbers(ax: Axes) -> None:
     texts = [f"What is {'7' * (1 + n % 9)} + 1?" for n in range(60)]
-    study = difficulty(texts, [float(-(n % 9)) for n in range(60)], n_bootstrap=20, rng=0)
+    study = difficulty(texts, [float(-(n % 9)) for n in range(60)], bootstrap=20, rng=0)
     plot_difficulty(study, ax=ax)
     (points,) = [one for one in ax.collections if one.get_gid() == "questions"]
     expected = study.to_frame()[["predicted", "score"]].to_numpy()

@@ -30,17 +30,17 @@ def tables() -> Tables:
 
 @pytest.fixture(scope="module")
 def curves(tables: Tables) -> Corp:
-    return corp(*tables, n_bands=30, n_bootstrap=20, rng=0)
+    return corp(*tables, n_bands=30, bootstrap=20, rng=0)
 
 
 @pytest.fixture(scope="module")
 def errors(tables: Tables) -> BinnedCalibrationError:
-    return calibration_error(*tables, n_null=30, n_bootstrap=20, rng=0)
+    return calibration_error(*tables, n_null=30, bootstrap=20, rng=0)
 
 
 @pytest.fixture(scope="module")
 def smooth(tables: Tables) -> SmoothCalibrationError:
-    return smooth_calibration_error(*tables, n_null=10, n_bootstrap=20, rng=0)
+    return smooth_calibration_error(*tables, n_null=10, bootstrap=20, rng=0)
 
 
 def named(ax: Axes, name: str) -> list:

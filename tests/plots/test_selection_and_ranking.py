@@ -28,12 +28,12 @@ def tables() -> Tables:
 
 @pytest.fixture(scope="module")
 def risk(tables: Tables) -> RiskCoverage:
-    return risk_coverage(*tables, n_bootstrap=20, rng=0)
+    return risk_coverage(*tables, bootstrap=20, rng=0)
 
 
 @pytest.fixture(scope="module")
 def roc(tables: Tables) -> Type2ROC:
-    return type2_roc(*tables, n_bootstrap=20, rng=0)
+    return type2_roc(*tables, bootstrap=20, rng=0)
 
 
 def line(ax: Axes, name: str) -> np.ndarray:

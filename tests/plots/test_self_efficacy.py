@@ -19,7 +19,7 @@ def frame(golden) -> pd.DataFrame:
 @pytest.fixture(scope="module")
 def study(frame) -> SelfEfficacyStudy:
     norm = HumanNorm(mean=29.5, sd=5.3)
-    return self_efficacy(frame, norm=norm, n_bootstrap=20, rng=0)
+    return self_efficacy(frame, norm=norm, bootstrap=20, rng=0)
 
 
 def test_every_mean_and_interval_is_drawn(study: SelfEfficacyStudy, ax: Axes) -> None:
@@ -40,7 +40,7 @@ def test_every_mean_and_interval_is_drawn(study: SelfEfficacyStudy, ax: Axes) ->
 def test_without_a_norm_and_with_nothing_known(frame: pd.DataFrame, ax: Axes) -> None:
     small = frame[frame["model"].isin(["m1", "m2"])].copy()
     small.loc[small["model"] == "m1", "i1"] = np.nan
-    found = plot_self_efficacy(self_efficacy(small, n_bootstrap=20, rng=0), ax=ax)
+    found = plot_self_efficacy(self_efficacy(small, bootstrap=20, rng=0), ax=ax)
     assert [text.get_text() for text in found.get_yticklabels()] == ["m2", "m1"]
     texts = [text.get_text() for text in found.get_legend().get_texts()]
     assert texts == ["none", "comp", "social", "summ"]

@@ -20,7 +20,7 @@ def study() -> SemanticCalibration:
     samples = SampledAnswers.from_array(
         classes, gold=rng.integers(0, 3, 60).tolist(), models=["base", "instruct"]
     )
-    return semantic_calibration(samples, n_null=99, n_bootstrap=50, rng=0)
+    return semantic_calibration(samples, n_null=99, bootstrap=50, rng=0)
 
 
 def test_panels_hold_the_numbers(study: SemanticCalibration) -> None:
@@ -60,5 +60,5 @@ def test_many_shares_are_put_into_ten_bins() -> None:
     rng = np.random.default_rng(1)
     classes = (rng.random((1, 150, 40)) < rng.random((1, 150, 1))).astype(int)
     samples = SampledAnswers.from_array(classes, gold=rng.integers(0, 2, 150).tolist())
-    found = semantic_calibration(samples, n_null=99, n_bootstrap=50, rng=0)
+    found = semantic_calibration(samples, n_null=99, bootstrap=50, rng=0)
     assert found.diagrams[0].n.size <= 10

@@ -13,7 +13,7 @@ from psychollm.studies.shared_confidence.study import SharedConfidence
 @pytest.fixture(scope="module")
 def study(small: SimulatedStudy) -> SharedConfidence:
     return psy.shared_confidence(
-        small.confidence, small.correctness, n_null=19, n_bootstrap=19, rng=0
+        small.confidence, small.correctness, n_null=19, bootstrap=19, rng=0
     )
 
 

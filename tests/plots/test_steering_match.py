@@ -27,7 +27,7 @@ def made(*, scale: Any = "log_odds", targets: int = 6) -> SteeringMatch:
         rng.normal(size=80) + strengths[:, None], strengths=strengths, scale="log_odds"
     )
     return steering_match(
-        steered, answers, controls={"random": other}, n_null=39, n_bootstrap=30, rng=0
+        steered, answers, controls={"random": other}, n_null=39, bootstrap=30, rng=0
     )
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.raters.agreement import (
     COEFFICIENTS,
     Agreement,
@@ -24,7 +25,7 @@ from psychollm.reliability.raters.response_shares import response_shares
 from psychollm.reliability.raters.score_interval import clustered_share, score_interval
 from tests.oracles import agreement_slow as slow
 
-QUICK = {"n_bootstrap": 20, "rng": 0}
+QUICK = {"bootstrap": 20, "rng": 0}
 
 
 def number(value: float | None) -> float:
@@ -177,8 +178,8 @@ def test_single_functions_are_the_columns_of_the_panel() -> None:
 
 def test_jobs_change_nothing() -> None:
     runs = simulated(50, 3)
-    one = agreement(runs, n_bootstrap=60, rng=4)
-    two = agreement(runs, n_bootstrap=60, rng=4, n_jobs=2)
+    one = agreement(runs, bootstrap=60, rng=4)
+    two = agreement(runs, bootstrap=Bootstrap(60, n_jobs=2), rng=4)
     assert (one.krippendorff_alpha.draws == two.krippendorff_alpha.draws).all()
 
 
@@ -186,7 +187,7 @@ def test_differences_are_paired() -> None:
     runs = simulated(200, 5)
     runs[:, 1] = runs[:, 0]
     runs[0, 1, 0] = (runs[0, 0, 0] + 1) % 3
-    found = agreement(runs, n_bootstrap=200, rng=0).fleiss_kappa
+    found = agreement(runs, bootstrap=200, rng=0).fleiss_kappa
     gap = found.difference(0, 1)
     assert gap.value == pytest.approx(found.value[0] - found.value[1])
     assert gap.se < 0.2 * found.se[0]
@@ -194,8 +195,8 @@ def test_differences_are_paired() -> None:
 
 def test_the_jackknife_standard_error_is_that_of_the_bootstrap() -> None:
     runs = simulated(150, 6)
-    scored = agreement(runs, n_bootstrap=1500, rng=0)
-    resampled = agreement(runs, n_bootstrap=1500, rng=0, interval="percentile")
+    scored = agreement(runs, bootstrap=1500, rng=0)
+    resampled = agreement(runs, bootstrap=1500, rng=0, interval="percentile")
     for name in COEFFICIENTS:
         # 1500 draws: 2 % noise; jackknife and bootstrap differ by O(1/n)
         assert getattr(scored, name).se == pytest.approx(getattr(resampled, name).se, rel=0.12)
@@ -224,7 +225,7 @@ def test_clusters_of_equal_questions_count_once() -> None:
 @pytest.mark.parametrize("interval", ["bca", "percentile"])
 def test_other_intervals(interval) -> None:
     runs = simulated(80, 9)
-    found = agreement(runs, interval=interval, n_bootstrap=400, rng=0)
+    found = agreement(runs, interval=interval, bootstrap=400, rng=0)
     scored = agreement(runs, **QUICK)
     for name in COEFFICIENTS:
         # of the same data with little skewness: bounds within a fifth of their width

@@ -12,6 +12,7 @@ from scipy import stats
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm.estimates.comparisons import compare_all
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.means.clustered import clustered_mean, mean_score
 from psychollm.reliability.means.score_differences import mcnemar, score_differences
 from psychollm.reliability.means.set_difference import set_difference
@@ -31,7 +32,7 @@ CASES = ["cluster_a", "cluster_b"]
 
 
 def few(scores, **options):
-    return mean_score(scores, n_bootstrap=2, rng=0, **options)
+    return mean_score(scores, bootstrap=2, rng=0, **options)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -251,13 +252,15 @@ def test_resamples_are_paired_and_clustered():
     rng = np.random.default_rng(4)
     scores = rng.integers(0, 2, (3, 120)).astype(float)
     clusters = np.arange(120) // 4
-    found = mean_score(scores, clusters=clusters, rng=0, n_bootstrap=4000)
+    found = mean_score(scores, clusters=clusters, rng=0, bootstrap=4000)
     pairs = score_differences(scores, clusters=clusters, correction="cr0")
     # The bootstrap's standard error is cr0 but for its noise of 1 / sqrt(2 x 4000).
     np.testing.assert_allclose(found.draws.std(axis=0), found.se * np.sqrt(29 / 30), rtol=0.05)
     np.testing.assert_allclose(found.difference(0, 1).se, pairs.se[0], rtol=0.05)
     scores = rng.normal(size=(3, 120))
-    serial, threads = (mean_score(scores, rng=0, n_bootstrap=80, n_jobs=n) for n in (1, 2))
+    serial, threads = (
+        mean_score(scores, rng=0, bootstrap=Bootstrap(80, n_jobs=n)) for n in (1, 2)
+    )
     np.testing.assert_array_equal(serial.draws, threads.draws)
     assert found.df == pytest.approx(np.full(3, 29.0))
     assert compare_all(found, adjust="max_t").adjusted.shape == (3,)
@@ -303,9 +306,7 @@ def test_bad_input():
 
 def test_no_resamples_leave_the_interval_and_say_so():
     scores = np.random.default_rng(0).integers(0, 2, (2, 30))
-    found = mean_score(scores, n_bootstrap=0)
-    np.testing.assert_array_equal(
-        found.interval, mean_score(scores, rng=0, n_bootstrap=2).interval
-    )
+    found = mean_score(scores, bootstrap=0)
+    np.testing.assert_array_equal(found.interval, mean_score(scores, rng=0, bootstrap=2).interval)
     with pytest.raises(OptionError, match="without resamples"):
         found.difference(0, 1)

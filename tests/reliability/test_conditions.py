@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
-from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.comparisons import compare_all
+from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.reliability.contrasts.condition_scores import condition_scores
 from psychollm.reliability.contrasts.conditions import friedman, kruskal_wallis
 from psychollm.reliability.contrasts.intercept_fit import (
@@ -41,7 +41,7 @@ def stacked(groups):
 
 
 def check_kruskal(row):
-    found = kruskal_wallis(*stacked(row["groups"]), n_bootstrap=2, rng=0)
+    found = kruskal_wallis(*stacked(row["groups"]), bootstrap=2, rng=0)
     assert found.statistic == pytest.approx(row["H"], abs=1e-12, rel=1e-12)
     assert found.p_value == pytest.approx(row["p"], rel=1e-10)
     assert found.df == row["df"]
@@ -69,17 +69,17 @@ def gses(golden, case):
 @pytest.mark.parametrize("case", CASES)
 def test_golden_rank_tests(golden, case):
     frame, r, python = gses(golden, case)
-    by_condition = kruskal_wallis(frame["total"], frame["condition"], n_bootstrap=2, rng=0)
+    by_condition = kruskal_wallis(frame["total"], frame["condition"], bootstrap=2, rng=0)
     assert by_condition.statistic == pytest.approx(r["kruskal_condition"]["H"], abs=1e-10)
     assert by_condition.df == r["kruskal_condition"]["df"]
     assert by_condition.p_value == pytest.approx(r["kruskal_condition"]["p"], abs=1e-10)
     assert by_condition.statistic == pytest.approx(python["kruskal_H"], abs=1e-12)
     assert by_condition.p_value == pytest.approx(python["kruskal_p"], abs=1e-12)
     assert by_condition.effect == pytest.approx(python["epsilon2"], abs=1e-12)
-    by_model = kruskal_wallis(frame["total"], frame["model"], n_bootstrap=2, rng=0)
+    by_model = kruskal_wallis(frame["total"], frame["model"], bootstrap=2, rng=0)
     assert by_model.statistic == pytest.approx(r["kruskal_model"]["H"], abs=1e-10)
     assert by_model.p_value == pytest.approx(r["kruskal_model"]["p"], rel=1e-9)
-    paired = friedman(frame["total"], frame["condition"], frame["model"], n_bootstrap=2, rng=0)
+    paired = friedman(frame["total"], frame["condition"], frame["model"], bootstrap=2, rng=0)
     assert paired.statistic == pytest.approx(r["friedman"], abs=1e-10)
     pairs = pairwise_conditions(frame["total"], frame["condition"])
     wanted = {
@@ -147,7 +147,7 @@ WITHIN = {
 @pytest.mark.parametrize("case", CASES)
 def test_repeats_are_no_respondents(golden, case):
     frame, _, _ = gses(golden, case)
-    fit = mixed_model(frame["total"], frame["condition"], frame["model"], n_bootstrap=99, rng=0)
+    fit = mixed_model(frame["total"], frame["condition"], frame["model"], bootstrap=99, rng=0)
     assert fit.f_df == (3, pytest.approx(27))
     assert fit.f_statistic == pytest.approx(WITHIN[case][0], rel=1e-9)
     assert fit.p_value == pytest.approx(WITHIN[case][1], rel=1e-6)
@@ -173,8 +173,8 @@ def test_false_alarms_with_repeats(copies):
         design = InterceptDesign.of(table.condition, table.model)
         alarms += [
             InterceptFit.of(design.reduced(table.scores[None])).f_test()[2] <= 0.05,
-            friedman(*rows, n_bootstrap=2, rng=rng).p_value <= 0.05,
-            kruskal_wallis(*rows[:2], models=rows[2], n_bootstrap=199, rng=rng).p_value <= 0.05,
+            friedman(*rows, bootstrap=2, rng=rng).p_value <= 0.05,
+            kruskal_wallis(*rows[:2], models=rows[2], bootstrap=199, rng=rng).p_value <= 0.05,
             pairwise_conditions(*rows[:2], models=rows[2]).adjusted.min() <= 0.05,
         ]
     assert (alarms / 200 <= 0.10).all()
@@ -184,13 +184,13 @@ def test_copies_of_scores_change_nothing():
     score, condition, model = crossed(np.random.default_rng(9), 6, 3, 1)
     three = [np.repeat(part, 3) for part in (score, condition, model)]
     one, copied = (
-        mixed_model(*rows, n_bootstrap=50, rng=0) for rows in ((score, condition, model), three)
+        mixed_model(*rows, bootstrap=50, rng=0) for rows in ((score, condition, model), three)
     )
     assert copied.p_value == pytest.approx(one.p_value, rel=1e-9)
     assert copied.f_df == pytest.approx(one.f_df)
     np.testing.assert_allclose(copied.contrasts.interval, one.contrasts.interval)
     first, again = (
-        kruskal_wallis(*rows[:2], models=rows[2], n_bootstrap=50, rng=0)
+        kruskal_wallis(*rows[:2], models=rows[2], bootstrap=50, rng=0)
         for rows in ((score, condition, model), three)
     )
     assert again.statistic == pytest.approx(first.statistic, rel=1e-12)
@@ -202,12 +202,12 @@ def test_models_under_one_condition_each():
     """The variance between models is what conditions are compared with: 8 degrees of freedom."""
     score, _, model = crossed(np.random.default_rng(10), 10, 1, 5, spread=2.0)
     group = model % 2
-    fit = mixed_model(score, group, model, n_bootstrap=50, rng=0)
+    fit = mixed_model(score, group, model, bootstrap=50, rng=0)
     means = score.reshape(10, 5).mean(axis=1)
     wanted = stats.ttest_ind(means[0::2], means[1::2])
     assert fit.f_df[1] == pytest.approx(8)
     assert fit.p_value == pytest.approx(wanted.pvalue, rel=1e-6)
-    ranks = kruskal_wallis(score, group, models=model, n_bootstrap=50, rng=0)
+    ranks = kruskal_wallis(score, group, models=model, bootstrap=50, rng=0)
     assert ranks.p_value == pytest.approx(stats.kruskal(means[0::2], means[1::2]).pvalue)
     assert ranks.note == ""
 
@@ -220,12 +220,12 @@ def test_ranks_are_those_of_the_slow_twins(seed):
     rng = np.random.default_rng(seed)
     groups = [rng.integers(0, 5, size).tolist() for size in rng.integers(2, 7, 3)]
     groups[0][0] = 9
-    found = kruskal_wallis(*stacked(groups), n_bootstrap=2, rng=0)
+    found = kruskal_wallis(*stacked(groups), bootstrap=2, rng=0)
     assert found.statistic == pytest.approx(slow.kruskal(groups), abs=1e-12)
     table = rng.integers(0, 4, (5, 3))
     table[0] = [0, 1, 2]
     paired = friedman(
-        table.ravel(), np.tile(list("abc"), 5), np.repeat(np.arange(5), 3), n_bootstrap=2, rng=0
+        table.ravel(), np.tile(list("abc"), 5), np.repeat(np.arange(5), 3), bootstrap=2, rng=0
     )
     assert paired.effect == pytest.approx(slow.kendall(table), abs=1e-12)
     chi2 = stats.friedmanchisquare(*table.T)
@@ -298,7 +298,7 @@ def test_statsmodels_agrees_to_its_precision():
 
 def test_balanced_fit_is_the_analysis_of_variance():
     score, condition, model = crossed(np.random.default_rng(2), 12, 4, 1)
-    fit = mixed_model(score, condition, model, n_bootstrap=999, rng=0)
+    fit = mixed_model(score, condition, model, bootstrap=999, rng=0)
     table = score.reshape(12, 4)
     off = table - table.mean(1, keepdims=True) - table.mean(0) + table.mean()
     within = (off**2).sum() / 33
@@ -324,7 +324,7 @@ def test_models_without_spread_lie_at_the_bound():
     rng = np.random.default_rng(6)
     score, condition, model = crossed(rng, 10, 2, 3, spread=0.0)
     score -= np.array([score[model == m].mean() for m in range(10)])[model]
-    fit = mixed_model(score, condition, model, n_bootstrap=50, rng=0)
+    fit = mixed_model(score, condition, model, bootstrap=50, rng=0)
     assert fit.variances.value[0] == 0.0
     assert fit.variances.flags[0] is Reason.AT_BOUND
     np.testing.assert_allclose(fit.contrast_df, 9.0)  # not pooled
@@ -334,14 +334,14 @@ def test_results_do_not_depend_on_jobs_or_order():
     rng = np.random.default_rng(3)
     score, condition, model = crossed(rng, 6, 3, 2)
     order = rng.permutation(score.size)
-    first = mixed_model(score, condition, model, n_bootstrap=40, rng=0, n_jobs=2)
-    again = mixed_model(score, condition, model, n_bootstrap=40, rng=0)
+    first = mixed_model(score, condition, model, bootstrap=Bootstrap(40, n_jobs=2), rng=0)
+    again = mixed_model(score, condition, model, bootstrap=40, rng=0)
     np.testing.assert_array_equal(first.means.draws, again.means.draws)
-    mixed = mixed_model(score[order], condition[order], model[order], n_bootstrap=2, reference=0)
+    mixed = mixed_model(score[order], condition[order], model[order], bootstrap=2, reference=0)
     same = [mixed.contrasts.place(label) for label in first.contrasts.labels]
     np.testing.assert_allclose(mixed.contrasts.value[same], first.contrasts.value, atol=1e-10)
-    one = kruskal_wallis(score, condition, models=model, n_bootstrap=30, rng=1, n_jobs=2)
-    two = kruskal_wallis(score, condition, models=model, n_bootstrap=30, rng=1)
+    one = kruskal_wallis(score, condition, models=model, bootstrap=Bootstrap(30, n_jobs=2), rng=1)
+    two = kruskal_wallis(score, condition, models=model, bootstrap=30, rng=1)
     np.testing.assert_array_equal(one.effect_interval, two.effect_interval)
 
 
@@ -356,7 +356,7 @@ def test_coverage_of_epsilon_squared(shift):
     hits = 0
     for _ in range(120):
         score = shift * condition + rng.normal(size=90)
-        low, high = kruskal_wallis(score, condition, n_bootstrap=150, rng=rng).effect_interval
+        low, high = kruskal_wallis(score, condition, bootstrap=150, rng=rng).effect_interval
         hits += low <= true <= high
     assert hits / 120 > 0.88
 
@@ -381,27 +381,27 @@ def test_coverage_of_the_mixed_model():
 
 def test_notes_say_what_is_left_out():
     score, condition, model = crossed(np.random.default_rng(7))
-    alone = kruskal_wallis(score, condition, n_bootstrap=20, rng=0)
-    named = kruskal_wallis(score, condition, models=model, n_bootstrap=20, rng=0)
+    alone = kruskal_wallis(score, condition, bootstrap=20, rng=0)
+    named = kruskal_wallis(score, condition, models=model, bootstrap=20, rng=0)
     assert not alone.note
     assert "friedman" in named.note
     assert named.summary().endswith(named.note)
     assert named.to_frame().shape == (3, 3)
-    assert kruskal_wallis(score, model, models=model, n_bootstrap=20, rng=0).note == ""
-    assert mixed_model(score, condition, model, n_bootstrap=20, rng=0).to_frame().shape == (2, 9)
+    assert kruskal_wallis(score, model, models=model, bootstrap=20, rng=0).note == ""
+    assert mixed_model(score, condition, model, bootstrap=20, rng=0).to_frame().shape == (2, 9)
 
 
 def test_every_flag():
-    tied = kruskal_wallis([1, 1, 1, 1], list("aabb"), rng=0, n_bootstrap=9)
+    tied = kruskal_wallis([1, 1, 1, 1], list("aabb"), rng=0, bootstrap=9)
     assert tied.flag is Reason.ALL_TIED
     assert np.isnan(tied.p_value)
     assert kruskal_wallis([1, 2, 3], list("aaa"), rng=0).flag is Reason.TOO_FEW
     assert kruskal_wallis([None, np.nan], list("ab"), rng=0).flag is Reason.NO_ANSWERS
     rows = [1, 2, 2, 3, None, 4, 1, 5]
-    partly = friedman(rows, list("abababab"), list("wwxxyyzz"), rng=0, n_bootstrap=9)
+    partly = friedman(rows, list("abababab"), list("wwxxyyzz"), rng=0, bootstrap=9)
     assert partly.flag is Reason.INCOMPLETE
     assert partly.sizes.tolist() == [3, 3]
-    flat = friedman([1, 1, 2, 2], list("abab"), list("wwxx"), rng=0, n_bootstrap=9)
+    flat = friedman([1, 1, 2, 2], list("abab"), list("wwxx"), rng=0, bootstrap=9)
     assert flat.flag is Reason.ALL_TIED
     pairs = pairwise_conditions([1, 1, 1, 1, 2], list("aabbc"))
     assert pairs.flags[0] is Reason.ALL_TIED
@@ -416,7 +416,7 @@ def test_every_flag():
         Reason.NO_RESIDUAL: ([1, 1, 2, 2, 4, 4], list("ababab"), list("xxyyzz")),
     }
     for reason, rows in few.items():
-        fit = mixed_model(*rows, n_bootstrap=9, rng=0)
+        fit = mixed_model(*rows, bootstrap=9, rng=0)
         assert set(fit.means.flags) <= {reason}
         assert np.isnan(fit.p_value)
         assert np.isnan(fit.intraclass.value).all()

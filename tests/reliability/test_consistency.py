@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.scales.alpha_intervals import duhachek_se, feldt_interval
 from psychollm.reliability.scales.consistency import alpha, consistency
 from psychollm.reliability.scales.guttman import guttman_of_matrix
@@ -37,7 +38,7 @@ TABLES = st.tuples(st.integers(4, 9), st.integers(2, 5), st.integers(0, 10**6)).
 
 
 def quick(scores, **options):
-    return consistency(scores, n_bootstrap=0, **options)
+    return consistency(scores, bootstrap=0, **options)
 
 
 def rows_of(path):
@@ -161,10 +162,10 @@ def test_right_and_wrong_answers(golden, case):
     frame = pd.read_csv(golden / "metacognition" / f"{case}.csv")
     known = by_r["values"]
     found, items = check_block(frame, known, by_r["tol"])
-    twenty = kr20(frame, n_bootstrap=0)
+    twenty = kr20(frame, bootstrap=0)
     assert twenty.value[0] == pytest.approx(known["kr20_popvar"], abs=by_r["tol"])
     assert twenty.value[0] == found.alpha.value[0]
-    assert kr21(frame, n_bootstrap=0).value[0] == pytest.approx(known["kr21"], abs=by_r["tol"])
+    assert kr21(frame, bootstrap=0).value[0] == pytest.approx(known["kr21"], abs=by_r["tol"])
     assert items.item_total == pytest.approx(known["item_total_pb"], abs=by_r["tol"])
     assert items.item_rest.value == pytest.approx(known["rest_pb"], abs=by_r["tol"])
     known, tolerance = by_pingouin["values"], by_pingouin["tol"]
@@ -276,7 +277,7 @@ def test_flat_respondents():
     assert same.alpha.flags == (Reason.NO_VARIANCE,)
     assert "undefined" in same.summary()
     for levels in ([1, 2, 4], [0.1, 0.3, 0.7], [1e6, 1e6 + 1, 1e6 + 2]):
-        each = consistency([[level] * 5 for level in levels], n_bootstrap=20, rng=0)
+        each = consistency([[level] * 5 for level in levels], bootstrap=20, rng=0)
         assert each.alpha.value[0] == each.standardised.value[0] == 1.0
         assert each.mean_correlation.value[0] == 1.0
         assert each.sem.value[0] == 0.0
@@ -328,7 +329,7 @@ def test_negative_items_are_flagged_and_reversed_on_request_only():
     ],
 )
 def test_undefined(scores, reason):
-    found = consistency(scores, n_bootstrap=5, rng=0)
+    found = consistency(scores, bootstrap=5, rng=0)
     for name in ("alpha", "standardised", "of_means", "mean_correlation", "sem"):
         estimate = getattr(found, name)
         assert np.isnan(estimate.value).all(), name
@@ -382,7 +383,7 @@ def repeated(n_models=12, n_runs=3, seed=0, noise=0.3):
 
 def test_repeated_rows_are_not_respondents():
     scores, who = repeated()
-    naive, found = quick(scores), consistency(scores, respondents=who, n_bootstrap=50, rng=0)
+    naive, found = quick(scores), consistency(scores, respondents=who, bootstrap=50, rng=0)
     assert found.alpha.value[0] == naive.alpha.value[0]
     assert found.alpha.method.startswith("jackknife over respondents")
     assert np.ptp(found.alpha.interval[0]) > 1.5 * np.ptp(naive.alpha.interval[0])
@@ -427,7 +428,7 @@ def test_conditions_share_resamples():
         respondents=who * 3,
         by=["a"] * 12 + ["b"] * 12 + ["c"] * 12,
         interval="bootstrap",
-        n_bootstrap=40,
+        bootstrap=40,
         rng=0,
     )
     assert found.labels == ("a", "b", "c")
@@ -443,7 +444,7 @@ def test_conditions_share_resamples():
 def test_intervals_hold_the_value_and_widen_with_level(interval):
     scores, _ = repeated(n_models=40, n_runs=1)
     narrow, wide = (
-        consistency(scores, interval=interval, level=level, n_bootstrap=200, rng=0)
+        consistency(scores, interval=interval, level=level, bootstrap=200, rng=0)
         for level in (0.8, 0.99)
     )
     for name in ("alpha", "standardised", "of_means", "mean_correlation", "sem"):
@@ -456,7 +457,9 @@ def test_intervals_hold_the_value_and_widen_with_level(interval):
 def test_same_draws_for_any_number_of_workers():
     scores, who = repeated()
     one, two = (
-        consistency(scores, respondents=who, n_bootstrap=60, rng=5, n_jobs=jobs).alpha.draws
+        consistency(
+            scores, respondents=who, bootstrap=Bootstrap(60, n_jobs=jobs), rng=5
+        ).alpha.draws
         for jobs in (1, 2)
     )
     np.testing.assert_array_equal(one, two)
@@ -464,7 +467,7 @@ def test_same_draws_for_any_number_of_workers():
 
 def test_every_kind_of_table():
     scores = np.array([[1, 0, 1], [1, 1, 1], [0, 0, 1], [0, 0, 0], [1, 1, 0]])
-    value = kr20(scores, n_bootstrap=0).value[0]
+    value = kr20(scores, bootstrap=0).value[0]
     labels = {"index": list("abcde"), "columns": list("xyz")}
     for table in (
         pd.DataFrame(scores, **labels),
@@ -473,7 +476,7 @@ def test_every_kind_of_table():
         scores.astype(bool),
         np.ma.masked_array(scores, mask=False),
     ):
-        assert kr20(table, n_bootstrap=0).value[0] == value
+        assert kr20(table, bootstrap=0).value[0] == value
     assert item_statistics(pd.DataFrame(scores, **labels)).items == ("x", "y", "z")
 
 
@@ -488,17 +491,17 @@ def test_series_are_put_in_the_order_of_the_rows():
 
 def test_kuder_richardson_21_is_below_20():
     answers = (np.random.default_rng(3).random((30, 6)) < np.linspace(0.2, 0.9, 6)).astype(int)
-    assert kr21(answers, n_bootstrap=0).value[0] <= kr20(answers, n_bootstrap=0).value[0]
+    assert kr21(answers, bootstrap=0).value[0] <= kr20(answers, bootstrap=0).value[0]
     equally_hard = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [0, 0, 0]])
     assert kr21(equally_hard).value[0] == pytest.approx(kr20(equally_hard).value[0], abs=1e-12)
-    undefined = kr21([[1, 0], [0, 1], [1, 0]], n_bootstrap=0)
+    undefined = kr21([[1, 0], [0, 1], [1, 0]], bootstrap=0)
     assert np.isnan(undefined.value[0])
     assert undefined.flags == (Reason.NO_VARIANCE,)
 
 
 def test_frames():
     scores, who = repeated()
-    found = consistency(scores, respondents=who, n_bootstrap=0)
+    found = consistency(scores, respondents=who, bootstrap=0)
     frame = found.to_frame()
     assert frame.loc[0, "alpha"] == found.alpha.value[0]
     assert {"sem_lower", "of_means_upper", "n_respondents"} <= set(frame.columns)
@@ -520,8 +523,8 @@ def test_frames():
         ({"interval": "fisher"}, OptionError, "interval='fisher'"),
         ({"missing": "drop"}, OptionError, "missing='drop'"),
         ({"level": 1.0}, OptionError, "level"),
-        ({"n_bootstrap": 1}, OptionError, "n_bootstrap=1"),
-        ({"n_bootstrap": 0, "interval": "bootstrap"}, OptionError, "draws no resamples"),
+        ({"bootstrap": 1}, OptionError, "bootstrap=1"),
+        ({"bootstrap": 0, "interval": "bootstrap"}, OptionError, "draws no resamples"),
     ],
 )
 def test_options_that_cannot_be_used(options, error, message):
@@ -600,7 +603,7 @@ def test_many_items_and_few_respondents_need_no_matrix():
     """Twenty models on five thousand questions: seconds, not the gigabytes of a matrix."""
     rng = np.random.default_rng(0)
     answers = (rng.random((20, 5000)) < rng.random((20, 1))).astype(float)
-    found = consistency(answers, n_bootstrap=20, rng=0)
+    found = consistency(answers, bootstrap=20, rng=0)
     assert found.alpha.value[0] == pytest.approx(slow.alpha_of_totals(answers), abs=1e-10)
     assert found.alpha.se[0] > 0
 

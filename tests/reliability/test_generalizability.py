@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from psychollm._base.errors import ConvergenceWarning, OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.components.crossed_design import CrossedDesign, Profiles
 from psychollm.reliability.components.decision_study import decision_study
 from psychollm.reliability.components.generalizability import generalizability
@@ -41,7 +42,7 @@ def golden_case(golden, case):
 
 
 def study_of(scores, **options):
-    return generalizability(scores, n_bootstrap=options.pop("n_bootstrap", 20), rng=0, **options)
+    return generalizability(scores, bootstrap=options.pop("bootstrap", 20), rng=0, **options)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -201,14 +202,14 @@ def test_bootstrap_of_models_is_unbiased():
     """Means of 20,000 draws; their standard errors are below 1 % of the residual variance."""
     rng = np.random.default_rng(3)
     scores = rng.normal(size=(8, 1, 1)) + rng.normal(size=(8, 6, 3))
-    study = study_of(scores, interval="bootstrap", n_bootstrap=20_000)
+    study = study_of(scores, interval="bootstrap", bootstrap=20_000)
     np.testing.assert_allclose(
         study.components.draws.mean(axis=0), study.components.value, atol=0.02
     )
     scores[0, 0, 0] = np.nan
-    refitted = study_of(scores, interval="bootstrap", n_bootstrap=30)
+    refitted = study_of(scores, interval="bootstrap", bootstrap=30)
     assert np.isfinite(refitted.components.interval).all()
-    again = study_of(scores, interval="bootstrap", n_bootstrap=30, n_jobs=2)
+    again = study_of(scores, interval="bootstrap", bootstrap=Bootstrap(30, n_jobs=2))
     np.testing.assert_array_equal(again.components.draws, refitted.components.draws)
 
 
@@ -233,7 +234,7 @@ def test_two_facets_give_alpha_and_its_exact_interval():
 
     rng = np.random.default_rng(5)
     scores = rng.normal(size=(30, 1)) + rng.normal(size=(30, 8))
-    found = decision_study(study_of(scores, n_bootstrap=200_000)).generalizability
+    found = decision_study(study_of(scores, bootstrap=200_000)).generalizability
     variances = scores.var(axis=0, ddof=1).sum() / scores.sum(axis=1).var(ddof=1)
     alpha = 8 / 7 * (1 - variances)
     assert found.value[0] == pytest.approx(alpha, rel=1e-12)
@@ -286,7 +287,7 @@ def test_coverage_of_reliability(binary):
     for _ in range(400):
         scores = _scores(rng, parts, (20, 40))
         scores = (scores > 0).astype(float) if binary else scores
-        found = decision_study(generalizability(scores, n_bootstrap=400, rng=rng))
+        found = decision_study(generalizability(scores, bootstrap=400, rng=rng))
         low, high = found.generalizability.interval[0]
         hits += low <= true <= high
     assert 0.925 <= hits / 400 <= 0.98

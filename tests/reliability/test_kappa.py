@@ -14,7 +14,7 @@ from psychollm.reliability.raters.kappa import cohen_kappa, kappa_of, kappa_vari
 from psychollm.reliability.raters.ratings import Ratings
 from tests.oracles import agreement_slow as slow
 
-QUICK = {"n_bootstrap": 20, "rng": 0}
+QUICK = {"bootstrap": 20, "rng": 0}
 CASES = ["table3", "table2", "raw_bin2", "cohen68", "raw_poly", "table4"]
 
 
@@ -143,9 +143,9 @@ def test_a_panel_is_its_models() -> None:
     second = np.where(
         rng.uniform(size=first.shape) < 0.7, first, rng.integers(3, size=first.shape)
     )
-    panel = cohen_kappa(first, second, n_bootstrap=50, rng=1)
+    panel = cohen_kappa(first, second, bootstrap=50, rng=1)
     for row in range(4):
-        alone = cohen_kappa(first[row], second[row], n_bootstrap=50, rng=1)
+        alone = cohen_kappa(first[row], second[row], bootstrap=50, rng=1)
         assert alone.value[0] == panel.value[row]
         assert (alone.draws[:, 0] == panel.draws[:, row]).all()
 

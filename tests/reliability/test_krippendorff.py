@@ -13,7 +13,7 @@ from psychollm.reliability.raters.krippendorff import krippendorff_alpha
 from psychollm.reliability.raters.ratings import Ratings
 from tests.oracles import agreement_slow as slow
 
-QUICK = {"n_bootstrap": 20, "rng": 0}
+QUICK = {"bootstrap": 20, "rng": 0}
 METRICS = ["nominal", "ordinal", "interval", "ratio"]
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, InputError, OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.omegas.omega import omega
 from psychollm.reliability.omegas.omega_fit import (
     COEFFICIENTS,
@@ -103,7 +104,7 @@ def blocks(folder, case):
 
 @pytest.mark.parametrize(("scores", "expected"), list(conditions()))
 def test_golden_of_scores(scores, expected):
-    found = omega(scores, n_factors=1, n_bootstrap=0)
+    found = omega(scores, n_factors=1, bootstrap=0)
     # Stated tolerance 1e-3; what is left is the early stop of psych's optimiser.
     assert found.total.value[0] == pytest.approx(expected, abs=1e-7)
     low, high = found.total.interval[0]
@@ -167,8 +168,8 @@ def test_parallel_items_have_omega_equal_to_alpha():
 def test_order_of_items_and_respondents_does_not_matter(seed):
     scores = hierarchical_scores(120, seed)
     rng = np.random.default_rng(seed)
-    first = omega(scores, n_bootstrap=0)
-    again = omega(scores[rng.permutation(120)][:, rng.permutation(12)], n_bootstrap=0)
+    first = omega(scores, bootstrap=0)
+    again = omega(scores[rng.permutation(120)][:, rng.permutation(12)], bootstrap=0)
     for name in COEFFICIENTS:
         assert getattr(again, name).value[0] == pytest.approx(
             getattr(first, name).value[0], abs=1e-5
@@ -179,21 +180,21 @@ def test_order_of_items_and_respondents_does_not_matter(seed):
 @given(seed=st.integers(0, 10_000))
 def test_bounds_and_duplicated_data(seed):
     scores = hierarchical_scores(60, seed)
-    found = omega(scores, n_bootstrap=0)
+    found = omega(scores, bootstrap=0)
     assert 0.0 <= found.hierarchical.value[0] <= found.asymptotic.value[0] <= 1.0 + 1e-9
     assert found.hierarchical.value[0] <= found.total.value[0] + 1e-9
-    twice = omega(np.concatenate([scores, scores]), n_bootstrap=0)
+    twice = omega(np.concatenate([scores, scores]), bootstrap=0)
     assert twice.total.value[0] == pytest.approx(found.total.value[0], abs=1e-9)
-    scaled = omega(scores * np.arange(1, 13) + 5.0, n_bootstrap=0)
+    scaled = omega(scores * np.arange(1, 13) + 5.0, bootstrap=0)
     assert scaled.total.value[0] == pytest.approx(found.total.value[0], abs=1e-9)
 
 
 def test_reversed_items_are_turned_round_and_named():
     scores = hierarchical_scores(400, 1)
-    plain = omega(scores, n_bootstrap=20, rng=0)
+    plain = omega(scores, bootstrap=20, rng=0)
     turned = scores.copy()
     turned[:, [2, 7]] *= -1
-    found = omega(turned, n_bootstrap=20, rng=0)
+    found = omega(turned, bootstrap=20, rng=0)
     np.testing.assert_array_equal(np.flatnonzero(found.reversed), [2, 7])
     assert found.total.flags == (Reason.NEGATIVE_ITEMS,)
     assert "Turned round: 2, 7." in found.summary()
@@ -202,10 +203,10 @@ def test_reversed_items_are_turned_round_and_named():
         np.testing.assert_allclose(
             getattr(found, name).interval, getattr(plain, name).interval, atol=1e-6
         )
-    kept = omega(turned, flip=False, n_bootstrap=0)
+    kept = omega(turned, flip=False, bootstrap=0)
     assert kept.total.value[0] < found.total.value[0]
     assert not kept.reversed.any()
-    keyed = omega(turned, keys={2: -1, 7: -1}, n_bootstrap=0)
+    keyed = omega(turned, keys={2: -1, 7: -1}, bootstrap=0)
     assert keyed.total.value[0] == pytest.approx(plain.total.value[0])
     assert keyed.total.flags == (Reason.NONE,)
 
@@ -241,7 +242,7 @@ def test_a_heywood_case_is_flagged():
 
 
 def test_two_factors_are_said_not_to_identify_the_general_one():
-    found = omega(hierarchical_scores(200, 0, gamma=(0.8, 0.7)), n_factors=2, n_bootstrap=0)
+    found = omega(hierarchical_scores(200, 0, gamma=(0.8, 0.7)), n_factors=2, bootstrap=0)
     assert not found.identified
     assert found.hierarchical.flags == (Reason.NOT_IDENTIFIED,)
     assert set(found.group_general.flags) == {Reason.NOT_IDENTIFIED}
@@ -250,7 +251,7 @@ def test_two_factors_are_said_not_to_identify_the_general_one():
 
 
 def test_one_factor_has_no_intervals_of_what_says_nothing():
-    found = omega(hierarchical_scores(200, 0), n_factors=1, n_bootstrap=20, rng=0)
+    found = omega(hierarchical_scores(200, 0), n_factors=1, bootstrap=20, rng=0)
     assert np.isfinite(found.total.interval).all()
     assert found.explained_common_variance.value[0] == pytest.approx(1.0)
     assert np.isnan(found.explained_common_variance.interval).all()
@@ -259,13 +260,14 @@ def test_one_factor_has_no_intervals_of_what_says_nothing():
 
 def test_resamples_are_reproducible_and_shared():
     scores = hierarchical_scores(150, 4)
-    options = {"n_bootstrap": 60, "interval": "bootstrap"}
-    first, second = omega(scores, rng=1, **options), omega(scores, rng=1, n_jobs=2, **options)
+    options = {"bootstrap": 60, "interval": "bootstrap"}
+    first = omega(scores, rng=1, **options)
+    second = omega(scores, rng=1, bootstrap=Bootstrap(60, n_jobs=2), interval="bootstrap")
     np.testing.assert_allclose(first.total.draws, second.total.draws, atol=1e-12)
     assert first.total.draws.shape == (60, 1)
     assert first.total.method == "BCa bootstrap over respondents"
     assert np.isfinite(first.hierarchical.interval).all()
-    jackknife = omega(scores, rng=1, n_bootstrap=60)
+    jackknife = omega(scores, rng=1, bootstrap=60)
     assert jackknife.total.method == "jackknife over respondents, log(1 - x)"
     assert jackknife.total.value[0] == first.total.value[0]
     gap = first.group_general.difference("factor_1", "factor_2")
@@ -291,8 +293,8 @@ def test_repeated_rows_of_respondents():
     rng = np.random.default_rng(0)
     repeated = np.repeat(scores, 3, axis=0) + 0.1 * rng.normal(size=(120, 12))
     who = np.repeat(np.arange(40), 3)
-    rows = omega(repeated, n_factors=1, n_bootstrap=0)
-    owned = omega(repeated, n_factors=1, respondents=who, n_bootstrap=0)
+    rows = omega(repeated, n_factors=1, bootstrap=0)
+    owned = omega(repeated, n_factors=1, respondents=who, bootstrap=0)
     assert owned.total.value[0] == pytest.approx(rows.total.value[0])
     assert owned.total.se[0] > 1.3 * rows.total.se[0]
 
@@ -305,7 +307,7 @@ def test_coverage_of_omega_total():
     hits = 0
     for _ in range(60):
         scores = rng.normal(size=(60, 1)) * L + np.sqrt(1 - L**2) * rng.normal(size=(60, 6))
-        low, high = omega(scores, n_factors=1, n_bootstrap=0).total.interval[0]
+        low, high = omega(scores, n_factors=1, bootstrap=0).total.interval[0]
         hits += low <= truth <= high
     assert hits >= 51
 
@@ -313,10 +315,10 @@ def test_coverage_of_omega_total():
 def test_missing_scores():
     scores = hierarchical_scores(200, 6)
     scores[np.random.default_rng(0).random(scores.shape) < 0.05] = np.nan
-    pairwise = omega(scores, n_bootstrap=20, rng=0)
+    pairwise = omega(scores, bootstrap=20, rng=0)
     assert pairwise.total.flags == (Reason.PAIRWISE,)
     assert np.isfinite(pairwise.total.interval).all()
-    complete = omega(scores, missing="complete", n_bootstrap=0)
+    complete = omega(scores, missing="complete", bootstrap=0)
     assert complete.total.flags == (Reason.INCOMPLETE,)
     assert complete.n < pairwise.n
 
@@ -324,7 +326,7 @@ def test_missing_scores():
 def test_an_item_that_does_not_vary_is_left_out():
     scores = hierarchical_scores(200, 6)
     constant = np.column_stack([scores, np.ones(200)])
-    found, plain = omega(constant, n_bootstrap=20, rng=0), omega(scores, n_bootstrap=20, rng=0)
+    found, plain = omega(constant, bootstrap=20, rng=0), omega(scores, bootstrap=20, rng=0)
     for name in COEFFICIENTS:
         np.testing.assert_allclose(
             getattr(found, name).value, getattr(plain, name).value, atol=1e-9
@@ -350,7 +352,7 @@ def test_an_item_that_does_not_vary_is_left_out():
     ],
 )
 def test_undefined_with_a_reason(scores, options, reason):
-    found = omega(scores, n_bootstrap=20, rng=0, **options)
+    found = omega(scores, bootstrap=20, rng=0, **options)
     for name in (*COEFFICIENTS, *SUBSCALES):
         estimate = getattr(found, name)
         assert np.isnan(estimate.value).all()
@@ -364,13 +366,13 @@ def test_undefined_where_no_rows_share_a_pair_of_items():
     scores = np.random.default_rng(0).normal(size=(30, 9))
     scores[:15, 0] = np.nan
     scores[15:, 1] = np.nan
-    found = omega(scores, n_bootstrap=0)
+    found = omega(scores, bootstrap=0)
     assert found.total.flags == (Reason.TOO_FEW,)
 
 
 def test_lambda6_of_a_singular_matrix_is_undefined():
     scores = np.random.default_rng(1).normal(size=(8, 10)) + np.arange(8.0)[:, None]
-    found = omega(scores, n_factors=1, n_bootstrap=0)
+    found = omega(scores, n_factors=1, bootstrap=0)
     assert np.isnan(found.lambda6.value[0])
     assert found.lambda6.flags == (Reason.SINGULAR,)
     assert np.isfinite(found.total.value[0])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.factor.one_factor.full_information import full_information
 from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
 from psychollm.reliability.omegas.latent_response import NUMBERS
@@ -72,7 +73,7 @@ def test_golden_that_may_not_be_shipped(shared):
 def test_golden_from_answers(name):
     # lavaan's weighted least squares from the answers themselves: loadings to 5e-7.
     row = expected(name)
-    found = omega_categorical(answers(name), estimator="dwls", n_bootstrap=0)
+    found = omega_categorical(answers(name), estimator="dwls", bootstrap=0)
     check(found, row, 1e-5)
     np.testing.assert_allclose(found.loadings[:, 0], row["std_loading"], atol=2e-6)
     np.testing.assert_allclose(found.thresholds[:, 0], row["threshold"], atol=1e-12)
@@ -134,7 +135,7 @@ def test_takes_solutions():
         found = omega_of_loadings(solution)
         assert found.items == data.responses.models
         assert found.total.value[0] == pytest.approx(truth.total.value[0], abs=0.03)
-    rows = omega_categorical(data.responses.codes.T, n_bootstrap=0, variance="implied")
+    rows = omega_categorical(data.responses.codes.T, bootstrap=0, variance="implied")
     assert rows.total.value[0] == pytest.approx(
         omega_of_loadings(pairwise).total.value[0], abs=1e-6
     )
@@ -149,7 +150,7 @@ def simulated(n, seed, loadings=(0.8, 0.7, 0.6, 0.75, 0.5), cuts=(0.0, 0.4, -0.4
 
 def test_alpha_of_scores_is_kr20():
     scores = simulated(300, 0)
-    found = omega_categorical(scores, n_bootstrap=0)
+    found = omega_categorical(scores, bootstrap=0)
     p = scores.mean(axis=0)
     kr20 = 5 / 4 * (1 - (p * (1 - p)).sum() / scores.sum(axis=1).var())
     assert found.alpha.value[0] == pytest.approx(kr20, abs=1e-12)
@@ -160,12 +161,12 @@ def test_alpha_of_scores_is_kr20():
 def test_order_and_duplicates_do_not_matter(seed, estimator):
     scores = simulated(150, seed)
     rng = np.random.default_rng(seed)
-    first = omega_categorical(scores, estimator=estimator, n_bootstrap=0)
+    first = omega_categorical(scores, estimator=estimator, bootstrap=0)
     order = scores[rng.permutation(150)][:, rng.permutation(5)]
     # Half a count in an empty cell weighs less in twice the data: latent numbers may move.
     scored = ("total", "alpha", "average_variance") if estimator == "pairwise" else ("alpha",)
     for other, names in ((order, NUMBERS), (np.concatenate([scores, scores]), scored)):
-        again = omega_categorical(other, estimator=estimator, n_bootstrap=0)
+        again = omega_categorical(other, estimator=estimator, bootstrap=0)
         for name in names:
             assert getattr(again, name).value[0] == pytest.approx(
                 getattr(first, name).value[0], abs=1e-4
@@ -174,11 +175,13 @@ def test_order_and_duplicates_do_not_matter(seed, estimator):
 
 def test_resamples():
     scores = simulated(200, 1)
-    first = omega_categorical(scores, n_bootstrap=40, rng=0, interval="bootstrap")
-    second = omega_categorical(scores, n_bootstrap=40, rng=0, n_jobs=2, interval="bootstrap")
+    first = omega_categorical(scores, bootstrap=40, rng=0, interval="bootstrap")
+    second = omega_categorical(
+        scores, bootstrap=Bootstrap(40, n_jobs=2), rng=0, interval="bootstrap"
+    )
     np.testing.assert_array_equal(first.total.draws, second.total.draws)
     assert first.total.method == "BCa bootstrap over respondents"
-    jackknife = omega_categorical(scores, n_bootstrap=40, rng=0)
+    jackknife = omega_categorical(scores, bootstrap=40, rng=0)
     assert jackknife.total.method == "jackknife over respondents, log(1 - x)"
     for name in NUMBERS:
         low, high = getattr(jackknife, name).interval[0]
@@ -192,8 +195,8 @@ def test_respondents_are_resampled_whole():
     scores = simulated(60, 2)
     repeated = np.repeat(scores, 3, axis=0)
     who = np.repeat(np.arange(60), 3)
-    owned = omega_categorical(repeated, respondents=who, n_bootstrap=0)
-    plain = omega_categorical(scores, n_bootstrap=0)
+    owned = omega_categorical(repeated, respondents=who, bootstrap=0)
+    plain = omega_categorical(scores, bootstrap=0)
     assert owned.total.value[0] == pytest.approx(plain.total.value[0], abs=1e-6)
     np.testing.assert_allclose(owned.total.interval, plain.total.interval, atol=1e-4)
     assert owned.n == 180
@@ -206,7 +209,7 @@ def test_coverage():
     ).total.value[0]
     hits = 0
     for seed in range(60):
-        found = omega_categorical(simulated(120, 100 + seed), n_bootstrap=0)
+        found = omega_categorical(simulated(120, 100 + seed), bootstrap=0)
         low, high = found.total.interval[0]
         hits += low <= truth <= high
     assert hits >= 51
@@ -216,26 +219,26 @@ def test_keys_reverse_items():
     scores = simulated(300, 4)
     turned = scores.copy()
     turned[:, 1] = 1 - turned[:, 1]
-    plain = omega_categorical(scores, n_bootstrap=0)
-    flagged = omega_categorical(turned, n_bootstrap=0)
+    plain = omega_categorical(scores, bootstrap=0)
+    flagged = omega_categorical(turned, bootstrap=0)
     assert flagged.total.flags == (Reason.NEGATIVE_ITEMS,)
     assert flagged.total.value[0] < plain.total.value[0]
-    keyed = omega_categorical(turned, keys={1: -1}, n_bootstrap=0)
+    keyed = omega_categorical(turned, keys={1: -1}, bootstrap=0)
     assert keyed.total.value[0] == pytest.approx(plain.total.value[0], abs=1e-9)
 
 
 def test_missing_answers():
     scores = simulated(300, 5)
     scores[np.random.default_rng(0).random(scores.shape) < 0.05] = np.nan
-    found = omega_categorical(scores, n_bootstrap=20, rng=0)
+    found = omega_categorical(scores, bootstrap=20, rng=0)
     assert found.total.flags == (Reason.PAIRWISE,)
     assert np.isfinite(found.total.interval).all()
 
 
 def test_a_constant_item_adds_nothing():
     scores = simulated(300, 6)
-    found = omega_categorical(np.column_stack([scores, np.ones(300)]), n_bootstrap=20, rng=0)
-    plain = omega_categorical(scores, n_bootstrap=20, rng=0)
+    found = omega_categorical(np.column_stack([scores, np.ones(300)]), bootstrap=20, rng=0)
+    plain = omega_categorical(scores, bootstrap=20, rng=0)
     assert found.total.flags == (Reason.CONSTANT_ITEMS,)
     assert found.total.value[0] == pytest.approx(plain.total.value[0], abs=1e-9)
     assert np.isnan(found.loadings[-1, 0])
@@ -244,7 +247,7 @@ def test_a_constant_item_adds_nothing():
 def test_a_heywood_case_is_flagged():
     scores = simulated(60, 7)
     scores[:, 1] = scores[:, 0]
-    found = omega_categorical(scores, n_bootstrap=0)
+    found = omega_categorical(scores, bootstrap=0)
     assert found.heywood
     assert found.total.flags == (Reason.HEYWOOD,)
     given_one = omega_of_loadings([1.0, 0.5, 0.5], thresholds=[0.0, 0.0, 0.0])
@@ -260,7 +263,7 @@ def test_a_heywood_case_is_flagged():
     ],
 )
 def test_undefined_with_a_reason(scores, reason):
-    found = omega_categorical(scores, n_bootstrap=20, rng=0)
+    found = omega_categorical(scores, bootstrap=20, rng=0)
     for name in NUMBERS:
         assert np.isnan(getattr(found, name).value[0])
         assert getattr(found, name).flags == (reason,)
@@ -306,4 +309,4 @@ def test_bad_loadings(loadings, options, error, message):
 
 def test_labels_are_kept():
     frame = pd.DataFrame(simulated(100, 9), columns=list("abcde"))
-    assert omega_categorical(frame, n_bootstrap=0).items == tuple("abcde")
+    assert omega_categorical(frame, bootstrap=0).items == tuple("abcde")

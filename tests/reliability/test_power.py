@@ -126,7 +126,7 @@ def test_variances_are_those_of_the_slow_twin(seed):
     answers[rng.uniform(size=answers.shape) < 0.3] = np.nan
     answers[:, 0] = [[0, 1, 0, 0]]
     answers[:, 1, :2] = 1
-    found = answer_variance(answers, n_bootstrap=2, rng=0)
+    found = answer_variance(answers, bootstrap=2, rng=0)
     for row in range(2):
         lists = [list(a[np.isfinite(a)]) for a in answers[row] if np.isfinite(a).any()]
         between, within = slow.answer_variances(lists)
@@ -138,7 +138,7 @@ def test_variances_are_those_of_the_slow_twin(seed):
 def test_the_parts_add_up_to_the_squared_standard_error():
     rng = np.random.default_rng(3)
     chance = rng.uniform(size=(3, 100, 1))
-    found = answer_variance(rng.uniform(size=(3, 100, 5)) < chance, n_bootstrap=50, rng=0)
+    found = answer_variance(rng.uniform(size=(3, 100, 5)) < chance, bootstrap=50, rng=0)
     assert (found.between.value > 0).all()
     np.testing.assert_allclose(
         found.standard_error(n_questions=100, n_answers=5), found.mean.se, rtol=1e-12
@@ -152,7 +152,7 @@ def test_every_flag_of_answer_variance():
     answers[1, :, 0] = [0, 1, 1]
     answers[2, 0] = [0, 1]
     answers[3] = [[0, 1], [1, 0], [0, 1]]
-    found = answer_variance(answers, n_bootstrap=20, rng=0)
+    found = answer_variance(answers, bootstrap=20, rng=0)
     assert found.between.flags == (
         Reason.NO_ANSWERS,
         Reason.ONE_SAMPLE,

@@ -114,7 +114,7 @@ def test_labels_of_runs() -> None:
 )
 def test_bad_input(data, error, message) -> None:
     with pytest.raises(error, match=message):
-        agreement(data, n_bootstrap=5)
+        agreement(data, bootstrap=5)
 
 
 def test_bad_categories() -> None:

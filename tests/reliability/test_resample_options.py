@@ -19,16 +19,16 @@ RUNS = np.random.default_rng(0).integers(0, 2, (3, 2, 12))
 @pytest.mark.parametrize(
     "estimate",
     [
-        lambda n: agreement(RUNS, n_bootstrap=n),
-        lambda n: answer_variance(RUNS.transpose(1, 2, 0), n_bootstrap=n),
-        lambda n: friedman(np.arange(6), list("aabbcc"), list("xyxyxy"), n_bootstrap=n),
-        lambda n: generalizability(RUNS.sum(axis=0), n_bootstrap=n),
-        lambda n: kruskal_wallis(np.arange(6), list("aabbcc"), n_bootstrap=n),
-        lambda n: mixed_model(np.arange(6), list("aabbcc"), list("xyxyxy"), n_bootstrap=n),
-        lambda n: rate_contrast(RUNS, list("AB" * 6), {"A": 1}, n_bootstrap=n),
-        lambda n: retest(RUNS, n_bootstrap=n),
+        lambda n: agreement(RUNS, bootstrap=n),
+        lambda n: answer_variance(RUNS.transpose(1, 2, 0), bootstrap=n),
+        lambda n: friedman(np.arange(6), list("aabbcc"), list("xyxyxy"), bootstrap=n),
+        lambda n: generalizability(RUNS.sum(axis=0), bootstrap=n),
+        lambda n: kruskal_wallis(np.arange(6), list("aabbcc"), bootstrap=n),
+        lambda n: mixed_model(np.arange(6), list("aabbcc"), list("xyxyxy"), bootstrap=n),
+        lambda n: rate_contrast(RUNS, list("AB" * 6), {"A": 1}, bootstrap=n),
+        lambda n: retest(RUNS, bootstrap=n),
     ],
 )
 def test_errors_about_resamples_name_the_argument(estimate, n):
-    with pytest.raises(OptionError, match=f"n_bootstrap={n} must be a whole number"):
+    with pytest.raises(OptionError, match=f"bootstrap={n} must be a whole number"):
         estimate(n)

@@ -17,7 +17,7 @@ from psychollm.reliability.raters.ratings import Ratings
 from psychollm.reliability.raters.retest import retest
 from tests.oracles import agreement_slow as slow
 
-QUICK = {"n_bootstrap": 20, "rng": 0}
+QUICK = {"bootstrap": 20, "rng": 0}
 
 
 def test_copies_of_questions_count_once() -> None:
@@ -187,7 +187,7 @@ def test_order_and_labels_change_nothing() -> None:
 def test_resamples_keep_the_number_of_questions_of_each_type() -> None:
     runs = simulated(12, 6)
     kinds = ["A"] * 10 + ["B"] * 2
-    found = rate_contrast(runs, kinds, {"A": 1, "B": -1}, n_bootstrap=400, rng=0)
+    found = rate_contrast(runs, kinds, {"A": 1, "B": -1}, bootstrap=400, rng=0)
     # Two questions of one type: without strata one resample in nine would hold none of them.
     assert np.isfinite(found.draws).all()
     assert found.draws.mean(axis=0) == pytest.approx(found.value, abs=0.1)
@@ -206,7 +206,7 @@ def test_clusters_over_both_types_are_paired() -> None:
     passage = rng.beta(0.3, 0.3, size=80)
     runs = (rng.uniform(size=(1, 1, 160)) < np.repeat(passage, 2)).astype(float)
     kinds, clusters = ["A", "B"] * 80, np.repeat(np.arange(80), 2)
-    options = {"n_bootstrap": 400, "rng": 0}
+    options = {"bootstrap": 400, "rng": 0}
     apart = rate_contrast(runs, kinds, {"A": 1, "B": -1}, **options)
     paired = rate_contrast(runs, kinds, {"A": 1, "B": -1}, clusters=clusters, **options)
     assert "BCa" in paired.method

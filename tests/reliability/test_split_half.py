@@ -40,14 +40,14 @@ def one_factor(n, k=10, seed=0):
 
 
 def check_lambdas(frame, known, tolerance, keys=None):
-    found = guttman(frame, n_bootstrap=0)
+    found = guttman(frame, bootstrap=0)
     expected = [known["guttman"][f"l{number}"] for number in range(1, 7)]
     for place in (0, 1, 2, 4, 5):
         assert found.value[place] == pytest.approx(expected[place], abs=tolerance)
     assert known["lambda6"] == pytest.approx(found.value[5], abs=tolerance)
-    fourth = guttman(frame, keys=keys, n_bootstrap=0).value[3]
+    fourth = guttman(frame, keys=keys, bootstrap=0).value[3]
     assert fourth == pytest.approx(expected[3], abs=tolerance)
-    halves = split_half(frame, keys=keys, n_bootstrap=0)
+    halves = split_half(frame, keys=keys, bootstrap=0)
     assert halves.exhaustive
     expected = [known["splithalf"][name] for name in ("max", "mean", "min")]
     assert halves.split_half.value == pytest.approx(expected, abs=tolerance)
@@ -75,7 +75,7 @@ def test_singular_matrix_of_a_golden_case(golden):
     """Ten models hardly vary over repetitions: one item is a sum of others."""
     frame = pd.read_csv(golden / "metacognition" / "gses_b.csv")
     scores = frame[frame["condition"] == "none"].filter(regex="^i")
-    assert guttman(scores, n_bootstrap=0).flags[5] is Reason.SINGULAR
+    assert guttman(scores, bootstrap=0).flags[5] is Reason.SINGULAR
 
 
 @given(MATRICES)
@@ -132,19 +132,19 @@ def test_order_of_the_bounds(matrix):
 
 def test_third_lambda_is_alpha():
     scores = one_factor(60) * np.arange(1, 11)
-    alphas = consistency(scores, n_bootstrap=0)
-    of_correlations = guttman(scores, n_bootstrap=0)
-    of_covariances = guttman(scores, of="covariances", n_bootstrap=0)
+    alphas = consistency(scores, bootstrap=0)
+    of_correlations = guttman(scores, bootstrap=0)
+    of_covariances = guttman(scores, of="covariances", bootstrap=0)
     assert of_correlations.value[2] == pytest.approx(alphas.standardised.value[0], abs=1e-12)
     assert of_covariances.value[2] == pytest.approx(alphas.alpha.value[0], abs=1e-12)
     assert of_covariances.value[5] == pytest.approx(
         guttman_of_matrix(np.cov(scores.T)).value[5], abs=1e-12
     )
-    halves = split_half(scores, of="covariances", n_bootstrap=0).split_half
+    halves = split_half(scores, of="covariances", bootstrap=0).split_half
     assert halves.value[1] == pytest.approx(alphas.alpha.value[0], abs=1e-12)
     # The mean over splits is alpha: so are its draws' intervals.
     np.testing.assert_allclose(
-        split_half(scores, n_bootstrap=0).split_half.interval[1],
+        split_half(scores, bootstrap=0).split_half.interval[1],
         of_correlations.interval[2],
         atol=1e-12,
     )
@@ -152,9 +152,9 @@ def test_third_lambda_is_alpha():
 
 def test_odd_numbers_of_items():
     scores = one_factor(50, k=7)
-    found = split_half(scores, n_bootstrap=0)
+    found = split_half(scores, bootstrap=0)
     assert found.n_splits == 35
-    alpha = consistency(scores, n_bootstrap=0).standardised.value[0]
+    alpha = consistency(scores, bootstrap=0).standardised.value[0]
     assert found.split_half.value[1] == pytest.approx(alpha * (1 - 1 / 49), abs=1e-12)
 
 
@@ -163,7 +163,7 @@ def test_halves_are_named():
     pairs = rng.normal(size=(80, 2))
     scores = np.repeat(pairs, 2, axis=1) + 0.1 * rng.normal(size=(80, 4))
     frame = pd.DataFrame(scores, columns=["a", "b", "c", "d"])
-    found = split_half(frame, n_bootstrap=0)
+    found = split_half(frame, bootstrap=0)
     assert set(map(frozenset, found.worst)) == {frozenset("ab"), frozenset("cd")}
     assert frozenset("ab") not in set(map(frozenset, found.best))
     assert found.to_frame()["split"].tolist() == ["maximum", "mean", "minimum"]
@@ -171,26 +171,26 @@ def test_halves_are_named():
 
 def test_above_the_stated_number_splits_are_random():
     scores = one_factor(80, k=12)
-    every = split_half(scores, n_bootstrap=0)
-    some = split_half(scores, max_splits=100, n_splits=60, n_bootstrap=0, rng=0)
+    every = split_half(scores, bootstrap=0)
+    some = split_half(scores, max_splits=100, n_splits=60, bootstrap=0, rng=0)
     assert (some.n_splits, some.exhaustive) == (60, False)
     assert some.split_half.value == pytest.approx(every.split_half.value, abs=1e-12)
     assert some.split_half.flags == (Reason.SEARCHED, Reason.NONE, Reason.SEARCHED)
-    again = split_half(scores, max_splits=100, n_splits=60, n_bootstrap=0, rng=0)
+    again = split_half(scores, max_splits=100, n_splits=60, bootstrap=0, rng=0)
     np.testing.assert_array_equal(some.coefficients, again.coefficients)
-    fourth = guttman(scores, max_splits=100, n_bootstrap=0, rng=0)
+    fourth = guttman(scores, max_splits=100, bootstrap=0, rng=0)
     assert fourth.value[3] == pytest.approx(every.split_half.value[0], abs=1e-12)
     assert fourth.flags[3] is Reason.SEARCHED
-    big = split_half(one_factor(60, k=40), n_splits=100, n_bootstrap=0, rng=0)
+    big = split_half(one_factor(60, k=40), n_splits=100, bootstrap=0, rng=0)
     assert big.split_half.value[0] > big.coefficients.max()
 
 
 def test_extremes_have_no_interval():
-    found = split_half(one_factor(50), n_bootstrap=20, rng=0).split_half
+    found = split_half(one_factor(50), bootstrap=20, rng=0).split_half
     assert found.flags == (Reason.EXTREME, Reason.NONE, Reason.EXTREME)
     assert np.isnan(found.interval[[0, 2]]).all()
     assert np.isfinite(found.interval[1]).all()
-    lambdas = guttman(one_factor(50), n_bootstrap=20, rng=0)
+    lambdas = guttman(one_factor(50), bootstrap=20, rng=0)
     assert lambdas.flags[3] is Reason.EXTREME
     assert np.isfinite(lambdas.interval).all(axis=1).tolist() == [True] * 3 + [False] + [True] * 2
     gap = lambdas.difference("lambda2", "lambda3")
@@ -200,7 +200,7 @@ def test_extremes_have_no_interval():
 
 def test_bootstrap_intervals():
     scores = one_factor(60)
-    found = guttman(scores, interval="bootstrap", n_bootstrap=200, rng=0)
+    found = guttman(scores, interval="bootstrap", bootstrap=200, rng=0)
     assert found.method == "BCa bootstrap over respondents"
     inside = (found.interval[:, 0] < found.value) & (found.value < found.interval[:, 1])
     assert inside[[0, 1, 2, 4]].all()
@@ -209,13 +209,13 @@ def test_bootstrap_intervals():
 def test_repeated_rows_are_not_respondents():
     scores = np.repeat(one_factor(15), 3, axis=0)
     who = np.repeat(np.arange(15), 3)
-    naive, found = guttman(scores, n_bootstrap=0), guttman(scores, respondents=who, n_bootstrap=0)
+    naive, found = guttman(scores, bootstrap=0), guttman(scores, respondents=who, bootstrap=0)
     np.testing.assert_allclose(naive.value, found.value, atol=1e-12)
     assert np.ptp(found.interval[2]) > 1.5 * np.ptp(naive.interval[2])
 
 
 def test_fewer_respondents_than_items():
-    found = guttman(one_factor(8), n_bootstrap=0)
+    found = guttman(one_factor(8), bootstrap=0)
     assert found.flags[5] is Reason.SINGULAR
     assert np.isfinite(found.value).all()
     assert found.value[5] < 1.0
@@ -237,13 +237,13 @@ def test_multiple_correlations():
 def test_items_that_do_not_vary():
     scores = one_factor(40, k=5)
     constant = np.column_stack([scores[:, :2], np.ones(40), scores[:, 2:]])
-    plain, found = guttman(scores, n_bootstrap=0), guttman(constant, n_bootstrap=0)
+    plain, found = guttman(scores, bootstrap=0), guttman(constant, bootstrap=0)
     np.testing.assert_allclose(found.value, plain.value, atol=1e-12)
     assert found.flags[0] is Reason.CONSTANT_ITEMS
-    assert 2 not in sum(split_half(constant, n_bootstrap=0).best, ())
-    every = split_half(constant, of="covariances", n_bootstrap=0)
+    assert 2 not in sum(split_half(constant, bootstrap=0).best, ())
+    every = split_half(constant, of="covariances", bootstrap=0)
     assert 2 in sum(every.best, ())
-    assert np.isfinite(guttman(constant, of="covariances", n_bootstrap=0).value).all()
+    assert np.isfinite(guttman(constant, of="covariances", bootstrap=0).value).all()
 
 
 @pytest.mark.parametrize(
@@ -256,10 +256,10 @@ def test_items_that_do_not_vary():
     ],
 )
 def test_undefined(scores, reason):
-    lambdas = guttman(scores, n_bootstrap=3, rng=0)
+    lambdas = guttman(scores, bootstrap=3, rng=0)
     assert np.isnan(lambdas.value).all()
     assert set(lambdas.flags) == {reason}
-    halves = split_half(scores, n_bootstrap=3, rng=0)
+    halves = split_half(scores, bootstrap=3, rng=0)
     assert np.isnan(halves.split_half.value).all()
     assert set(halves.split_half.flags) == {reason}
     assert halves.best == ((), ())
@@ -270,9 +270,9 @@ def test_missing_scores_are_pairwise():
     scores = one_factor(40, k=4)
     scores[0, 0] = np.nan
     matrix = slow.correlation(slow.covariance(scores))
-    np.testing.assert_allclose(guttman(scores, n_bootstrap=0).value, slow.lambdas(matrix))
-    complete = guttman(scores, missing="complete", n_bootstrap=0)
-    np.testing.assert_allclose(complete.value, guttman(scores[1:], n_bootstrap=0).value)
+    np.testing.assert_allclose(guttman(scores, bootstrap=0).value, slow.lambdas(matrix))
+    complete = guttman(scores, missing="complete", bootstrap=0)
+    np.testing.assert_allclose(complete.value, guttman(scores[1:], bootstrap=0).value)
     assert complete.flags[0] is Reason.INCOMPLETE
 
 
@@ -282,7 +282,7 @@ def test_missing_scores_are_pairwise():
         {"of": "ranks"},
         {"interval": "feldt"},
         {"max_splits": -1},
-        {"n_bootstrap": 1},
+        {"bootstrap": 1},
         {"rng": "seed"},
     ],
 )
@@ -302,6 +302,6 @@ def test_coverage():
     rng, hits = np.random.default_rng(4), np.zeros(6)
     root = np.linalg.cholesky(matrix)
     for _ in range(200):
-        interval = guttman(rng.normal(size=(n, k)) @ root.T, n_bootstrap=0).interval
+        interval = guttman(rng.normal(size=(n, k)) @ root.T, bootstrap=0).interval
         hits += (interval[:, 0] <= truth) & (truth <= interval[:, 1])
     assert (hits[[0, 1, 2, 4, 5]] / 200 >= 0.89).all()

@@ -14,9 +14,7 @@ from psychollm.studies.shared_confidence.study import SharedConfidence
 @pytest.fixture(scope="session")
 def study() -> SharedConfidence:
     made = simulate_study(n_models=8, n_questions=300, rng=0)
-    return psy.shared_confidence(
-        made.confidence, made.correctness, n_null=39, n_bootstrap=39, rng=1
-    )
+    return psy.shared_confidence(made.confidence, made.correctness, n_null=39, bootstrap=39, rng=1)
 
 
 @pytest.fixture(scope="session")
@@ -38,6 +36,6 @@ def awkward() -> SharedConfidence:
         psy.Responses.from_array(said, models=names),
         psy.Responses.from_array(right, models=names),
         n_null=39,
-        n_bootstrap=39,
+        bootstrap=39,
         rng=1,
     )

@@ -40,7 +40,7 @@ def simulated(models: int, questions: int) -> tuple[np.ndarray, np.ndarray]:
 def panel() -> CalibrationPanel:
     said, right = simulated(5, 150)
     said[1] = np.clip(said[1] + 0.2, 0.0, 1.0)
-    return calibration_panel(said, right, rng=0, n_bootstrap=40)
+    return calibration_panel(said, right, rng=0, bootstrap=40)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ def awkward() -> CalibrationPanel:
         pd.DataFrame(right, index=names),
         clusters=np.arange(120) // 3,
         rng=0,
-        n_bootstrap=40,
+        bootstrap=40,
     )
 
 
@@ -129,7 +129,7 @@ def test_what_is_undefined_is_said_and_never_a_number(
 
 def test_one_model_and_few_metrics_are_enough() -> None:
     said, right = simulated(1, 60)
-    panel = calibration_panel(said, right, metrics=["brier", "gamma"], rng=0, n_bootstrap=20)
+    panel = calibration_panel(said, right, metrics=["brier", "gamma"], rng=0, bootstrap=20)
     text = page_of(panel)
     assert "Which models differ?" not in text
     assert_names_unique_and_found(text)
@@ -139,7 +139,7 @@ def test_one_model_and_few_metrics_are_enough() -> None:
 def test_chances_of_being_correct_have_no_counting_curves() -> None:
     said, right = simulated(2, 60)
     right[0, :5] = 0.5
-    panel = calibration_panel(said, right, metrics=["brier", "auroc"], rng=0, n_bootstrap=20)
+    panel = calibration_panel(said, right, metrics=["brier", "auroc"], rng=0, bootstrap=20)
     text = page_of(panel)
     assert text.count("Correctness is a chance here") == 2
     assert 'id="roc-' not in text
@@ -148,7 +148,7 @@ def test_chances_of_being_correct_have_no_counting_curves() -> None:
 def test_the_call_runs(page: str, panel: CalibrationPanel) -> None:
     (code,) = re.findall(r"<pre><code>(.*?)</code></pre>", page, re.DOTALL)
     compile(html.unescape(code), "report", "exec")
-    assert "n_bootstrap=40" in code
+    assert "bootstrap=40" in code
     again = page_of(panel, source="panel = mine()")
     assert "panel = mine()" in again
 

@@ -38,7 +38,7 @@ def panel() -> CalibrationPanel:
     right = (rng.uniform(size=said.shape) < said).astype(float)
     said[3] = np.nan
     frames = [pd.DataFrame(one, index=["a", "b", "<c>", "silent"]) for one in (said, right)]
-    return calibration_panel(*frames, metrics=["auroc", "brier"], rng=0, n_bootstrap=40)
+    return calibration_panel(*frames, metrics=["auroc", "brier"], rng=0, bootstrap=40)
 
 
 @pytest.fixture(scope="module")

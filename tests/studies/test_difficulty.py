@@ -23,7 +23,7 @@ from psychollm.studies.difficulty.words import SURFACE, learn_words, surface, te
 from tests.effort import examples
 from tests.oracles import difficulty_slow as slow
 
-FEW: dict[str, Any] = {"n_folds": 5, "n_bootstrap": 100, "rng": 0}
+FEW: dict[str, Any] = {"n_folds": 5, "bootstrap": 100, "rng": 0}
 TOWNS = ("Rome", "Bern", "Oslo", "Riga", "Lima", "Baku", "Nuku'alofa")
 
 
@@ -143,7 +143,7 @@ def test_cuts_are_the_best_of_all(seed: int, goal: float) -> None:
 
 def test_f_beta_is_that_of_the_library(fit: GateFit, texts: list[str]) -> None:
     own = f_beta(
-        fit.answered.astype(int)[None], fit.correct.astype(int)[None], betas=[1.0], n_bootstrap=50
+        fit.answered.astype(int)[None], fit.correct.astype(int)[None], betas=[1.0], bootstrap=50
     )
     assert fit.f_beta.value[0] == pytest.approx(own.value[0, 0])
 
@@ -364,7 +364,7 @@ def test_coverage_of_expected_risk() -> None:
         texts, easy = asked(120, seed)
         rng = np.random.default_rng(100 + seed)
         right = (rng.random(120) < 1 / (1 + np.exp(-2 * easy))).astype(float)
-        found = fit_gate(texts, right, f_beta=0.5, n_folds=4, n_bootstrap=200, rng=seed)
+        found = fit_gate(texts, right, f_beta=0.5, n_folds=4, bootstrap=200, rng=seed)
         more, also = asked(4000, 1000 + seed)
         answered = found.gate.answer(more)
         risk = float((1 - 1 / (1 + np.exp(-2 * also)))[answered].mean())
@@ -393,14 +393,14 @@ def test_coverage_of_expected_risk() -> None:
         ({"groups": ["a"] * 40}, OptionError, "one group"),
         ({"n_folds": 1}, OptionError, "n_folds"),
         ({"level": 2}, OptionError, "level"),
-        ({"n_bootstrap": 0}, OptionError, "n_bootstrap"),
+        ({"bootstrap": 0}, OptionError, "bootstrap"),
     ],
 )
 def test_bad_studies(change: dict[str, Any], error: type[Exception], words: str) -> None:
     options: dict[str, Any] = {
         "texts": [f"Number {i}?" for i in range(40)],
         "scores": np.arange(40.0),
-        "n_bootstrap": 20,
+        "bootstrap": 20,
     }
     options |= change
     with pytest.raises(error, match=words):

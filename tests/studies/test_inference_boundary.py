@@ -14,7 +14,7 @@ from psychollm.studies.inference_boundary.profile import failing_responses
 from psychollm.studies.inference_boundary.study import InferenceBoundary, inference_boundary
 
 CASES = ["vornish_a", "vornish_b"]
-QUICK = {"n_bootstrap": 40, "rng": 0}
+QUICK = {"bootstrap": 40, "rng": 0}
 KEYS = {
     "rate",
     "per_run",

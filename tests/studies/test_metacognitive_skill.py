@@ -15,7 +15,7 @@ from psychollm.studies.metacognitive_skill.structure import entropy_of
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill
 from psychollm.studies.metacognitive_skill.traces import as_traces
 
-QUICK = {"n_bootstrap": 100, "rng": 0}
+QUICK = {"bootstrap": 100, "rng": 0}
 CATEGORIES = ("evaluation", "goal_management")
 
 
@@ -253,7 +253,7 @@ def test_intervals_of_the_gap_hold():
     table = pd.DataFrame({"model": models, "item": items, "category": "x"}).assign(
         code=shown.ravel().astype(int), correct=right.ravel().astype(int)
     )
-    gap = metacognitive_skill(table, n_bootstrap=10, rng=0).deployment["x"].gap
+    gap = metacognitive_skill(table, bootstrap=10, rng=0).deployment["x"].gap
     expected = (1 - accuracy) * (shown_right - shown_wrong)
     held = (gap.interval[:, 0] <= expected) & (expected <= gap.interval[:, 1])
     assert held.mean() >= 0.88
@@ -272,5 +272,5 @@ def test_traces_of_one_question_are_no_questions() -> None:
          "run": [r for r in range(5) for _ in range(12)] * 2, "category": "evaluation",
          "code": 1, "spans": [*range(12)] * 10, "tokens": 100}
     )  # fmt: skip
-    study = metacognitive_skill(table, n_bootstrap=20, rng=0)
+    study = metacognitive_skill(table, bootstrap=20, rng=0)
     assert study.density["evaluation"].df == pytest.approx(np.full(2, 11.0))

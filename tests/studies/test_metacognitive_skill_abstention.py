@@ -11,7 +11,7 @@ from psychollm.estimates.reasons import Reason
 from psychollm.instruments.abstention import Abstention
 from psychollm.studies.metacognitive_skill.abstention import abstention_skill
 
-QUICK = {"n_bootstrap": 50, "rng": 0}
+QUICK = {"bootstrap": 50, "rng": 0}
 KEYS = {
     "abst_precision": "precision",
     "abst_recall": "recall",

@@ -24,7 +24,7 @@ def test_scipy_agrees() -> None:
 
 def test_reference_models_and_scores_of_elsewhere(golden) -> None:
     frame = pd.read_csv(golden / "metacognition" / "vornish_a.csv")
-    study = inference_boundary(frame, n_bootstrap=20, rng=0)
+    study = inference_boundary(frame, bootstrap=20, rng=0)
     found = monitoring_link(study, rng=0)
     rates = frame.pivot_table(index="model", columns="type", values="score")
     assert found.value == pytest.approx(rates["A"].corr(rates["C"], method="spearman"))

@@ -70,7 +70,7 @@ def test_false_alarms_where_confidence_knows_nothing_of_its_own():
         found = private_signal(said, right, loadings=fit.loadings, thresholds=fit.thresholds)
         alarms.append(found.p_value < 0.05)
         scores = psy.question_scores(said).leave_one_out
-        naive.append(individuation(said, right, scores, n_bootstrap=2, rng=0).p_value < 0.05)
+        naive.append(individuation(said, right, scores, bootstrap=2, rng=0).p_value < 0.05)
     assert 0.01 < np.mean(alarms) < 0.10
     assert np.mean(naive) > 0.11
 

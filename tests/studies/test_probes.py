@@ -12,7 +12,7 @@ from psychollm.studies.probes.folds import folds_of, groups_of
 pytest.importorskip("sklearn")
 
 N = 160
-FEW: dict[str, Any] = {"n_bootstrap": 60}
+FEW: dict[str, Any] = {"bootstrap": 60}
 
 
 def planted(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

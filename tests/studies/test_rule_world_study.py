@@ -9,7 +9,7 @@ from psychollm.instruments.rule_world import RuleWorld, RuleWorldScores
 from psychollm.studies.inference_boundary.skin_contrast import skin_contrast
 from psychollm.studies.inference_boundary.study import inference_boundary
 
-QUICK = {"n_bootstrap": 40, "rng": 0}
+QUICK = {"bootstrap": 40, "rng": 0}
 
 
 def letter(prompt: Prompt, claim: str) -> str:

@@ -16,7 +16,7 @@ from psychollm.studies.self_efficacy.links import HumanNorm
 from psychollm.studies.self_efficacy.means import over_models
 from psychollm.studies.self_efficacy.study import self_efficacy
 
-QUICK = {"n_bootstrap": 40, "rng": 0}
+QUICK = {"bootstrap": 40, "rng": 0}
 ITEMS = [f"i{n}" for n in range(1, 11)]
 
 

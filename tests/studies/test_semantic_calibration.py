@@ -24,7 +24,7 @@ from tests.effort import examples
 from tests.oracles import semantic_exchange_slow as slow
 
 CASES = ("semantic_a", "semantic_b")
-FEW: dict[str, Any] = {"n_null": 99, "n_bootstrap": 100, "rng": 0}
+FEW: dict[str, Any] = {"n_null": 99, "bootstrap": 100, "rng": 0}
 
 
 def arms(*powers: float, questions: int = 200, samples: int = 10, seed: int = 0) -> SampledAnswers:
@@ -66,7 +66,7 @@ def test_golden_calibration_errors(case: dict[str, Any]) -> None:
         stated = rows[column]
         place = np.clip(np.searchsorted(np.linspace(0, 1, 11), stated, side="right") - 1, 0, 9)
         means = stated.groupby(place).transform("mean").to_numpy().round(12)
-        found = calibration_error(means, right, bins="discrete", n_null=19, n_bootstrap=20, rng=0)
+        found = calibration_error(means, right, bins="discrete", n_null=19, bootstrap=20, rng=0)
         assert found.value.value[0] == pytest.approx(values[key], abs=1e-9)
 
 
@@ -93,7 +93,7 @@ def test_golden_ranking(case: dict[str, Any]) -> None:
         ("se_rao", -1.0, "auroc_neg_se_rao"),
     ):
         ranks = (sign * rows[column]).rank().to_numpy() / len(rows)
-        found = auroc(ranks, right, n_bootstrap=50, rng=0)
+        found = auroc(ranks, right, bootstrap=50, rng=0)
         assert found.value[0] == pytest.approx(values[key], abs=1e-9)
 
 
@@ -210,7 +210,7 @@ def test_confidences_as_stated_reject_calibrated_models_with_few_samples() -> No
 
 @pytest.fixture(scope="module")
 def study() -> SemanticCalibration:
-    return semantic_calibration(arms(1.0, 3.0, 1.0), **{**FEW, "n_null": 199, "n_bootstrap": 400})
+    return semantic_calibration(arms(1.0, 3.0, 1.0), **{**FEW, "n_null": 199, "bootstrap": 400})
 
 
 def test_a_sharpened_arm_is_found_and_a_calibrated_one_is_not(study: SemanticCalibration) -> None:

@@ -31,13 +31,13 @@ def world() -> tuple[SemanticCalibration, SampledAnswers, np.ndarray]:
         classes.append((sharp.cumsum(axis=1)[:, None, :-1] < draws).sum(axis=2))
     table = np.stack(classes)
     samples = SampledAnswers.from_array(table, gold=gold.tolist(), models=POWERS)
-    study = semantic_calibration(samples, n_null=99, n_bootstrap=100, rng=0)
+    study = semantic_calibration(samples, n_null=99, bootstrap=100, rng=0)
     predicted = chances[np.arange(150)[None, :, None], table]
     return study, samples, predicted
 
 
 def test_arms_that_predict_themselves_worse_are_calibrated_worse(world: Any) -> None:
-    found = semantic_mechanism(*world, floor=1e-6, n_bootstrap=100, rng=0)
+    found = semantic_mechanism(*world, floor=1e-6, bootstrap=100, rng=0)
     assert found.link.value > 0.8
     assert found.link.interval[0] > 0.0
     assert abs(found.divergence.value[0]) < 0.1
@@ -47,7 +47,7 @@ def test_arms_that_predict_themselves_worse_are_calibrated_worse(world: Any) -> 
 
 
 def test_cross_entropy_grows_with_diversity_too(world: Any) -> None:
-    found = semantic_mechanism(*world, predictability="cross_entropy", n_bootstrap=50, rng=0)
+    found = semantic_mechanism(*world, predictability="cross_entropy", bootstrap=50, rng=0)
     assert found.link.value < 0.5
     assert found.predictability == "cross_entropy"
     assert "cross-entropy" in found.summary()
@@ -56,9 +56,9 @@ def test_cross_entropy_grows_with_diversity_too(world: Any) -> None:
 def test_divergence_by_the_letter() -> None:
     classes = [[["a", "a", "b", None], ["c", "c", "c", "d"]]]
     samples = SampledAnswers.from_array(classes, gold=["a", "c"])
-    study = semantic_calibration(samples, n_null=19, n_bootstrap=20, rng=0)
+    study = semantic_calibration(samples, n_null=19, bootstrap=20, rng=0)
     predicted = [[[0.5, 0.5, 0.25, np.nan], [0.9, 0.9, 0.9, 0.0]]]
-    found = semantic_mechanism(study, samples, predicted, floor=0.01, n_bootstrap=20, rng=0)
+    found = semantic_mechanism(study, samples, predicted, floor=0.01, bootstrap=20, rng=0)
     first = -(2 * np.log(0.5) + np.log(0.25)) / 3
     second = -(3 * np.log(0.9) + np.log(0.01)) / 4
     assert found.cross_entropy.value[0] == pytest.approx((first + second) / 2)
@@ -73,7 +73,7 @@ def test_an_arm_without_predictions_is_left_out(world: Any) -> None:
     study, samples, predicted = world
     some = predicted.copy()
     some[2] = np.nan
-    found = semantic_mechanism(study, samples, some, n_bootstrap=50, rng=0)
+    found = semantic_mechanism(study, samples, some, bootstrap=50, rng=0)
     assert np.isnan(found.divergence.value[2])
     assert found.link.labels == (1.0, 1.3, 2.2, 3.0, 4.0)
 

@@ -9,10 +9,11 @@ import pytest
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.data.simulate_study import simulate_study
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.estimates.verdict import SmallestEffects
 from psychollm.studies.shared_confidence.study import SharedConfidence, shared_confidence
 
-FAST = {"n_null": 39, "n_bootstrap": 40}
+FAST = {"n_null": 39, "bootstrap": 40}
 
 
 @pytest.fixture(scope="module")
@@ -108,7 +109,10 @@ def test_a_generator_and_its_recorded_seed_give_the_same():
 
 def test_the_same_bits_for_any_number_of_jobs():
     said, right = small()
-    one, two = (shared_confidence(said, right, rng=3, n_jobs=n, **FAST) for n in (1, 2))
+    one, two = (
+        shared_confidence(said, right, rng=3, n_null=39, bootstrap=Bootstrap(40, n_jobs=n))
+        for n in (1, 2)
+    )
     assert one.to_dict() == two.to_dict()
 
 
@@ -199,7 +203,7 @@ def test_duplicated_labels():
         ("missing", "listwise"),
         ("adjustment", "none"),
         ("n_null", 0),
-        ("n_bootstrap", 2.5),
+        ("bootstrap", 2.5),
         ("level", 95),
     ],
 )

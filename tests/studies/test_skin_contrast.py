@@ -7,7 +7,7 @@ import pytest
 from psychollm._base.errors import LabelError
 from psychollm.studies.inference_boundary.skin_contrast import skin_contrast
 
-QUICK = {"n_bootstrap": 200, "rng": 0}
+QUICK = {"bootstrap": 200, "rng": 0}
 
 
 def simulated(drop: dict[str, float], n: int = 60) -> pd.DataFrame:

@@ -16,6 +16,7 @@ import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.studies.steering_match import SteeredAnswers, SteeringMatch, steering_match
 from psychollm.studies.steering_match.best_strengths import r_squared
 from psychollm.studies.steering_match.grid import (
@@ -31,7 +32,7 @@ from psychollm.studies.steering_match.text import finding
 from tests.effort import examples
 from tests.oracles import steering_match_slow as slow
 
-FEW: dict[str, Any] = {"n_null": 39, "n_bootstrap": 60, "rng": 0, "steps": 2}
+FEW: dict[str, Any] = {"n_null": 39, "bootstrap": 60, "rng": 0, "steps": 2}
 STRENGTHS = np.linspace(-1.0, 1.0, 11)
 
 
@@ -88,7 +89,7 @@ def case(request: pytest.FixtureRequest, golden: Path) -> dict[str, Any]:
             ties="nearest_zero",
             steps=1,
             n_null=19,
-            n_bootstrap=20,
+            bootstrap=20,
             rng=0,
         ),
         "plain": targets.to_numpy(),
@@ -126,7 +127,7 @@ def test_golden(case: dict[str, Any], key: str, found: Any) -> None:
 
 def test_golden_thresholds_of_yes_rates(case: dict[str, Any]) -> None:
     # Ours is the latent value above which a target says yes: theirs with the sign turned.
-    own = steering_match(case["study"].steered, case["plain"], n_null=19, n_bootstrap=5, rng=0)
+    own = steering_match(case["study"].steered, case["plain"], n_null=19, bootstrap=5, rng=0)
     assert own.best.thresholds == pytest.approx(
         -np.array(case["values"]["tau_yes"]), abs=case["tol"]
     )
@@ -150,7 +151,7 @@ def test_golden_projection(case: dict[str, Any]) -> None:
     yes = case["acts"]["yes"].to_numpy()
     hidden = case["acts"].drop(columns="yes").to_numpy()
     along = hidden @ np.array(case["values"]["mean_diff_vector"])
-    found = auroc(along[None], yes[None], n_bootstrap=0).value[0]
+    found = auroc(along[None], yes[None], bootstrap=0).value[0]
     assert found == pytest.approx(case["values"]["projection_auc"], abs=case["tol"])
 
 
@@ -262,7 +263,7 @@ def test_questions_in_any_order(study: SteeringMatch) -> None:
     order = np.random.default_rng(5).permutation(targets.n_questions)
     shuffled = steered.ordered(tuple(targets.questions[i] for i in order))
     again = steering_match(
-        shuffled, targets, controls=None, n_null=39, n_bootstrap=60, rng=0, steps=2
+        shuffled, targets, controls=None, n_null=39, bootstrap=60, rng=0, steps=2
     )
     assert again.best.strength.value == pytest.approx(study.best.strength.value)
     assert again.null.draws == pytest.approx(study.null.draws)
@@ -293,7 +294,9 @@ def test_probabilities_and_log_odds_are_one_table() -> None:
 
 
 def test_workers_do_not_change_the_result(study: SteeringMatch) -> None:
-    again = steering_match(study.steered, study.targets, n_jobs=2, **FEW)
+    again = steering_match(
+        study.steered, study.targets, **FEW | {"bootstrap": Bootstrap(60, n_jobs=2)}
+    )
     assert np.array_equal(again.null.draws, study.null.draws)
     assert np.array_equal(again.best.strength.draws, study.best.strength.draws)
 
@@ -531,7 +534,7 @@ def test_bad_tables(options: dict[str, Any], error: type[Exception], words: str)
         ({"criterion": "likelihood"}, OptionError, "criterion"),
         ({"ties": "first"}, OptionError, "ties"),
         ({"n_null": 5}, OptionError, "n_null"),
-        ({"n_bootstrap": 0}, OptionError, "n_bootstrap"),
+        ({"bootstrap": 0}, OptionError, "bootstrap"),
         ({"steps": 0}, OptionError, "steps"),
         ({"level": 95}, OptionError, "level"),
         ({"controls": {"other": np.zeros(3)}}, InputError, "controls\\['other'\\]"),

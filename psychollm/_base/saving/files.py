@@ -56,7 +56,7 @@ def load(path: str | PathLike[str]) -> Result:
     Examples
     --------
     >>> import psychollm as psy
-    >>> found = psy.calibration.brier([[0.9, 0.2, 0.6]], [[1, 0, 0]], n_bootstrap=9, rng=0)
+    >>> found = psy.calibration.brier([[0.9, 0.2, 0.6]], [[1, 0, 0]], bootstrap=9, rng=0)
     >>> again = load(found.save(getfixture("tmp_path") / "brier.psy"))
     >>> again.value == found.value
     array([ True])

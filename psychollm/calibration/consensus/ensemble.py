@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.checks import check_fraction, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.calibration.consensus.signals import (
@@ -25,10 +25,15 @@ from psychollm.calibration.consensus.signals import (
     ranked_signal,
 )
 from psychollm.calibration.paired import PairedAnswers, paired_answers
-from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason, first_reason
-from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
+from psychollm.estimates.resampling import (
+    Bootstrap,
+    Resampling,
+    bootstrap_draws,
+    bootstrap_estimate,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,7 +57,7 @@ class EnsembleGain(Result):
     --------
     >>> from psychollm.data.simulate_study import simulate_study
     >>> study = simulate_study(n_models=6, n_questions=300, rng=0)
-    >>> found = ensemble_gain(study.confidence, study.correctness, n_bootstrap=50, rng=0)
+    >>> found = ensemble_gain(study.confidence, study.correctness, bootstrap=50, rng=0)
     >>> found.chosen.shape, len(found.to_frame())
     ((2, 6), 6)
     """
@@ -89,11 +94,9 @@ def ensemble_gain(
     confidence: Any,
     correctness: Any,
     *,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> EnsembleGain:
     """Compare the mean vote of all models with the best single model's answer.
 
@@ -101,14 +104,12 @@ def ensemble_gain(
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = yes or correct.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of questions.
     level : float
         Coverage of the intervals.
     rng : Generator, int or None
         Source of the halves and of the resamples; the result does not depend on `n_jobs`.
-    n_jobs, progress
-        Workers and progress bar of the bootstrap.
 
     Returns
     -------
@@ -124,7 +125,7 @@ def ensemble_gain(
     --------
     >>> rng = np.random.default_rng(0)
     >>> said, right = rng.integers(0, 2, (2, 4, 200))
-    >>> abs(ensemble_gain(said, right, n_bootstrap=20, rng=0).mean_gain) < 0.1
+    >>> abs(ensemble_gain(said, right, bootstrap=20, rng=0).mean_gain) < 0.1
     True
     """
     paired = paired_answers(confidence, correctness)
@@ -136,14 +137,8 @@ def ensemble_gain(
     def areas(counts: FloatArray) -> FloatArray:
         return np.stack([contest.areas(counts) for contest in contests], axis=1)
 
-    draws = bootstrap_questions(
-        areas,
-        len(paired.questions),
-        n=check_count("n_bootstrap", n_bootstrap),
-        rng=generator,
-        n_jobs=n_jobs,
-        progress=progress,
-        label="ensemble",
+    draws = bootstrap_draws(
+        areas, len(paired.questions), Resampling.of(bootstrap, level, generator), label="ensemble"
     )
     observed = areas(np.ones((1, len(paired.questions))))[0]
     return _assemble(contests, observed, draws, paired, level)

@@ -35,7 +35,12 @@ from psychollm.data.table import as_table, values_like
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason, undefined
-from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
+from psychollm.estimates.resampling import (
+    Bootstrap,
+    Resampling,
+    bootstrap_draws,
+    bootstrap_estimate,
+)
 
 _AREAS = ("shared", "consensus", "own", "shared_cut", "both")
 CONTRASTS = {
@@ -53,7 +58,7 @@ class Individuation(Result):
     --------
     >>> from psychollm.data.simulate_study import simulate_study
     >>> study = simulate_study(n_models=8, n_questions=400, rng=0)
-    >>> result = individuation(study.confidence, study.correctness, n_bootstrap=50, rng=0)
+    >>> result = individuation(study.confidence, study.correctness, bootstrap=50, rng=0)
     >>> result.shared.value.shape, len(result.to_frame())
     ((8,), 8)
     """
@@ -100,11 +105,9 @@ def individuation(
     *,
     adjustment: Adjustment = "holm",
     folds: int = 5,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Individuation:
     """Test whether each model's own answer predicts its correctness beyond the shared signal.
 
@@ -119,14 +122,12 @@ def individuation(
         How p-values are adjusted for the number of models.
     folds : int
         Parts of the cross-fit.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of questions for the areas and their differences.
     level : float
         Coverage of the intervals.
     rng : Generator, int or None
         Source of folds and resamples; the result does not depend on `n_jobs`.
-    n_jobs, progress
-        Workers and progress bar of the bootstrap.
 
     Returns
     -------
@@ -144,7 +145,7 @@ def individuation(
     --------
     >>> rng = np.random.default_rng(0)
     >>> said, right = rng.integers(0, 2, (2, 5, 200))
-    >>> individuation(said, right, n_bootstrap=20, rng=1).p_adjusted.min() > 0.05
+    >>> individuation(said, right, bootstrap=20, rng=1).p_adjusted.min() > 0.05
     np.True_
     """
     paired = paired_answers(confidence, correctness)
@@ -164,13 +165,10 @@ def individuation(
     def areas(counts: FloatArray) -> FloatArray:
         return np.stack([model.areas(counts) for model in models], axis=1)
 
-    draws = bootstrap_questions(
+    draws = bootstrap_draws(
         areas,
         len(paired.questions),
-        n=check_count("n_bootstrap", n_bootstrap),
-        rng=generator,
-        n_jobs=n_jobs,
-        progress=progress,
+        Resampling.of(bootstrap, level, generator),
         label="areas under the ROC curve",
     )
     return _assemble(models, areas(everywhere)[0], draws, paired.models, adjustment, level)

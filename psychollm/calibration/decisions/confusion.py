@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.axes import Axes, whole
-from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.checks import check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
@@ -48,7 +48,7 @@ from psychollm.calibration.stated import (
     stated_answers,
 )
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 
 RATES = ("yes_rate", "accuracy", "precision", "recall", "specificity", "npv", "agreement")
 SKILLS = ("f_score", "f1_abstain", "phi", "kappa", "youden")
@@ -119,11 +119,9 @@ def confusion(
     beta: float = 1.0,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 0,
+    bootstrap: Bootstrap | int = 0,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Confusion:
     """Compare every model's yes/no confidence with its correctness.
 
@@ -137,13 +135,13 @@ def confusion(
         How many times recall weighs as much as precision in `f_score`.
     clusters, weights
         As in `brier`; they need resamples.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of questions for `Estimate.difference`; 0 is none. Intervals are in closed form
         unless questions are weighted or clustered, or correctness is a chance.
     level : float
         Coverage of the intervals.
-    rng, n_jobs, progress
-        As in `brier`.
+    rng : Generator, int or None
+        Source of randomness.
 
     Returns
     -------
@@ -170,8 +168,8 @@ def confusion(
     cut = 0.5 if yes_above is None else yes_above
     statistics = _STATISTICS | {"f_score": f_score(check_fraction("beta", beta, high=np.inf))}
     cells = _cells(answers, cut)
-    if check_count("n_bootstrap", n_bootstrap, low=0):
-        options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
+    if options.n:
         metric = cell_metric(tuple(statistics.values()), yes_above=cut)
         found = estimate_all([metric], answers, options)
     else:
@@ -252,7 +250,7 @@ def _check_plain(answers: StatedAnswers) -> None:
     chance = bool(((answers.correct > 0.0) & (answers.correct < 1.0)).any())
     if answers.clusters is not None or answers.weighted or chance:
         reason = "correctness is a chance" if chance else "questions are clustered or weighted"
-        msg = f"where {reason}, intervals come from resamples: pass n_bootstrap=2000"
+        msg = f"where {reason}, intervals come from resamples: pass bootstrap=2000"
         raise OptionError(msg)
 
 

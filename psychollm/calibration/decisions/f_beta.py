@@ -31,14 +31,14 @@ import numpy as np
 
 from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.checks import check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.paired import PairedAnswers, paired_answers
-from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason, first_reason
-from psychollm.estimates.resampling import bootstrap_questions
+from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +53,7 @@ class FBeta(Result):
 
     Examples
     --------
-    >>> sweep = f_beta([[1, 1, 1, 1], [1, 0, 0, 0]], [[1, 1, 0, 0]] * 2, rng=0, n_bootstrap=50)
+    >>> sweep = f_beta([[1, 1, 1, 1], [1, 0, 0, 0]], [[1, 1, 0, 0]] * 2, rng=0, bootstrap=50)
     >>> sweep.leaders, sweep.crossings.round(4)
     (array([1, 0]), array([1.]))
     """
@@ -106,11 +106,9 @@ def f_beta(
     correctness: Any,
     *,
     betas: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> FBeta:
     """Sweep F-beta of yes/no confidence over attitudes to risk.
 
@@ -122,14 +120,12 @@ def f_beta(
         1 = yes or correct. Questions count where both are known.
     betas : array_like (betas,), optional
         Where to evaluate; 101 values from 0.1 to 10, evenly on a log scale, by default.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of questions, the same for all models.
     level : float
         Coverage of the bootstrap bands, pointwise in beta.
     rng : Generator, int or None
         Source of randomness; the result does not depend on `n_jobs`.
-    n_jobs, progress
-        Workers and progress bar of the bootstrap.
 
     Returns
     -------
@@ -145,7 +141,7 @@ def f_beta(
 
     Examples
     --------
-    >>> sweep = f_beta([[1, 1, 0, 0]], [[1, 0, 1, 0]], betas=[1.0], n_bootstrap=20, rng=0)
+    >>> sweep = f_beta([[1, 1, 0, 0]], [[1, 0, 1, 0]], betas=[1.0], bootstrap=20, rng=0)
     >>> sweep.value, sweep.all_yes.round(3)
     (array([[0.5]]), array([[0.667]]))
     """
@@ -153,13 +149,10 @@ def f_beta(
     grid = _check_betas(betas)
     check_fraction("level", level)
     parts = _parts(paired)
-    draws = bootstrap_questions(
+    draws = bootstrap_draws(
         lambda counts: np.stack([counts @ part.T for part in parts], axis=1),
         len(paired.questions),
-        n=check_count("n_bootstrap", n_bootstrap),
-        rng=rng,
-        n_jobs=n_jobs,
-        progress=progress,
+        Resampling.of(bootstrap, level, rng),
         label="F-beta bands",
     )
     tp, yes, correct, n = parts.sum(axis=2)
@@ -179,7 +172,7 @@ def f_beta(
         crossings=crossings,
         reason=_reasons(tp, yes, correct, n),
         n=n,
-        n_bootstrap=n_bootstrap,
+        n_bootstrap=len(draws),
         level=level,
         labels=paired.models,
     )

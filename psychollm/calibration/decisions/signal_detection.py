@@ -42,7 +42,7 @@ from psychollm.calibration.stated import stated_answers
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,7 +51,7 @@ class SignalDetection(Result):
 
     Examples
     --------
-    >>> found = signal_detection([[1, 1, 0, 0, 0]], [[1, 1, 1, 0, 0]], rng=0, n_bootstrap=20)
+    >>> found = signal_detection([[1, 1, 0, 0, 0]], [[1, 1, 1, 0, 0]], rng=0, bootstrap=20)
     >>> found.sensitivity.value.round(3), found.sensitivity.flags[0].name
     (array([1.286]), 'CORRECTED')
     """
@@ -79,11 +79,9 @@ def signal_detection(
     yes_above: float = 0.5,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> SignalDetection:
     """Type-2 d' and c (1): how yes and no tell a model's correct answers from its wrong ones.
 
@@ -95,7 +93,7 @@ def signal_detection(
         1 = correct. Questions count where both are known.
     yes_above : float
         A stated confidence above it is a yes.
-    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    clusters, weights, bootstrap, level, rng
         As in `brier`.
 
     Returns
@@ -119,7 +117,7 @@ def signal_detection(
     (array([0.319]), array([-0.159]))
     """
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     metric = cell_metric((D_PRIME, CRITERION, RECALL, FALSE_ALARM_RATE), yes_above=yes_above)
     sensitivity, criterion, hits, alarms = estimate_all([metric], answers, options)
     return SignalDetection(

@@ -8,7 +8,7 @@ from typing import Any
 from psychollm._base.types import RandomState
 from psychollm.calibration.discrimination.ranking import ranked, scored_answers
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 
 
 def gamma(
@@ -17,11 +17,9 @@ def gamma(
     *,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Goodman and Kruskal's gamma of a score and each model's correctness; of yes/no, Yule's Q.
 
@@ -31,7 +29,7 @@ def gamma(
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    scores, correctness, clusters, weights, bootstrap, level, rng
         As in `auroc`.
 
     Returns
@@ -60,7 +58,7 @@ def gamma(
     array([0.3333])
     """
     answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     return ranked("gamma", answers, options)
 
 
@@ -70,17 +68,15 @@ def somers_d(
     *,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Somers' d of a score given correctness: twice the area under the ROC curve, minus one.
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    scores, correctness, clusters, weights, bootstrap, level, rng
         As in `auroc`.
 
     Returns
@@ -99,7 +95,7 @@ def somers_d(
     array([0.5])
     """
     answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     return ranked("Somers' d", answers, options)
 
 
@@ -109,11 +105,9 @@ def tau_b(
     *,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Kendall's tau-b of a score and each model's correctness; of yes/no answers, phi.
 
@@ -121,7 +115,7 @@ def tau_b(
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    scores, correctness, clusters, weights, bootstrap, level, rng
         As in `auroc`.
 
     Returns
@@ -140,7 +134,7 @@ def tau_b(
     array([0.4082])
     """
     answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     return ranked("tau-b", answers, options)
 
 
@@ -150,11 +144,9 @@ def point_biserial(
     *,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Product-moment correlation of a score and each model's correctness.
 
@@ -162,7 +154,7 @@ def point_biserial(
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    scores, correctness, clusters, weights, bootstrap, level, rng
         As in `auroc`.
 
     Returns
@@ -181,5 +173,5 @@ def point_biserial(
     array([0.2242])
     """
     answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     return ranked("point-biserial correlation", answers, options)

@@ -56,7 +56,7 @@ from psychollm.data.labels import Labels
 from psychollm.estimates.clustered import satterthwaite
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.meta_information import table_information
 
 N_BINS = 10
@@ -98,11 +98,9 @@ def confidence_information(
     corrected: bool = True,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> ConfidenceInformation:
     """Information of each model's stated confidence about its correctness (meta-I).
 
@@ -114,8 +112,8 @@ def confidence_information(
         More distinct confidences than these are pooled into as many groups of about equal size.
     corrected : bool
         Subtract what a random order of correctness would give.
-    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
-        As in `brier`; the interval is in closed form, ``n_bootstrap=0`` draws no resamples.
+    clusters, weights, bootstrap, level, rng
+        As in `brier`; the interval is in closed form, ``bootstrap=0`` draws no resamples.
 
     Returns
     -------
@@ -143,7 +141,7 @@ def confidence_information(
     (array([0.302]), array([0.372]))
     """
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     metric = information_metric(n_bins=n_bins, corrected=corrected)
     bits, share = estimate_all([metric], answers, options)
     return ConfidenceInformation(bits=bits, share=share, labels=answers.models)

@@ -23,7 +23,7 @@ from psychollm.data.per_unit import unit_numbers
 from psychollm.data.responses import Responses, as_responses
 from psychollm.data.table import as_table, one_model, values_like
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 
 Kind = Literal["correct", "errors"]
 
@@ -34,11 +34,9 @@ def auroc(
     *,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Area under the ROC curve of a score for each model's correctness.
 
@@ -52,9 +50,9 @@ def auroc(
         for all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct.
-    clusters, weights, level, rng, n_jobs, progress
+    clusters, weights, level, rng
         As in `brier`.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples for `Estimate.difference`; 0 is none. The interval is DeLong's on the scale of
         log odds; a sandwich where questions are weighted or clustered.
 
@@ -78,7 +76,7 @@ def auroc(
     (array([0.75]), array([[0.03, 1.  ]]))
     """
     answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     return ranked("AUROC", answers, options)
 
 
@@ -89,11 +87,9 @@ def average_precision(
     of: Kind = "correct",
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Mean precision at each correct answer, from the highest score downwards.
 
@@ -102,7 +98,7 @@ def average_precision(
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    scores, correctness, clusters, weights, bootstrap, level, rng
         As in `auroc`.
     of : {"correct", "errors"}
         What is to be found: correct answers from the top, or errors from the bottom.
@@ -124,7 +120,7 @@ def average_precision(
     """
     check_choice("of", of, Kind)
     answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     name = "average precision" if of == "correct" else "average precision of errors"
     return ranked(name, answers, options)
 

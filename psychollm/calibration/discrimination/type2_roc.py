@@ -23,7 +23,7 @@ from psychollm.calibration.tally import Tally
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.association import hit_rates
 
 if TYPE_CHECKING:
@@ -91,17 +91,15 @@ def type2_roc(
     false_alarms: Any = None,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Type2ROC:
     """Trace each model's hit rate over its false-alarm rate as the criterion falls.
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    scores, correctness, clusters, weights, bootstrap, level, rng
         As in `auroc`.
     false_alarms : array_like (points,), optional
         Where to read the curves, inside [0, 1]; 0, 0.01, ..., 1 by default. Where a curve is
@@ -136,7 +134,7 @@ def type2_roc(
     grid = _check_rates(false_alarms)
     metric = _hit_rate_metric(grid)
     answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     drawn = draw([metric, RANKING], answers, options)
     area = drawn.estimates(RANKING)[0]
     hits = np.ascontiguousarray(drawn.value[:, drawn.columns(metric)])
@@ -163,7 +161,7 @@ def type2_roc(
         n_wrong=np.array([tally.wrong.sum() for tally in drawn.tables]),
         auroc=area,
         flags=area.flags,
-        n_bootstrap=n_bootstrap,
+        n_bootstrap=options.n,
         level=level,
         labels=answers.models,
     )

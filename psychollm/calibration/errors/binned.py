@@ -75,7 +75,7 @@ from psychollm.calibration.metric import Metric
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels import binned as kernels
 
 Norm: TypeAlias = Literal["l1", "l2", "max", "average"]
@@ -114,11 +114,9 @@ def calibration_error(
     n_null: int = 1000,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> BinnedCalibrationError:
     """Binned calibration error of each model, with its expectation under calibration.
 
@@ -139,7 +137,7 @@ def calibration_error(
         To which bin an edge belongs.
     n_null : int
         Data sets simulated under calibration.
-    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    clusters, weights, bootstrap, level, rng
         As in `brier`.
 
     Returns
@@ -158,14 +156,14 @@ def calibration_error(
     Examples
     --------
     >>> confidence, correct = [0.9] * 8 + [0.4] * 4, [1] * 6 + [0] * 5 + [1]
-    >>> found = calibration_error(confidence, correct, n_null=200, n_bootstrap=200, rng=0)
+    >>> found = calibration_error(confidence, correct, n_null=200, bootstrap=200, rng=0)
     >>> found.expected.value.round(1), found.debiased.value.round(1)
     (array([0.1]), array([0.]))
     """
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
     binning = Binning(kind=bins, n_bins=n_bins, closed=closed)
     metric = binned_metric(norm, bins=bins, n_bins=n_bins, closed=closed)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     drawn, parts = assembled(metric, answers, options, n_null=n_null)
     if norm == "l2":
         parts["debiased"] = replace(drawn.estimates(metric)[1], name=metric.names[1])

@@ -19,7 +19,7 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.intervals import percentile_interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

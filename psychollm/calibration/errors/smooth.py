@@ -47,7 +47,7 @@ from psychollm.calibration.metric import Drawn, Metric
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.kernel_smooth import sizes_along
 
 _SMALLEST = 5e-4  # bandwidth
@@ -76,11 +76,9 @@ def smooth_calibration_error(
     n_null: int = 1000,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> SmoothCalibrationError:
     """Smooth calibration error (smECE) of each model, with its expectation under calibration.
 
@@ -92,7 +90,7 @@ def smooth_calibration_error(
         Bandwidth of the kernel on the scale of confidence; by default the one equal to the error.
     n_null : int
         Data sets simulated under calibration.
-    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    clusters, weights, bootstrap, level, rng
         As in `brier`.
 
     Returns
@@ -114,7 +112,7 @@ def smooth_calibration_error(
     (array([0.2]), array([0.2]))
     """
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     metric = _metric(sigma, curve=True)
     drawn, parts = assembled(metric, answers, options, n_null=n_null)
     errors = parts["value"].value

@@ -29,13 +29,12 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.replicate import replicate
 from psychollm._base.types import FloatArray, WordArray
 from psychollm.calibration.metric import Metric
 from psychollm.calibration.stated import StatedAnswers
 from psychollm.calibration.tally import Tally, tallies
-from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Resampling
@@ -128,14 +127,7 @@ def _simulated(
         starts = range(0, len(seeds), rows)
         return np.concatenate([block(seeds[start : start + rows]) for start in starts])
 
-    draws: FloatArray = replicate(
-        task,
-        options.n,
-        rng=options.rng,
-        n_jobs=options.n_jobs,
-        progress=options.progress,
-        label="calibrated data sets",
-    )
+    draws: FloatArray = options.replicate(task, "calibrated data sets")
     return draws
 
 

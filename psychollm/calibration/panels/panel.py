@@ -24,7 +24,7 @@ from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.data.labels import Labels
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 
 if TYPE_CHECKING:
@@ -236,11 +236,9 @@ def calibration_panel(
     metrics: Sequence[str] | None = None,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> CalibrationPanel:
     """Compute every metric of stated confidence against correctness, with intervals.
 
@@ -252,7 +250,7 @@ def calibration_panel(
         1 = correct. Questions count where both are known.
     metrics : sequence of str, optional
         Keys of the metrics wanted; all by default (`metric_keys` lists them).
-    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    clusters, weights, bootstrap, level, rng
         As in `brier`.
 
     Returns
@@ -274,20 +272,20 @@ def calibration_panel(
 
     Examples
     --------
-    >>> panel = calibration_panel([0.9, 0.2, 0.7, 0.4], [1, 0, 1, 1], n_bootstrap=50, rng=0)
+    >>> panel = calibration_panel([0.9, 0.2, 0.7, 0.4], [1, 0, 1, 1], bootstrap=50, rng=0)
     >>> panel["accuracy"].value, panel["overconfidence"].value.round(3)
     (array([0.75]), array([-0.2]))
     """
     wanted = _wanted(metrics)
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     used = [(keys, metric) for keys, metric in PANEL_METRICS if any(key in wanted for key in keys)]
     found = estimate_all([metric for _, metric in used], answers, options)
     by_key = dict(zip([key for keys, _ in used for key in keys], found, strict=True))
     return CalibrationPanel(
         estimates={key: by_key[key] for key in wanted},
         n=answers.n,
-        n_bootstrap=n_bootstrap,
+        n_bootstrap=options.n,
         level=level,
         models=answers.models,
         _answers=answers,

@@ -27,7 +27,7 @@ class PanelCurves(Result):
     Examples
     --------
     >>> from psychollm.calibration.panels.panel import calibration_panel
-    >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics="brier", n_bootstrap=20)
+    >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics="brier", bootstrap=20)
     >>> panel.curves(n_draws=20).error.bins.accuracy
     array([0., 1., 1.])
     """
@@ -87,11 +87,9 @@ def panel_curves(answers: StatedAnswers, options: Resampling, *, n_draws: int) -
     shared: dict[str, Any] = {
         "clusters": answers.clusters,
         "weights": answers.weights if answers.weighted else None,
-        "n_bootstrap": options.n,
+        "bootstrap": options,
         "level": options.level,
         "rng": int(source.integers(2**63)),
-        "n_jobs": options.n_jobs,
-        "progress": options.progress,
     }
     known = answers.correct[answers.present]
     certain = bool(((known == 0.0) | (known == 1.0)).all())

@@ -23,7 +23,7 @@ def verdict(panel: "CalibrationPanel", *, smallest: SmallestEffects = SMALLEST) 
     --------
     >>> from psychollm.calibration.panels.panel import calibration_panel
     >>> said, right = [[0.9] * 40 + [0.6] * 40], [[1] * 30 + [0] * 10 + [1, 0] * 20]
-    >>> print(verdict(calibration_panel(said, right, n_bootstrap=20, rng=0)))
+    >>> print(verdict(calibration_panel(said, right, bootstrap=20, rng=0)))
     The model is overconfident; its confidence tells correct from wrong answers.
     """
     parts = [*_claims(panel, smallest), *_knows(panel, smallest)]

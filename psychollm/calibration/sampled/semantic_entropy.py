@@ -39,9 +39,10 @@ from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
+    Bootstrap,
     Resampling,
+    bootstrap_draws,
     bootstrap_estimate,
-    bootstrap_questions,
     left_out_counts,
 )
 from psychollm.kernels.semantic import discrete_entropies, likelihood_entropies
@@ -84,11 +85,9 @@ def semantic_entropy(
     normalise: bool = False,
     length_normalise: bool = False,
     clusters: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> SemanticEntropy:
     """Return the semantic entropy of each model's samples, question by question.
 
@@ -103,7 +102,7 @@ def semantic_entropy(
         Divide by ln M, the largest entropy that M samples can show.
     length_normalise : bool
         Divide log-likelihoods by the number of tokens first.
-    clusters, n_bootstrap, level, rng, n_jobs, progress
+    clusters, bootstrap, level, rng
         As in `brier`, for the mean over questions.
 
     Returns
@@ -120,7 +119,7 @@ def semantic_entropy(
     """
     check_choice("estimator", estimator, EntropyEstimator)
     check_samples(samples)
-    resampling = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    resampling = Resampling.of(bootstrap, level, rng)
     shape = samples.codes.shape
     found = np.empty((shape[0] * shape[1], 3))
     discrete_entropies(samples.codes.reshape(-1, shape[2]), found)
@@ -182,15 +181,7 @@ def _mean(
     return bootstrap_estimate(
         "mean semantic entropy",
         statistic(np.ones((1, n_questions)))[0],
-        bootstrap_questions(
-            statistic,
-            n_questions,
-            n=resampling.n,
-            clusters=clusters,
-            rng=resampling.rng,
-            n_jobs=resampling.n_jobs,
-            progress=resampling.progress,
-        ),
+        bootstrap_draws(statistic, n_questions, resampling, clusters=clusters),
         n=known.sum(axis=1).astype(np.float64),
         flags=flags,
         level=resampling.level,

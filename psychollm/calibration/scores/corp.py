@@ -58,7 +58,7 @@ from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally, tallies
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.corp import calibrated_noise, recalibrated_scores
 from psychollm.kernels.proper_scores import mean_losses, shares_correct
 
@@ -142,11 +142,9 @@ def corp(
     n_bands: int = 1000,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Corp:
     """Split each model's score into miscalibration, discrimination and uncertainty (1).
 
@@ -161,7 +159,7 @@ def corp(
     n_bands : int
         Draws for the bands of the curves and the p-value of MCB. The bands take questions as
         independent, also where `clusters` are given; the p-value does not.
-    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    clusters, weights, bootstrap, level, rng
         As in `brier`; `level` is that of the bands too, pointwise.
 
     Returns
@@ -187,7 +185,7 @@ def corp(
     check_count("n_bands", n_bands, low=2)
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
     source = check_generator(rng)
-    options = Resampling(n=n_bootstrap, level=level, rng=source, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, source)
     parts = corp_metric(score, clip=clip)
     whole = BRIER if score == "brier" else log_score_metric(clip)
     found = estimate_all([whole, parts], answers, options)

@@ -63,7 +63,7 @@ from psychollm.estimates.clustered import satterthwaite
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.cox import recalibrations
 from psychollm.kernels.cox_profile import recalibration_inference
 
@@ -81,7 +81,7 @@ class Cox(Result):
 
     Examples
     --------
-    >>> found = cox([0.9, 0.8, 0.7, 0.6, 0.4, 0.2], [1, 0, 1, 1, 0, 1], n_bootstrap=50, rng=0)
+    >>> found = cox([0.9, 0.8, 0.7, 0.6, 0.4, 0.2], [1, 0, 1, 1, 0, 1], bootstrap=50, rng=0)
     >>> found.slope.value.round(2), found.in_the_large.value.round(2)
     (array([0.02]), array([0.38]))
     """
@@ -136,11 +136,9 @@ def cox(
     interval: CoxInterval = "bootstrap",
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Cox:
     """Fit the line from stated to true log-odds (1) for each model.
 
@@ -153,7 +151,7 @@ def cox(
     interval : {"bootstrap", "profile"}
         Standard errors and bounds from resamples, or from the likelihood; with clusters or
         weights from the sandwich.
-    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    clusters, weights, bootstrap, level, rng
         As in `brier`.
 
     Returns
@@ -176,7 +174,7 @@ def cox(
     (array([[-1.63,  1.62]]), array([0.41]))
     """
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     metric = cox_metric(clip, interval=interval)
     slope, intercept, in_the_large = estimate_all([metric], answers, options)
     return Cox(

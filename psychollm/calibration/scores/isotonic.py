@@ -28,11 +28,10 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.axes import Axes
-from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, WordArray
 from psychollm.calibration.tally import Tally
-from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.resampling import Resampling
 from psychollm.kernels.corp import draw_answers
 from psychollm.kernels.pava import isotonic_shares
@@ -143,14 +142,7 @@ def simulated(
         starts = range(0, len(seeds), _ROWS)
         return np.concatenate([block(seeds[start : start + _ROWS]) for start in starts])
 
-    draws: FloatArray = replicate(
-        task,
-        resampling.n,
-        rng=resampling.rng,
-        n_jobs=resampling.n_jobs,
-        progress=resampling.progress,
-        label="draws",
-    )
+    draws: FloatArray = resampling.replicate(task, "draws")
     return draws
 
 

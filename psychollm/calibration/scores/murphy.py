@@ -48,7 +48,7 @@ from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.murphy import murphy_terms
 
 FixedBins: TypeAlias = Literal["auto", "width", "mass", "discrete"]
@@ -103,11 +103,9 @@ def murphy(
     closed: Closed = "right",
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Murphy:
     """Split each model's Brier score into reliability, resolution and uncertainty (1).
 
@@ -122,7 +120,7 @@ def murphy(
         Number of bins of equal width or mass.
     closed : {"right", "left"}
         To which bin an edge belongs.
-    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    clusters, weights, bootstrap, level, rng
         As in `brier`.
 
     Returns
@@ -146,7 +144,7 @@ def murphy(
     (array([0.0067]), array([0.24]))
     """
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     found = estimate_all(
         [BRIER, murphy_metric(bins, n_bins=n_bins, closed=closed)], answers, options
     )

@@ -32,7 +32,7 @@ import numpy as np
 from scipy.special import entr
 
 from psychollm._base.types import FloatArray
-from psychollm.estimates.bootstrap_interval import percentile_interval
+from psychollm.estimates.intervals import percentile_interval
 
 METHOD = "inverted bootstrap"
 

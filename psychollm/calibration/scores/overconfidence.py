@@ -61,7 +61,7 @@ from psychollm.estimates.clustered import satterthwaite
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.murphy import mean_gaps, signed_gaps
 
 _CLEAR = 2.0  # standard errors beyond which a gap is no chance
@@ -119,11 +119,9 @@ def overconfidence(
     closed: Closed = "right",
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Overconfidence:
     """Compare each model's mean confidence with its share of correct answers (1).
 
@@ -133,7 +131,7 @@ def overconfidence(
         As in `brier`.
     bins, n_bins, closed
         Bins of the two parts, as in `murphy`; the difference does not depend on them.
-    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    clusters, weights, bootstrap, level, rng
         As in `brier`.
 
     Returns
@@ -155,7 +153,7 @@ def overconfidence(
     (array([0.05]), array([[-0.25,  0.55]]))
     """
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     parts = miscalibration_metric(bins, n_bins=n_bins, closed=closed)
     difference, over, under = estimate_all([OVERCONFIDENCE, parts], answers, options)
     means = np.array([_means(tally) for tally in tallies(answers)])

@@ -37,7 +37,7 @@ from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.proper_scores import mean_losses, shares_correct
 
 Closed: TypeAlias = tuple[FloatArray, FloatArray]  # standard errors (1,), bounds (1, 2)
@@ -51,11 +51,9 @@ def brier(
     *,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Brier score of each model's stated confidence: 0 is perfect, 0.25 a constant one half.
 
@@ -70,14 +68,12 @@ def brier(
         What each question belongs to; whole clusters are resampled.
     weights : array_like (questions,), optional
         How much each question counts.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of questions, the same for all models, so that `Estimate.difference` is paired.
     level : float
         Coverage of the interval.
     rng : Generator, int or None
         Source of randomness; the result does not depend on `n_jobs`.
-    n_jobs, progress
-        Workers and progress bar of the bootstrap.
 
     Returns
     -------
@@ -99,7 +95,7 @@ def brier(
     array([0.2875])
     """
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     return estimate(BRIER, answers, options)
 
 
@@ -110,11 +106,9 @@ def log_score(
     clip: float = CLIP,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Logarithmic score of each model's stated confidence, in nats: ln 2 for a constant one half.
 
@@ -124,7 +118,7 @@ def log_score(
         As in `brier`.
     clip : float
         Confidence is moved into [clip, 1 - clip]; recorded in the name of the estimate.
-    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    clusters, weights, bootstrap, level, rng
         As in `brier`.
 
     Returns
@@ -146,7 +140,7 @@ def log_score(
     ('log score (clip 0.001)', array([0.7299]), 'CLIPPED')
     """
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     return estimate(log_score_metric(clip), answers, options)
 
 
@@ -157,11 +151,9 @@ def brier_skill(
     reference: float | None = None,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Brier skill score (2): 1 is perfect, 0 as good as a constant confidence, below it worse.
 
@@ -171,7 +163,7 @@ def brier_skill(
         As in `brier`.
     reference : float, optional
         The constant confidence to beat; by default each model's own share of correct answers.
-    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    clusters, weights, bootstrap, level, rng
         As in `brier`.
 
     Returns
@@ -193,7 +185,7 @@ def brier_skill(
     array([0.85])
     """
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     return estimate(brier_skill_metric(reference), answers, options)
 
 

@@ -46,7 +46,7 @@ from psychollm.data.responses import Responses, as_responses
 from psychollm.data.table import one_model
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 
 STATISTICS = (
     "precision",
@@ -104,11 +104,9 @@ def abstention(
     *,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Abstention:
     """Compare where every model abstains with where it should.
 
@@ -122,9 +120,9 @@ def abstention(
     correctness : Responses, DataFrame, DataArray or array_like (models, questions), optional
         1 = the answer is correct. Read only where an answerable question was attempted, and
         missing there if it was not graded.
-    clusters, weights, level, rng, n_jobs, progress
+    clusters, weights, level, rng
         As in `brier`.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples for `Estimate.difference`; 0 is none. Intervals are Wilson's and the delta
         method's; from a sandwich where questions are weighted or clustered.
 
@@ -160,7 +158,7 @@ def abstention(
         said,
         question_weights(weights, said.questions),
         None if clusters is None else cluster_codes(clusters, said.questions),
-        Resampling(n=n_bootstrap, level=level, rng=seed, n_jobs=n_jobs, progress=progress),
+        Resampling.of(bootstrap, level, seed),
     )
     return _compared(design, made, should, grades)
 

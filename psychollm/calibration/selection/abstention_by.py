@@ -18,6 +18,7 @@ from psychollm.data.coerce import check_binary
 from psychollm.data.per_unit import numbered, unit_labels
 from psychollm.data.responses import Responses, as_responses
 from psychollm.data.table import one_model
+from psychollm.estimates.resampling import Bootstrap
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +30,7 @@ class AbstentionByGroup(Result):
 
     Examples
     --------
-    >>> found = abstention_by(["a", "a", "b"], [[1, 0, 1]], [1, 0, 0], rng=0, n_bootstrap=10)
+    >>> found = abstention_by(["a", "a", "b"], [[1, 0, 1]], [1, 0, 0], rng=0, bootstrap=10)
     >>> found["b"].over_abstention.value
     array([1.])
     """
@@ -69,11 +70,9 @@ def abstention_by(
     *,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> AbstentionByGroup:
     """Compare where every model abstains with where it should, in each group of questions.
 
@@ -82,7 +81,7 @@ def abstention_by(
     groups : array_like (questions,)
         What each question belongs to (a scenario, a data set): any hashable labels. A Series is
         put in the order of the questions.
-    abstained, should_abstain, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, \
+    abstained, should_abstain, correctness, clusters, weights, bootstrap, level, rng, n_jobs, \
 progress
         As in `abstention`.
 
@@ -98,7 +97,7 @@ progress
 
     Examples
     --------
-    >>> found = abstention_by(["a", "b", "b"], [[1, 0, 1]], [1, 0, 0], rng=0, n_bootstrap=10)
+    >>> found = abstention_by(["a", "b", "b"], [[1, 0, 1]], [1, 0, 0], rng=0, bootstrap=10)
     >>> found.groups, found.to_frame()["n"].tolist()
     (('a', 'b'), [1, 2])
     """
@@ -122,11 +121,9 @@ progress
             None if grades is None else grades[:, here],
             clusters=None if within is None else within[here],
             weights=shares[here] if weights is not None else None,
-            n_bootstrap=n_bootstrap,
+            bootstrap=bootstrap,
             level=level,
             rng=generator,
-            n_jobs=n_jobs,
-            progress=progress,
         )
         for here in (np.flatnonzero(codes == code) for code in range(len(names)))
     ]

@@ -22,7 +22,7 @@ from psychollm.calibration.selection.selective_areas import SELECTIVE
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,17 +91,15 @@ def risk_coverage(
     coverages: Any = None,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> RiskCoverage:
     """Error rate of each model among its most confident answers, at every coverage.
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    scores, correctness, clusters, weights, bootstrap, level, rng
         As in `selective_prediction`.
     coverages : array_like (points,), optional
         Shares of questions answered, inside (0, 1]; 0.01, 0.02, ..., 1 by default.
@@ -127,7 +125,7 @@ def risk_coverage(
     grid = _check_coverages(coverages)
     metric = risk_at_coverage_metric(grid.tolist())
     answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     drawn = draw([metric, SELECTIVE], answers, options)
     aurc = drawn.estimates(SELECTIVE)[0]
     risk, given = np.split(drawn.value[:, drawn.columns(metric)], 2, axis=1)
@@ -155,7 +153,7 @@ def risk_coverage(
         aurc=aurc,
         flags=aurc.flags,
         n=answers.n,
-        n_bootstrap=n_bootstrap,
+        n_bootstrap=options.n,
         level=level,
         labels=answers.models,
     )

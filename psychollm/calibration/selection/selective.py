@@ -55,10 +55,10 @@ from psychollm.calibration.influence import wilson_from_draws
 from psychollm.calibration.metric import Metric, estimate_all
 from psychollm.calibration.selection.selective_areas import SELECTIVE, class_flag
 from psychollm.calibration.tally import Tally
-from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.selective import coverages_at_risks, risks_at_coverages
 
 Ties = Literal["random", "whole"]
@@ -101,11 +101,9 @@ def selective_prediction(
     *,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> SelectivePrediction:
     """Areas under the risk-coverage curve (1), and how far they lie above the best possible (2).
 
@@ -116,7 +114,7 @@ def selective_prediction(
         for all models.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct.
-    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    clusters, weights, bootstrap, level, rng
         As in `brier`.
 
     Returns
@@ -131,12 +129,12 @@ def selective_prediction(
 
     Examples
     --------
-    >>> found = selective_prediction([[1, 1, 0, 0]], [[1, 1, 1, 0]], rng=0, n_bootstrap=50)
+    >>> found = selective_prediction([[1, 1, 0, 0]], [[1, 1, 1, 0]], rng=0, bootstrap=50)
     >>> found.aurc.value.round(4), found.normalised_aurc.value.round(4)
     (array([0.1042]), array([0.2222]))
     """
     answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     areas = estimate_all([SELECTIVE], answers, options)
     return SelectivePrediction(
         aurc=areas[0],
@@ -156,17 +154,15 @@ def risk_at_coverage(
     ties: Ties = "random",
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Error rate when each model answers only a share of the questions, its most confident.
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    scores, correctness, clusters, weights, bootstrap, level, rng
         As in `selective_prediction`.
     coverage : float
         Share of questions that are answered, above 0 and at most 1.
@@ -196,7 +192,7 @@ def risk_at_coverage(
     """
     metric = risk_at_coverage_metric([coverage], ties=ties)
     answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     return estimate_all([metric], answers, options)[0]
 
 
@@ -208,17 +204,15 @@ def coverage_at_risk(
     ties: Ties = "random",
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Largest share of questions that each model can answer with at most a given error rate.
 
     Parameters
     ----------
-    scores, correctness, clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    scores, correctness, clusters, weights, bootstrap, level, rng
         As in `selective_prediction`.
     risk : float
         Error rate among the answers given that is tolerated, at least 0 and below 1.
@@ -253,7 +247,7 @@ def coverage_at_risk(
     """
     metric = coverage_at_risk_metric([risk], ties=ties)
     answers = scored_answers(scores, correctness, clusters=clusters, weights=weights)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     return estimate_all([metric], answers, options)[0]
 
 

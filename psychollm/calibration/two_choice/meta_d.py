@@ -23,15 +23,14 @@ from typing import Any
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_fraction
+from psychollm._base.checks import check_choice
 from psychollm._base.errors import OptionError
-from psychollm._base.replicate import replicate
 from psychollm._base.types import FloatArray, RandomState, WordArray
 from psychollm.calibration.two_choice.meta_d_fit import OUTPUTS, Fits, fit_counts
 from psychollm.calibration.two_choice.meta_d_result import MetaD, Sampling, assemble
 from psychollm.calibration.two_choice.trials import RatedTrials, counted_tables, rated_trials
 from psychollm.data.simulate_meta_d import MetaCriterion
-from psychollm.estimates.resampling import Resampling, bootstrap_questions
+from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
 
 
 def meta_d(
@@ -44,11 +43,9 @@ def meta_d(
     padding: bool = False,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> MetaD:
     """Meta-d' and M-ratio of every model by maximum likelihood.
 
@@ -70,8 +67,8 @@ def meta_d(
     padding : bool
         Add 1/(2 ratings) to each count, once. Not needed for the fit: a rating that is never used
         costs nothing. It shrinks estimates slightly towards no sensitivity.
-    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
-        As in `brier`; ``n_bootstrap=0`` draws no resamples.
+    clusters, weights, bootstrap, level, rng
+        As in `brier`; ``bootstrap=0`` draws no resamples.
 
     Returns
     -------
@@ -86,7 +83,7 @@ def meta_d(
     ShapeError, LabelError
         If the tables, or clusters, do not match.
     OptionError
-        If an option does not exist, or clusters or weights come with ``n_bootstrap=0``.
+        If an option does not exist, or clusters or weights come with ``bootstrap=0``.
 
     Notes
     -----
@@ -102,7 +99,7 @@ def meta_d(
     --------
     >>> from psychollm.data.simulate_meta_d import simulate_meta_d
     >>> made = simulate_meta_d(d_prime=[1.5, 1.5], m_ratio=[1, 0.6], n_questions=600, rng=1)
-    >>> found = meta_d(made.stimulus, made.response, made.rating, rng=0, n_bootstrap=200)
+    >>> found = meta_d(made.stimulus, made.response, made.rating, rng=0, bootstrap=200)
     >>> found.m_ratio.value.round(2), round(found.m_ratio.difference(0, 1).se, 2)
     (array([1.3 , 0.59]), 0.22)
     """
@@ -110,15 +107,14 @@ def meta_d(
         stimulus, response, rating, n_ratings=n_ratings, clusters=clusters, weights=weights
     )
     check_choice("meta_c", meta_c, MetaCriterion)
-    check_fraction("level", level)
     fits = fit_counts(trials.observed, padding=padding, meta_c=meta_c)
     equal = trials.clusters is None and not trials.weighted
-    if not (equal or n_bootstrap):
-        msg = "clusters and weights need resamples: pass n_bootstrap=2000"
+    options = Resampling.of(bootstrap, level, rng)
+    if not (equal or options.n):
+        msg = "clusters and weights need resamples: pass bootstrap=2000"
         raise OptionError(msg)
     draws = None
-    if n_bootstrap:
-        options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    if options.n:
         draws = _resampled_trials(trials, fits, options)
     sampling = Sampling(
         draws=draws,
@@ -137,11 +133,9 @@ def meta_d_from_counts(
     *,
     meta_c: MetaCriterion = "scaled",
     padding: bool = False,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> MetaD:
     """Meta-d' and M-ratio of every model from counts of responses and ratings.
 
@@ -152,7 +146,7 @@ def meta_d_from_counts(
         response 1 with the lowest to the highest.
     meta_c, padding
         As in `meta_d`.
-    n_bootstrap, level, rng, n_jobs, progress
+    bootstrap, level, rng
         As in `brier`. Resamples are drawn from each model's table by itself: counts do not say
         which questions two models share, so that differences are not paired; use `meta_d` there.
 
@@ -172,18 +166,15 @@ def meta_d_from_counts(
 
     Examples
     --------
-    >>> found = meta_d_from_counts([100, 50, 20, 10, 5, 1], [3, 7, 8, 12, 27, 89], n_bootstrap=0)
+    >>> found = meta_d_from_counts([100, 50, 20, 10, 5, 1], [3, 7, 8, 12, 27, 89], bootstrap=0)
     >>> found.meta_d.value.round(4), found.d_prime.value.round(4)
     (array([2.337]), array([2.5244]))
     """
     tables, labels = counted_tables(n_s1, n_s2)
     check_choice("meta_c", meta_c, MetaCriterion)
-    check_fraction("level", level)
     fits = fit_counts(tables, padding=padding, meta_c=meta_c)
-    draws = None
-    if n_bootstrap:
-        options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
-        draws = _resampled_tables(fits, options)
+    options = Resampling.of(bootstrap, level, rng)
+    draws = _resampled_tables(fits, options) if options.n else None
     n = tables.sum(axis=(1, 2, 3))
     return assemble(fits, Sampling(draws=draws, n=n, level=level, labels=labels))
 
@@ -198,14 +189,11 @@ def _refitted(tables: FloatArray, fits: Fits) -> FloatArray:
 
 
 def _resampled_trials(trials: RatedTrials, fits: Fits, options: Resampling) -> FloatArray:
-    return bootstrap_questions(
+    return bootstrap_draws(
         lambda counts: _refitted(trials.tables(counts), fits),
         len(trials.questions),
-        n=options.n,
+        options,
         clusters=trials.clusters,
-        rng=options.rng,
-        n_jobs=options.n_jobs,
-        progress=options.progress,
     )
 
 
@@ -223,12 +211,5 @@ def _resampled_tables(fits: Fits, options: Resampling) -> FloatArray:
                 drawn[row, model] = generator.multinomial(round(totals[model]), shares[model])
         return _refitted(drawn.reshape(len(seeds), *shape), fits)
 
-    draws: FloatArray = replicate(
-        task,
-        options.n,
-        rng=options.rng,
-        n_jobs=options.n_jobs,
-        progress=options.progress,
-        label="bootstrap",
-    )
+    draws: FloatArray = options.replicate(task, "bootstrap")
     return draws

@@ -34,7 +34,7 @@ class MetaD(Result):
     Examples
     --------
     >>> from psychollm.calibration.two_choice.meta_d import meta_d_from_counts
-    >>> found = meta_d_from_counts([50, 30, 20, 10], [10, 15, 30, 60], n_bootstrap=0)
+    >>> found = meta_d_from_counts([50, 30, 20, 10], [10, 15, 30, 60], bootstrap=0)
     >>> found.m_ratio.value.round(3), found.meta_d.se.round(3)
     (array([0.885]), array([0.316]))
     """

@@ -50,7 +50,12 @@ from psychollm.data.labels import Labels
 from psychollm.estimates.clustered import Units
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
-from psychollm.estimates.resampling import Resampling, bootstrap_estimate, bootstrap_questions
+from psychollm.estimates.resampling import (
+    Bootstrap,
+    Resampling,
+    bootstrap_draws,
+    bootstrap_estimate,
+)
 from psychollm.kernels.meta_d import LOWEST_D_PRIME
 from psychollm.kernels.meta_information import table_information
 
@@ -96,11 +101,9 @@ def meta_information(
     n_ratings: int | None = None,
     clusters: Any = None,
     weights: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> MetaInformation:
     """Meta-information of two-choice answers with confidence ratings.
 
@@ -114,7 +117,7 @@ def meta_information(
         guess from the report.
     corrected : bool
         Subtract what a random order of the answers would give.
-    clusters, weights, n_bootstrap, level, rng, n_jobs, progress
+    clusters, weights, bootstrap, level, rng
         As in `brier`.
 
     Returns
@@ -141,7 +144,7 @@ def meta_information(
     --------
     >>> from psychollm.data.simulate_meta_d import simulate_meta_d
     >>> made = simulate_meta_d(d_prime=[1.5, 1.5], m_ratio=[1, 0.5], n_questions=2000, rng=0)
-    >>> told = meta_information(made.stimulus, made.response, made.rating, n_bootstrap=50, rng=0)
+    >>> told = meta_information(made.stimulus, made.response, made.rating, bootstrap=50, rng=0)
     >>> told.meta_i1.value.round(2)
     array([0.94, 0.2 ])
     """
@@ -149,7 +152,7 @@ def meta_information(
     trials = rated_trials(
         stimulus, response, rating, n_ratings=n_ratings, clusters=clusters, weights=weights
     )
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
 
     def statistic(counts: FloatArray) -> FloatArray:
         tables = trials.tables(counts)
@@ -157,15 +160,7 @@ def meta_information(
         return flat.reshape(*tables.shape[:2], len(NAMES))
 
     value = _measures(trials.observed, definition, corrected=corrected)
-    draws = bootstrap_questions(
-        statistic,
-        len(trials.questions),
-        n=options.n,
-        clusters=trials.clusters,
-        rng=rng,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    draws = bootstrap_draws(statistic, len(trials.questions), options, clusters=trials.clusters)
     reasons = _reasons(trials.observed, definition)
     estimates = [
         _normal(

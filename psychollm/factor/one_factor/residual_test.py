@@ -128,6 +128,10 @@ class ResidualTest(Null):
         Names of the models.
     """
 
+    # One number each, where a null holds arrays.
+    observed: float  # type: ignore[assignment]
+    p_value: float  # type: ignore[assignment]
+    p_value_se: float  # type: ignore[assignment]
     factors: Literal[0, 1]
     loadings: FloatArray  # (k,)
     labels: tuple[Hashable, ...]  # k
@@ -284,10 +288,10 @@ def _compare(
 ) -> ResidualTest:
     p = monte_carlo_p_value(observed, draws)
     return ResidualTest(
-        observed=np.asarray(observed),
+        observed=observed,
         draws=draws,
-        p_value=p,
-        p_value_se=monte_carlo_error(p, draws.size),
+        p_value=float(p),
+        p_value_se=float(monte_carlo_error(p, draws.size)),
         n=draws.size,
         scheme="one_factor" if factors else "independence",
         statistic=statistic,

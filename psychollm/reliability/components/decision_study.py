@@ -34,8 +34,8 @@ from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.components.crossed_design import effects_of
 from psychollm.reliability.components.generalizability import Generalizability
@@ -132,7 +132,7 @@ def decision_study(
     --------
     >>> from psychollm.reliability.components.generalizability import generalizability
     >>> scores = np.random.default_rng(0).normal(size=(10, 8, 3))
-    >>> study = generalizability(scores, rng=0, n_bootstrap=100)
+    >>> study = generalizability(scores, rng=0, bootstrap=100)
     >>> decision_study(study, n_items=(8, 16), n_runs=(1, 3)).generalizability.labels
     ((8, 1), (8, 3), (16, 1), (16, 3))
     """

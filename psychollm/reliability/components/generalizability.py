@@ -29,10 +29,10 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling, bootstrap_questions
+from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
 from psychollm.reliability.components.component_draws import (
     completed,
     corrected_for_resampling,
@@ -98,11 +98,9 @@ def generalizability(
     *,
     estimation: Estimation = "auto",
     interval: ComponentInterval = "pivotal",
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Generalizability:
     """Variance components of scores of models on items, in one or several runs.
 
@@ -118,14 +116,12 @@ def generalizability(
         Draws for intervals (`component_draws`): "pivotal" covers for new models, items and runs;
         "bootstrap" resamples models only, with bias corrected, and covers too little with few
         models and for all components without them. With missing cells it refits every resample.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Draws.
     level : float
         Coverage of the intervals.
     rng : Generator, int or None
         Source of randomness.
-    n_jobs, progress
-        Workers and progress bar of the bootstrap.
 
     Returns
     -------
@@ -148,12 +144,12 @@ def generalizability(
     Examples
     --------
     >>> runs = np.random.default_rng(0).normal(size=(10, 1, 1)) + np.arange(6.0).reshape(1, 3, 2)
-    >>> generalizability(runs, rng=0, n_bootstrap=100).components.labels
+    >>> generalizability(runs, rng=0, bootstrap=100).components.labels
     ('model', 'item', 'run', 'model:item', 'model:run', 'item:run', 'residual')
     """
     check_choice("estimation", estimation, Estimation)
     check_choice("interval", interval, ComponentInterval)
-    drawn = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    drawn = Resampling.of(bootstrap, level, rng)
     options = drawn.required()
     values = _occupied(repeated_scores(scores).values)
     complete = bool(np.isfinite(values).all())
@@ -308,14 +304,7 @@ def _bootstrap(analysis: _Analysis, values: FloatArray, options: Resampling) -> 
     def refitted(counts: FloatArray) -> FloatArray:
         return np.array([_refit(values, design, row, analysis.components) for row in counts])
 
-    draws = bootstrap_questions(
-        complete if np.isfinite(values).all() else refitted,
-        n,
-        n=options.n,
-        rng=options.rng,
-        n_jobs=options.n_jobs,
-        progress=options.progress,
-    )
+    draws = bootstrap_draws(complete if np.isfinite(values).all() else refitted, n, options)
     return corrected_for_resampling(design, draws, n)
 
 

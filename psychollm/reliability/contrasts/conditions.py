@@ -48,11 +48,10 @@ import numpy as np
 from scipy.special import chdtrc, ndtri, stdtrit
 
 from psychollm._base.axes import Axes
-from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling, bootstrap_questions, question_counts
+from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws, question_counts
 from psychollm.reliability.contrasts.condition_scores import ConditionScores, condition_scores
 
 _BLOCK_NUMBERS = 500_000
@@ -101,11 +100,9 @@ def kruskal_wallis(
     conditions: Any,
     *,
     models: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> RankTest:
     """Kruskal-Wallis test of scores between conditions, all scores ranked together.
 
@@ -117,13 +114,13 @@ def kruskal_wallis(
         The model of each score. Repeats of a model under a condition are averaged first, and the
         interval rests on resamples of whole models instead of scores within conditions. Without
         it every score counts as independent of all others.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples for the interval of the effect size, and random orders of the conditions for the
         p-value where a model appears under several.
     level : float
         Coverage of the interval.
-    rng, n_jobs, progress
-        Source of randomness, workers and progress bar of the resamples.
+    rng : Generator, int or None
+        Source of randomness.
 
     Returns
     -------
@@ -140,7 +137,7 @@ def kruskal_wallis(
     >>> kruskal_wallis([1, 2, 3, 4, 5, 6], list("aaabbb"), rng=0).mean_ranks
     array([2., 5.])
     """
-    drawn = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    drawn = Resampling.of(bootstrap, level, rng)
     options = drawn.required()
     table = condition_scores(scores, conditions, models)
     named = models is not None
@@ -184,11 +181,9 @@ def friedman(
     conditions: Any,
     models: Any,
     *,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> RankTest:
     """Friedman test of scores between conditions, ranked within each model.
 
@@ -197,12 +192,12 @@ def friedman(
     scores, conditions, models : array_like (n,)
         A number and two labels per row; missing scores are left out. Repeats of a model under a
         condition are averaged first.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of models for the interval of the effect size.
     level : float
         Coverage of the interval.
-    rng, n_jobs, progress
-        Source of randomness, workers and progress bar of the resamples.
+    rng : Generator, int or None
+        Source of randomness.
 
     Returns
     -------
@@ -221,7 +216,7 @@ def friedman(
     >>> found.effect, found.statistic
     (1.0, 4.0)
     """
-    drawn = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    drawn = Resampling.of(bootstrap, level, rng)
     options = drawn.required()
     table = condition_scores(scores, conditions, models)
     means = table.means()
@@ -234,14 +229,7 @@ def friedman(
     if reason:
         return _undefined("Friedman", "Kendall's W", table, "", reason, level)
     effect = float(_kendall(ranks, np.ones((1, m)))[0])
-    draws = bootstrap_questions(
-        lambda counts: _kendall(ranks, counts),
-        m,
-        n=options.n,
-        rng=options.rng,
-        n_jobs=options.n_jobs,
-        progress=options.progress,
-    )
+    draws = bootstrap_draws(lambda counts: _kendall(ranks, counts), m, options)
     interval, se = _interval(effect, draws, m, _student(m, level), level)
     statistic = effect * m * (k - 1)
     return RankTest(
@@ -326,15 +314,9 @@ def _resampled_epsilon(table: ConditionScores, options: Resampling, *, models: b
             found[:, here] = question_counts(own, here.size)
         return found
 
-    def task(seeds: WordArray) -> FloatArray:
-        rows = max(1, _BLOCK_NUMBERS // scores.size)
-        parts = [counts(seeds[i : i + rows]) for i in range(0, len(seeds), rows)]
-        return np.concatenate([_epsilon(part, start, group, member) for part in parts])
-
-    draws: FloatArray = replicate(
-        task, options.n, rng=options.rng, n_jobs=options.n_jobs, progress=options.progress
+    return bootstrap_draws(
+        lambda drawn: _epsilon(drawn, start, group, member), scores.size, options, counts=counts
     )
-    return draws
 
 
 def _epsilon(

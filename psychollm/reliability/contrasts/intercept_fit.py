@@ -37,7 +37,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtrc
 
-from psychollm._base.replicate import replicate
 from psychollm._base.types import FloatArray, WordArray
 from psychollm.estimates.resampling import Resampling
 from psychollm.reliability.contrasts.random_intercept import InterceptDesign, Reduced
@@ -201,9 +200,7 @@ def _noise(design: InterceptDesign, options: Resampling) -> _Noise:
             found[row, -1] = (error**2).sum()
         return found
 
-    drawn: FloatArray = replicate(
-        task, options.n, rng=options.rng, n_jobs=options.n_jobs, progress=options.progress
-    )
+    drawn: FloatArray = options.replicate(task, "data sets")
     cells = drawn[:, groups:-1].reshape(-1, groups, k)
     return _Noise(design, drawn[:, :groups], cells, drawn[:, -1])
 

@@ -30,11 +30,11 @@ from scipy.special import stdtr, stdtrit
 from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.reliability.contrasts.condition_scores import (
     ConditionScores,
     check_known,
@@ -108,11 +108,9 @@ def mixed_model(
     models: Any,
     *,
     reference: Hashable = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> MixedModel:
     """Compare conditions with a random intercept per model.
 
@@ -123,14 +121,14 @@ def mixed_model(
         condition are averaged first, unless each model appears under one condition only.
     reference : hashable, optional
         The condition that others are compared with; by default the first that occurs.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Parametric resamples, for `bootstrap_p_value`, for the draws of means and contrasts, and
         for the intervals of the variances.
     level : float
         Coverage of the intervals: Student's t for means and contrasts, pivotal percentiles for
         the variances.
-    rng, n_jobs, progress
-        Source of randomness, workers and progress bar of the resamples.
+    rng : Generator, int or None
+        Source of randomness.
 
     Returns
     -------
@@ -151,7 +149,7 @@ def mixed_model(
     >>> mixed_model(score, condition, model, rng=0).contrast_df.round(1)
     array([18., 18.])
     """
-    drawn = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    drawn = Resampling.of(bootstrap, level, rng)
     options = drawn.required()
     rows = condition_scores(scores, conditions, models)
     table = rows.averaged() if rows.crossed else rows

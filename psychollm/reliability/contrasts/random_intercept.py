@@ -120,7 +120,7 @@ class Reduced:
 
     def ratio(self, *, restricted: bool = True) -> FloatArray:
         """Return the ratio of variances at the maximum (sets,); infinite without a residual."""
-        # On a grid, linear near zero and logarithmic above; the root of the slope is then bisected.
+        # Grid, linear near zero and logarithmic above; then the root of the slope is bisected.
         scale = 1.0 / float(self.design.d.mean())
         values = scale * np.expm1(_GRID)
         heights = [

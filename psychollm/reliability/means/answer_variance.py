@@ -34,10 +34,9 @@ from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import (
+    Bootstrap,
     Resampling,
-    bootstrap_estimate,
-    bootstrap_questions,
-    left_out_counts,
+    resample,
 )
 from psychollm.reliability.means.clustered import mean_estimate, row_products
 from psychollm.reliability.means.repeated_scores import RepeatedScores, repeated_scores
@@ -99,11 +98,9 @@ def answer_variance(
     scores: Any,
     *,
     clusters: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> AnswerVariance:
     """Split the variance of each model's scores into questions and answers.
 
@@ -113,12 +110,12 @@ def answer_variance(
         Any numbers, such as 1 = correct; NaN is missing.
     clusters : array_like (questions,), optional
         What each question belongs to: the standard error of the mean, and the resamples, follow.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of questions, for the intervals of the two variances.
     level : float
         Coverage of the intervals: t for the mean, BCa for the variances.
-    rng, n_jobs, progress
-        Source of randomness, workers and progress bar of the resamples.
+    rng : Generator, int or None
+        Source of randomness.
 
     Returns
     -------
@@ -136,32 +133,19 @@ def answer_variance(
     >>> answer_variance(answers, rng=0).within.value.round(2)
     array([0.24, 0.25])
     """
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     table = repeated_scores(scores)
     codes = None if clusters is None else cluster_codes(clusters, table.questions)
     parts = QuestionAnswers.of(table)
-    draws = bootstrap_questions(
-        parts.variances,
-        len(table.questions),
-        n=options.n,
-        clusters=codes,
-        rng=rng,
-        n_jobs=n_jobs,
-        progress=progress,
+    replicates = resample(
+        parts.variances, len(table.questions), options.required(), clusters=codes
     )
-    jackknife = parts.variances(left_out_counts(len(table.questions), codes))
-    value = parts.variances(np.ones((1, len(table.questions))))[0]
     estimates = [
-        bootstrap_estimate(
+        replicates.each(output).estimate(
             name,
-            value[output],
-            draws[:, output],
             n=parts.n,
-            flags=parts.flags(value[output]),
-            level=options.level,
+            flags=parts.flags(replicates.value[output]),
             labels=table.models,
-            jackknife=jackknife[:, output],
-            interval="bca",
             units=units_of(parts.answered, codes),
         )
         for output, name in enumerate(("between questions", "within questions"))

@@ -52,7 +52,7 @@ from psychollm.data.table import one_model
 from psychollm.estimates.clustered import corrected_sums, satterthwaite, units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
-from psychollm.estimates.resampling import Resampling, bootstrap_questions
+from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
 
 Correction: TypeAlias = Literal["cr0", "cr1", "cr2"]
 
@@ -65,11 +65,9 @@ def mean_score(
     clusters: Any = None,
     weights: Any = None,
     correction: Correction = "cr2",
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Mean score of each model with a standard error for clustered questions.
 
@@ -83,13 +81,13 @@ def mean_score(
         How much each question counts.
     correction : {"cr2", "cr1", "cr0"}
         How the standard error (2) allows for few clusters: "cr2" for those of any size.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of questions or clusters, the same for all models: for `Estimate.difference` and
         `compare_all`. The interval does not use them; 0 for none.
     level : float
         Coverage of the interval: Student's t with the degrees of freedom (3).
-    rng, n_jobs, progress
-        Source of randomness, workers and progress bar of the resamples.
+    rng : Generator, int or None
+        Source of randomness.
 
     Returns
     -------
@@ -116,7 +114,7 @@ def mean_score(
     array([0.2887])
     """
     check_choice("correction", correction, Correction)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     table = one_model(scores, argument="scores")
     values = numbers(table, argument="scores")
     weight = question_weights(weights, table.questions) * np.isfinite(values)
@@ -310,12 +308,4 @@ def _draws(
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(sums / sizes)
 
-    return bootstrap_questions(
-        statistic,
-        values.shape[1],
-        n=options.n,
-        clusters=clusters,
-        rng=options.rng,
-        n_jobs=options.n_jobs,
-        progress=options.progress,
-    )
+    return bootstrap_draws(statistic, values.shape[1], options, clusters=clusters)

@@ -9,14 +9,10 @@ import numpy as np
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import RELIABILITY
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Replicates
 from psychollm.reliability.omegas.latent_response import NUMBERS
-from psychollm.reliability.scales.replicates import (
-    RELIABILITY,
-    Replicates,
-    ResamplingInterval,
-    replicated_estimate,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,7 +90,6 @@ class CategoricalParts:
     found: Replicates
     n: float
     reason: Reason
-    interval: ResamplingInterval = "jackknife"
 
     def result(
         self,
@@ -119,11 +114,10 @@ class CategoricalParts:
     def _estimate(self, name: str, place: int) -> Estimate:
         part = self.found.each(slice(place, place + 1))
         defined = bool(np.isfinite(part.value[0]))
-        estimate = replicated_estimate(
+        estimate = part.estimate(
             NAMES[name],
-            part,
-            RELIABILITY,
-            interval=self.interval,
+            scale=RELIABILITY,
+            over="respondents",
             n=np.array([self.n]),
             flags=(self.reason or (Reason.NONE if defined else Reason.NO_VARIANCE),),
             labels=("all",),

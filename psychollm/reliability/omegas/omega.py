@@ -27,7 +27,9 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.data.labels import Labels
 from psychollm.data.matrix_input import correlation_matrix
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import RELIABILITY
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap, Replicates, Resampling, resample
 from psychollm.factor.exploratory.extract import check_identified, degrees_of_freedom
 from psychollm.reliability.omegas.omega_fit import (
     COEFFICIENTS,
@@ -39,19 +41,12 @@ from psychollm.reliability.omegas.omega_fit import (
     refit_in_blocks,
 )
 from psychollm.reliability.omegas.omega_result import NAMES, Omega
+from psychollm.reliability.scales.alpha_intervals import ResamplingInterval
 from psychollm.reliability.scales.moments import (
     Incomplete,
     centred_covariance,
     centred_items,
     correlation,
-)
-from psychollm.reliability.scales.replicates import (
-    RELIABILITY,
-    Inference,
-    Replicates,
-    ResamplingInterval,
-    replicated_estimate,
-    replicates,
 )
 from psychollm.reliability.scales.scale_scores import ScaleScores, scale_scores
 from psychollm.reliability.scales.score_table import ScoreTable, score_table
@@ -73,11 +68,9 @@ def omega(
     keys: Any = None,
     missing: Incomplete = "pairwise",
     interval: ResamplingInterval = "jackknife",
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Omega:
     """Omega total, hierarchical and asymptotic, from scores or from their correlations.
 
@@ -102,9 +95,9 @@ def omega(
         As in `consistency`.
     interval : {"jackknife", "bootstrap"}
         Over respondents; the jackknife is on the scale log(1 - omega).
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of respondents; 0 for none.
-    level, rng, n_jobs, progress
+    level, rng
         As in `brier`.
 
     Returns
@@ -141,7 +134,7 @@ def omega(
     --------
     >>> rng = np.random.default_rng(0)
     >>> scores = rng.normal(size=(200, 1)) + rng.normal(size=(200, 6))
-    >>> found = omega(scores, n_factors=1, n_bootstrap=0)
+    >>> found = omega(scores, n_factors=1, bootstrap=0)
     >>> found.total.value.round(2), found.total.method
     (array([0.85]), 'jackknife over respondents, log(1 - x)')
     """
@@ -149,20 +142,13 @@ def omega(
     check_count("n_factors", n_factors)
     check_choice("interval", interval, ResamplingInterval)
     tolerance = check_fraction("tolerance", tolerance)
-    settings = _Settings(n_factors, method, flip, tolerance, interval, level)
-    inference = Inference(
-        interval=interval,
-        n_bootstrap=n_bootstrap,
-        level=level,
-        rng=rng,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    settings = _Settings(n_factors, method, flip, tolerance)
+    options = Resampling.of(bootstrap, level, rng, interval=interval)
     if _is_matrix(data):
-        return _of_matrix(data, settings)
+        return _of_matrix(data, settings, level)
     table = score_table(data, respondents=respondents, keys=keys)
     check_identified(len(table.items), n_factors, of="items")
-    return _of_scores(table, scale_scores(table, 0, missing), settings, inference)
+    return _of_scores(table, scale_scores(table, 0, missing), settings, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +159,6 @@ class _Settings:
     method: OmegaMethod
     flip: bool
     tolerance: float
-    interval: ResamplingInterval
-    level: float
 
     def fit(self, matrix: FloatArray) -> OmegaFit | None:
         return fit_omega(matrix, self.n_factors, self.method, self.tolerance)
@@ -193,7 +177,7 @@ def _is_matrix(data: Any) -> bool:
     return ones and bool(np.allclose(array, array.T, rtol=0.0, atol=1e-8, equal_nan=True))
 
 
-def _of_matrix(data: Any, settings: _Settings) -> Omega:
+def _of_matrix(data: Any, settings: _Settings, level: float) -> Omega:
     """Return omega of correlations: no respondents, no intervals."""
     matrix, items = correlation_matrix(data)
     check_identified(len(matrix), settings.n_factors, of="items")
@@ -203,13 +187,11 @@ def _of_matrix(data: Any, settings: _Settings) -> Omega:
         raise InputError(msg)
     varying = np.ones(len(items), dtype=np.bool_)
     value = refit_in_blocks(fit, matrix[None], varying[None], flip=settings.flip)[0]
-    unknown = np.full((1, value.size), np.nan)
-    found = Replicates(value=value, left_out=unknown, draws=None, level=settings.level)
-    return _Parts(settings, fit, found, np.nan).omega(items, varying)
+    return _Parts(settings, fit, Replicates.unknown(value, level), np.nan).omega(items, varying)
 
 
 def _of_scores(
-    table: ScoreTable, scale: ScaleScores, settings: _Settings, inference: Inference
+    table: ScoreTable, scale: ScaleScores, settings: _Settings, options: Resampling
 ) -> Omega:
     """Return omega of scores with what respondents left out and resampled say of it."""
     centred = centred_items(scale.values)
@@ -217,7 +199,8 @@ def _of_scores(
     undefined = _why_undefined(scale, matrix, varying, settings)
     fit = None if undefined else settings.fit(matrix)
     if fit is None:
-        return _undefined(table, float(scale.n), settings, undefined or Reason.FEWER_FACTORS)
+        reason = undefined or Reason.FEWER_FACTORS
+        return _undefined(table, float(scale.n), settings, reason, options.level)
 
     below = np.tril_indices(len(varying), -1)
 
@@ -231,7 +214,7 @@ def _of_scores(
         matrices, vary = _unpacked(rows, below, len(varying))
         return refit_in_blocks(fit, matrices, vary, flip=settings.flip)
 
-    found = replicates(packed, len(table.respondents), inference)
+    found = resample(packed, len(table.respondents), options)
     found = replace(
         found,
         value=solved(found.value[None])[0],
@@ -242,10 +225,12 @@ def _of_scores(
     return parts.omega(table.items, varying)
 
 
-def _undefined(table: ScoreTable, n: float, settings: _Settings, reason: Reason) -> Omega:
+def _undefined(
+    table: ScoreTable, n: float, settings: _Settings, reason: Reason, level: float
+) -> Omega:
     k, m = len(table.items), settings.n_factors
     value = np.full(len(COEFFICIENTS) + len(SUBSCALES) * m, np.nan)
-    found = Replicates(value=value, left_out=value[None], draws=None, level=settings.level)
+    found = Replicates.unknown(value, level)
     fit = no_fit(k, m, settings.method, settings.tolerance)
     varying = np.zeros(k, dtype=np.bool_)
     return _Parts(settings, fit, found, n, reason).omega(table.items, varying)
@@ -330,11 +315,10 @@ class _Parts:
 
     def _estimate(self, name: str, place: slice, labels: Labels, axis: str) -> Estimate:
         part = self.found.each(place)
-        estimate = replicated_estimate(
+        estimate = part.estimate(
             NAMES[name],
-            part,
-            RELIABILITY,
-            interval=self.settings.interval,
+            scale=RELIABILITY,
+            over="respondents",
             n=np.full(part.value.size, self.n),
             flags=tuple(self._flag(name, bool(np.isfinite(value))) for value in part.value),
             labels=labels,

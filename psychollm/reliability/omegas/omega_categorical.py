@@ -13,6 +13,7 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap, Replicates, Resampling, resample
 from psychollm.kernels.ordinal_covariance import score_covariances
 from psychollm.reliability.omegas.categorical_result import CategoricalParts, OmegaCategorical
 from psychollm.reliability.omegas.latent_response import (
@@ -26,13 +27,8 @@ from psychollm.reliability.omegas.latent_response import (
     observed_covariances,
     reliability_numbers,
 )
+from psychollm.reliability.scales.alpha_intervals import ResamplingInterval
 from psychollm.reliability.scales.moments import Incomplete
-from psychollm.reliability.scales.replicates import (
-    Inference,
-    Replicates,
-    ResamplingInterval,
-    replicates,
-)
 from psychollm.reliability.scales.scale_scores import ScaleScores, scale_scores
 from psychollm.reliability.scales.score_table import ScoreTable, score_table
 
@@ -48,11 +44,9 @@ def omega_categorical(
     keys: Any = None,
     missing: Incomplete = "pairwise",
     interval: ResamplingInterval = "jackknife",
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> OmegaCategorical:
     """Green and Yang's omega of yes/no items: the reliability of how often a respondent says yes.
 
@@ -74,9 +68,9 @@ def omega_categorical(
         As in `consistency`.
     interval : {"jackknife", "bootstrap"}
         Over respondents; the jackknife is on the scale log(1 - omega).
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of respondents; 0 for none.
-    level, rng, n_jobs, progress
+    level, rng
         As in `brier`.
 
     Returns
@@ -110,28 +104,21 @@ def omega_categorical(
     >>> data = psy.simulate_factor(
     ...     loadings=[0.8, 0.7, 0.6, 0.7], thresholds=[0, 0.5, -0.5, 0.2], n_questions=4000, rng=1
     ... )
-    >>> found = omega_categorical(data.responses.codes.T, n_bootstrap=0)
+    >>> found = omega_categorical(data.responses.codes.T, bootstrap=0)
     >>> found.total.value.round(2), found.latent.value.round(2)
     (array([0.67]), array([0.81]))
     """
     check_choice("estimator", estimator, Estimator)
     check_choice("variance", variance, Variance)
     check_choice("interval", interval, ResamplingInterval)
-    inference = Inference(
-        interval=interval,
-        n_bootstrap=n_bootstrap,
-        level=level,
-        rng=rng,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    options = Resampling.of(bootstrap, level, rng, interval=interval)
     table = score_table(data, respondents=respondents, keys=keys, argument="data")
     _check_binary(table)
     if len(table.items) < 3:
         msg = f"data has {len(table.items)} items: one factor needs at least three"
         raise ShapeError(msg)
-    model = _Model(estimator, variance, interval)
-    return _of_scores(table, scale_scores(table, 0, missing), model, inference)
+    model = _Model(estimator, variance)
+    return _of_scores(table, scale_scores(table, 0, missing), model, options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +127,6 @@ class _Model:
 
     estimator: Estimator
     variance: Variance
-    interval: ResamplingInterval
 
 
 def _check_binary(table: ScoreTable) -> None:
@@ -158,14 +144,14 @@ def _check_binary(table: ScoreTable) -> None:
 
 
 def _of_scores(
-    table: ScoreTable, scale: ScaleScores, model: _Model, inference: Inference
+    table: ScoreTable, scale: ScaleScores, model: _Model, options: Resampling
 ) -> OmegaCategorical:
     """Return categorical omega with what respondents left out and resampled say of it."""
     fit = None
     if scale.n > 2:
         fit = fit_one_factor(count_pairs(scale.values, np.ones(scale.n)), model.estimator)
     if fit is None:
-        return _undefined(table, scale, model, inference.level)
+        return _undefined(table, scale, model, options.level)
 
     def statistic(counts: FloatArray) -> FloatArray:
         rows = [
@@ -175,8 +161,8 @@ def _of_scores(
         return np.stack(rows)
 
     _ending(fit).warn("the one-factor solution")
-    found = replicates(statistic, len(table.respondents), inference)
-    parts = CategoricalParts(found, float(scale.n), _reason(fit, scale), model.interval)
+    found = resample(statistic, len(table.respondents), options)
+    parts = CategoricalParts(found, float(scale.n), _reason(fit, scale))
     return parts.result(
         fit.loadings[:, None],
         fit.thresholds[:, None],
@@ -224,7 +210,7 @@ def _undefined(
     table: ScoreTable, scale: ScaleScores, model: _Model, level: float
 ) -> OmegaCategorical:
     value, k = np.full(len(NUMBERS), np.nan), len(table.items)
-    found = Replicates(value=value, left_out=value[None], draws=None, level=level)
+    found = Replicates.unknown(value, level)
     reason = Reason.FEW_RESPONDENTS if scale.n < 3 else Reason.CONSTANT_ITEMS
     empty = np.full((k, 1), np.nan)
     parts = CategoricalParts(found, float(scale.n), reason)

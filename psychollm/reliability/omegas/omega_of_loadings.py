@@ -10,11 +10,11 @@ from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels, listed
 from psychollm.data.matrix_input import correlation_matrix
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Replicates
 from psychollm.factor.exploratory.rotate import read_loadings
 from psychollm.kernels.ordinal_covariance import score_covariances
 from psychollm.reliability.omegas.categorical_result import CategoricalParts, OmegaCategorical
-from psychollm.reliability.omegas.latent_response import NUMBERS, reliability_numbers
-from psychollm.reliability.scales.replicates import Replicates
+from psychollm.reliability.omegas.latent_response import reliability_numbers
 
 _FULL = 1.0 - 1e-12
 
@@ -73,8 +73,7 @@ def omega_of_loadings(
     variance = np.empty(latent.shape)
     score_covariances(cuts, latent, variance)
     value = reliability_numbers(common, cuts, latent, variance)
-    unknown = np.full((1, len(NUMBERS)), np.nan)
-    found = Replicates(value=value, left_out=unknown, draws=None, level=0.95)
+    found = Replicates.unknown(value, 0.95)
     heywood = bool((np.diagonal(common) >= _FULL).any())
     parts = CategoricalParts(found, np.nan, Reason.HEYWOOD if heywood else _sign_reason(loadings))
     source = "implied" if correlation is None else "observed"

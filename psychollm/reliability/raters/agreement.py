@@ -31,7 +31,7 @@ from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.reliability.raters.chance_corrected import (
     FLEISS,
     GWET,
@@ -117,11 +117,9 @@ def agreement(
     categories: Iterable[Hashable] | None = None,
     clusters: Any = None,
     interval: AgreementInterval = "score",
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Agreement:
     """Agreement of runs (or raters) of every model: shares, Fleiss, Gwet, Krippendorff.
 
@@ -141,14 +139,12 @@ def agreement(
     interval : {"score", "bca", "percentile"}
         How bounds are found. The default holds near perfect agreement, where the others collapse:
         Wilson's for the two shares, a score interval with a jackknife variance for the rest.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of questions, the same for all models, so that `Estimate.difference` is paired.
     level : float
         Coverage.
     rng : Generator, int or None
         Source of randomness; the result does not depend on `n_jobs`.
-    n_jobs, progress
-        Workers and progress bar of the bootstrap.
 
     Returns
     -------
@@ -177,7 +173,7 @@ def agreement(
     """
     known = as_ratings(ratings, categories=categories)
     alpha = krippendorff(known, metric)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     found = estimate_agreement(
         {
             "pairwise agreement": PAIRWISE,
@@ -201,17 +197,15 @@ def percent_agreement(
     categories: Iterable[Hashable] | None = None,
     clusters: Any = None,
     interval: AgreementInterval = "score",
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Chance that two runs of a question, drawn at random, give the same answer.
 
     Parameters
     ----------
-    ratings, categories, clusters, interval, n_bootstrap, level, rng, n_jobs, progress
+    ratings, categories, clusters, interval, bootstrap, level, rng
         As in `agreement`.
 
     Returns
@@ -229,7 +223,7 @@ def percent_agreement(
     >>> percent_agreement([[1, 1, 1], [1, 2, 1]], rng=0).value.round(3)
     array([0.667])
     """
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     (found,) = estimate_agreement(
         {"pairwise agreement": PAIRWISE},
         as_ratings(ratings, categories=categories),

@@ -17,7 +17,7 @@ from typing import Any
 
 from psychollm._base.types import RandomState
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.reliability.raters.agreement import estimate_agreement
 from psychollm.reliability.raters.chance_corrected import GWET
 from psychollm.reliability.raters.ratings import as_ratings
@@ -30,17 +30,15 @@ def gwet_ac1(
     categories: Iterable[Hashable] | None = None,
     clusters: Any = None,
     interval: AgreementInterval = "score",
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Gwet's AC1 of every model: agreement of runs where one answer prevails.
 
     Parameters
     ----------
-    ratings, clusters, interval, n_bootstrap, level, rng, n_jobs, progress
+    ratings, clusters, interval, bootstrap, level, rng
         As in `agreement`.
     categories : iterable, optional
         All categories of the scale, whether or not they occur: their number enters (1). By
@@ -62,7 +60,7 @@ def gwet_ac1(
     >>> gwet_ac1(answers, rng=0).value.round(4)
     array([0.8895])
     """
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     (found,) = estimate_agreement(
         {"Gwet's AC1": GWET},
         as_ratings(ratings, categories=categories),

@@ -44,7 +44,7 @@ from psychollm.calibration.stated import cluster_codes
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.agreement import sum_over_units
 from psychollm.reliability.raters.agreement import FEW, estimate_agreement
 from psychollm.reliability.raters.chance_corrected import FLEISS
@@ -71,11 +71,9 @@ def cohen_kappa(
     categories: Iterable[Hashable] | None = None,
     clusters: Any = None,
     interval: KappaInterval = "posterior",
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Cohen's kappa of two runs (or two raters), for every model.
 
@@ -89,7 +87,7 @@ def cohen_kappa(
         distance of two categories in their order, 1, 2, 3, ...; none without.
     categories : iterable, optional
         All categories there are, in increasing order; by default those that occur, sorted.
-    clusters, n_bootstrap, level, rng, n_jobs, progress
+    clusters, bootstrap, level, rng
         As in `agreement`.
     interval : {"posterior", "score", "asymptotic", "bca", "percentile"}
         How bounds are found. "posterior" is that of the shares of pairs under a Dirichlet prior
@@ -132,9 +130,7 @@ def cohen_kappa(
             members=[_member(codes, credit) for codes in pair.codes],
             labels=pair.models,
             clusters=numbers,
-            resampling=Resampling(
-                n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress
-            ),
+            resampling=Resampling.of(bootstrap, level, rng),
             interval="score" if interval == "posterior" or interval == "asymptotic" else interval,
         )
     )[0]
@@ -152,17 +148,15 @@ def fleiss_kappa(
     categories: Iterable[Hashable] | None = None,
     clusters: Any = None,
     interval: AgreementInterval = "score",
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Fleiss' kappa of every model: agreement of any number of runs beyond chance.
 
     Parameters
     ----------
-    ratings, categories, clusters, interval, n_bootstrap, level, rng, n_jobs, progress
+    ratings, categories, clusters, interval, bootstrap, level, rng
         As in `agreement`. Where the number of ratings differs, each question counts the same.
 
     Returns
@@ -180,7 +174,7 @@ def fleiss_kappa(
     >>> fleiss_kappa([[1, 1, 1], [2, 2, 1], [2, 2, 2]], rng=0).value.round(4)
     array([0.55])
     """
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     (found,) = estimate_agreement(
         {"Fleiss' kappa": FLEISS},
         as_ratings(ratings, categories=categories),

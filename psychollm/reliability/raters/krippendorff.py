@@ -20,7 +20,7 @@ from typing import Any
 
 from psychollm._base.types import RandomState
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.reliability.raters.agreement import estimate_agreement
 from psychollm.reliability.raters.chance_corrected import Distance, krippendorff
 from psychollm.reliability.raters.ratings import as_ratings
@@ -34,17 +34,15 @@ def krippendorff_alpha(
     categories: Iterable[Hashable] | None = None,
     clusters: Any = None,
     interval: AgreementInterval = "score",
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Krippendorff's alpha of every model.
 
     Parameters
     ----------
-    ratings, clusters, interval, n_bootstrap, level, rng, n_jobs, progress
+    ratings, clusters, interval, bootstrap, level, rng
         As in `agreement`: a table has a row per unit and a column per rater (transpose
         Krippendorff's reliability data).
     metric : {"nominal", "ordinal", "interval", "ratio"}
@@ -69,7 +67,7 @@ def krippendorff_alpha(
     array([0.754])
     """
     known = as_ratings(ratings, categories=categories)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     (found,) = estimate_agreement(
         {f"Krippendorff's alpha ({metric})": krippendorff(known, metric)},
         known,

@@ -20,12 +20,12 @@ approach. Statistics in Medicine, 27, 1693-1702. https://doi.org/10.1002/sim.309
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from psychollm._base.errors import LabelError, OptionError
-from psychollm._base.replicate import replicate
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels, listed
@@ -34,10 +34,9 @@ from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
+    Bootstrap,
     Resampling,
-    bootstrap_estimate,
-    bootstrap_questions,
-    left_out_counts,
+    resample,
 )
 from psychollm.kernels.agreement import sum_over_units
 from psychollm.reliability.raters.ratings import Ratings, as_ratings, unit_scores
@@ -50,11 +49,9 @@ def rate_contrast(
     weights: Mapping[Any, float],
     *,
     clusters: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Weighted sum of the rates on types of questions, such as one rate minus another.
 
@@ -70,7 +67,7 @@ def rate_contrast(
     clusters : array_like (questions,), optional
         What each question belongs to. Where a cluster holds questions of several types, whole
         clusters are resampled and the interval is BCa; else it is (1).
-    n_bootstrap, level, rng, n_jobs, progress
+    bootstrap, level, rng
         As in `agreement`. Without clusters, questions are resampled within their type.
 
     Returns
@@ -113,9 +110,7 @@ def rate_contrast(
         known,
         _name(weights),
         clusters=None if clusters is None else cluster_codes(clusters, known.questions),
-        resampling=Resampling(
-            n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress
-        ).required(),
+        resampling=Resampling.of(bootstrap, level, rng).required(),
     )
 
 
@@ -182,19 +177,16 @@ def _estimate(
     clusters: IntArray | None,
     resampling: Resampling,
 ) -> Estimate:
-    n_questions = len(ratings.questions)
-    value = contrast.value(np.ones((1, n_questions)))[0]
-    flags = tuple(_reason(contrast, row, clusters) for row in range(value.size))
-    found = bootstrap_estimate(
+    strata = None if clusters is not None else partial(stratified_counts, kind=contrast.kind)
+    replicates = resample(
+        contrast.value, contrast.kind.size, resampling, clusters=clusters, counts=strata
+    )
+    flags = tuple(_reason(contrast, row, clusters) for row in range(len(ratings.models)))
+    found = replicates.estimate(
         name,
-        value,
-        _draws(contrast, clusters, resampling),
         n=(contrast.sizes[:, contrast.kind >= 0] > 0).sum(axis=1).astype(np.float64),
         flags=flags,
-        level=resampling.level,
         labels=ratings.models,
-        jackknife=contrast.value(left_out_counts(n_questions, clusters)),
-        interval="bca",
         units=units_of(contrast.sizes * (contrast.kind >= 0) > 0, clusters),
         final=False,
     )
@@ -206,28 +198,6 @@ def _estimate(
     found = replace(found, flags=known)
     crossed = clusters is not None and _crosses(clusters, contrast.kind)
     return _without_single(found) if crossed else _mover(found, contrast, clusters)
-
-
-def _draws(contrast: Contrast, clusters: IntArray | None, resampling: Resampling) -> FloatArray:
-    if clusters is not None:
-        return bootstrap_questions(
-            contrast.value,
-            contrast.kind.size,
-            n=resampling.n,
-            clusters=clusters,
-            rng=resampling.rng,
-            n_jobs=resampling.n_jobs,
-            progress=resampling.progress,
-        )
-    draws: FloatArray = replicate(
-        lambda seeds: contrast.value(stratified_counts(seeds, contrast.kind)),
-        resampling.n,
-        rng=resampling.rng,
-        n_jobs=resampling.n_jobs,
-        progress=resampling.progress,
-        label="bootstrap",
-    )
-    return draws
 
 
 def _coded(

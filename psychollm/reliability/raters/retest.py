@@ -19,7 +19,7 @@ from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.reliability.raters.ratings import as_ratings, unit_scores
 from psychollm.reliability.raters.score_interval import clustered_share
 from psychollm.reliability.raters.unit_bootstrap import (
@@ -86,11 +86,9 @@ def retest(
     scores: Any,
     *,
     clusters: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Retest:
     """Totals of every run, the rate over all runs, and the rate by majority, for every model.
 
@@ -98,7 +96,7 @@ def retest(
     ----------
     scores : Ratings, DataFrame, array_like (questions, runs) or (runs, models, questions)
         Scores inside [0, 1]: 1 = passed, 0 = failed. Missing allowed. Forms as in `agreement`.
-    clusters, n_bootstrap, level, rng, n_jobs, progress
+    clusters, bootstrap, level, rng
         As in `agreement`.
 
     Returns
@@ -121,7 +119,7 @@ def retest(
     """
     known = as_ratings(scores)
     values = unit_scores(known)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     codes = None if clusters is None else cluster_codes(clusters, known.questions)
     members = [_member(own) for own in values]
     rate, majority = estimate_panel(

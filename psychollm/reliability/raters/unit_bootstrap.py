@@ -13,10 +13,9 @@ from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
+    Replicates,
     Resampling,
-    bootstrap_estimate,
-    bootstrap_questions,
-    left_out_counts,
+    resample,
 )
 from psychollm.reliability.raters.score_interval import clustered_share, score_interval
 
@@ -90,18 +89,8 @@ def estimate_panel(panel: Panel) -> list[Estimate]:
     def statistic(counts: FloatArray) -> FloatArray:
         return _computed(panel, counts)
 
-    value = statistic(np.ones((1, n_questions)))[0]
-    left_out = statistic(left_out_counts(n_questions, panel.clusters))
-    draws = bootstrap_questions(
-        statistic,
-        n_questions,
-        n=panel.resampling.n,
-        clusters=panel.clusters,
-        rng=panel.resampling.rng,
-        n_jobs=panel.resampling.n_jobs,
-        progress=panel.resampling.progress,
-    )
-    parts = _Parts(panel, value, draws, left_out)
+    options = panel.resampling.required()
+    parts = _Parts(panel, resample(statistic, n_questions, options, clusters=panel.clusters))
     return [parts.estimate(output) for output in range(len(panel.names))]
 
 
@@ -155,22 +144,16 @@ class _Parts:
     """What all outputs were computed from, to be cut into estimates."""
 
     panel: Panel
-    value: FloatArray  # (models, outputs)
-    draws: FloatArray  # (resamples, models, outputs)
-    left_out: FloatArray  # (groups, models, outputs)
+    replicates: Replicates  # (models, outputs)
 
     def estimate(self, output: int) -> Estimate:
         """Return the estimate of one output."""
         panel = self.panel
-        bootstrapped = bootstrap_estimate(
+        bootstrapped = self.replicates.each(slice(None), output).estimate(
             panel.names[output],
-            np.ascontiguousarray(self.value[:, output]),
-            np.ascontiguousarray(self.draws[:, :, output]),
             n=np.array([float(member.paired.sum()) for member in panel.members]),
             flags=tuple(self._flag(row, output) for row in range(len(panel.members))),
-            level=panel.resampling.level,
             labels=panel.labels,
-            jackknife=self.left_out[:, :, output],
             interval="bca" if panel.interval == "bca" else "percentile",
             units=units_of(np.array([member.paired for member in panel.members]), panel.clusters),
             final=False,
@@ -189,7 +172,7 @@ class _Parts:
     def _flag(self, row: int, output: int) -> Reason:
         """Why the coefficient is undefined, else why its interval is, else what qualifies it."""
         own = self.panel.members[row].flags[output]
-        if not np.isfinite(self.value[row, output]):
+        if not np.isfinite(self.replicates.value[row, output]):
             return own
         if self._units(row) < 2:
             single = self.panel.members[row].paired.sum() == 1
@@ -199,7 +182,7 @@ class _Parts:
 
     def _undefined(self, row: int, output: int) -> bool:
         """Whether the coefficient is undefined once some group of questions is left out."""
-        return bool(np.isnan(self.left_out[:, row, output]).any())
+        return bool(np.isnan(self.replicates.left_out[:, row, output]).any())
 
     def _scored(self, found: Estimate, output: int) -> Estimate:
         rows = [self._bounds(row, output) for row in range(len(self.panel.members))]
@@ -220,10 +203,10 @@ class _Parts:
                 share.hits, share.sizes, self.panel.clusters, level=level, most=share.most
             )
             return found.se, found.interval
-        value, units = float(self.value[row, output]), self._units(row)
-        groups = min(units, self.left_out.shape[0])
+        value, units = float(self.replicates.value[row, output]), self._units(row)
+        groups = min(units, self.replicates.left_out.shape[0])
         # NaN with one group left out is NaN here: no variance rests on a single question.
-        squares = float(((self.left_out[:, row, output] - value) ** 2).sum())
+        squares = float(((self.replicates.left_out[:, row, output] - value) ** 2).sum())
         variance = squares * (1.0 - 1.0 / max(groups, 1))
         clusters = units_of(member.paired[None, :], self.panel.clusters)
         df = groups - 1.0 if clusters is None else float(clusters.df[0])

@@ -4,11 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from psychollm._base.checks import check_choice
 from psychollm._base.errors import OptionError
 from psychollm._base.types import FloatArray
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import RELIABILITY, Scale
 from psychollm.estimates.proportions import normal_multiplier
+from psychollm.estimates.resampling import Replicates
 from psychollm.reliability.scales.alpha_intervals import (
+    AlphaInterval,
     alpha_se,
     duhachek_se,
     feldt_interval,
@@ -19,22 +23,15 @@ from psychollm.reliability.scales.moments import (
     covariance,
     item_moments,
 )
-from psychollm.reliability.scales.replicates import (
-    RELIABILITY,
-    AlphaInterval,
-    Inference,
-    Replicates,
-    Scale,
-    replicated_estimate,
-)
 from psychollm.reliability.scales.scale_scores import ScaleScores
 from psychollm.reliability.scales.score_table import ScoreTable, complete_rows
 
 
-def chosen_interval(table: ScoreTable, interval: AlphaInterval | None) -> AlphaInterval:
+def chosen_interval(table: ScoreTable, interval: str | None) -> str:
     """Return the interval to use; those that take rows for independent are refused for repeats."""
     if interval is None:
         return "jackknife" if table.has_repeats else "feldt"
+    check_choice("interval", interval, AlphaInterval)
     if table.has_repeats and interval in {"feldt", "duhachek"}:
         msg = (
             f"interval={interval!r} takes rows for independent, but respondents repeat: use "
@@ -47,16 +44,16 @@ def chosen_interval(table: ScoreTable, interval: AlphaInterval | None) -> AlphaI
 class AlphaParts:
     """Makes the estimates of all conditions from replicates (conditions, coefficients)."""
 
-    def __init__(self, table: ScoreTable, found: Replicates, inference: Inference) -> None:
-        self.labels, self.found, self.inference = table.conditions, found, inference
+    def __init__(self, table: ScoreTable, found: Replicates) -> None:
+        self.labels, self.found = table.conditions, found
 
     def alpha(
-        self, name: str, place: int, scales: Sequence[ScaleScores], interval: AlphaInterval
+        self, name: str, place: int, scales: Sequence[ScaleScores], interval: str
     ) -> Estimate:
         """Return alpha with the interval asked for."""
         if interval in {"jackknife", "bootstrap"}:
             return self.other(name, place, scales, RELIABILITY)
-        value, options = self.found.value[:, place], self.inference
+        value, options = self.found.value[:, place], self.found.options
         n, se = _sizes(scales), np.array([normal_theory_se(scale) for scale in scales])
         if interval == "feldt":
             bounds = feldt_interval(value, n, scales[0].n_items, level=options.level)
@@ -82,11 +79,10 @@ class AlphaParts:
         self, name: str, place: int, scales: Sequence[ScaleScores], scale: Scale
     ) -> Estimate:
         """Return a coefficient whose interval comes from left-out or resampled respondents."""
-        return replicated_estimate(
+        return self.found.each(slice(None), place).estimate(
             name,
-            self.found.each(slice(None), place),
-            scale,
-            interval="bootstrap" if self.inference.interval == "bootstrap" else "jackknife",
+            scale=scale,
+            over="respondents",
             n=_sizes(scales),
             flags=tuple(rows.reason for rows in scales),
             labels=self.labels,

@@ -21,13 +21,16 @@ confidence interval estimate. Journal of Applied Psychology, 89, 792-808.
 https://doi.org/10.1037/0021-9010.89.5.792
 """
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from scipy.special import betaincinv
 
 from psychollm._base.checks import check_fraction
 from psychollm._base.types import FloatArray
+
+AlphaInterval: TypeAlias = Literal["feldt", "duhachek", "jackknife", "bootstrap"]
+ResamplingInterval: TypeAlias = Literal["jackknife", "bootstrap"]
 
 
 def f_quantile(probability: Any, df1: Any, df2: Any) -> FloatArray:

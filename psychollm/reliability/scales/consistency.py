@@ -26,19 +26,15 @@ from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import POSITIVE, RELIABILITY
+from psychollm.estimates.resampling import Bootstrap, Resampling, resample
 from psychollm.reliability.scales.alpha_estimates import (
     AlphaParts,
     chosen_interval,
     mean_correlation_scale,
 )
+from psychollm.reliability.scales.alpha_intervals import AlphaInterval
 from psychollm.reliability.scales.moments import Incomplete
-from psychollm.reliability.scales.replicates import (
-    POSITIVE,
-    RELIABILITY,
-    AlphaInterval,
-    Inference,
-    replicates,
-)
 from psychollm.reliability.scales.scale_scores import coefficients, mean_scores, scale_scores
 from psychollm.reliability.scales.score_table import ScoreTable, score_table
 
@@ -106,11 +102,9 @@ def consistency(
     keys: Any = None,
     missing: Incomplete = "pairwise",
     interval: AlphaInterval | None = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Consistency:
     """Coefficient alpha, raw, standardised and of means, with mean correlation and SEM.
 
@@ -137,9 +131,9 @@ def consistency(
         them where items are skewed and respondents many. With repeated rows the first two do not
         hold and "jackknife" is the default. The other coefficients have jackknife intervals,
         or bootstrap ones if that is asked for.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of respondents, for `Estimate.difference`; 0 for none.
-    level, rng, n_jobs, progress
+    level, rng
         As in `brier`.
 
     Returns
@@ -175,14 +169,7 @@ def consistency(
     array([1.])
     """
     table = score_table(scores, respondents=respondents, by=by, keys=keys)
-    options = Inference(
-        interval=interval,
-        n_bootstrap=n_bootstrap,
-        level=level,
-        rng=rng,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    options = Resampling.of(bootstrap, level, rng, interval=interval)
     return consistency_of(table, options, missing)
 
 
@@ -194,11 +181,9 @@ def alpha(
     keys: Any = None,
     missing: Incomplete = "pairwise",
     interval: AlphaInterval | None = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Cronbach's alpha; parameters and errors are those of `consistency`.
 
@@ -220,19 +205,17 @@ def alpha(
         keys=keys,
         missing=missing,
         interval=interval,
-        n_bootstrap=n_bootstrap,
+        bootstrap=bootstrap,
         level=level,
         rng=rng,
-        n_jobs=n_jobs,
-        progress=progress,
     ).alpha
 
 
 def consistency_of(
-    table: ScoreTable, inference: Inference, missing: Incomplete = "pairwise"
+    table: ScoreTable, options: Resampling, missing: Incomplete = "pairwise"
 ) -> Consistency:
     """Return `consistency` of scores that are already a table."""
-    interval = chosen_interval(table, inference.interval)
+    interval = chosen_interval(table, options.interval)
     places = range(len(table.conditions))
     single = [scale_scores(table, place, missing) for place in places]
     means = single
@@ -246,14 +229,14 @@ def consistency_of(
         alphas = [coefficients(scale.moments(counts))[:, :1] for scale in means]
         return np.concatenate([rows, np.stack(alphas, axis=1)], axis=2)
 
-    found = replicates(statistic, len(table.respondents), inference)
-    parts = AlphaParts(table, found, inference)
+    found = resample(statistic, len(table.respondents), options)
+    parts = AlphaParts(table, found)
     of_rows = [np.nanmean(scale.values, axis=1) for scale in single]
     by_k = mean_correlation_scale(len(table.items))
     return Consistency(
         alpha=parts.alpha("alpha", 0, single, interval),
         standardised=parts.other("standardised alpha", 1, single, RELIABILITY),
-        of_means=parts.alpha("alpha of means", 4, means, inference.interval or "feldt"),
+        of_means=parts.alpha("alpha of means", 4, means, options.interval or "feldt"),
         mean_correlation=parts.other("mean correlation", 2, single, by_k),
         sem=parts.other("standard error of measurement", 3, single, POSITIVE),
         n_items=len(table.items),

@@ -30,7 +30,10 @@ import numpy as np
 from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import RELIABILITY
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap, Resampling, resample
+from psychollm.reliability.scales.alpha_intervals import ResamplingInterval
 from psychollm.reliability.scales.item_matrix import (
     Of,
     ResampledMatrix,
@@ -39,13 +42,6 @@ from psychollm.reliability.scales.item_matrix import (
 )
 from psychollm.reliability.scales.matrix_alpha import covariance_matrix
 from psychollm.reliability.scales.moments import ROUNDING, Incomplete, correlation
-from psychollm.reliability.scales.replicates import (
-    RELIABILITY,
-    Inference,
-    ResamplingInterval,
-    replicated_estimate,
-    replicates,
-)
 from psychollm.reliability.scales.scale_scores import scale_scores
 from psychollm.reliability.scales.score_table import score_table
 from psychollm.reliability.scales.splits import Splits, best_coefficient, splits_of
@@ -62,11 +58,9 @@ def guttman(
     missing: Incomplete = "pairwise",
     max_splits: int = 2_000_000,
     interval: ResamplingInterval = "jackknife",
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Guttman's lambda 1 to 6 (1).
 
@@ -83,9 +77,9 @@ def guttman(
         best is searched by exchanges from random ones, and flagged.
     interval : {"jackknife", "bootstrap"}
         Over respondents; the jackknife is on the scale log(1 - lambda).
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of respondents, for ``difference("lambda6", "lambda3")``; 0 for none.
-    level, rng, n_jobs, progress
+    level, rng
         As in `brier`.
 
     Returns
@@ -119,14 +113,7 @@ def guttman(
     check_choice("interval", interval, ResamplingInterval)
     check_count("max_splits", max_splits, low=0)
     generator = check_generator(rng)
-    options = Inference(
-        interval=interval,
-        n_bootstrap=n_bootstrap,
-        level=level,
-        rng=generator,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    options = Resampling.of(bootstrap, level, generator, interval=interval)
     table = score_table(scores, respondents=respondents, keys=keys)
     scale = scale_scores(table, 0, missing)
     resampled = ResampledMatrix(scale, of)
@@ -136,13 +123,12 @@ def guttman(
     def statistic(counts: FloatArray) -> FloatArray:
         return np.stack([lambdas(resampled.at(row), np.nan) for row in counts])
 
-    found = replicates(statistic, len(table.respondents), options)
+    found = resample(statistic, len(table.respondents), options)
     found.value[3] = best_coefficient(matrix, splits)
-    return replicated_estimate(
+    return found.estimate(
         "Guttman's lambda",
-        found,
-        RELIABILITY,
-        interval=interval,
+        scale=RELIABILITY,
+        over="respondents",
         n=np.full(6, float(scale.n)),
         flags=_flags(matrix, scale.reason, splits),
         labels=LAMBDAS,

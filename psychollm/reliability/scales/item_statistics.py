@@ -27,9 +27,11 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import CORRELATION, RELIABILITY, Scale
 from psychollm.estimates.reasons import Reason, first_reason
+from psychollm.estimates.resampling import Bootstrap, Replicates, Resampling, resample
 from psychollm.reliability.scales.alpha_estimates import chosen_interval
-from psychollm.reliability.scales.alpha_intervals import feldt_interval
+from psychollm.reliability.scales.alpha_intervals import AlphaInterval, feldt_interval
 from psychollm.reliability.scales.item_matrix import multiple_correlations
 from psychollm.reliability.scales.moments import (
     ROUNDING,
@@ -38,16 +40,6 @@ from psychollm.reliability.scales.moments import (
     constant_items,
     correlation,
     covariance,
-)
-from psychollm.reliability.scales.replicates import (
-    CORRELATION,
-    RELIABILITY,
-    AlphaInterval,
-    Inference,
-    Replicates,
-    Scale,
-    replicated_estimate,
-    replicates,
 )
 from psychollm.reliability.scales.scale_scores import ScaleScores, scale_scores
 from psychollm.reliability.scales.score_table import score_table
@@ -108,11 +100,9 @@ def item_statistics(
     keys: Any = None,
     missing: Incomplete = "pairwise",
     interval: AlphaInterval | None = None,
-    n_bootstrap: int = 0,
+    bootstrap: Bootstrap | int = 0,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> ItemStatistics:
     """Item-rest correlations, alpha without each item, and descriptive statistics.
 
@@ -120,10 +110,10 @@ def item_statistics(
     ----------
     scores : Responses, DataFrame, DataArray or array_like (rows, items)
         Scores of respondents on the items of one scale.
-    respondents, keys, missing, interval, level, rng, n_jobs, progress
+    respondents, keys, missing, interval, level, rng
         As in `consistency`; correlations have jackknife intervals on Fisher's scale, or bootstrap
         ones if that is asked for.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of respondents; none by default.
 
     Returns
@@ -144,20 +134,13 @@ def item_statistics(
     array([0.99, 0.76, 0.67])
     """
     table = score_table(scores, respondents=respondents, keys=keys)
-    options = Inference(
-        interval=interval,
-        n_bootstrap=n_bootstrap,
-        level=level,
-        rng=rng,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    options = Resampling.of(bootstrap, level, rng, interval=interval)
     scale = scale_scores(table, 0, missing)
 
     def statistic(counts: FloatArray) -> FloatArray:
         return _per_item(scale.moments(counts))
 
-    found = replicates(statistic, len(table.respondents), options)
+    found = resample(statistic, len(table.respondents), options)
     parts = _Items(scale, found, table.items, chosen_interval(table, interval))
     matrix = covariance(scale.values, np.ones(scale.n))
     standardised = _standardised(matrix)
@@ -180,7 +163,7 @@ class _Items:
     """Makes the two estimates of items from replicates (items, 2)."""
 
     def __init__(
-        self, scale: ScaleScores, found: Replicates, items: Labels, interval: AlphaInterval
+        self, scale: ScaleScores, found: Replicates, items: Labels, interval: str
     ) -> None:
         self.scale, self.found, self.items, self.interval = scale, found, items, interval
 
@@ -202,7 +185,7 @@ class _Items:
         if self.interval in {"jackknife", "bootstrap"}:
             return estimate
         k = self.scale.n_items - 1
-        bounds = feldt_interval(estimate.value, estimate.n, k, level=self.found.level)
+        bounds = feldt_interval(estimate.value, estimate.n, k, level=self.found.options.level)
         return replace(estimate, interval=bounds, method="Feldt")
 
     def _estimate(
@@ -211,11 +194,10 @@ class _Items:
         found = self.found.each(slice(None), place)
         few = self.scale.n_items < 2 + place
         undefined = Reason.ONE_QUESTION if few else self.scale.reason or Reason.NO_VARIANCE
-        return replicated_estimate(
+        return found.estimate(
             name,
-            found,
-            on,
-            interval="bootstrap" if self.interval == "bootstrap" else "jackknife",
+            scale=on,
+            over="respondents",
             n=np.full(len(self.items), float(self.scale.n)),
             flags=first_reason(*cases[:1], (np.isnan(found.value), undefined), *cases[1:]),
             labels=self.items,

@@ -20,15 +20,12 @@ import numpy as np
 from psychollm._base.errors import CodeError
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import RELIABILITY
+from psychollm.estimates.resampling import Bootstrap, Resampling, resample
 from psychollm.reliability.scales.alpha_estimates import AlphaParts
+from psychollm.reliability.scales.alpha_intervals import AlphaInterval
 from psychollm.reliability.scales.consistency import consistency_of
 from psychollm.reliability.scales.moments import ROUNDING, Incomplete
-from psychollm.reliability.scales.replicates import (
-    RELIABILITY,
-    AlphaInterval,
-    Inference,
-    replicates,
-)
 from psychollm.reliability.scales.scale_scores import ScaleScores, scale_scores
 from psychollm.reliability.scales.score_table import ScoreTable, score_table
 
@@ -40,11 +37,9 @@ def kr20(
     by: Any = None,
     missing: Incomplete = "pairwise",
     interval: AlphaInterval | None = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Kuder-Richardson formula 20: coefficient alpha of binary items.
 
@@ -52,7 +47,7 @@ def kr20(
     ----------
     responses : Responses, DataFrame, DataArray or array_like (rows, items)
         1 = correct (or yes), 0 = wrong (or no).
-    respondents, by, missing, interval, n_bootstrap, level, rng, n_jobs, progress
+    respondents, by, missing, interval, bootstrap, level, rng
         As in `consistency`.
 
     Returns
@@ -76,14 +71,7 @@ def kr20(
     >>> kr20([[1, 1, 1], [1, 1, 0], [1, 0, 0], [0, 0, 0]], rng=0).value
     array([0.75])
     """
-    options = Inference(
-        interval=interval,
-        n_bootstrap=n_bootstrap,
-        level=level,
-        rng=rng,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    options = Resampling.of(bootstrap, level, rng, interval=interval)
     table = _binary(responses, respondents, by)
     return replace(consistency_of(table, options, missing).alpha, name="KR-20")
 
@@ -93,11 +81,9 @@ def kr21(
     *,
     respondents: Any = None,
     by: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Kuder-Richardson formula 21 (1): a lower bound of `kr20` from the numbers correct alone.
 
@@ -105,7 +91,7 @@ def kr21(
     ----------
     responses : Responses, DataFrame, DataArray or array_like (rows, items)
         1 = correct, 0 = wrong; rows with a missing answer are left out.
-    respondents, by, n_bootstrap, level, rng, n_jobs, progress
+    respondents, by, bootstrap, level, rng
         As in `consistency`.
 
     Returns
@@ -129,17 +115,15 @@ def kr21(
     >>> kr21([[1, 1, 1], [1, 1, 0], [1, 0, 0], [0, 0, 0]], rng=0).value
     array([0.6])
     """
-    options = Inference(
-        n_bootstrap=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress
-    )
+    options = Resampling.of(bootstrap, level, rng)
     table = _binary(responses, respondents, by)
     scales = [scale_scores(table, place, "complete") for place in range(len(table.conditions))]
 
     def statistic(counts: FloatArray) -> FloatArray:
         return np.stack([_kr21(scale, counts) for scale in scales], axis=1)[:, :, None]
 
-    found = replicates(statistic, len(table.respondents), options)
-    return AlphaParts(table, found, options).other("KR-21", 0, scales, RELIABILITY)
+    found = resample(statistic, len(table.respondents), options)
+    return AlphaParts(table, found).other("KR-21", 0, scales, RELIABILITY)
 
 
 def _kr21(scale: ScaleScores, counts: FloatArray) -> FloatArray:

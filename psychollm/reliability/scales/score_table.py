@@ -44,7 +44,7 @@ class ScoreTable(Result):
         return np.flatnonzero(answered & (self.condition == condition))
 
     def means(self, rows: IntArray) -> tuple[FloatArray, IntArray]:
-        """Return each respondent's mean over repetitions (respondents, items), and who they are."""
+        """Return each respondent's mean over repetitions (respondents, items) and their places."""
         who, place = np.unique(self.respondent[rows], return_inverse=True)
         values = self.values[rows]
         present = np.isfinite(values)

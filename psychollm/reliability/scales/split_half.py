@@ -25,16 +25,12 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import RELIABILITY
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.resampling import Bootstrap, Resampling, resample
+from psychollm.reliability.scales.alpha_intervals import ResamplingInterval
 from psychollm.reliability.scales.item_matrix import Of, ResampledMatrix
 from psychollm.reliability.scales.moments import Incomplete, constant_items
-from psychollm.reliability.scales.replicates import (
-    RELIABILITY,
-    Inference,
-    ResamplingInterval,
-    replicated_estimate,
-    replicates,
-)
 from psychollm.reliability.scales.scale_scores import scale_scores
 from psychollm.reliability.scales.score_table import score_table
 from psychollm.reliability.scales.splits import Splits, coefficient, mean_coefficient, splits_of
@@ -77,11 +73,9 @@ def split_half(
     max_splits: int = 2_000_000,
     n_splits: int = 10_000,
     interval: ResamplingInterval = "jackknife",
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> SplitHalf:
     """Maximum, mean and minimum of Guttman's coefficient over splits of the items into halves.
 
@@ -102,9 +96,9 @@ def split_half(
         nevertheless, which is known in closed form.
     interval : {"jackknife", "bootstrap"}
         Over respondents, of the mean; the jackknife is on the scale log(1 - x).
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of respondents; 0 for none.
-    level, rng, n_jobs, progress
+    level, rng
         As in `brier`.
 
     Returns
@@ -139,14 +133,7 @@ def split_half(
     check_count("max_splits", max_splits, low=0)
     check_count("n_splits", n_splits)
     generator = check_generator(rng)
-    options = Inference(
-        interval=interval,
-        n_bootstrap=n_bootstrap,
-        level=level,
-        rng=generator,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    options = Resampling.of(bootstrap, level, generator, interval=interval)
     table = score_table(scores, respondents=respondents, keys=keys)
     scale = scale_scores(table, 0, missing)
     resampled = ResampledMatrix(scale, of)
@@ -157,18 +144,17 @@ def split_half(
         means = [mean_coefficient(resampled.at(row)) for row in counts]
         return np.stack([np.full(len(means), np.nan), means, np.full(len(means), np.nan)], axis=1)
 
-    found = replicates(statistic, len(table.respondents), options)
+    found = resample(statistic, len(table.respondents), options)
     if splits is not None:
         found.value[0] = coefficient(matrix, splits.highest)
         found.value[2] = coefficient(matrix, splits.lowest)
     kept = ~constant_items(scale.values) if of == "correlations" else np.ones(len(table.items))
     items = [item for item, keep in zip(table.items, kept, strict=True) if keep]
     return SplitHalf(
-        split_half=replicated_estimate(
+        split_half=found.estimate(
             "split-half reliability",
-            found,
-            RELIABILITY,
-            interval=interval,
+            scale=RELIABILITY,
+            over="respondents",
             n=np.full(3, float(scale.n)),
             flags=_flags(splits, scale.reason),
             labels=NAMES,

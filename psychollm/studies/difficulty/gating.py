@@ -30,7 +30,12 @@ from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
-from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
+from psychollm.estimates.resampling import (
+    Bootstrap,
+    Resampling,
+    bootstrap_draws,
+    bootstrap_estimate,
+)
 from psychollm.studies.difficulty.gate import Gate
 from psychollm.studies.difficulty.questions import (
     FEWEST,
@@ -69,7 +74,7 @@ class GateFit(Result):
     --------
     >>> texts = [f"What is {'7' * (1 + n % 9)} + 1?" for n in range(90)]
     >>> right = [float(n % 9 < 4 or n % 13 == 0) for n in range(90)]
-    >>> fit_gate(texts, right, f_beta=0.5, n_folds=5, n_bootstrap=20, rng=0).coverage.labels
+    >>> fit_gate(texts, right, f_beta=0.5, n_folds=5, bootstrap=20, rng=0).coverage.labels
     ('gate', 'always answer')
     """
 
@@ -156,7 +161,7 @@ def fit_gate(
     features: ArrayLike | Embedding | None = None,
     groups: Sequence[Any] | None = None,
     n_folds: int = 10,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
 ) -> GateFit:
@@ -177,7 +182,7 @@ def fit_gate(
         answers of many models, and the score to correctness; without, to correctness itself.
     own : array_like or mapping (questions,), optional
         The model's own yes or no, to compare with.
-    features, groups, n_folds, n_bootstrap, level, rng
+    features, groups, n_folds, bootstrap, level, rng
         As in `difficulty`.
 
     Returns
@@ -197,7 +202,7 @@ def fit_gate(
     >>> digits = rng.integers(1, 9, 200)
     >>> texts = [f"What is {'7' * n} + {'5' * n}?" for n in digits]
     >>> correct = rng.random(200) < 1 / (1 + np.exp(1.5 * (digits - 4)))
-    >>> fit = fit_gate(texts, correct, risk=0.2, n_bootstrap=200, rng=0)
+    >>> fit = fit_gate(texts, correct, risk=0.2, bootstrap=200, rng=0)
     >>> fit.gate.answer(["What is 1 + 2?", "What is 1234567 + 7654321?"])
     array([ True, False])
     """
@@ -225,7 +230,7 @@ def fit_gate(
     if groups is not None:
         codes = np.unique(work.questions.groups, return_inverse=True)[1].astype(np.int64)
     seed = int(generator.integers(2**62))
-    estimates = _measures(rules, y, goal.beta, codes, (n_bootstrap, level, seed))
+    estimates = _measures(rules, y, goal.beta, codes, Resampling.of(bootstrap, level, seed))
     return GateFit(
         gate=work.gate({name: _three(found) for name, found in estimates.items()}),
         **estimates,
@@ -233,7 +238,7 @@ def fit_gate(
             probability[None],
             y[None],
             clusters=codes,
-            n_bootstrap=n_bootstrap,
+            bootstrap=bootstrap,
             level=level,
             rng=seed,
         ),
@@ -322,13 +327,12 @@ def _measures(
     correct: FloatArray,
     beta: float,
     clusters: Any,
-    options: tuple[int, float, int],
+    options: Resampling,
 ) -> dict[str, Estimate]:
     """Return coverage, risk and (1) of each rule."""
     given = np.stack(list(rules.values()))
     known = np.isfinite(given)
     said = np.where(known, given, 0.0)
-    n_bootstrap, level, seed = options
 
     def statistic(counts: FloatArray) -> FloatArray:
         n, answered = counts @ known.T, counts @ said.T
@@ -343,13 +347,7 @@ def _measures(
             axis=1,
         )
 
-    draws = bootstrap_questions(
-        statistic,
-        correct.size,
-        n=check_count("n_bootstrap", n_bootstrap, low=2),
-        clusters=clusters,
-        rng=seed,
-    )
+    draws = bootstrap_draws(statistic, correct.size, options, clusters=clusters)
     value = statistic(np.ones((1, correct.size)))[0]
     silent = said.sum(axis=1) == 0
     flags = first_reason((silent, Reason.NO_YES))
@@ -361,7 +359,7 @@ def _measures(
             draws[:, place],
             n=known.sum(axis=1).astype(np.float64),
             flags=flags if name == "risk" else none,
-            level=level,
+            level=options.level,
             labels=tuple(rules),
             units=units_of(known, clusters),
             axis="rule",

@@ -30,7 +30,12 @@ from psychollm._base.views import view
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
+from psychollm.estimates.resampling import (
+    Bootstrap,
+    Resampling,
+    bootstrap_draws,
+    bootstrap_estimate,
+)
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.studies.difficulty.questions import (
     FEWEST,
@@ -71,7 +76,7 @@ class Difficulty(Result):
     Examples
     --------
     >>> texts = [f"What is {'7' * (1 + n % 9)} + 1?" for n in range(60)]
-    >>> study = difficulty(texts, [-(n % 9) for n in range(60)], n_bootstrap=20, rng=0)
+    >>> study = difficulty(texts, [-(n % 9) for n in range(60)], bootstrap=20, rng=0)
     >>> study.lead.first, study.predicted.shape
     ('text', (60,))
     """
@@ -162,7 +167,7 @@ def difficulty(
     features: ArrayLike | Embedding | None = None,
     groups: Sequence[Any] | None = None,
     n_folds: int = 10,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
 ) -> Difficulty:
@@ -181,7 +186,7 @@ def difficulty(
         What belongs together and is left out together: template, passage, source.
     n_folds : int
         Parts of the questions that are predicted in turn; at most as many as groups.
-    n_bootstrap, level, rng
+    bootstrap, level, rng
         As in `brier`; groups are drawn whole.
 
     Returns
@@ -198,7 +203,7 @@ def difficulty(
     >>> rng = np.random.default_rng(0)
     >>> digits = rng.integers(1, 9, 200)
     >>> texts = [f"What is {'7' * n} + {'5' * n}?" for n in digits]
-    >>> study = difficulty(texts, rng.normal(-digits, 1.0), n_bootstrap=200, rng=0)
+    >>> study = difficulty(texts, rng.normal(-digits, 1.0), bootstrap=200, rng=0)
     >>> study.r_squared.value[0] > 0.7
     np.True_
     """
@@ -217,12 +222,11 @@ def difficulty(
     predictions = np.stack([out_of_fold(questions, y, fold), length, means])
     groups_of = np.unique(questions.groups, return_inverse=True)[1].astype(np.int64)
     clusters = None if groups is None else groups_of
-    draws = bootstrap_questions(
+    draws = bootstrap_draws(
         lambda counts: _fit_measures(y, predictions, counts),
         y.size,
-        n=check_count("n_bootstrap", n_bootstrap, low=2),
+        Resampling.of(bootstrap, level, generator),
         clusters=clusters,
-        rng=generator,
     )
     model = questions.fit(y)
     names = model.words.names if model.words is not None else _numbered(model.line.weights.size)

@@ -86,7 +86,7 @@ def monitoring_link(
     >>> table = pd.concat(
     ...     [pd.DataFrame({"model": m, "type": ["A", "C"] * 5, "item": range(10), "run": 1,
     ...                    "response": "", "score": [1] * m + [0] * (10 - m)}) for m in range(6)])
-    >>> round(monitoring_link(inference_boundary(table, n_bootstrap=20, rng=0), rng=0).value, 2)
+    >>> round(monitoring_link(inference_boundary(table, bootstrap=20, rng=0), rng=0).value, 2)
     0.86
     """
     rate = study.profiles[study.interaction].retest.rate

@@ -2,15 +2,15 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
 
 from psychollm._base.axes import Axes, whole
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, RandomState
+from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import clopper_pearson, wilson
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Resampling, ResamplingArguments
 from psychollm.reliability.raters.agreement import Agreement, agreement
 from psychollm.reliability.raters.kappa import cohen_kappa
 from psychollm.reliability.raters.ratings import Ratings
@@ -19,33 +19,6 @@ from psychollm.reliability.raters.retest import Retest, retest
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-class ResamplingOptions(TypedDict):
-    """The keyword arguments that all bootstrapped functions share."""
-
-    n_bootstrap: int
-    level: float
-    rng: RandomState
-    n_jobs: int | None
-    progress: bool
-
-
-def resampling_options(resampling: Resampling) -> ResamplingOptions:
-    """Return options of resampling as keyword arguments.
-
-    Examples
-    --------
-    >>> resampling_options(Resampling(n=20))["n_bootstrap"]
-    20
-    """
-    return {
-        "n_bootstrap": resampling.n,
-        "level": resampling.level,
-        "rng": resampling.rng,
-        "n_jobs": resampling.n_jobs,
-        "progress": resampling.progress,
-    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -127,7 +100,7 @@ def boundary_profile(
     """
     scores = Ratings.from_long(answers, question="item", value="score")
     responses = Ratings.from_long(answers, question="item", value="response")
-    options = resampling_options(resampling)
+    options = resampling.arguments
     failing = failing_responses(answers)
     return BoundaryProfile(
         kind=kind,
@@ -156,7 +129,7 @@ def failing_responses(answers: "pd.DataFrame") -> list[Hashable]:
     return sorted(best.index[best == 0].tolist(), key=str)
 
 
-def _first_two(scores: Ratings, options: ResamplingOptions) -> Estimate | None:
+def _first_two(scores: Ratings, options: ResamplingArguments) -> Estimate | None:
     if len(scores.runs) < 2:
         return None
     return cohen_kappa(scores.select(runs=scores.runs[:2]), **options)

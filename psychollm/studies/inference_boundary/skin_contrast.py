@@ -14,6 +14,7 @@ from psychollm._base.errors import LabelError
 from psychollm._base.types import RandomState
 from psychollm.data.labels import listed
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.ratings import Ratings
 
@@ -27,11 +28,9 @@ def skin_contrast(
     first: Hashable,
     second: Hashable,
     *,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> Estimate:
     """Rate in one skin minus the rate in another, on the same worlds, for every model.
 
@@ -44,7 +43,7 @@ def skin_contrast(
         The type of questions.
     first, second : hashable
         The two skins.
-    n_bootstrap, level, rng, n_jobs, progress
+    bootstrap, level, rng
         As in `rate_contrast`; worlds are resampled with all their tellings.
 
     Returns
@@ -63,7 +62,7 @@ def skin_contrast(
     >>> table = pd.DataFrame({"model": "m", "type": "C", "item": range(8), "run": 1,
     ...                       "structure": [0, 1, 2, 3] * 2, "skin": ["x"] * 4 + ["y"] * 4,
     ...                       "score": [1, 1, 0, 1, 0, 1, 0, 0]})
-    >>> skin_contrast(table, "C", "x", "y", n_bootstrap=200, rng=0).value
+    >>> skin_contrast(table, "C", "x", "y", bootstrap=200, rng=0).value
     array([0.5])
     """
     for name in ("model", "type", "item", "run", "score", "skin", "structure"):
@@ -83,9 +82,7 @@ def skin_contrast(
         told["skin"].tolist(),
         {first: 1.0, second: -1.0},
         clusters=told["structure"].tolist(),
-        n_bootstrap=n_bootstrap,
+        bootstrap=bootstrap,
         level=level,
         rng=rng,
-        n_jobs=n_jobs,
-        progress=progress,
     )

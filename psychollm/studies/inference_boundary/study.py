@@ -21,7 +21,7 @@ from psychollm._base.types import RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.reliability.means.difference_variance import pilot_variance
 from psychollm.reliability.means.power import (
     ComparisonPower,
@@ -33,7 +33,6 @@ from psychollm.reliability.raters.ratings import Ratings
 from psychollm.studies.inference_boundary.profile import (
     BoundaryProfile,
     boundary_profile,
-    resampling_options,
 )
 from psychollm.studies.inference_boundary.text import summary
 
@@ -54,7 +53,7 @@ class ThinkingContrast(Result):
     ...                      "run": 1, "response": "", "score": [1, 1, 0, 1] * 5})
     >>> slow = fast.assign(model="slow", score=[1, 1, 0, 0] * 5)
     >>> both = pd.concat([fast, slow])
-    >>> found = inference_boundary(both, thinking=[("slow", "fast")], n_bootstrap=200, rng=0)
+    >>> found = inference_boundary(both, thinking=[("slow", "fast")], bootstrap=200, rng=0)
     >>> found.thinking[0].difference.value, found.thinking[0].inverted
     (-0.5, True)
     """
@@ -80,7 +79,7 @@ class InferenceBoundary(Result):
     >>> import pandas as pd
     >>> table = pd.DataFrame({"model": "m", "type": ["A", "C"] * 10, "item": range(20),
     ...                       "run": 1, "response": "", "score": [1, 1, 0, 1] * 5})
-    >>> study = inference_boundary(table, n_bootstrap=200, rng=0)
+    >>> study = inference_boundary(table, bootstrap=200, rng=0)
     >>> study.certainty_inversion.value, study.inverted
     (array([0.5]), ('m',))
     """
@@ -129,11 +128,9 @@ def inference_boundary(
     refusal: Hashable = "refusal",
     commits: Iterable[Hashable] = ("confabulated", "unmonitored"),
     thinking: Iterable[tuple[Hashable, Hashable]] = (),
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> InferenceBoundary:
     """Profile models on questions that rules settle and questions that they do not.
 
@@ -151,7 +148,7 @@ def inference_boundary(
         Responses to open events that go on as if there were an answer.
     thinking : iterable of (label, label)
         Pairs of models, the one that reasons first and the one that does not.
-    n_bootstrap, level, rng, n_jobs, progress
+    bootstrap, level, rng
         As in `agreement`: questions are resampled, the same for every model.
 
     Returns
@@ -170,13 +167,13 @@ def inference_boundary(
     >>> import pandas as pd
     >>> table = pd.DataFrame({"model": "m", "type": ["A", "C"] * 10, "item": range(20),
     ...                       "run": 1, "response": "", "score": [1, 1, 0, 1] * 5})
-    >>> study = inference_boundary(table, n_bootstrap=200, rng=0)
+    >>> study = inference_boundary(table, bootstrap=200, rng=0)
     >>> study.profiles["A"].retest.rate.value, study.profiles["C"].retest.rate.value
     (array([0.5]), array([1.]))
     """
     check_fraction("level", level)
     _check(answers, (answerable, interaction))
-    resampling = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    resampling = Resampling.of(bootstrap, level, rng)
     profiles: dict[Hashable, BoundaryProfile] = {
         kind: boundary_profile(part, kind, resampling)
         for kind, part in answers.groupby("type", sort=False)
@@ -231,7 +228,7 @@ class _Contrasts:
             Ratings.from_long(answers, question="item", value="score"),
             kinds,
             weights,
-            **resampling_options(self.resampling),
+            **self.resampling.arguments,
         )
 
 

@@ -22,8 +22,7 @@ from psychollm.calibration.selection.abstention_by import AbstentionByGroup, abs
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.repeated_share import repeated_difference, repeated_share
-from psychollm.estimates.resampling import Resampling
-from psychollm.studies.inference_boundary.profile import resampling_options
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.studies.metacognitive_skill.traces import fixed
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ class AbstentionSkill(Result):
     >>> import pandas as pd
     >>> table = pd.DataFrame({"model": "m", "item": range(4), "should_abstain": [1, 1, 0, 0],
     ...                       "abstained": [1, 0, 0, 0], "scenario": list("abab")})
-    >>> study = abstention_skill(table, n_bootstrap=20, rng=0)
+    >>> study = abstention_skill(table, bootstrap=20, rng=0)
     >>> study.overall.recall.value, study.by_scenario["b"].recall.value
     (array([0.5]), array([0.]))
     """
@@ -94,11 +93,9 @@ def abstention_skill(
     answers: pd.DataFrame,
     *,
     reader: AbstentionReader = "rule",
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> AbstentionSkill:
     """Compare where models abstain with where they should.
 
@@ -112,7 +109,7 @@ def abstention_skill(
     reader : {"rule", "judge", "judge_whole"}
         Who says whether a reply abstains: the rules, a judge of the answer, or one who saw the
         thinking too.
-    n_bootstrap, level, rng, n_jobs, progress
+    bootstrap, level, rng
         As in `abstention`.
 
     Returns
@@ -132,7 +129,7 @@ def abstention_skill(
     >>> import pandas as pd
     >>> table = pd.DataFrame({"model": "m", "item": range(4), "should_abstain": [1, 1, 0, 0],
     ...                       "abstained": [1, 0, 0, None]})
-    >>> abstention_skill(table, n_bootstrap=20, rng=0).overall.unjudged
+    >>> abstention_skill(table, bootstrap=20, rng=0).overall.unjudged
     array([1.])
     """
     check_choice("reader", reader, AbstentionReader)
@@ -142,11 +139,9 @@ def abstention_skill(
     tables = {name: _wide(frame, name) for name in (_MADE[reader], "should_abstain", "correct")}
     order = list(tables["should_abstain"].columns)
     clusters = questions["_cluster"].reindex(order).tolist()
-    options = fixed(
-        Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
-    )
+    options = fixed(Resampling.of(bootstrap, level, rng))
     data = [tables[_MADE[reader]], tables["should_abstain"], tables["correct"]]
-    given: dict[str, Any] = {**resampling_options(options)}
+    given: dict[str, Any] = {**options.arguments}
     if len(set(clusters)) < len(clusters):
         given["clusters"] = clusters
 

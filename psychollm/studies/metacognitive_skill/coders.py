@@ -12,7 +12,6 @@ from psychollm.estimates.resampling import Resampling
 from psychollm.reliability.raters.agreement import Agreement, agreement
 from psychollm.reliability.raters.kappa import cohen_kappa
 from psychollm.reliability.raters.ratings import Ratings
-from psychollm.studies.inference_boundary.profile import resampling_options
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +92,7 @@ def coder_agreement(
     codes: dict[Hashable, Agreement] = {}
     shown: dict[Hashable, Agreement] = {}
     kappa: dict[Hashable, Estimate] = {}
-    options = resampling_options(resampling)
+    options = resampling.arguments
     for name, part in frame.groupby("category", sort=False):
         graded = _ratings(part, "code", _CODES)
         binary = _ratings(part, "_shown", (0.0, 1.0))

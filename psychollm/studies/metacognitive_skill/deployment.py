@@ -49,7 +49,7 @@ class Deployment(Result):
     >>> from psychollm.studies.metacognitive_skill.study import metacognitive_skill
     >>> table = pd.DataFrame({"model": "m", "item": range(8), "category": "evaluation",
     ...                       "code": [2, 0] * 4, "correct": [1, 1, 1, 0] * 2})
-    >>> found = metacognitive_skill(table, n_bootstrap=20, rng=0).deployment["evaluation"]
+    >>> found = metacognitive_skill(table, bootstrap=20, rng=0).deployment["evaluation"]
     >>> found.given_correct.value.round(3), found.given_wrong.value, found.gap.value.round(3)
     (array([0.667]), array([0.]), array([0.167]))
     """

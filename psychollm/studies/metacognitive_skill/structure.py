@@ -40,7 +40,7 @@ class StructureContrast(Result):
     >>> from psychollm.studies.metacognitive_skill.study import metacognitive_skill
     >>> table = pd.DataFrame({"model": "m", "item": [1, 1, 2, 2], "category": list("xyxy"),
     ...                       "structure": list("aabb"), "code": 1, "spans": [1, 1, 2, 0]})
-    >>> study = metacognitive_skill(table, structures=("a", "b"), n_bootstrap=20, rng=0)
+    >>> study = metacognitive_skill(table, structures=("a", "b"), bootstrap=20, rng=0)
     >>> study.structure.diversity["b"].value
     array([0.])
     """

@@ -30,7 +30,7 @@ from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.repeated_share import repeated_share
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.studies.metacognitive_skill.arms import Scaffolding, prompting, scaffolding
 from psychollm.studies.metacognitive_skill.coders import CoderAgreement, coder_agreement
 from psychollm.studies.metacognitive_skill.deployment import (
@@ -65,7 +65,7 @@ class MetacognitiveSkill(Result):
     >>> import pandas as pd
     >>> table = pd.DataFrame({"model": "m", "item": range(8), "category": "evaluation",
     ...                       "code": [2, 0] * 4, "correct": [1, 0] * 4})
-    >>> study = metacognitive_skill(table, n_bootstrap=50, rng=0)
+    >>> study = metacognitive_skill(table, bootstrap=50, rng=0)
     >>> study.prevalence["evaluation"].value, study.deployment["evaluation"].gap.value
     (array([0.5]), array([0.5]))
     """
@@ -125,11 +125,9 @@ def metacognitive_skill(
     prompted: Hashable | None = None,
     structures: tuple[Hashable, Hashable] | None = None,
     threshold: int = 1,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> MetacognitiveSkill:
     """Profile what models do about their own thinking.
 
@@ -148,7 +146,7 @@ def metacognitive_skill(
         The well-structured and the ill-structured kind of problems, to be contrasted.
     threshold : {1, 2}
         Code from which a behaviour counts as shown.
-    n_bootstrap, level, rng, n_jobs, progress
+    bootstrap, level, rng
         As in `agreement`: questions are resampled, the same for every model.
 
     Returns
@@ -173,7 +171,7 @@ def metacognitive_skill(
     >>> import pandas as pd
     >>> table = pd.DataFrame({"model": "m", "item": range(8), "category": "evaluation",
     ...                       "code": [2, 0] * 4, "spans": [2, 0] * 4, "tokens": 100})
-    >>> study = metacognitive_skill(table, n_bootstrap=50, rng=0)
+    >>> study = metacognitive_skill(table, bootstrap=50, rng=0)
     >>> study.density["evaluation"].value, study.accuracy.flags[0].name
     (array([10.]), 'TOO_FEW')
     """
@@ -181,7 +179,7 @@ def metacognitive_skill(
     if threshold not in (1, 2):
         msg = f"threshold={threshold!r} must be 1 or 2"
         raise OptionError(msg)
-    options = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, rng)
     resampling = fixed(options)
     known = as_traces(traces, coder=coder)
     first, second = _arms(known, baseline, prompted)

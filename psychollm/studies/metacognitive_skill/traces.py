@@ -26,8 +26,8 @@ from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.repeated_share import repeated_share
 from psychollm.estimates.resampling import (
     Resampling,
+    bootstrap_draws,
     bootstrap_estimate,
-    bootstrap_questions,
 )
 
 if TYPE_CHECKING:
@@ -266,13 +266,8 @@ class Panel:
         if self._draws is None or set(self._draws) != set(self.columns):
             names = list(self.columns)
             table = np.concatenate([self.columns[name] for name in names])
-            drawn = bootstrap_questions(
-                lambda counts: counts @ table.T,
-                table.shape[1],
-                n=max(self.resampling.n, 2),
-                rng=self.resampling.rng,
-                n_jobs=self.resampling.n_jobs,
-                progress=self.resampling.progress,
+            drawn = bootstrap_draws(
+                lambda counts: counts @ table.T, table.shape[1], self.resampling
             )
             parts = np.split(drawn, len(names), axis=1)
             self._draws = dict(zip(names, parts, strict=True))

@@ -21,13 +21,17 @@ import numpy as np
 
 from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count
 from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
+from psychollm.estimates.resampling import (
+    Bootstrap,
+    Resampling,
+    bootstrap_draws,
+    bootstrap_estimate,
+)
 from psychollm.studies.probes.folds import classifier, features_of, folds_of, groups_of
 
 _TINY = 1e-6
@@ -56,7 +60,7 @@ def class_shares(
     layers: Sequence[int] | None = None,
     n_folds: int = 5,
     penalty: float = 10.0,
-    n_bootstrap: int = 1000,
+    bootstrap: Bootstrap | int = 1000,
     level: float = 0.95,
     rng: RandomState = 0,
 ) -> ClassShares:
@@ -64,7 +68,7 @@ def class_shares(
 
     Parameters
     ----------
-    states, groups, layers, n_folds, penalty, n_bootstrap, level, rng
+    states, groups, layers, n_folds, penalty, bootstrap, level, rng
         As in `state_probe`.
     shares : array_like (questions, classes)
         Not negative, each row summing to 1.
@@ -86,11 +90,10 @@ def class_shares(
     >>> rng = np.random.default_rng(0)
     >>> states = rng.normal(size=(90, 1, 3))
     >>> p = 1 / (1 + np.exp(-3 * states[:, 0, 0]))
-    >>> found = class_shares(states, np.stack([p, 1 - p], axis=1), n_bootstrap=50)
+    >>> found = class_shares(states, np.stack([p, 1 - p], axis=1), bootstrap=50)
     >>> bool(found.skill.value[0] > 0.5)
     True
     """
-    check_count("n_bootstrap", n_bootstrap)
     features = features_of(states, layers, None)
     q = _shares(shares, features.n)
     clusters = groups_of(groups, features.n)
@@ -111,7 +114,9 @@ def class_shares(
             return np.where(varies, (sums[:, -2:-1] - sums[:, :-2]) / spread, np.nan)
 
     value = skill(np.ones((1, features.n)))[0]
-    draws = bootstrap_questions(skill, features.n, n=n_bootstrap, clusters=clusters, rng=0)
+    draws = bootstrap_draws(
+        skill, features.n, Resampling.of(bootstrap, level, 0), clusters=clusters
+    )
     flags = tuple(Reason.NONE if np.isfinite(one) else Reason.ALL_TIED for one in value)
     found = bootstrap_estimate(
         "skill",

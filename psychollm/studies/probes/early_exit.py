@@ -13,11 +13,11 @@ import numpy as np
 
 from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
-from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.checks import check_fraction
 from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
-from psychollm.estimates.resampling import bootstrap_questions
+from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
 from psychollm.studies.probes.folds import groups_of
 
 
@@ -61,7 +61,7 @@ def early_exit(
     *,
     thresholds: Any = None,
     groups: Any = None,
-    n_bootstrap: int = 1000,
+    bootstrap: Bootstrap | int = 1000,
     level: float = 0.95,
     rng: RandomState = 0,
 ) -> EarlyExit:
@@ -80,7 +80,7 @@ def early_exit(
         To stop at; 0.5 to 0.99 by default.
     groups : array_like (questions,), optional
         Resampled whole.
-    n_bootstrap, level, rng
+    bootstrap, level, rng
         As in `state_probe`. Each resample chooses its own threshold.
 
     Returns
@@ -99,7 +99,7 @@ def early_exit(
     --------
     >>> confidence = [[0.2, 0.9, 0.9], [0.9, 0.9, 0.9]]
     >>> found = early_exit(confidence, [[0, 1, 1], [1, 1, 1]], [[10, 20, 40], [10, 20, 40]],
-    ...                    thresholds=[0.5], n_bootstrap=20)
+    ...                    thresholds=[0.5], bootstrap=20)
     >>> found.accuracy.tolist(), found.tokens.tolist(), found.saved
     ([1.0], [0.375], 0.625)
     """
@@ -109,7 +109,6 @@ def early_exit(
     )
     grid = np.sort(np.atleast_1d(given))
     n = len(sure)
-    check_count("n_bootstrap", n_bootstrap)
     share = check_fraction("level", level)
     last = np.isfinite(sure).sum(axis=1) - 1
     rows = np.arange(n)
@@ -128,7 +127,7 @@ def early_exit(
 
     value = curve(np.ones((1, n)))[0]
     clusters = None if groups is None else groups_of(groups, n)
-    draws = bootstrap_questions(curve, n, n=n_bootstrap, clusters=clusters, rng=rng)
+    draws = bootstrap_draws(curve, n, Resampling.of(bootstrap, level, rng), clusters=clusters)
     bounds = np.quantile(draws, [(1 - share) / 2, (1 + share) / 2], axis=0).T
     k = len(grid)
     keeps = np.flatnonzero(value[:k] >= value[k])

@@ -25,6 +25,7 @@ from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.calibration.errors.binned import calibration_error
 from psychollm.calibration.scores.proper_scores import brier
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.resampling import Bootstrap
 from psychollm.studies.probes.folds import (
     features_of,
     folds_of,
@@ -83,7 +84,7 @@ def state_probe(
     layers: Sequence[int] | None = None,
     n_folds: int = 5,
     penalty: float = 10.0,
-    n_bootstrap: int = 1000,
+    bootstrap: Bootstrap | int = 1000,
     level: float = 0.95,
     rng: RandomState = 0,
 ) -> StateProbe:
@@ -106,7 +107,7 @@ def state_probe(
         Parts for cross-validation.
     penalty : float
         Of the squared coefficients, features standardised.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples for the intervals of ECE.
     level : float
         Coverage of intervals.
@@ -131,7 +132,7 @@ def state_probe(
     >>> states = rng.normal(size=(80, 2, 5))
     >>> correct = (states[:, 1, 0] + 0.3 * rng.normal(size=80) > 0).astype(float)
     >>> found = state_probe(states, correct, controls={"length": rng.normal(size=80)},
-    ...                     n_bootstrap=50)
+    ...                     bootstrap=50)
     >>> found.best_layer, bool(found.auroc.value[1] > 0.9)
     ('layer 1', True)
     """
@@ -145,15 +146,15 @@ def state_probe(
     stated, correct = _labelled(chances[:, known], values[known], features.labels)
     shared: dict[str, Any] = {"clusters": clusters[known], "level": level}
     ece = calibration_error(
-        stated, correct, n_bootstrap=n_bootstrap, n_null=100, rng=0, **shared
+        stated, correct, bootstrap=bootstrap, n_null=100, rng=0, **shared
     ).value
     return StateProbe(
         probabilities=chances,
         outcome=values,
         folds=fold,
-        auroc=_named(auroc(stated, correct, n_bootstrap=n_bootstrap, rng=0, **shared)),
+        auroc=_named(auroc(stated, correct, bootstrap=bootstrap, rng=0, **shared)),
         ece=_named(ece),
-        brier=_named(brier(stated, correct, n_bootstrap=n_bootstrap, rng=0, **shared)),
+        brier=_named(brier(stated, correct, bootstrap=bootstrap, rng=0, **shared)),
         n_groups=int(np.unique(clusters[known]).size),
     )
 

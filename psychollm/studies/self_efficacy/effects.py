@@ -12,7 +12,6 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Resampling
 from psychollm.reliability.contrasts.conditions import RankTest, kruskal_wallis
 from psychollm.reliability.contrasts.mixed_model import MixedModel, mixed_model
-from psychollm.studies.inference_boundary.profile import resampling_options
 from psychollm.studies.self_efficacy.means import by_model, over_models
 from psychollm.studies.self_efficacy.table import BASELINE, CELL, EfficacyTable
 
@@ -157,7 +156,7 @@ def factor_effect(
     baseline = BASELINE[factor] if BASELINE[factor] in labels else sorted(labels, key=str)[0]
     named = rows.assign(**{factor: rows[factor].replace("", "none")})
     plain = baseline or "none"
-    options = resampling_options(resampling)
+    options = resampling.arguments
     # Conditions count alike, however often each was repeated: means of repeats come first.
     kept = [name for name in CELL if name != factor]
     cells = named.groupby([*kept, factor], sort=False)["total"].mean().reset_index()

@@ -25,14 +25,13 @@ from psychollm._base.result import Result
 from psychollm._base.types import RandomState
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.instruments.self_efficacy.result import SelfEfficacyScores
 from psychollm.reliability.components.intraclass import Intraclass, intraclass
 from psychollm.reliability.contrasts.conditions import RankTest, friedman, kruskal_wallis
 from psychollm.reliability.contrasts.mixed_model import MixedModel, mixed_model
+from psychollm.reliability.scales.alpha_intervals import AlphaInterval
 from psychollm.reliability.scales.consistency import Consistency, consistency
-from psychollm.reliability.scales.replicates import AlphaInterval
-from psychollm.studies.inference_boundary.profile import resampling_options
 from psychollm.studies.self_efficacy.effects import (
     DifficultyEffect,
     FactorEffect,
@@ -69,7 +68,7 @@ class ResponseStyle(Result):
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"model": list("aabb"), "condition": "none",
     ...                      "i1": [1, 1, 4, 3], "i2": [1, 1, 4, 4]})
-    >>> self_efficacy(rows, n_bootstrap=20, rng=0).style.flat.value
+    >>> self_efficacy(rows, bootstrap=20, rng=0).style.flat.value
     array([0.75])
     """
 
@@ -89,7 +88,7 @@ class SelfEfficacyStudy(Result):
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"model": list("aabbcc"), "condition": ["none", "social"] * 3,
     ...                      "i1": [1, 2, 2, 3, 3, 4], "i2": [1, 2, 3, 3, 4, 4]})
-    >>> study = self_efficacy(rows, n_bootstrap=20, rng=0)
+    >>> study = self_efficacy(rows, bootstrap=20, rng=0)
     >>> study.means.value.round(2), study.consistency.alpha.value.round(2)
     (array([4.67, 6.  ]), array([0.95, 1.  ]))
     """
@@ -159,11 +158,9 @@ def self_efficacy(
     points: tuple[int, int] = (1, 4),
     reference: Hashable = None,
     alpha_interval: AlphaInterval | None = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> SelfEfficacyStudy:
     """Study how several models rate their own efficacy.
 
@@ -192,10 +189,10 @@ def self_efficacy(
     alpha_interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
         As `interval` in `consistency`: where models have several rows, the jackknife over models
         by default, or BCa from resamples of models.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of models, parametric resamples of the mixed model, and permutations of rank
         correlations.
-    level, rng, n_jobs, progress
+    level, rng
         As in `brier`.
 
     Returns
@@ -222,12 +219,12 @@ def self_efficacy(
     >>> import pandas as pd
     >>> rows = pd.DataFrame({"model": list("aabbcc"), "condition": "none", "repeat": [1, 2] * 3,
     ...                      "i1": [1, 1, 2, 2, 3, 4], "i2": [1, 1, 3, 3, 4, 4]})
-    >>> self_efficacy(rows, n_bootstrap=20, rng=0).identical.value.round(2)
+    >>> self_efficacy(rows, bootstrap=20, rng=0).identical.value.round(2)
     array([0.83, 0.83])
     """
     table = efficacy_table(answers, performance, items=items, points=points)
-    resampling = Resampling(n=n_bootstrap, level=level, rng=rng, n_jobs=n_jobs, progress=progress)
-    base, options = table.base, resampling_options(resampling)
+    resampling = Resampling.of(bootstrap, level, rng)
+    base, options = table.base, resampling.arguments
     scored = base["total"], base["condition"], base["model"]
     varied = base[~_flat(base, table.items).eq(1.0)]
 

@@ -27,8 +27,8 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
     Resampling,
+    bootstrap_draws,
     bootstrap_estimate,
-    bootstrap_questions,
     left_out_counts,
 )
 from psychollm.studies.semantic_calibration.null import (
@@ -119,11 +119,7 @@ class Arms:
     def _keywords(self, *, null: bool = True) -> dict[str, Any]:
         given: dict[str, Any] = {
             "clusters": self.clusters,
-            "n_bootstrap": self.options.n,
-            "level": self.options.level,
-            "rng": self.options.rng,
-            "n_jobs": self.options.n_jobs,
-            "progress": self.options.progress,
+            **self.options.arguments,
         }
         return given | ({"n_null": self.n_null} if null else {})
 
@@ -151,15 +147,7 @@ class Arms:
         return bootstrap_estimate(
             name,
             table.mean(axis=1),
-            bootstrap_questions(
-                statistic,
-                n_questions,
-                n=self.options.n,
-                clusters=self.clusters,
-                rng=self.options.rng,
-                n_jobs=self.options.n_jobs,
-                progress=self.options.progress,
-            ),
+            bootstrap_draws(statistic, n_questions, self.options, clusters=self.clusters),
             n=np.full(len(table), float(n_questions)),
             flags=(Reason.NONE if n_questions > 1 else Reason.ONE_QUESTION,) * len(table),
             level=self.options.level,

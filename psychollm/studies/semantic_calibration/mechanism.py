@@ -49,7 +49,12 @@ from psychollm.data.labels import Labels
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import bootstrap_estimate, bootstrap_questions
+from psychollm.estimates.resampling import (
+    Bootstrap,
+    Resampling,
+    bootstrap_draws,
+    bootstrap_estimate,
+)
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.instruments.semantic_sampling.collapse import normal_form
 from psychollm.instruments.semantic_sampling.result import SemanticSamples
@@ -69,7 +74,7 @@ class SemanticMechanism(Result):
     >>> from psychollm.studies.semantic_calibration.study import semantic_calibration
     >>> classes = np.random.default_rng(0).integers(0, 2, (4, 50, 10))
     >>> samples = SampledAnswers.from_array(classes, gold=[0] * 50)
-    >>> study = semantic_calibration(samples, n_bootstrap=100, n_null=99, rng=0)
+    >>> study = semantic_calibration(samples, bootstrap=100, n_null=99, rng=0)
     >>> found = semantic_mechanism(study, samples, np.full(classes.shape, 0.5), rng=0)
     >>> bool((found.divergence.value < 0.02).all())
     True
@@ -131,7 +136,7 @@ def semantic_mechanism(
     predictability: Predictability = "divergence",
     floor: float = 1e-3,
     n_permutations: int = 9999,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SemanticMechanism:
@@ -154,7 +159,7 @@ def semantic_mechanism(
         everything infinite.
     n_permutations, level, rng
         As in `monitoring_link`.
-    n_bootstrap : int
+    bootstrap : int or Bootstrap
         Resamples of questions.
 
     Returns
@@ -176,7 +181,7 @@ def semantic_mechanism(
     >>> from psychollm.studies.semantic_calibration.study import semantic_calibration
     >>> classes = np.random.default_rng(0).integers(0, 2, (4, 50, 10))
     >>> samples = SampledAnswers.from_array(classes, gold=[0] * 50)
-    >>> study = semantic_calibration(samples, n_bootstrap=100, n_null=99, rng=0)
+    >>> study = semantic_calibration(samples, bootstrap=100, n_null=99, rng=0)
     >>> chances = np.full(classes.shape, 0.5)
     >>> semantic_mechanism(study, samples, chances, rng=0).cross_entropy.value.round(3)
     array([0.693, 0.693, 0.693, 0.693])
@@ -189,8 +194,9 @@ def semantic_mechanism(
     chances = _checked(predicted, samples)
     cross, divergence = _per_question(samples, np.maximum(chances, floor))
     seed = int(check_generator(rng).integers(2**62))
+    options = Resampling.of(bootstrap, level, seed)
     parts = {
-        name: _mean(name, table, samples.models, n_bootstrap, level, seed)
+        name: _mean(name, table, samples.models, options)
         for name, table in (("cross_entropy", cross), ("divergence", divergence))
     }
     known = samples.codes >= 0
@@ -296,9 +302,7 @@ def _per_question(samples: SampledAnswers, chances: FloatArray) -> tuple[FloatAr
     return cross, np.where(n > 1, cross - own, np.nan)
 
 
-def _mean(
-    name: str, table: FloatArray, labels: Labels, n_bootstrap: int, level: float, seed: int
-) -> Estimate:
+def _mean(name: str, table: FloatArray, labels: Labels, options: Resampling) -> Estimate:
     known = np.isfinite(table)
     filled = np.where(known, table, 0.0)
 
@@ -310,9 +314,9 @@ def _mean(
     return bootstrap_estimate(
         name,
         statistic(np.ones((1, table.shape[1])))[0],
-        bootstrap_questions(statistic, table.shape[1], n=n_bootstrap, rng=seed),
+        bootstrap_draws(statistic, table.shape[1], options),
         n=n.astype(np.float64),
         flags=tuple(Reason.NONE if count else Reason.TOO_FEW for count in n),
-        level=level,
+        level=options.level,
         labels=labels,
     )

@@ -46,7 +46,7 @@ from psychollm.data.labels import Labels
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.resampling import Resampling
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.instruments.semantic_sampling.result import SemanticSamples, stack_samples
 from psychollm.studies.semantic_calibration.arms import Arms, answered
 from psychollm.studies.semantic_calibration.null import SampleCurve
@@ -64,7 +64,7 @@ class ArmContrast(Result):
     --------
     >>> classes = [[["a", "a", "b"]] * 30, [["a", "a", "a"]] * 30]
     >>> samples = SampledAnswers.from_array(classes, gold=["a", "a", "b"] * 10)
-    >>> study = semantic_calibration(samples, n_bootstrap=200, n_null=99, rng=0)
+    >>> study = semantic_calibration(samples, bootstrap=200, n_null=99, rng=0)
     >>> round(study.contrasts[0].overconfidence.value, 2)
     0.56
     """
@@ -88,7 +88,7 @@ class SemanticCalibration(Result):
     >>> drawn = np.random.default_rng(0)
     >>> classes = drawn.integers(0, 2, (1, 200, 10))
     >>> samples = SampledAnswers.from_array(classes, gold=drawn.integers(0, 2, 200))
-    >>> study = semantic_calibration(samples, n_bootstrap=200, n_null=199, rng=0)
+    >>> study = semantic_calibration(samples, bootstrap=200, n_null=199, rng=0)
     >>> study.smooth.value.value.round(2), study.expected.value.round(2)
     (array([0.13]), array([0.14]))
     """
@@ -183,11 +183,9 @@ def semantic_calibration(
     splits: int = 10,
     n_null: int = 1000,
     clusters: Any = None,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> SemanticCalibration:
     """Compare confidence in meaning with correctness, in several arms.
 
@@ -202,7 +200,7 @@ def semantic_calibration(
         Random halves of the samples, for `split_confidence`.
     n_null : int
         Calibrated data sets.
-    clusters, n_bootstrap, level, rng, n_jobs, progress
+    clusters, bootstrap, level, rng
         As in `brier`. Clusters name all questions; the p-values take questions for independent.
 
     Returns
@@ -223,7 +221,7 @@ def semantic_calibration(
     >>> classes[1] = classes[1, :, :1]
     >>> samples = SampledAnswers.from_array(classes, gold=drawn.integers(0, 2, 200),
     ...                                     models=["base", "instruct"])
-    >>> study = semantic_calibration(samples, n_bootstrap=200, n_null=199, rng=0)
+    >>> study = semantic_calibration(samples, bootstrap=200, n_null=199, rng=0)
     >>> study.contrasts[0].excess.value > 0.3, study.p_adjusted[1]
     (True, np.float64(0.01))
     """
@@ -235,7 +233,7 @@ def semantic_calibration(
     if codes is not None:
         codes = np.unique(codes[own.all(axis=0)], return_inverse=True)[1].astype(np.int64)
     seed = int(check_generator(rng).integers(2**62))  # the same questions are drawn for all
-    options = Resampling(n=n_bootstrap, level=level, rng=seed, n_jobs=n_jobs, progress=progress)
+    options = Resampling.of(bootstrap, level, seed)
     found = Arms(table, codes, options, n_null, splits)
     parts = found.parts()
     first = table.models[0] if baseline is None else baseline

@@ -10,11 +10,11 @@ what follows from disagreements, and what is left after the factor.
 from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count, check_fraction
+from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import ShapeError
 from psychollm._base.multiplicity import Adjustment
 from psychollm._base.result import Result
@@ -28,6 +28,7 @@ from psychollm.calibration.decisions.confusion import Confusion, confusion
 from psychollm.calibration.decisions.f_beta import FBeta, f_beta
 from psychollm.data.responses import Responses, ResponsesLike
 from psychollm.data.screen import Screen, validity_screen
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.factor.one_factor.residual_test import LEAST_MODELS
 from psychollm.factor.one_factor.scores import QuestionScores, question_scores
@@ -189,12 +190,10 @@ def shared_confidence(
     missing: Missing = "pairwise",
     screen: Screening = "flag",
     n_null: int = 499,
-    n_bootstrap: int = 2000,
+    bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     adjustment: Adjustment = "holm",
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> SharedConfidence:
     """Study whether models' confidence is their own or one shared signal with thresholds.
 
@@ -210,18 +209,16 @@ def shared_confidence(
         "flag" keeps every model and names those that the validity screen flags; "drop" leaves the
         unusable ones out of everything. Models whose confidence does not vary or was stated too
         seldom are left out of what rests on correlations either way.
-    n_null, n_bootstrap : int
-        Replicates of each null, resamples of the questions.
+    n_null : int
+        Replicates of each null, on the workers of `bootstrap`.
+    bootstrap : int or Bootstrap
+        Resamples of the questions.
     level : float
         Coverage of all intervals; tests are made at 1 - `level`.
     adjustment : {"holm", "bonferroni", "bh", "by"}
         How p-values are adjusted for the number of models.
     rng : Generator, int or None
         Seed; the one used is recorded, so that `call` repeats the result.
-    n_jobs : int or None
-        Workers; the result does not depend on it.
-    progress : bool
-        Show progress bars (needs tqdm).
 
     Returns
     -------
@@ -242,44 +239,28 @@ def shared_confidence(
     >>> import psychollm as psy
     >>> example = psy.load_example("shared_confidence")
     >>> study = psy.shared_confidence(
-    ...     example.confidence, example.correctness, n_null=49, n_bootstrap=50, rng=1)
+    ...     example.confidence, example.correctness, n_null=49, bootstrap=50, rng=1)
     >>> study.dimensionality.n_factors, study.labels[0]
     (1, 'sim-01')
     """
+    work = Resampling.of(bootstrap, level, None).required()
     options = _Options(
         empty_cells=empty_cells,
         missing=missing,
         screen=screen,
         n_null=n_null,
-        n_bootstrap=n_bootstrap,
+        bootstrap=work.n,
         level=level,
         adjustment=adjustment,
         rng=choose_seed(rng),
     )
     options.check()
-    work: _Work = {"n_jobs": n_jobs, "progress": progress}
     said, right = pair_tables(confidence, correctness)
     validity = validity_screen(said, right, level=1.0 - level)
     dropped = unusable(validity) if screen == "drop" else {}
     kept = [model for model in said.models if model not in dropped]
     tables = said.select(models=kept), right.select(models=kept)
     return _study(tables, validity, dropped, options, work)
-
-
-class _Work(TypedDict):
-    """How replicates are run."""
-
-    n_jobs: int | None
-    progress: bool
-
-
-class _Resampling(TypedDict):
-    """How questions are resampled."""
-
-    n_bootstrap: int
-    level: float
-    n_jobs: int | None
-    progress: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -290,7 +271,7 @@ class _Options:
     missing: Missing
     screen: Screening
     n_null: int
-    n_bootstrap: int
+    bootstrap: int
     level: float
     adjustment: Adjustment
     rng: int
@@ -302,8 +283,6 @@ class _Options:
         check_choice("screen", self.screen, Screening)
         check_choice("adjustment", self.adjustment, Adjustment)
         check_count("n_null", self.n_null)
-        check_count("n_bootstrap", self.n_bootstrap)
-        check_fraction("level", self.level)
 
 
 # Every part has a random stream of its own, so that no part depends on what another draws.
@@ -316,13 +295,12 @@ def _study(
     validity: Screen,
     dropped: Mapping[Hashable, str],
     options: _Options,
-    work: _Work,
+    work: Bootstrap,
 ) -> SharedConfidence:
     """Run all parts on tables that are checked and aligned."""
     said, right = tables
     level, adjustment = options.level, options.adjustment
     streams = dict(zip(_PARTS, np.random.default_rng(options.rng).spawn(len(_PARTS)), strict=True))
-    resampling: _Resampling = {"n_bootstrap": options.n_bootstrap, "level": level, **work}
     uncorrelated = uncorrelatable(said, validity)
     table = confusion(said, right, level=level)
     found = _factors(said, uncorrelated, options, streams["dimensionality"], work)
@@ -335,7 +313,7 @@ def _study(
     return SharedConfidence(
         screen=validity,
         confusion=table,
-        f_beta=f_beta(said, right, rng=streams["f_beta"], **resampling),
+        f_beta=f_beta(said, right, bootstrap=work, level=level, rng=streams["f_beta"]),
         between=between_models_of(table, level=level, rng=streams["between"]),
         dimensionality=found,
         loadings=loadings,
@@ -346,8 +324,9 @@ def _study(
             right,
             scores.leave_one_out,
             adjustment=adjustment,
+            bootstrap=work,
+            level=level,
             rng=streams["individuation"],
-            **resampling,
         ),
         private_signal=private_signal(
             said,
@@ -357,7 +336,7 @@ def _study(
             adjustment=adjustment,
             level=level,
         ),
-        ensemble=ensemble_gain(said, right, rng=streams["ensemble"], **resampling),
+        ensemble=ensemble_gain(said, right, bootstrap=work, level=level, rng=streams["ensemble"]),
         pairwise=pairwise_calibration(said, right, scores.scores, level=level),
         residuals=residual_structure(found.residuals, right, rng=streams["residuals"]),
         dropped=dropped,
@@ -377,7 +356,7 @@ def _factors(
     uncorrelated: Mapping[Hashable, str],
     options: _Options,
     rng: np.random.Generator,
-    work: _Work,
+    work: Bootstrap,
 ) -> Dimensionality:
     """Judge the dimensionality of the models whose answers vary."""
     varying = [model for model in said.models if model not in uncorrelated]
@@ -396,5 +375,6 @@ def _factors(
         n_null=options.n_null,
         level=1.0 - options.level,
         rng=rng,
-        **work,
+        n_jobs=work.n_jobs,
+        progress=work.progress,
     )

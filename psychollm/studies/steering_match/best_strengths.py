@@ -21,11 +21,11 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.calibration.consensus.between_models import Line, least_squares
 from psychollm.data.labels import Labels
-from psychollm.estimates.bootstrap_interval import percentile_interval
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason, first_reason
-from psychollm.estimates.resampling import Resampling, bootstrap_estimate, bootstrap_questions
+from psychollm.estimates.resampling import Resampling, bootstrap_draws, bootstrap_estimate
 from psychollm.studies.steering_match.grid import (
     Criterion,
     Grid,
@@ -54,7 +54,7 @@ class BestStrengths(Result):
     >>> steered = SteeredAnswers.from_array(ease + strengths[:, None], strengths=strengths,
     ...                                     scale="log_odds")
     >>> targets = (ease + rng.normal(size=(5, 90)) > np.linspace(-1, 1, 5)[:, None]).astype(int)
-    >>> study = steering_match(steered, targets, n_null=39, n_bootstrap=20, rng=0)
+    >>> study = steering_match(steered, targets, n_null=39, bootstrap=20, rng=0)
     >>> study.best.line.slope < 0, study.best.at_edge.any()
     (True, np.False_)
     """
@@ -203,14 +203,8 @@ def _draws(
             rows.append([peak(curves, grid.strengths, ties=ties).strength, rates])
         return np.array(rows)
 
-    found = bootstrap_questions(
-        statistic,
-        grid.yes.shape[1],
-        n=options.n,
-        rng=options.rng,
-        n_jobs=options.n_jobs,
-        progress=options.progress,
-        label=f"best strengths by {criterion}",
+    found = bootstrap_draws(
+        statistic, grid.yes.shape[1], options, label=f"best strengths by {criterion}"
     )
     return found[:, 0], found[:, 1]
 

@@ -31,7 +31,12 @@ from psychollm.data.labels import Labels
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
-from psychollm.estimates.resampling import Resampling, bootstrap_estimate, bootstrap_questions
+from psychollm.estimates.resampling import (
+    Bootstrap,
+    Resampling,
+    bootstrap_draws,
+    bootstrap_estimate,
+)
 from psychollm.studies.steering_match.best_strengths import (
     BestStrengths,
     best_strengths,
@@ -71,11 +76,9 @@ def steering_match(
     steps: int = 5,
     n_splits: int = 5,
     n_null: int = 499,
-    n_bootstrap: int = 1000,
+    bootstrap: Bootstrap | int = 1000,
     level: float = 0.95,
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> SteeringMatch:
     """Match one steered model to many targets, with the controls that make it evidence.
 
@@ -102,7 +105,7 @@ def steering_match(
         Random halves of the questions for what is held out.
     n_null : int
         Permutations of the questions.
-    n_bootstrap, level, rng, n_jobs, progress
+    bootstrap, level, rng
         As in `brier`.
 
     Returns
@@ -131,7 +134,7 @@ def steering_match(
     >>> strengths = np.linspace(-3, 3, 21)
     >>> steered = SteeredAnswers.from_array(easiness + strengths[:, None], strengths=strengths,
     ...                                     scale="log_odds", questions=answers.questions)
-    >>> study = steering_match(steered, answers, n_null=99, n_bootstrap=50, rng=0)
+    >>> study = steering_match(steered, answers, n_null=99, bootstrap=50, rng=0)
     >>> study.p_values["held_out_kappa"], study.headlines["r_squared"] > 0.9
     (0.01, True)
     """
@@ -151,9 +154,7 @@ def steering_match(
         for name, one in (controls or {}).items()
     }
     seeds = check_generator(rng).integers(2**62, size=3)
-    options = Resampling(
-        n=n_bootstrap, level=level, rng=int(seeds[0]), n_jobs=n_jobs, progress=progress
-    ).required()
+    options = Resampling.of(bootstrap, level, int(seeds[0])).required()
     halves = random_halves(table.n_questions, n_splits, np.random.default_rng(int(seeds[1])))
     study = _Study(main, others, table, _thresholds(thresholds, table.models), options, steps)
     return study.result(criterion, ties, halves, n_null, int(seeds[2]))
@@ -254,12 +255,7 @@ class _Study:
 
     def _counts(self) -> FloatArray:
         """Draw the resamples that all reconstructions share (resamples, questions)."""
-        return bootstrap_questions(
-            lambda counts: counts,
-            self.targets.n_questions,
-            n=self.options.n,
-            rng=self.options.rng,
-        )
+        return bootstrap_draws(lambda counts: counts, self.targets.n_questions, self.options)
 
     def _reconstructed(self, answers: Answers, counts: FloatArray) -> Reconstruction:
         return reconstruction(

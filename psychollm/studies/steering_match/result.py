@@ -78,7 +78,7 @@ class SteeringMatch(Result):
     >>> steered = SteeredAnswers.from_array(ease + strengths[:, None], strengths=strengths,
     ...                                     scale="log_odds")
     >>> targets = (ease + rng.normal(size=(5, 90)) > np.linspace(-1, 1, 5)[:, None]).astype(int)
-    >>> study = steering_match(steered, targets, n_null=39, n_bootstrap=20, rng=0)
+    >>> study = steering_match(steered, targets, n_null=39, bootstrap=20, rng=0)
     >>> list(study.matches), study.headlines["r_squared"] > 0.8
     (['agreement', 'kappa', 'likelihood'], True)
     """

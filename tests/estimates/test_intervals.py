@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from psychollm.estimates.bootstrap_interval import (
+from psychollm.estimates.intervals import (
     basic_interval,
     bca_interval,
     percentile_interval,
