@@ -202,11 +202,11 @@ def main() -> None:
         there = pd.read_csv(folder / "dwls_R.csv")
         serial_there = pd.read_csv(folder / "serial_R.csv")
     lines = [
-        "Mean standard error divided by the standard deviation of the estimates over data sets "
-        "(1 is right), and coverage in per cent of estimate ± 1.96 standard errors. *Apart*: by "
-        "how much the two standard errors differ in all but 1 % of cases, and the largest "
-        "difference of the estimates. The last column of the second table: the same, 1st to 99th "
-        "percentile.",
+        "Mean standard error divided by the standard deviation of the estimates over data",
+        "sets (1 is right), and coverage in per cent of estimate ± 1.96 standard errors.",
+        "*Apart*: by how much the two standard errors differ in all but 1 % of cases, and the",
+        "largest difference of the estimates. Last column of the second table: 1st to 99th",
+        "percentile of the difference.",
         "",
         "| items | parameters | data sets | SE/SD here | SE/SD lavaan | coverage here "
         "| coverage lavaan | SE apart | estimates apart |",

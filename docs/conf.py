@@ -36,6 +36,7 @@ exclude_patterns = [
     "irt_calibration_tables.md",  # included by irt.md
     "irt_peers_tables.md",  # included by irt.md
     "coverage_tables.md",  # included by coverage.md
+    "ordered_errors.md",  # included by factor.md
     "smollm2_tables.md",  # included by smollm2.md
     "gallery/*.ipynb",
     "gallery/*.py",
