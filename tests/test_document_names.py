@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import psychollm
 from psychollm import calibration, data, estimates, factor, reliability
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -35,3 +36,18 @@ def test_names_exist(page):
     }
     known = public | set(calibration.metric_keys()) | OTHER
     assert sorted(named - known) == []
+
+
+def test_names_that_synonyms_lead_to_exist():
+    """A row for every name of the field; each leads to something that is there."""
+    text = (DOCS / "synonyms.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(psychollm(?:\.\w+)+)`", text)
+    assert named
+    assert [name for name in named if not callable(_public(name))] == []
+
+
+def _public(path: str) -> object:
+    found = psychollm
+    for name in path.split(".")[1:]:
+        found = getattr(found, name, None)
+    return found
