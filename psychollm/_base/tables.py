@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.errors import InputError, OptionError
-from psychollm._base.typeset import MISSING, Table
+from psychollm._base.numbers import ABSENT, interval, number, p_value
+from psychollm._base.typeset import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -157,7 +158,7 @@ def _intervals(names: Sequence[str]) -> dict[str, tuple[str, str]]:
 def _plain_column(name: str, values: Sequence[Any], digits: int) -> _Column:
     numeric = all(_is_number(value) for value in values) and not all(map(_is_yes_no, values))
     if numeric and is_p_value(name):
-        return _Column(_heading(name), tuple(map(p_text, values)))
+        return _Column(_heading(name), tuple(map(p_value, values)))
     if numeric:
         count = _COUNT.fullmatch(name) is not None and _whole([float(value) for value in values])
         decimals = 0 if count else digits_of(values, digits)
@@ -176,19 +177,6 @@ def is_p_value(name: str) -> bool:
     if name in {"adjusted", "single_step", "step_down"}:
         return True
     return _P.search(name) is not None and not name.endswith("_se")
-
-
-def p_text(value: float) -> str:
-    """Return a p-value as it is printed.
-
-    Examples
-    --------
-    >>> [p_text(value) for value in (0.04321, 0.0002, 1.0, float("nan"))]
-    ['.043', '< .001', '1.000', '–']
-    """
-    if not isfinite(value):
-        return MISSING
-    return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
 def digits_of(values: Sequence[Any], digits: int) -> int:
@@ -213,29 +201,16 @@ def _whole(values: Sequence[float]) -> bool:
 
 
 def _numbers(values: Sequence[Any], decimals: int) -> tuple[str, ...]:
-    return tuple(_number(value, decimals) for value in values)
-
-
-def _number(value: float, decimals: int) -> str:
-    if value != value:
-        return MISSING
-    if not isfinite(value):
-        return "∞" if value > 0 else "-∞"
-    text = f"{value:.{decimals}f}"
-    return text.removeprefix("-") if not text.strip("-0.") else text
+    return tuple(number(value, decimals) for value in values)
 
 
 def _spans(pair: Sequence[Sequence[Any]], digits: int, values: Sequence[Any]) -> tuple[str, ...]:
     decimals = digits_of((*values, *pair[0], *pair[1]), digits)
-    lows, highs = (_numbers(side, decimals) for side in pair)
-    return tuple(
-        MISSING if low == high == MISSING else f"[{low}, {high}]"
-        for low, high in zip(lows, highs, strict=True)
-    )
+    return tuple(interval(pair, decimals) for pair in zip(*pair, strict=True))
 
 
 def _beside(value: str, span: str) -> str:
-    return value if span == MISSING else f"{value} {span}"
+    return value if span == ABSENT else f"{value} {span}"
 
 
 def _heading(name: str) -> str:
@@ -247,8 +222,8 @@ def _text(value: Any, digits: int) -> str:
     if _is_yes_no(value):
         return "yes" if value else "no"
     if _is_number(value):
-        return _number(value, digits_of([value], digits))
-    return MISSING if value is None else str(value)
+        return number(value, digits_of([value], digits))
+    return ABSENT if value is None else str(value)
 
 
 def _is_number(value: Any) -> bool:

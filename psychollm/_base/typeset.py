@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from psychollm._base.errors import OptionError
+from psychollm._base.numbers import ABSENT
 
-MISSING = "–"
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")  # what Markdown would take for HTML
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -15,7 +15,7 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    MISSING: "--",
+    ABSENT: "--",
     "∞": r"$\infty$",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }

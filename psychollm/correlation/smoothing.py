@@ -11,6 +11,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError, OptionError
+from psychollm._base.numbers import signed
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.correlation.smoothers.clip import TOO_SMALL, clip
@@ -113,7 +114,7 @@ class Smoothing(Result):
         return (
             f"{first}.\nSmoothed by {self.method!r} ({self.note}): correlations moved by "
             f"{self.rms_moved:.3g} (root mean square), most that of {a!r} and {b!r}, by "
-            f"{self.largest_move:+.3f}."
+            f"{signed(self.largest_move, 3)}."
         )
 
     def __repr__(self) -> str:

@@ -25,6 +25,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.clones import agreement_beyond_chance
@@ -200,7 +201,7 @@ def _rate_reasons(
 def _inversion_reasons(tests: Inversion, inverted: BoolArray) -> list[str]:
     return [
         "inverted: its yes goes with wrong answers "
-        f"(AUROC {auroc:.2f}, p = {p:.2g} after Holm's correction)"
+        f"(AUROC {auroc:.2f}, {p_equals(p)} after Holm's correction)"
         if flag
         else ""
         for flag, auroc, p in zip(inverted, tests.auroc, tests.p_value, strict=True)

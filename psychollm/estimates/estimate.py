@@ -8,6 +8,7 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import LabelError, OptionError
+from psychollm._base.numbers import UNDEFINED, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.estimates.clustered import few
@@ -147,6 +148,30 @@ class Estimate(Result):
             for flag, out, alone in zip(self.flags, outside, bare, strict=True)
         )
         return replace(self, flags=flags)
+
+    def text(self, row: int = 0, digits: int = 2, *, signed: bool = False) -> str:
+        """Return one value with its interval, as it stands in a sentence, or why there is none.
+
+        Parameters
+        ----------
+        row : int
+            Position of the model.
+        digits : int
+            Decimals.
+        signed : bool
+            Whether a plus stands before values above zero.
+
+        Examples
+        --------
+        >>> from psychollm.calibration.decisions.confusion import confusion
+        >>> rates = confusion([[1, 1, 0, 0], [0, 0, 0, 0]], [[1, 0, 0, 0]] * 2)
+        >>> rates.precision.text(0), rates.precision.text(1)
+        ('0.50 [0.09, 0.91]', 'undefined (never says yes)')
+        """
+        value, flag = float(self.value[row]), self.flags[row]
+        if np.isfinite(value):
+            return with_interval(value, self.interval[row], digits, signed=signed)
+        return f"{UNDEFINED} ({flag})" if flag else UNDEFINED
 
     @property
     def defined(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":

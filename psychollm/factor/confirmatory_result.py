@@ -10,6 +10,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
+from psychollm._base.numbers import signed
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import listed
@@ -53,7 +54,9 @@ class ModificationIndices(Result):
         lines = [f"ModificationIndices of {len(self.kind)} parameters held at zero"]
         rows = zip(self.kind, self.first, self.second, self.index, self.change, strict=True)
         for kind, first, second, index, change in list(rows)[:8]:
-            lines.append(f"  {kind:<9}{first!r} - {second!r}: {index:.2f}, expected {change:+.3f}")
+            lines.append(
+                f"  {kind:<9}{first!r} - {second!r}: {index:.2f}, expected {signed(change, 3)}"
+            )
         return "\n".join(lines)
 
 

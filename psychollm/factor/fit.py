@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.numbers import p_equals, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.factor.exploratory.extract import degrees_of_freedom
@@ -77,14 +78,13 @@ class FactorFit(Result):
 
     def summary(self) -> str:
         """Say how well the model fits."""
-        low, high = self.rmsea_interval
         text = f"SRMR {self.srmr:.3f}"
         if self.test.startswith("no "):
             text += f"; {self.test}"
         if np.isfinite(self.chi_square) and self.df > 0:
             text = (
-                f"chi-square({self.df:g}) = {self.chi_square:.2f}, p = {self.p_value:.3g} "
-                f"({self.test}); RMSEA {self.rmsea:.3f} [{low:.3f}, {high:.3f}], "
+                f"chi-square({self.df:g}) = {self.chi_square:.2f}, {p_equals(self.p_value)} "
+                f"({self.test}); RMSEA {with_interval(self.rmsea, self.rmsea_interval, 3)}, "
                 f"CFI {self.cfi:.3f}, TLI {self.tli:.3f}, {text}, BIC {self.bic:.1f}"
             )
         return text

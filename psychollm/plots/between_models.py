@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.numbers import typeset, with_interval
 from psychollm._base.types import FloatArray
 from psychollm.plots.canvas import legend, name_axes, note, open_axes, plain_text
 from psychollm.plots.labels import label_points
@@ -83,8 +84,7 @@ def _line(ax: "Axes", result: "BetweenModels") -> None:
         return
     known = result.accuracy[np.isfinite(result.accuracy)]
     band = line.band(np.linspace(known.min(), known.max(), 60))
-    lower, upper = line.slope_interval
-    name = f"slope {line.slope:.2f} [{lower:.2f}, {upper:.2f}]".replace("-", "−")
+    name = typeset(f"slope {with_interval(line.slope, line.slope_interval)}")
     ax.plot(band["at"], band["fit"], color=RED, lw=1.6, label=name, gid="fit")
     ax.fill_between(band["at"], band["lower"], band["upper"], color=RED, alpha=0.12, lw=0)
 

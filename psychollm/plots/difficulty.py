@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.numbers import typeset, with_interval
 from psychollm.plots.canvas import TEXT_SIZE, name_axes, open_axes, plain_text
 from psychollm.plots.palette import BLUE, INK, MUTED
 from psychollm.studies.difficulty.study import Difficulty
@@ -44,8 +45,8 @@ def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
     points.set_gid("questions")
     found, bounds = study.r_squared.value, study.r_squared.interval
     lines = [
-        f"{name}: $R^2$ {value:.2f} [{lower:.2f}, {upper:.2f}]"
-        for name, value, (lower, upper) in zip(
+        f"{name}: $R^2$ {typeset(with_interval(value, interval))}"
+        for name, value, interval in zip(
             ("text", "length only"), found[:2], bounds[:2], strict=True
         )
     ]

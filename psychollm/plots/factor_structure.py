@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.numbers import p_equals
 from psychollm._base.types import FloatArray
 from psychollm.plots.canvas import TICK_SIZE, dress, legend, name_axes, open_axes, plain_text
 from psychollm.plots.labels import label_points
@@ -124,7 +125,7 @@ def _inset_fit(ax: "Axes", result: "Dimensionality") -> None:
     inner.set_xlim(0.0, 1.0)
     inner.set_yticks([])
     inner.spines["left"].set_visible(False)
-    note = f"observed {float(null.observed):.2f}, p = {float(null.p_value):.2f}"
+    note = f"observed {float(null.observed):.2f}, {p_equals(float(null.p_value))}"
     inner.set_xlabel(note, fontsize=TICK_SIZE - 1.0, color=MUTED, labelpad=2)
 
 

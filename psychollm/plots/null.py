@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.errors import ShapeError
+from psychollm._base.numbers import p_equals
 from psychollm.plots.canvas import legend, name_axes, open_axes, plain_text
 from psychollm.plots.palette import GREY, INK
 from psychollm.plots.scree import NULL_COLOURS, NULL_NAMES
@@ -67,4 +68,4 @@ def draw_replicates(ax: "Axes", null: "Null", entry: int = 0) -> None:
         ax.hist(known, bins="auto", color=colour, alpha=0.55, lw=0, label=scheme)
     observed, p = np.ravel(null.observed)[entry], np.ravel(null.p_value)[entry]
     if np.isfinite(observed):
-        ax.axvline(observed, color=INK, lw=1.6, label=f"observed {observed:.3g}, p = {p:.2g}")
+        ax.axvline(observed, color=INK, lw=1.6, label=f"observed {observed:.3g}, {p_equals(p)}")

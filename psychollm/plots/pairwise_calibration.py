@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.checks import check_count
+from psychollm._base.numbers import typeset, with_interval
 from psychollm.plots.canvas import legend, name_axes, note, open_axes, plain_text
 from psychollm.plots.palette import BLUE, INK, PURPLE, RED
 
@@ -83,5 +84,5 @@ def _pooled(ax: "Axes", result: "PairwiseCalibration") -> None:
         return
     ax.vlines(x, x + low, x + high, color=RED, lw=2.4, zorder=4)
     ax.plot([x], [result.pooled_difference], "P", ms=9, color=RED, mec="white", zorder=5)
-    name = f"pooled excess {result.pooled_excess:.3f} [{low:.3f}, {high:.3f}]"
-    ax.plot([], [], "P", ms=7, color=RED, mec="white", label=name.replace("-", "−"))
+    excess = with_interval(result.pooled_excess, (low, high), 3)
+    ax.plot([], [], "P", ms=7, color=RED, mec="white", label=typeset(f"pooled excess {excess}"))

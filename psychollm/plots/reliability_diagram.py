@@ -6,12 +6,12 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from psychollm._base.errors import OptionError
+from psychollm._base.numbers import number, p_equals
 from psychollm._base.types import FloatArray
 from psychollm.calibration.errors.binned import BinnedCalibrationError
 from psychollm.calibration.errors.calibration_error import CalibrationError
 from psychollm.calibration.errors.smooth import SmoothCalibrationError
 from psychollm.calibration.scores.corp import Corp
-from psychollm.estimates.estimate import Estimate
 
 Reliability: TypeAlias = Corp | BinnedCalibrationError | SmoothCalibrationError
 Band: TypeAlias = Literal["consistency", "confidence", "both", "none"]
@@ -163,8 +163,9 @@ def _parts_line(result: Corp, place: int) -> str:
     if not result.miscalibration.defined[place]:
         return "MCB and DSC undefined"
     return (
-        f"MCB {_number(result.miscalibration, place)} ({_p_text(result.p_value.value[place])})"
-        f" · DSC {_number(result.discrimination, place)}"
+        f"MCB {number(result.miscalibration.value[place], 3)} "
+        f"({p_equals(result.p_value.value[place])}) · "
+        f"DSC {number(result.discrimination.value[place], 3)}"
     )
 
 
@@ -172,20 +173,7 @@ def _error_line(error: CalibrationError, place: int) -> str:
     if not error.value.defined[place]:
         return f"{error.value.name} undefined"
     return (
-        f"{error.value.name} {_number(error.value, place)}, "
-        f"{_number(error.expected, place)} if calibrated ({_p_text(error.p_value.value[place])})"
+        f"{error.value.name} {number(error.value.value[place], 3)}, "
+        f"{number(error.expected.value[place], 3)} if calibrated "
+        f"({p_equals(error.p_value.value[place])})"
     )
-
-
-def _number(estimate: Estimate, place: int) -> str:
-    value = float(estimate.value[place])
-    return f"{value:.3f}".removeprefix("0") if np.isfinite(value) else "undefined"
-
-
-def _p_text(value: float) -> str:
-    """Return a p-value with its letter, as it stands beside a number."""
-    if not np.isfinite(value):
-        return "no test"
-    if value < 0.001:
-        return "p < .001"
-    return f"p = {value:.{3 if value < 0.0995 else 2}f}".replace("0.", ".", 1)

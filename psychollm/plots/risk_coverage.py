@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.numbers import with_interval
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import positions
 from psychollm.plots.canvas import legend, name_axes, open_axes, plain_text
@@ -193,12 +194,8 @@ def _places(result: "RiskCoverage", models: Sequence[Any] | None) -> IntArray:
 
 
 def _area(result: "RiskCoverage", place: int) -> str:
-    value = float(result.aurc.value[place])
-    if not np.isfinite(value):
-        return "AURC undefined"
-    low, high = result.aurc.interval[place]
-    bounds = f" [{low:.3f}, {high:.3f}]" if np.isfinite(low + high) else ""
-    return f"AURC {value:.3f}{bounds}"
+    area = with_interval(float(result.aurc.value[place]), result.aurc.interval[place], 3)
+    return f"AURC {area}"
 
 
 def _top(result: "RiskCoverage", drawn: IntArray) -> float:

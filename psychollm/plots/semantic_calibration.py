@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.errors import LabelError
+from psychollm._base.numbers import number, p_equals, typeset
 from psychollm.plots.canvas import TICK_SIZE, plain_text
 from psychollm.plots.palette import BLUE, GREY, INK, MUTED, RULE
 from psychollm.plots.small_multiples import draw_panels, panel_title
@@ -100,23 +101,12 @@ def _key() -> list[Any]:
 
 
 def _lines(study: SemanticCalibration, place: int) -> tuple[str, ...]:
-    low, high = study.excess_overconfidence.interval[place]
-    p = study.p_value.value[place]
     return (
-        f"smECE {_number(study.smooth.value.value[place])}, "
-        f"{_number(study.expected.value[place])} if calibrated "
-        f"(p {'<' if p < 0.001 else '='} {_number(max(p, 0.001))})",
-        f"overconfident by {_signed(study.excess_overconfidence.value[place])} "
-        f"[{_signed(low)}, {_signed(high)}]",
+        f"smECE {number(study.smooth.value.value[place], 3)}, "
+        f"{number(study.expected.value[place], 3)} if calibrated "
+        f"({p_equals(study.p_value.value[place])})",
+        typeset(f"overconfident by {study.excess_overconfidence.text(place, signed=True)}"),
     )
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}".replace("0.", ".", 1)
-
-
-def _signed(value: float) -> str:
-    return f"{value:+.2f}".replace("0.", ".", 1).replace("-", "\u2212")
 
 
 def _draw(ax: "Axes", curve: SampleCurve) -> None:

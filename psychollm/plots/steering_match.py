@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.numbers import number, p_equals, typeset, with_interval
 from psychollm._base.optional import require
 from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, dress, legend, name_axes, note, plain_text
 from psychollm.plots.labels import shortened
@@ -95,8 +96,8 @@ def draw_line(ax: "Axes", study: SteeringMatch) -> None:
                 label=words,
             )
             points.set_gid(words)
-    low, high = best.r_squared_interval
-    _corner(ax, f"R² {_number(best.line.r_squared)} [{_number(low)}, {_number(high)}]", study)
+    explained = with_interval(best.line.r_squared, best.r_squared_interval)
+    _corner(ax, f"R² {typeset(explained)}", study)
     legend(ax, inside="best")
 
 
@@ -168,16 +169,9 @@ def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:
                 label=words,
                 gid=kind,
             )
-    chance = f"p {'<' if p < 0.001 else '='} {_number(max(p, 0.001), 3)}"
+    told = typeset(f"{_NAMES[which]}: {number(value)}, {p_equals(p)}")
     title = "Not evidence by itself" if which == "r_squared" else "The same questions?"
-    name_axes(ax, x=f"{_NAMES[which]}: {_number(value)}, {chance}", y="permutations", title=title)
+    name_axes(ax, x=told, y="permutations", title=title)
     ax.xaxis.label.set_color(MUTED)
     if which != "r_squared":
         legend(ax, inside="best")
-
-
-def _number(value: float, digits: int = 2) -> str:
-    if not np.isfinite(value):
-        return "undefined"
-    text = f"{round(value, digits) + 0.0:.{digits}f}"
-    return text.replace("0.", ".", 1) if abs(value) < 1 - 0.5 * 10**-digits else text

@@ -125,9 +125,7 @@ def _legend(ax: "Axes", result: "Type2ROC", drawn: Sequence[int], colours: dict[
 
 
 def _entry(result: "Type2ROC", place: int) -> str:
-    value, label = float(result.auroc.value[place]), shortened(result.labels[place], _LONGEST)
-    if not np.isfinite(value):
+    label = shortened(result.labels[place], _LONGEST)
+    if not result.auroc.defined[place]:
         return f"{label}: {result.flags[place]}"
-    low, high = result.auroc.interval[place]
-    bounds = f" [{low:.2f}, {high:.2f}]" if np.isfinite(low + high) else ""
-    return f"{value:.2f}{bounds} {label}"
+    return f"{result.auroc.text(place)} {label}"

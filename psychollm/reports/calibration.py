@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.numbers import count, extent, interval, number, percent, with_interval
 from psychollm.calibration.panels.panel_text import verdict
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.reports import calibration_judgement as judgement
 from psychollm.reports import calibration_sections as sections
 from psychollm.reports.calibration_evidence import Evidence, gather
 from psychollm.reports.calibration_methods import REFERENCES, code, definitions, methods
-from psychollm.reports.numbers import count, estimate, interval, number, percent
 from psychollm.reports.page import Fact, Page, render, write_text
 from psychollm.reports.references import listed
 from psychollm.reports.shared_confidence import named_versions
-from psychollm.reports.words import models, names, span
+from psychollm.reports.words import models, names
 from psychollm.studies.provenance import versions
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _facts(evidence: Evidence) -> tuple[Fact, ...]:
     panel, error = evidence.panel, evidence.curves.error
     rejected = int(evidence.miscalibrated.sum())
     facts = [
-        Fact(name=name, value=span(panel[key].value), detail=detail)
+        Fact(name=name, value=extent(panel[key].value), detail=detail)
         for key, name, detail in (
             ("accuracy", "Share of correct answers", ""),
             (
@@ -127,8 +127,8 @@ def _facts(evidence: Evidence) -> tuple[Fact, ...]:
     facts.append(
         Fact(
             name="Calibration error",
-            value=span(error.value.value, digits=3),
-            detail=f"{span(error.expected.value, digits=3)} if calibrated"
+            value=extent(error.value.value, digits=3),
+            detail=f"{extent(error.expected.value, digits=3)} if calibrated"
             + (f"; rejected for {rejected} of {len(panel.models)}" * (len(panel.models) > 1)),
         )
     )
@@ -140,7 +140,7 @@ def _facts(evidence: Evidence) -> tuple[Fact, ...]:
 def _best(evidence: Evidence) -> Fact:
     score = evidence.panel["brier"]
     best = int(np.nanargmin(score.value))
-    value = estimate(float(score.value[best]), score.interval[best], 3)
+    value = with_interval(float(score.value[best]), score.interval[best], 3)
     if len(score.labels) == 1:
         bounds = interval(score.interval[0], 3)
         return Fact(name="Brier score", value=number(float(score.value[0]), 3), detail=bounds)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.numbers import count, number
 from psychollm.calibration.panels.metric_words import words_of
 from psychollm.estimates.comparisons import Comparisons
 from psychollm.estimates.verdict import FEWEST, Outcome, Verdicts, counted, outcome
@@ -12,7 +13,6 @@ from psychollm.plots.calibration_panel import rank_order
 from psychollm.plots.comparisons import plot_comparisons
 from psychollm.reports.figure import Figure, draw_figure
 from psychollm.reports.marks import cells, places
-from psychollm.reports.numbers import count, number
 from psychollm.reports.page import Section, sentence_list
 from psychollm.reports.table import Table, interval_column, p_column, text_column
 from psychollm.reports.words import sentence

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.numbers import count, number, percent, with_interval
 from psychollm.calibration.panels.metric_words import words_of
 from psychollm.plots.risk_coverage import answered
 from psychollm.reports.marks import Mark, line, places, point, row_names
-from psychollm.reports.numbers import count, estimate, number, percent
 from psychollm.reports.study_marks import forest
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def roc(found: "Type2ROC", ax: "Axes", where: dict[str, int]) -> Iterator[Mark]:
     for place, label in enumerate(found.labels):
         alarms = np.concatenate([[0.0], found.criterion_false_alarms[place]])
         hits = np.concatenate([[0.0], found.criterion_hits[place]])
-        area = estimate(float(found.auroc.value[place]), found.auroc.interval[place])
+        area = with_interval(float(found.auroc.value[place]), found.auroc.interval[place])
         yield line(ax, alarms, hits, f"{label}: AUROC {area}", where[str(label)])
 
 
@@ -67,7 +67,7 @@ def risk(
     at = [int(np.abs(found.coverages - share).argmin()) for share in _COVERAGES]
     for place, (label, values) in enumerate(zip(found.labels, answered(found), strict=True)):
         risks = ", ".join(f"{number(values[i])} at {percent(found.coverages[i])}" for i in at)
-        area = estimate(float(found.aurc.value[place]), found.aurc.interval[place], 3)
+        area = with_interval(float(found.aurc.value[place]), found.aurc.interval[place], 3)
         text = f"{label}: risk {risks} answered; AURC {area}"
         ax = axes[place] if grid else axes[0]
         yield line(ax, found.coverages, values, text, where[str(label)])

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING
 
+from psychollm._base.numbers import count, percent
 from psychollm.calibration.panels.metric_words import words_of
-from psychollm.reports.numbers import count, percent
 from psychollm.reports.references import WILSON, Reference, linked
 from psychollm.reports.table import Table, text_column
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.numbers import count, extent, number
 from psychollm.calibration.panels.metric_words import words_of
 from psychollm.calibration.panels.panel_text import told_apart
 from psychollm.estimates.verdict import Outcome, SmallestEffects, counted
@@ -25,7 +26,6 @@ from psychollm.plots.type2_roc import plot_type2_roc
 from psychollm.reports import calibration_marks as marks
 from psychollm.reports.figure import Figure, draw_figure, draw_on_figure
 from psychollm.reports.marks import places
-from psychollm.reports.numbers import count, number
 from psychollm.reports.page import Section
 from psychollm.reports.table import (
     Table,
@@ -35,7 +35,7 @@ from psychollm.reports.table import (
     p_column,
     text_column,
 )
-from psychollm.reports.words import sentence, span
+from psychollm.reports.words import sentence
 
 if TYPE_CHECKING:
     from psychollm.calibration.discrimination.type2_roc import Type2ROC
@@ -178,8 +178,9 @@ def _rejected(evidence: "Evidence") -> str:
         }
         told = sentence(counted(found, words))[:-1]
     return (
-        f"{told}. The calibration error is {span(error.value.value, digits=3)}; calibrated models "
-        f"with the same confidences would show {span(error.expected.value, digits=3)}."
+        f"{told}. The calibration error is {extent(error.value.value, digits=3)}; calibrated "
+        "models "
+        f"with the same confidences would show {extent(error.expected.value, digits=3)}."
     )
 
 
@@ -253,7 +254,7 @@ def ranking(evidence: "Evidence") -> Section:
 
 def _told_apart(roc: "Type2ROC", smallest: SmallestEffects) -> str:
     told = sentence(told_apart(roc.auroc, smallest))[:-1]
-    return f"{escape(told)} (AUROC {span(roc.auroc.value)})."
+    return f"{escape(told)} (AUROC {extent(roc.auroc.value)})."
 
 
 def selection(evidence: "Evidence") -> Section:
@@ -302,8 +303,8 @@ def selection(evidence: "Evidence") -> Section:
 def _gain(curve: "RiskCoverage") -> str:
     half = _at(curve, 0.5)
     return (
-        f"Answering everything, the error rate is {span(curve.error_rate)}; answering the more "
-        f"confident half, {span(answered(curve)[:, half])}."
+        f"Answering everything, the error rate is {extent(curve.error_rate)}; answering the more "
+        f"confident half, {extent(answered(curve)[:, half])}."
     )
 
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.numbers import count, extent, number, p_equals, significant, with_interval
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
-from psychollm.reports.numbers import count, estimate, number, p_equals, significant
 from psychollm.reports.page import Section
 from psychollm.reports.study_figures import figure
 from psychollm.reports.table import (
@@ -18,7 +18,7 @@ from psychollm.reports.table import (
     p_column,
     text_column,
 )
-from psychollm.reports.words import ahead, at, beyond_factor, models, names, sentence, span
+from psychollm.reports.words import ahead, at, beyond_factor, models, names, sentence
 from psychollm.studies.shared_confidence.text import beyond, private_verdicts, says_yes
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def agreement(study: "SharedConfidence", smallest: SmallestEffects = SMALLEST) -
         title="How well does confidence match correctness?",
         key="agreement",
         paragraphs=(
-            f"{told}. Yes rate minus accuracy runs from {span(table.overconfidence.value)}.",
+            f"{told}. Yes rate minus accuracy runs from {extent(table.overconfidence.value)}.",
         ),
         tables=(
             Table.of(columns, caption="Confidence as a classifier of correctness, with intervals"),
@@ -117,9 +117,10 @@ def risk(study: "SharedConfidence") -> Section:
         key="risk",
         paragraphs=(
             "F-beta weighs precision against recall: at low β a wrong yes costs more, at high β a "
-            f"missed one. At β = 1 the models reach {span(sweep.value[:, one])}, but a model that "
+            f"missed one. At β = 1 the models reach {extent(sweep.value[:, one])}, but a model "
+            "that "
             "knew nothing and always said yes would reach "
-            f"{span(sweep.all_yes[:, one])}, depending on its accuracy. "
+            f"{extent(sweep.all_yes[:, one])}, depending on its accuracy. "
             f"{sentence(models(clearly))[:-1]} "
             f"{'is' if clearly <= 1 else 'are'} clearly above its own always-yes.",
         ),
@@ -175,7 +176,7 @@ def between(study: "SharedConfidence") -> Section:
         paragraphs=(
             f"Over {found.n} models, the slope of mean confidence on accuracy is "
             f"{_slope(line)}. Spearman’s correlation is "
-            f"{estimate(found.spearman, found.spearman_interval)} "
+            f"{with_interval(found.spearman, found.spearman_interval)} "
             f"({p_equals(found.spearman_p)}). That confidence equals accuracy but for chance "
             f"(intercept 0, slope 1) has {p_equals(line.identity_p)}.",
         ),
@@ -192,7 +193,7 @@ def between(study: "SharedConfidence") -> Section:
 
 
 def _slope(line: "Line") -> str:
-    return f"{estimate(line.slope, line.slope_interval)} ({p_equals(line.p_value)})"
+    return f"{with_interval(line.slope, line.slope_interval)} ({p_equals(line.p_value)})"
 
 
 def _coefficients(study: "SharedConfidence") -> Table:
@@ -235,7 +236,8 @@ def own_knowledge(study: "SharedConfidence", smallest: SmallestEffects = SMALLES
             f"{models(naive)}. But it is measured with error, and an answer that carries nothing "
             "but the shared signal still adds to a noisy measurement of it. With that error "
             f"allowed for, <b>{told}</b>.{who} Over {private.n_models} models, the mean "
-            f"correlation beyond the factor is {estimate(private.mean, private.mean_interval, 3)} "
+            "correlation beyond the factor is "
+            f"{with_interval(private.mean, private.mean_interval, 3)} "
             f"({p_equals(private.mean_p)}).",
         ),
         figures=(
@@ -287,7 +289,7 @@ def disagreement(study: "SharedConfidence") -> Section:
         return Section(
             title="When models disagree, who is right?", key="disagreement", paragraphs=(text,)
         )
-    excess = estimate(pairs.pooled_excess, pairs.pooled_excess_interval, 3)
+    excess = with_interval(pairs.pooled_excess, pairs.pooled_excess_interval, 3)
     return Section(
         title="When models disagree, who is right?",
         key="disagreement",
@@ -296,7 +298,8 @@ def disagreement(study: "SharedConfidence") -> Section:
             f"another no ({count(pairs.n_disagreements)} disagreements of pairs; "
             f"{count(pairs.n_questions_unanimous)} questions on which all agree say nothing). "
             "The one that says yes is right more often by "
-            f"{estimate(pairs.pooled_difference, pairs.pooled_difference_interval, 3)}. Without "
+            f"{with_interval(pairs.pooled_difference, pairs.pooled_difference_interval, 3)}. "
+            "Without "
             f"any self-knowledge ({escape(pairs.control)}) one would expect "
             f"{number(pairs.pooled_expected, 3)}, which leaves <b>{excess}</b>.",
         ),
@@ -315,14 +318,15 @@ def disagreement(study: "SharedConfidence") -> Section:
 def ensemble(study: "SharedConfidence") -> Section:
     """Whether many models know more than the best one."""
     gain = study.ensemble
-    fair = estimate(gain.mean_gain_at_equal_rate, gain.mean_gain_at_equal_rate_interval, 3)
+    fair = with_interval(gain.mean_gain_at_equal_rate, gain.mean_gain_at_equal_rate_interval, 3)
     return Section(
         title="Do many models know more than the best one?",
         key="ensemble",
         paragraphs=(
             "The mean vote of all models predicts a model’s correctness better than the best "
             "single model’s answer (chosen on other questions) by an area of "
-            f"{estimate(gain.mean_gain, gain.mean_gain_interval, 3)}. Most of that may be owed to "
+            f"{with_interval(gain.mean_gain, gain.mean_gain_interval, 3)}. Most of that may be "
+            "owed to "
             f"the vote’s many levels: cut at the single model’s yes rate, it gains {fair}.",
         ),
         figures=(

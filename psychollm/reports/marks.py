@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from psychollm._base.numbers import number, typeset
 from psychollm._base.types import FloatArray
-from psychollm.reports.numbers import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,7 +74,7 @@ def overlay(figure: "Canvas", marks: Iterable[Mark]) -> str:
 
 def _element(mark: Mark, at: FloatArray) -> str:
     whose = f' data-m="{" ".join(map(str, mark.models))}"' if mark.models else ""
-    title = f"<title>{escape(mark.text)}</title>"
+    title = f"<title>{escape(typeset(mark.text))}</title>"
     if mark.shape == "point":
         (x, y), *_ = at
         return f'<circle{whose} cx="{x:.4g}" cy="{y:.4g}" r="{_RADIUS:g}">{title}</circle>'

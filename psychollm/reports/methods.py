@@ -3,7 +3,7 @@
 from html import escape
 from typing import TYPE_CHECKING
 
-from psychollm.reports.numbers import count, percent
+from psychollm._base.numbers import count, percent
 from psychollm.reports.references import WILSON, Reference, linked, listed
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """A report: its parts, and the one file that they become."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
@@ -8,12 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from psychollm._base.errors import InputError
+from psychollm._base.numbers import typeset
 from psychollm._base.optional import require
 from psychollm._base.version import __version__
 from psychollm.reports.figure import Figure
 from psychollm.reports.table import Table
 
 _TEMPLATES = "psychollm.reports"
+
+# Tags, and elements whose text is no prose; what lies between them is typeset.
+_MARKUP = re.compile(r"(<(svg|script|style|pre|code)\b.*?</\2>|<[^>]*>)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +87,15 @@ def render(page: Page) -> str:
         folder.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js")
     )
     template = environment.get_template("page.html.jinja")
-    return str(template.render(page=_numbered(page), style=style, script=script))
+    return _typeset(template.render(page=_numbered(page), style=style, script=script))
+
+
+def _typeset(text: str) -> str:
+    written, end = [], 0
+    for markup in _MARKUP.finditer(text):
+        written += [typeset(text[end : markup.start()]), markup[0]]
+        end = markup.end()
+    return "".join([*written, typeset(text[end:])])
 
 
 def write_text(path: str | PathLike[str], text: Callable[[], str]) -> Path:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.errors import OptionError
+from psychollm._base.numbers import count, extent, p_equals, percent, with_interval
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.reports import knowledge_sections as knowledge
 from psychollm.reports import structure_sections as structure
 from psychollm.reports.methods import code, methods, reference_list
-from psychollm.reports.numbers import count, estimate, p_equals, percent
 from psychollm.reports.page import Fact, Page, render, write_text
-from psychollm.reports.words import beyond_factor, names, sentence, span
+from psychollm.reports.words import beyond_factor, names, sentence
 from psychollm.studies.shared_confidence.text import verdict
 
 if TYPE_CHECKING:
@@ -134,8 +134,8 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
         ),
         Fact(
             name="Loadings on it",
-            value=span(study.loadings),
-            detail=f"thresholds {span(study.thresholds)}",
+            value=extent(study.loadings),
+            detail=f"thresholds {extent(study.thresholds)}",
         ),
         Fact(
             name="Own answer minus shared score, at equal yes rates (AUROC)",
@@ -143,8 +143,8 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
         ),
         Fact(
             name="Confidence and correctness beyond the shared factor",
-            value=estimate(private.mean, private.mean_interval, 2).partition(" ")[0],
-            detail=f"{estimate(private.mean, private.mean_interval, 2).partition(' ')[2]}, "
+            value=with_interval(private.mean, private.mean_interval, 2).partition(" ")[0],
+            detail=f"{with_interval(private.mean, private.mean_interval, 2).partition(' ')[2]}, "
             f"{p_equals(private.mean_p)}; "
             + (
                 f"in {names(study.labels, known, most=4)}"
@@ -171,7 +171,7 @@ def _factors(found: "Dimensionality") -> str:
 
 def _value(value: float, bounds: "np.ndarray") -> dict[str, str]:
     """Split a number from its interval."""
-    text, _, interval = estimate(float(value), bounds, 3).partition(" ")
+    text, _, interval = with_interval(float(value), bounds, 3).partition(" ")
     return {"value": text, "detail": interval}
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm.reports.numbers import count, number, p_equals, p_value, percent
+from psychollm._base.numbers import count, extent, number, p_equals, p_value, percent
 from psychollm.reports.page import Section
 from psychollm.reports.study_figures import figure
 from psychollm.reports.table import (
@@ -16,7 +16,6 @@ from psychollm.reports.table import (
     p_column,
     text_column,
 )
-from psychollm.reports.words import span
 
 if TYPE_CHECKING:
     from psychollm.studies.dimensionality.study import Dimensionality
@@ -170,8 +169,8 @@ def thresholds(study: "SharedConfidence") -> Section:
         paragraphs=(
             "A model says yes where its view of a question exceeds its threshold, in standard "
             "deviations of that view: low is bold, high is cautious. The loading says how closely "
-            f"it follows the shared signal. Thresholds run from {span(frame['threshold'])}, "
-            f"loadings from {span(frame['loading'])}; the score of a question is known with a "
+            f"it follows the shared signal. Thresholds run from {extent(frame['threshold'])}, "
+            f"loadings from {extent(frame['loading'])}; the score of a question is known with a "
             f"reliability of {number(study.scores.reliability)}.{notes}",
         ),
         tables=(

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.numbers import count, number, percent, with_interval
 from psychollm.reports.marks import Mark, cells, line, places, point, row_names, rows
-from psychollm.reports.numbers import count, estimate, number, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ def _factor_structure(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
         first, value = float(plain.first_loadings[i]), float(full.loadings[i])
         bounds = np.clip([value - reach[i], value + reach[i]], -1.0, 1.0)
         yield point(ax, tau, first, f"{at}, first component {number(first)}", where[name])
-        text = f"{at}, full information {estimate(value, bounds)}"
+        text = f"{at}, full information {with_interval(value, bounds)}"
         yield point(ax, tau, value, text, where[name])
 
 
@@ -67,7 +67,7 @@ def _scree(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:
     for place, value in enumerate(plain.eigenvalues[:shown]):
         beside = "; ".join(
             f"{_REPLICATES.get(null.scheme, null.scheme)} "
-            f"{estimate(band[1, place], band[[0, 2], place])}"
+            f"{with_interval(band[1, place], band[[0, 2], place])}"
             for null, band in zip(nulls, bands, strict=True)
         )
         text = f"component {place + 1}: eigenvalue {number(value)}; {beside}"
@@ -176,7 +176,7 @@ def _told(found: "Estimate", name: str, digits: int) -> str:
     i = [str(label) for label in found.labels].index(name)
     value = float(found.value[i])
     known = np.isfinite(value)
-    return estimate(value, found.interval[i], digits) if known else str(found.flags[i])
+    return with_interval(value, found.interval[i], digits) if known else str(found.flags[i])
 
 
 def _individuation(study: "SharedConfidence", ax: "Axes") -> Iterator[Mark]:

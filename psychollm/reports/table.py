@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
-from psychollm.reports.numbers import ABSENT, interval, number, p_value
+from psychollm._base.numbers import ABSENT, count, interval, number, p_value
 
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
@@ -100,14 +100,15 @@ def text_column(heading: str, values: Iterable[Any]) -> Column:
 
 
 def number_column(heading: str, values: Iterable[float], *, digits: int = 2) -> Column:
-    r"""Return a column of numbers.
+    """Return a column of numbers, counts where they have no decimals.
 
     Examples
     --------
     >>> number_column("n", [1000.0, 2.0], digits=0).cells
-    ('1\u202f000', '2')
+    ('1,000', '2')
     """
-    return Column(heading=heading, cells=tuple(number(float(v), digits) for v in values))
+    cells = (number(float(v), digits) if digits else count(float(v)) for v in values)
+    return Column(heading=heading, cells=tuple(cells))
 
 
 def p_column(heading: str, values: Iterable[float], *, reasons: Iterable[Any] = ()) -> Column:
@@ -116,7 +117,7 @@ def p_column(heading: str, values: Iterable[float], *, reasons: Iterable[Any] = 
     Examples
     --------
     >>> p_column("p", [0.5, 0.0001]).cells
-    ('.50', '< .001')
+    ('.500', '< .001')
     """
     cells = tuple(p_value(float(v)) for v in values)
     return Column(heading=heading, cells=cells, reasons=_where_absent(cells, reasons))
@@ -130,13 +131,13 @@ def interval_column(
     digits: int = 2,
     reasons: Iterable[Any] = (),
 ) -> Column:
-    r"""Return a column of numbers with their intervals.
+    """Return a column of numbers with their intervals.
 
     Examples
     --------
     >>> column = interval_column("r", [0.5, float("nan")], [(0.1, 0.9), (0, 1)], reasons=["", "?"])
     >>> column.cells, column.details, column.reasons
-    (('0.50', '–'), ('[0.10,\xa00.90]', ''), ('', '?'))
+    (('0.50', '–'), ('[0.10, 0.90]', ''), ('', '?'))
     """
     cells = tuple(number(float(v), digits) for v in values)
     intervals = (interval(pair, digits) for pair in bounds)

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.numbers import UNDEFINED, number, with_interval
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
-from psychollm.reports.numbers import ABSENT, estimate, number
 from psychollm.reports.page import sentence_list
 from psychollm.studies.shared_confidence.text import private_verdicts
 
@@ -20,31 +20,15 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 
 def at(values: "Estimate", place: int, *, digits: int = 2) -> str:
-    r"""Return one value of an estimate with its interval.
+    """Return one value of an estimate with its interval.
 
     Examples
     --------
     >>> from psychollm.calibration.decisions.confusion import confusion
     >>> at(confusion([[1, 1, 0, 0]], [[1, 0, 0, 0]]).precision, 0)
-    '0.50 [0.09,\xa00.91]'
+    '0.50 [0.09, 0.91]'
     """
-    return estimate(float(values.value[place]), values.interval[place], digits)
-
-
-def span(values: Any, *, digits: int = 2) -> str:
-    """Return the range of the values that are defined.
-
-    Examples
-    --------
-    >>> span([0.25, float("nan"), 0.5]), span([0.25])
-    ('0.25 to 0.50', '0.25')
-    """
-    array = np.asarray(values, dtype=np.float64)
-    known = array[np.isfinite(array)]
-    if not known.size:
-        return ABSENT
-    low, high = (number(float(end), digits) for end in (known.min(), known.max()))
-    return low if low == high else f"{low} to {high}"
+    return with_interval(float(values.value[place]), values.interval[place], digits)
 
 
 def names(labels: Sequence[Any], which: Iterable[Any], *, most: int = 6) -> str:
@@ -85,13 +69,13 @@ def ahead(value: float, bounds: Any, *, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> ahead(-0.25, (-0.5, 0.0), digits=2).replace(chr(160), " ")
-    'behind by 0.25 (difference −0.25 [−0.50, 0.00])'
+    >>> ahead(-0.25, (-0.5, 0.0), digits=2)
+    'behind by 0.25 (difference -0.25 [-0.50, 0.00])'
     """
     if np.isnan(value):
-        return f"ahead by {ABSENT}"
+        return f"ahead by {UNDEFINED}"
     way = "ahead" if value >= 0 else "behind"
-    whole = estimate(value, bounds, digits)
+    whole = with_interval(value, bounds, digits)
     return f"{way} by {number(abs(value), digits)} (difference {whole})"
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import psychollm as psy
+from psychollm._base.numbers import number, with_interval
 from psychollm.calibration.panels.metric_words import METRIC_WORDS, words_of
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
 from psychollm.calibration.panels.panel_metrics import metric_keys
@@ -16,7 +17,6 @@ from psychollm.calibration.panels.panel_text import verdict
 from psychollm.reports.calibration import calibration_page, write_calibration_report
 from psychollm.reports.calibration_evidence import gather
 from psychollm.reports.calibration_methods import REFERENCES
-from psychollm.reports.numbers import estimate, number
 from psychollm.reports.page import render
 from tests.reports.reader import (
     assert_names_unique_and_found,
@@ -86,7 +86,7 @@ def test_numbers_are_those_of_the_panel(page: str, panel: CalibrationPanel) -> N
     assert verdict(panel) in words
     for key in ("accuracy", "auroc", "overconfidence", "aurc_normalised", "f1"):
         for value, bounds in zip(panel[key].value, panel[key].interval, strict=True):
-            assert estimate(value, bounds).replace("\xa0", " ") in words, key
+            assert with_interval(value, bounds).replace("\xa0", " ") in words, key
     curves = panel.curves(n_draws=30)
     for value in curves.error.expected.value:
         assert number(value, 3) in words

@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from psychollm._base.numbers import number, percent, with_interval
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
 from psychollm.plots.matrix import plot_matrix
 from psychollm.reports.calibration import calibration_page
 from psychollm.reports.calibration_evidence import gather
 from psychollm.reports.figure import draw_figure
 from psychollm.reports.marks import MOST_MARKS, cells, overlay, places, point
-from psychollm.reports.numbers import estimate, number, percent
 from psychollm.reports.page import render
 from psychollm.studies.shared_confidence.study import SharedConfidence
 from tests.reports.reader import marks_of, read, script_of
@@ -91,7 +91,7 @@ def test_rows_of_a_forest(page: str, study: SharedConfidence) -> None:
     found = marks_of(page, "private-signal")
     values = study.private_signal.correlation
     for place, label in enumerate(study.labels):
-        told = estimate(float(values.value[place]), values.interval[place])
+        told = with_interval(float(values.value[place]), values.interval[place])
         assert ("rect", str(place), f"{label}: correlation {told}") in found
 
 
@@ -102,7 +102,7 @@ def test_reliability_and_what_is_undefined(calibration: str, panel: CalibrationP
     assert all("nan" not in words for _, _, words in found)
     overview = marks_of(calibration, "overview-forest")
     assert any(words.startswith("silent: ") and "no " in words for _, _, words in overview)
-    told = estimate(float(panel["auroc"].value[0]), panel["auroc"].interval[0])
+    told = with_interval(float(panel["auroc"].value[0]), panel["auroc"].interval[0])
     assert any(words == f"a: AUROC {told}" for _, _, words in overview)
 
 

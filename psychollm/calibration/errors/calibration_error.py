@@ -7,6 +7,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_generator
+from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.calibration.discrimination.ranking import midranks
@@ -77,7 +78,7 @@ class CalibrationError(Result):
         share = f"{100 * self.value.level:g} % interval"
         return (
             f"{label}: {name} {value:.3f}; a calibrated model would show {expected:.3f} "
-            f"(p = {p_value:.3g}). Without noise {corrected:.3f}, {share} {lower:.3f} to "
+            f"({p_equals(p_value)}). Without noise {corrected:.3f}, {share} {lower:.3f} to "
             f"{upper:.3f}."
         )
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from psychollm._base.axes import dataset
 from psychollm._base.errors import OptionError
+from psychollm._base.numbers import ABSENT, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, RandomState
 from psychollm._base.views import view
@@ -221,7 +222,7 @@ class CalibrationPanel(Result):
 
         columns = {
             key: [
-                _cell(value, bounds, digits)
+                with_interval(value, bounds, digits, absent=ABSENT)
                 for value, bounds in zip(estimate.value, estimate.interval, strict=True)
             ]
             for key, estimate in self.estimates.items()
@@ -305,12 +306,3 @@ def _wanted(metrics: Sequence[str] | None) -> list[str]:
             msg = f"metrics names {key!r}, which does not exist: use {', '.join(close)}"
             raise OptionError(msg)
     return list(dict.fromkeys(asked))
-
-
-def _cell(value: float, bounds: FloatArray, digits: int) -> str:
-    if not np.isfinite(value):
-        return "–"
-    shown = f"{value:.{digits}f}"
-    if not np.isfinite(bounds).all():
-        return shown
-    return f"{shown} [{bounds[0]:.{digits}f}, {bounds[1]:.{digits}f}]"

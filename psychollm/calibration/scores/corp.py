@@ -35,6 +35,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
+from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.errors.under_calibration import under_calibration
@@ -127,7 +128,7 @@ class Corp(Result):
         p_value = self.p_value.value[row]
         return (
             f"{label}: miscalibration {self.miscalibration.value[row]:.4f}, where a calibrated "
-            f"model would show {self.expected.value[row]:.4f} (p = {p_value:.3g}); "
+            f"model would show {self.expected.value[row]:.4f} ({p_equals(p_value)}); "
             f"discrimination {self.discrimination.value[row]:.4f} of an uncertainty of "
             f"{self.uncertainty.value[row]:.4f}."
         )

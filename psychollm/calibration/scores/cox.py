@@ -46,6 +46,7 @@ from scipy.special import chdtrc, expit, fdtrc
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
+from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.metric import Metric, estimate_all
@@ -117,15 +118,10 @@ class Cox(Result):
         large, slope, test = self.in_the_large, self.slope, self.calibrated
         if not large.defined[row]:
             return f"{label}: undefined, {large.flags[row]}."
-        level = f"{label}: calibration in the large {_shown(large, row)}"
+        level = f"{label}: calibration in the large {large.text(row)}"
         if not slope.defined[row]:
             return f"{level}; no slope, {slope.flags[row]}."
-        return f"{level}, slope {_shown(slope, row)}; calibrated with p = {test.p_value[row]:.3g}."
-
-
-def _shown(found: Estimate, row: int) -> str:
-    low, high = found.interval[row]
-    return f"{found.value[row]:.2f} [{low:.2f}, {high:.2f}]"
+        return f"{level}, slope {slope.text(row)}; calibrated with {p_equals(test.p_value[row])}."
 
 
 def cox(

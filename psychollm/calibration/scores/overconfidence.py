@@ -102,11 +102,10 @@ class Overconfidence(Result):
     def _sentence(self, row: int, label: Any) -> str:
         if not self.difference.defined[row]:
             return f"{label}: undefined, {self.difference.flags[row]}."
-        low, high = self.difference.interval[row]
         return (
             f"{label}: states {self.mean_confidence[row]:.3f} on average and is correct in "
-            f"{self.accuracy[row]:.3f}, a difference of {self.difference.value[row]:.3f} "
-            f"[{low:.3f}, {high:.3f}]."
+            f"{self.accuracy[row]:.3f}, a difference of "
+            f"{self.difference.text(row, 3)}."
         )
 
 

@@ -59,11 +59,10 @@ class HierarchicalMetaD(Result):
         """Return what the group's posterior says, in sentences."""
         if not np.isfinite(self.group_m_ratio.value[0]):
             return f"No group M-ratio: {self.group_m_ratio.flags[0]}."
-        low, high = self.group_m_ratio.interval[0]
         counted = int(np.isfinite(self.m_ratio.value).sum())
         text = (
-            f"The M-ratio of the group is {self.group_m_ratio.value[0]:.2f} [{low:.2f}, "
-            f"{high:.2f}] ({counted} models; standard deviation of log M-ratios "
+            f"The M-ratio of the group is {self.group_m_ratio.text()} "
+            f"({counted} models; standard deviation of log M-ratios "
             f"{self.spread.value[0]:.2f})."
         )
         return text if self.convergence.converged else f"{text} {self.convergence.reason}."

@@ -94,10 +94,9 @@ class MetaD(Result):
         ratio, flag = self.m_ratio, self.m_ratio.flags[i]
         if not np.isfinite(ratio.value[i]):
             return f"{self.labels[i]}: no M-ratio ({flag}); d' = {self.d_prime.value[i]:.2f}."
-        low, high = ratio.interval[i]
         note = f" ({flag})" if flag else ""
         return (
-            f"{self.labels[i]}: M-ratio {ratio.value[i]:.2f} [{low:.2f}, {high:.2f}]{note}; "
+            f"{self.labels[i]}: M-ratio {ratio.text(i)}{note}; "
             f"meta-d' = {self.meta_d.value[i]:.2f}, d' = {self.d_prime.value[i]:.2f}, "
             f"{ratio.n[i]:.0f} trials."
         )

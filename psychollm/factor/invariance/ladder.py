@@ -31,6 +31,7 @@ import numpy as np
 
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import InputError, OptionError
+from psychollm._base.numbers import p_equals, signed
 from psychollm._base.result import Result
 from psychollm.data.labels import listed
 from psychollm.factor.confirmatory import LoadingPattern
@@ -83,8 +84,8 @@ class FitDifference(Result):
         """Say what the equalities cost, in one sentence."""
         return (
             f"{self.smaller} against {self.larger}: chi-square({self.df:g}) = "
-            f"{self.chi_square:.2f}, p = {self.p_value:.3g}; CFI {self.cfi:+.3f}, RMSEA "
-            f"{self.rmsea:+.3f}, SRMR {self.srmr:+.3f}."
+            f"{self.chi_square:.2f}, {p_equals(self.p_value)}; CFI {signed(self.cfi, 3)}, RMSEA "
+            f"{signed(self.rmsea, 3)}, SRMR {signed(self.srmr, 3)}."
         )
 
 

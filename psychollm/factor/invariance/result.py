@@ -34,6 +34,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.convergence import Convergence
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
+from psychollm._base.numbers import p_equals, signed
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import listed
@@ -103,7 +104,7 @@ class EqualityTests(Result):
             where = f" in {self.group[c]!r}" if self.group[c] != "" else ""
             lines.append(
                 f"  {which.strip()}{where}: chi-square({self.df[c]}) = {self.statistic[c]:.2f}, "
-                f"p = {self.p_value[c]:.3g} (adjusted {self.adjusted[c]:.3g})"
+                f"{p_equals(self.p_value[c])} (adjusted {self.adjusted[c]:.3g})"
             )
         return "\n".join(lines)
 
@@ -355,7 +356,8 @@ class GroupFactors(Result):
         if self.invariance in ("scalar", "strict"):
             for g, group in enumerate(self.groups[1:], 1):
                 shown = (
-                    f"{name} {self.factor_means[g, f]:+.2f} ({self.factor_mean_errors[g, f]:.2f})"
+                    f"{name} {signed(self.factor_means[g, f])} "
+                    f"({self.factor_mean_errors[g, f]:.2f})"
                     for f, name in enumerate(self.factors)
                 )
                 lines.append(f"Factor means of {group!r} (standard errors): {', '.join(shown)}.")

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from psychollm._base.numbers import signed
 from psychollm.instruments.grading import grade_by
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.readers import read_option
@@ -24,7 +25,7 @@ def worded(lines: Sequence[Sequence[float | None]]) -> dict[str, str]:
 
 
 def _signed(points: float | None) -> str:
-    return f"{points:+.0f}" if points else "0"
+    return f"{signed(points, 0)}" if points else "0"
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:

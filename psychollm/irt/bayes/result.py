@@ -132,11 +132,10 @@ class BayesianIRT(Result):
         ]
         if self.family_labels:
             best = int(np.argmax(self.family.value))
-            low, high = self.family.interval[best]
             lines.append(
                 f"Families differ with a standard deviation of {self.scale.value[-1]:.2f}; "
-                f"highest: {self.family_labels[best]!r}, {self.family.value[best]:+.2f} "
-                f"[{low:.2f}, {high:.2f}]."
+                f"highest: {self.family_labels[best]!r}, "
+                f"{self.family.text(best, signed=True)}."
             )
         return "\n".join(lines)
 

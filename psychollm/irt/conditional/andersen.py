@@ -33,6 +33,7 @@ import numpy as np
 from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.multiplicity import adjust_p_values
+from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
@@ -114,7 +115,7 @@ class AndersenTest(Result):
             f"{group}: {size}" for group, size in zip(self.groups, self.group_sizes, strict=True)
         )
         return (
-            f"Andersen's LR({self.df}) = {self.statistic:.2f}, p = {self.p_value:.3g} "
+            f"Andersen's LR({self.df}) = {self.statistic:.2f}, {p_equals(self.p_value)} "
             f"({sizes}); {items}."
         )
 

@@ -26,6 +26,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.coerce import check_binary
@@ -74,7 +75,7 @@ class MartinLoefTest(Result):
         """Return the test in one sentence."""
         sparse = " Too few respondents for its p value." if self.respondents_per_cell < 5 else ""
         return (
-            f"Martin-Loef LR({self.df}) = {self.statistic:.2f}, p = {self.p_value:.3g} for "
+            f"Martin-Loef LR({self.df}) = {self.statistic:.2f}, {p_equals(self.p_value)} for "
             f"{len(self.first)} against {len(self.second)} items.{sparse}"
         )
 

@@ -37,6 +37,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import ShapeError
+from psychollm._base.numbers import p_equals, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.estimates.reasons import Reason
@@ -118,10 +119,9 @@ class ModelFit(Result):
         """Return the statistic and the indices in one sentence."""
         if self.reason:
             return f"{self.statistic} has no value: {self.reason}; SRMSR {self.srmsr:.3f}."
-        low, high = self.rmsea_interval
         return (
-            f"{self.statistic}({self.df}) = {self.m2:.2f}, p = {self.p_value:.3g}; RMSEA "
-            f"{self.rmsea:.3f} [{low:.3f}, {high:.3f}], SRMSR {self.srmsr:.3f}, "
+            f"{self.statistic}({self.df}) = {self.m2:.2f}, {p_equals(self.p_value)}; RMSEA "
+            f"{with_interval(self.rmsea, self.rmsea_interval, 3)}, SRMSR {self.srmsr:.3f}, "
             f"CFI {self.cfi:.3f}, TLI {self.tli:.3f} ({self.n_complete} complete respondents)."
         )
 

@@ -42,6 +42,7 @@ from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
+from psychollm._base.numbers import signed
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels, listed
@@ -153,7 +154,7 @@ class DifferentialItems(Result):
             far = int(np.nanargmax(np.abs(self.distance[:, j])))
             lines.append(
                 f"{self.labels[j]!r}: chi-square({self.df[j]:g}) = {self.statistic[j]:.1f}; "
-                f"scores shifted by {self.shift[far, j]:+.3f} in {self.groups[far]!r}."
+                f"scores shifted by {signed(self.shift[far, j], 3)} in {self.groups[far]!r}."
             )
         return "\n".join(lines)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.convergence import Convergence
+from psychollm._base.numbers import signed
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels, listed
@@ -135,7 +136,7 @@ class GroupIRTFit(Result):
             f"AIC {self.aic:.1f}, BIC {self.bic:.1f}; priors: {self.priors}.",
         ]
         for g, group in enumerate(self.groups):
-            mean = f"mean {self.ability_mean[g]:+.2f}"
+            mean = f"mean {signed(self.ability_mean[g])}"
             spread = f"standard deviation {self.ability_sd[g]:.2f}"
             if g:
                 mean += f" ({self.se_ability_mean[g]:.2f})"

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from psychollm._base.axes import Axes
+from psychollm._base.numbers import p_equals
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels
 from psychollm.estimates.null import Alternative, Null, monte_carlo_error, monte_carlo_p_value
@@ -104,7 +105,7 @@ class FitNull(Null):
             return f"{self.statistic} has no value to set beside {beside}."
         if known.sum() == 1:
             value, p = self.observed[known][0], self.p_value[known][0]
-            return f"{self.statistic} = {value:.3g}: p = {p:.3g} from {beside}."
+            return f"{self.statistic} = {value:.3g}: {p_equals(p)} from {beside}."
         found = np.flatnonzero(known & (self.adjusted <= 0.05))
         order = found[np.argsort(self.adjusted[found], kind="stable")]
         named = ", ".join(str(self.labels[k]) for k in order[:10])

@@ -20,6 +20,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import ConvergenceWarning
 from psychollm._base.multiplicity import adjust_p_values
+from psychollm._base.numbers import p_equals
 from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState, WordArray
@@ -77,7 +78,7 @@ class SlopeNull(Result):
     def summary(self) -> str:
         """Return whether the fit says anything, in one sentence."""
         says = "gains more than" if self.p_value <= 0.05 else "cannot be told from"
-        return f"The fit {says} fits of shuffled answers (p = {self.p_value:.3g})."
+        return f"The fit {says} fits of shuffled answers ({p_equals(self.p_value)})."
 
 
 def slope_null(

@@ -48,6 +48,7 @@ import numpy as np
 from scipy.special import chdtrc, ndtri, stdtrit
 
 from psychollm._base.axes import Axes
+from psychollm._base.numbers import p_equals, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
 from psychollm.estimates.reasons import Reason
@@ -65,7 +66,7 @@ class RankTest(Result):
     --------
     >>> found = kruskal_wallis([1, 2, 3, 4, 5, 6], list("aaabbb"), rng=0)
     >>> print(found.summary())
-    Kruskal-Wallis test: chi2(1) = 3.86, p = 0.0495; epsilon squared 0.77 [0.65, 0.80].
+    Kruskal-Wallis test: chi2(1) = 3.86, p = .050; epsilon squared 0.77 [0.65, 0.80].
     """
 
     test: str
@@ -87,10 +88,9 @@ class RankTest(Result):
 
     def summary(self) -> str:
         """Return the result in a sentence, and the note."""
-        low, high = self.effect_interval
         text = (
-            f"{self.test} test: chi2({self.df}) = {self.statistic:.2f}, p = {self.p_value:.3g}; "
-            f"{self.effect_name} {self.effect:.2f} [{low:.2f}, {high:.2f}]."
+            f"{self.test} test: chi2({self.df}) = {self.statistic:.2f}, {p_equals(self.p_value)}; "
+            f"{self.effect_name} {with_interval(self.effect, self.effect_interval)}."
         )
         return f"{text} {self.note}".strip()
 

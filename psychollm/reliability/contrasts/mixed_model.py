@@ -28,6 +28,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from psychollm._base.axes import Axes
+from psychollm._base.numbers import p_equals, p_value
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.estimates.estimate import Estimate
@@ -93,12 +94,11 @@ class MixedModel(Result):
 
     def summary(self) -> str:
         """Return the test and the variances in a sentence."""
-        low, high = self.intraclass.interval[0]
         return (
             f"Conditions, over {self.n_models} models: F({self.f_df[0]}, {self.f_df[1]:.1f}) = "
-            f"{self.f_statistic:.2f}, p = {self.p_value:.3g} (parametric bootstrap "
-            f"{self.bootstrap_p_value:.3g}); models hold {self.intraclass.value[0]:.2f} "
-            f"[{low:.2f}, {high:.2f}] of the variance."
+            f"{self.f_statistic:.2f}, {p_equals(self.p_value)} (parametric bootstrap "
+            f"{p_value(self.bootstrap_p_value)}); models hold "
+            f"{self.intraclass.text()} of the variance."
         )
 
 

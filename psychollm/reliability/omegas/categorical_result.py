@@ -77,10 +77,8 @@ class OmegaCategorical(Result):
         flag = total.flags[0]
         if not np.isfinite(total.value[0]):
             return f"Categorical omega is undefined: {flag} ({k} items{rows})."
-        low, high = total.interval[0]
-        bounds = f" [{low:.2f}, {high:.2f}]" if np.isfinite(low) else ""
         said = f"; {flag}." if flag else "."
-        return f"Categorical omega {total.value[0]:.2f}{bounds} ({k} items{rows}){said}"
+        return f"Categorical omega {total.text()} ({k} items{rows}){said}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,10 +107,10 @@ def _summary(found: Omega) -> str:
     if not np.isfinite(total.value[0]):
         return f"Omega is undefined: {total.flags[0]} ({k} items, {factors}{rows})."
     lines = [
-        f"Omega total {_bounded(total)} ({k} items, {factors}{rows})"
+        f"Omega total {total.text()} ({k} items, {factors}{rows})"
         + (f"; {total.flags[0]}." if total.flags[0] else "."),
         f"The general factor explains {100 * general.value[0]:.0f} % of the variance of the total "
-        f"score (omega hierarchical {_bounded(general)})"
+        f"score (omega hierarchical {general.text()})"
         + (f"; {general.flags[0]}." if general.flags[0] else "."),
     ]
     if found.reversed.any():
@@ -119,9 +119,3 @@ def _summary(found: Omega) -> str:
         )
         lines.append(f"Turned round: {turned}.")
     return "\n".join(lines)
-
-
-def _bounded(estimate: Estimate) -> str:
-    low, high = estimate.interval[0]
-    bounds = f" [{low:.2f}, {high:.2f}]" if np.isfinite(low) else ""
-    return f"{estimate.value[0]:.2f}{bounds}"

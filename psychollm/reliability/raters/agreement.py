@@ -105,9 +105,8 @@ class Agreement(Result):
         )
         if not alpha.defined[row]:
             return f"{start}undefined: {alpha.flags[row]}"
-        low, high = alpha.interval[row]
         note = f" ({alpha.flags[row]})" if alpha.flags[row] else ""
-        return f"{start}{alpha.value[row]:.2f} [{low:.2f}, {high:.2f}]{note}"
+        return f"{start}{alpha.text(row)}{note}"
 
 
 def agreement(

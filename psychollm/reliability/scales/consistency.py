@@ -254,10 +254,7 @@ def _sentence(found: Consistency, place: int) -> str:
     flag = alpha.flags[place]
     if not np.isfinite(alpha.value[place]):
         return f"{found.conditions[place]}: alpha is undefined, {flag} ({rows})."
-    low, high = alpha.interval[place]
-    text = f"{found.conditions[place]}: alpha {alpha.value[place]:.2f} [{low:.2f}, {high:.2f}]"
+    text = f"{found.conditions[place]}: alpha {alpha.text(place)}"
     if n > found.n_respondents[place]:
-        means = found.of_means
-        low, high = means.interval[place]
-        text += f"; of means {means.value[place]:.2f} [{low:.2f}, {high:.2f}]"
+        text += f"; of means {found.of_means.text(place)}"
     return f"{text} ({rows})" + (f"; {flag}." if flag else ".")

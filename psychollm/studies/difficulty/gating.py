@@ -23,6 +23,7 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import InputError, OptionError
+from psychollm._base.numbers import with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.calibration.consensus.logistic import logistic
@@ -93,30 +94,22 @@ class GateFit(Result):
 
     def summary(self) -> str:
         """Say in sentences what the gate does to coverage and risk."""
-        (low, high), area = self.auroc.interval[0], self.auroc.value[0]
         lines = [
             f"Gate for {self.gate.goal}, judged on {self.correct.size} questions by nested cross-"
-            f"validation; AUROC {area:.3f} [{low:.3f}, {high:.3f}]."
+            f"validation; AUROC {self.auroc.text(0, 3)}."
         ]
         for place, rule in enumerate(self.coverage.labels):
             said = [
-                _said(name.replace("_", " "), getattr(self, name), place)
+                f"{name.replace('_', ' ')} {getattr(self, name).text(place, 3)}"
                 for name in ("coverage", "risk", "f_beta")
             ]
             lines.append(f"  {rule}: {', '.join(said)}")
         lead = self.f_beta.difference("gate", "always answer")
         lines.append(
-            f"  F-beta of the gate less that of always answering: {lead.value:+.3f} "
-            f"[{lead.interval[0]:+.3f}, {lead.interval[1]:+.3f}]"
+            f"  F-beta of the gate less that of always answering: "
+            f"{with_interval(lead.value, lead.interval, 3, signed=True)}"
         )
         return "\n".join(lines)
-
-
-def _said(name: str, found: Estimate, place: int) -> str:
-    if found.flags[place]:
-        return f"{name} undefined ({found.flags[place]})"
-    low, high = found.interval[place]
-    return f"{name} {found.value[place]:.3f} [{low:.3f}, {high:.3f}]"
 
 
 @dataclass(frozen=True, slots=True)

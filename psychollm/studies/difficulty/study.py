@@ -24,6 +24,7 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import InputError
+from psychollm._base.numbers import with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm._base.views import view
@@ -112,11 +113,9 @@ class Difficulty(Result):
         """Say in sentences how much of the shared difficulty stands in the text."""
         lines = [self.verdict(smallest=smallest)]
         for row, name in enumerate(PREDICTORS[:2]):
-            low, high = self.r_squared.interval[row]
-            first, last = self.correlation.interval[row]
             lines.append(
-                f"  {name}: R2 {self.r_squared.value[row]:.3f} [{low:.3f}, {high:.3f}], "
-                f"correlation {self.correlation.value[row]:.3f} [{first:.3f}, {last:.3f}]"
+                f"  {name}: R2 {self.r_squared.text(row, 3)}, "
+                f"correlation {self.correlation.text(row, 3)}"
             )
         if np.isfinite(self.ceiling):
             lines.append(f"  reliability of the scores, the ceiling of R2: {self.ceiling:.3f}")
@@ -135,11 +134,11 @@ class Difficulty(Result):
         smallest : SmallestEffects
             With the smallest `r_squared`, and gain in it, that matters.
         """
-        low, high = self.r_squared.interval[0]
-        value = f"R2 {self.r_squared.value[0]:.2f} [{low:.2f}, {high:.2f}]"
+        value = f"R2 {self.r_squared.text()}"
         lead = self.lead
-        more = f"{lead.value:+.2f} [{lead.interval[0]:+.2f}, {lead.interval[1]:+.2f}]"
+        more = with_interval(lead.value, lead.interval, signed=True)
         least = smallest.r_squared
+        low, high = self.r_squared.interval[0]
         # An R2 below zero, worse than the mean, is no prediction either.
         found = outcome((max(low, 0.0), high), smallest=least)
         if found is Outcome.OPEN:

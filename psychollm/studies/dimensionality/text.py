@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.numbers import p_equals, signed
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -66,7 +68,7 @@ def _test(test: ResidualTest) -> str:
     top = np.quantile(test.draws, 0.95)
     return (
         f"largest residual eigenvalue {test.observed:.2f}, 95 % of replicates below {top:.2f}, "
-        f"p = {test.p_value:.3f} ± {test.p_value_se:.3f}"
+        f"{p_equals(test.p_value)} ± {test.p_value_se:.3f}"
     )
 
 
@@ -91,7 +93,7 @@ def _pairs(result: Dimensionality) -> str:
     z = left.standardised[first, second]
     top = np.argsort(-np.abs(z), kind="stable")[:PAIRS]
     return "; ".join(
-        f"{left.labels[first[i]]} with {left.labels[second[i]]} {z[i]:+.1f}" for i in top
+        f"{left.labels[first[i]]} with {left.labels[second[i]]} {signed(z[i], 1)}" for i in top
     )
 
 
@@ -128,7 +130,7 @@ def _quadratic(plain: PlainSpectrum) -> str:
     low, high = np.nanquantile(null.draws, [0.05, 0.95])
     return (
         f"quadratic fit of loading on threshold: R2 = {null.observed:.2f}; one factor gives "
-        f"{low:.2f} to {high:.2f} (p = {float(null.p_value):.3f})"
+        f"{low:.2f} to {high:.2f} ({p_equals(float(null.p_value))})"
     )
 
 

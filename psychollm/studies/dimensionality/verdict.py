@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from psychollm._base.numbers import p_equals
 from psychollm._base.types import EmptyCells
 
 # A single factor that is skewed, heavy-tailed or measured with logistic noise is not normal, and
@@ -42,24 +43,28 @@ def sentence(evidence: Evidence) -> str:
     if count == 0:
         return (
             "no shared factor is shown: models agree on questions no more than chance allows, "
-            f"given their yes rates ({_p(evidence.p_shared)})"
+            f"given their yes rates ({p_equals(evidence.p_shared)})"
         )
     if count == 2 and evidence.rule_free_share < MINOR:
         return (
             "not quite one normal factor: pairs of models depart from it more than chance allows "
-            f"({_p(evidence.p_one)}), but a second takes only {evidence.rule_free_share:.1%} of "
+            f"({p_equals(evidence.p_one)}), but a second takes only "
+            f"{evidence.rule_free_share:.1%} of "
             "the latent variance, as little as a single skewed or heavy-tailed factor leaves"
         )
     if count == 2 and evidence.p_share > evidence.level:
         return (
             "not quite one factor: some pairs of models depart from it more than chance allows "
-            f"({_p(evidence.p_one)}), but a second takes {evidence.rule_free_share:.1%} of the "
-            f"latent variance, no more than one factor gives by chance ({_p(evidence.p_share)})"
+            f"({p_equals(evidence.p_one)}), but a second takes {evidence.rule_free_share:.1%} of "
+            "the "
+            "latent variance, no more than one factor gives by chance "
+            f"({p_equals(evidence.p_share)})"
         )
     if count == 2:
         return (
             "at least two factors: pairs of models depart from one factor more than chance allows "
-            f"({_p(evidence.p_one)}), and a second takes {evidence.rule_free_share:.1%} of the "
+            f"({p_equals(evidence.p_one)}), and a second takes {evidence.rule_free_share:.1%} of "
+            "the "
             "latent variance without any empty-cell rule"
         )
     # That one factor is not rejected shows that there is no other only where it would be seen.
@@ -78,20 +83,14 @@ def _second(evidence: Evidence) -> str:
     if evidence.p_second <= evidence.level:
         return (
             f"{share} is larger than one factor gives under empty_cells={evidence.empty_cells!r} "
-            f"({_p(evidence.p_second)}), but the residuals of the pairs, which need no rule, "
-            f"show no second factor ({_p(evidence.p_one)})"
+            f"({p_equals(evidence.p_second)}), but the residuals of the pairs, which need no "
+            "rule, "
+            f"show no second factor ({p_equals(evidence.p_one)})"
         )
     if evidence.counted:
         return (
             f"{share} is an artefact: it is what one factor with these thresholds produces under "
-            f"empty_cells={evidence.empty_cells!r} ({_p(evidence.p_second)})"
+            f"empty_cells={evidence.empty_cells!r} ({p_equals(evidence.p_second)})"
         )
-    return f"{share} is what one factor with these thresholds produces ({_p(evidence.p_second)})"
-
-
-def _p(value: float) -> str:
-    """Print a p-value as in print: no leading zero, two digits, three below .1."""
-    if value < 0.001:
-        return "p < .001"
-    text = f"{value:.3f}" if value < 0.0995 else f"{value:.2f}"
-    return f"p = {text.removeprefix('0')}"
+    chance = p_equals(evidence.p_second)
+    return f"{share} is what one factor with these thresholds produces ({chance})"

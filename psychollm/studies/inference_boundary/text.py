@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.numbers import with_interval
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, counted, verdicts
 
 if TYPE_CHECKING:
@@ -62,19 +63,18 @@ def _rates(study: InferenceBoundary, kind: Hashable) -> str:
 def _each(estimate: Estimate) -> list[str]:
     rows = []
     for i, label in enumerate(estimate.labels):
-        low, high = estimate.interval[i]
         if estimate.defined[i]:
-            rows.append(f"  {label}: {estimate.value[i]:+.2f} [{low:+.2f}, {high:+.2f}]")
+            rows.append(f"  {label}: {estimate.text(i, signed=True)}")
         else:
             rows.append(f"  {label}: {estimate.flags[i]}")
     return rows
 
 
 def _thinking(one: ThinkingContrast) -> str:
-    low, high = one.difference.interval
+    difference = with_interval(one.difference.value, one.difference.interval, signed=True)
     text = (
-        f"{one.thinking} against {one.base}: {one.difference.value:+.2f} [{low:+.2f}, "
-        f"{high:+.2f}]; {one.detectable.n_questions} questions show differences from "
+        f"{one.thinking} against {one.base}: {difference}; "
+        f"{one.detectable.n_questions} questions show differences from "
         f"{one.detectable.difference:.2f}"
     )
     needed = "" if one.needed is None else f", this one would need {one.needed.n_questions}"

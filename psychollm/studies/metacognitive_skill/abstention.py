@@ -79,14 +79,14 @@ class AbstentionSkill(Result):
     def _sentence(self, place: int) -> str:
         found = self.overall
         text = (
-            f"{self.labels[place]}: abstains from {_of(found.recall, place)} of what cannot be "
-            f"answered and from {_of(found.over_abstention, place)} of what can; "
-            f"F1 {_of(found.f1, place)}"
+            f"{self.labels[place]}: abstains from {found.recall.text(place)} of what cannot be "
+            f"answered and from {found.over_abstention.text(place)} of what can; "
+            f"F1 {found.f1.text(place)}"
         )
         doubts = self.mismatch.get(self.reader)
         if doubts is None or not doubts.defined[place]:
             return text
-        return f"{text}; {_of(doubts, place)} of traces in doubt end in a confident answer"
+        return f"{text}; {doubts.text(place)} of traces in doubt end in a confident answer"
 
 
 def abstention_skill(
@@ -230,10 +230,3 @@ def _seen(frame: pd.DataFrame, level: float) -> Estimate | None:
         units=frame["_cluster"].to_numpy(),
         level=level,
     )
-
-
-def _of(estimate: Estimate, place: int) -> str:
-    if not estimate.defined[place]:
-        return f"unknown ({estimate.flags[place]})"
-    low, high = estimate.interval[place]
-    return f"{estimate.value[place]:.2f} [{low:.2f}, {high:.2f}]"

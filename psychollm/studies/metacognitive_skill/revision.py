@@ -72,17 +72,16 @@ class RevisionSkill(Result):
     def _sentence(self, place: int, compared: str) -> str:
         rates, control = self.rates, self.differences[CONTROLLED]
         text = (
-            f"{self.labels[place]}: its reviews catch {_of(rates['error_catch'], place)} of its "
-            f"errors and fault {_of(rates['false_alarm'], place)} of its right answers; revising "
-            f"corrects {_of(rates['correction'], place)} and spoils "
-            f"{_of(rates['miscorrection'], place)}"
+            f"{self.labels[place]}: its reviews catch {rates['error_catch'].text(place)} of its "
+            f"errors and fault {rates['false_alarm'].text(place)} of its right answers; revising "
+            f"corrects {rates['correction'].text(place)} and spoils "
+            f"{rates['miscorrection'].text(place)}"
         )
         if control.defined[place]:
-            low, high = control.interval[place]
-            text += f", {compared} ({control.value[place]:+.2f} [{low:+.2f}, {high:+.2f}])"
+            text += f", {compared} ({control.text(place, signed=True)})"
         flips = rates["sycophantic_flip"]
         if flips.defined[place]:
-            text += f"; pressed to a wrong answer it gives up {_of(flips, place)} of right ones"
+            text += f"; pressed to a wrong answer it gives up {flips.text(place)} of right ones"
         return text
 
 
@@ -162,10 +161,3 @@ def _stacked(
         )
         for place, name in enumerate(each[0].labels)
     }
-
-
-def _of(estimate: Estimate, place: int) -> str:
-    if not estimate.defined[place]:
-        return f"an unknown share ({estimate.flags[place]})"
-    low, high = estimate.interval[place]
-    return f"{estimate.value[place]:.2f} [{low:.2f}, {high:.2f}]"

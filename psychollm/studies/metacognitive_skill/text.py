@@ -9,7 +9,6 @@ import numpy as np
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, verdicts
 
 if TYPE_CHECKING:
-    from psychollm.estimates.estimate import Estimate
     from psychollm.studies.metacognitive_skill.study import MetacognitiveSkill
 
 
@@ -22,8 +21,8 @@ def summary(study: MetacognitiveSkill, *, smallest: SmallestEffects = SMALLEST) 
         found = study.scaffolding
         lines += ["", f"Prompting ({study.prompted} against {study.baseline}):"]
         lines += [
-            f"  {label}: accuracy {_of(found.effect, place, sign=True)}; harms "
-            f"{_of(found.harmed, place)} of right answers, helps {_of(found.helped, place)} of "
+            f"  {label}: accuracy {found.effect.text(place, signed=True)}; harms "
+            f"{found.harmed.text(place)} of right answers, helps {found.helped.text(place)} of "
             "wrong ones"
             for place, label in enumerate(study.labels)
         ]
@@ -31,14 +30,14 @@ def summary(study: MetacognitiveSkill, *, smallest: SmallestEffects = SMALLEST) 
         first, second = study.structure.pair or ("", "")
         lines += ["", f"Diversity on {second} minus {first}, in bits:"]
         lines += [
-            f"  {label}: {_of(study.structure.widening, place, sign=True)}"
+            f"  {label}: {study.structure.widening.text(place, signed=True)}"
             for place, label in enumerate(study.labels)
         ]
     if study.agreement is not None:
         coders = ", ".join(map(str, study.agreement.coders))
         lines += ["", f"Agreement of {coders} (Krippendorff's alpha, ordinal):"]
         lines += [
-            f"  {name}: {_of(one.krippendorff_alpha, 0)}"
+            f"  {name}: {one.krippendorff_alpha.text(0)}"
             for name, one in study.agreement.codes.items()
         ]
     return "\n".join(lines)
@@ -73,16 +72,8 @@ def _profile(study: MetacognitiveSkill, place: int) -> str:
     most, least = int(np.nanargmax(shares)), int(np.nanargmin(shares))
     names = study.categories
     return (
-        f"shows {names[most]} most often ({_of(study.prevalence[names[most]], place)} of traces) "
-        f"and {names[least]} least ({_of(study.prevalence[names[least]], place)}); "
-        f"{_of(study.total_density, place)} behaviours per 1,000 tokens, diversity "
-        f"{_of(study.diversity, place)} bits; repeats {_of(study.repetition, place)} of its checks"
+        f"shows {names[most]} most often ({study.prevalence[names[most]].text(place)} of traces) "
+        f"and {names[least]} least ({study.prevalence[names[least]].text(place)}); "
+        f"{study.total_density.text(place)} behaviours per 1,000 tokens, diversity "
+        f"{study.diversity.text(place)} bits; repeats {study.repetition.text(place)} of its checks"
     )
-
-
-def _of(estimate: Estimate, place: int, *, sign: bool = False) -> str:
-    if not estimate.defined[place]:
-        return f"unknown ({estimate.flags[place]})"
-    low, high = estimate.interval[place]
-    form = "+.2f" if sign else ".2f"
-    return f"{estimate.value[place]:{form}} [{low:{form}}, {high:{form}}]"

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.numbers import p_equals, with_interval
+
 if TYPE_CHECKING:
     from psychollm.estimates.estimate import Estimate
     from psychollm.studies.self_efficacy.effects import FactorEffect, Revision
@@ -17,7 +19,7 @@ def summary(study: SelfEfficacyStudy) -> str:
     """Return the findings in sentences, a paragraph per question asked of the data."""
     span = f"{study.n_items * study.low} to {study.n_items * study.high}"
     parts = [
-        [f"Totals of {len(study.models)} models, {span}:", *_each(study.means, ".1f")],
+        [f"Totals of {len(study.models)} models, {span}:", *_each(study.means, 1, signed=False)],
         ["Do items hang together?", *_indented(study.consistency.summary()), *_style(study)],
         ["Do ratings come back?", *_stability(study)],
     ]
@@ -34,32 +36,21 @@ def summary(study: SelfEfficacyStudy) -> str:
     parts.extend(_effect(effect) for effect in study.effects.values())
     if study.feedback is not None:
         head = "Do ratings come nearer to the share of tasks passed after feedback?"
-        parts.append([head, *_each(study.feedback, "+.2f")])
+        parts.append([head, *_each(study.feedback)])
     if study.difficulty is not None:
         head = "Change per level of difficulty (range 0 to 1):"
-        parts.append([head, *_each(study.difficulty.slopes, "+.3f")])
+        parts.append([head, *_each(study.difficulty.slopes, 3)])
     for name, links in study.links.items():
         head = f"Do totals go with {name}?"
         parts.append([head, *(f"  {_link(one)}" for one in links.values())])
     return "\n\n".join("\n".join(lines) for lines in parts)
 
 
-def _each(estimate: Estimate, form: str) -> list[str]:
+def _each(estimate: Estimate, digits: int = 2, *, signed: bool = True) -> list[str]:
     rows = []
     for i, label in enumerate(estimate.labels):
-        rows.append(f"  {label}: {_number(estimate, i, form)}.")
+        rows.append(f"  {label}: {estimate.text(i, digits, signed=signed)}.")
     return rows
-
-
-def _number(estimate: Estimate, i: int, form: str = ".2f") -> str:
-    """Return a value with its interval, or why there is none."""
-    if not estimate.defined[i]:
-        return f"unknown ({estimate.flags[i]})" if estimate.flags[i] else "unknown"
-    low, high = estimate.interval[i]
-    if not np.isfinite(low):
-        note = f" ({estimate.flags[i]})" if estimate.flags[i] else ""
-        return f"{estimate.value[i]:{form}}{note}"
-    return f"{estimate.value[i]:{form}} [{low:{form}}, {high:{form}}]"
 
 
 def _indented(text: str) -> list[str]:
@@ -91,8 +82,8 @@ def _stability(study: SelfEfficacyStudy) -> list[str]:
     for i, condition in enumerate(study.conditions):
         icc = study.stability[condition].icc
         rows.append(
-            f"  {condition}: ICC(A,1) {_number(icc, icc.place('ICC2'), '.3f')}; "
-            f"identical ratings {_number(study.identical, i)}."
+            f"  {condition}: ICC(A,1) {icc.text(icc.place('ICC2'), 3)}; "
+            f"identical ratings {study.identical.text(i)}."
         )
     return rows
 
@@ -108,8 +99,8 @@ def _norm(norm: NormComparison) -> list[str]:
     rows = [f"Against people, mean {given.mean:g}, SD {given.sd:g}{source}:"]
     for i, condition in enumerate(norm.difference.labels):
         rows.append(
-            f"  {condition}: {_number(norm.difference, i, '+.1f')}, that is "
-            f"{_number(norm.standardised, i, '+.2f')} SD; {100 * norm.below.value[i]:.0f} % of "
+            f"  {condition}: {norm.difference.text(i, 1, signed=True)}, that is "
+            f"{norm.standardised.text(i, signed=True)} SD; {100 * norm.below.value[i]:.0f} % of "
             "models lie below."
         )
     return rows
@@ -119,9 +110,9 @@ def _link(one: EfficacyLink) -> str:
     if not np.isfinite(one.value):
         note = f"unknown ({one.flag})"
     else:
-        low, high = one.interval
-        bounds = f" [{low:.2f}, {high:.2f}]" if np.isfinite(low) else ""
-        note = f"rank correlation {one.value:.2f}{bounds}, p = {one.p_value:.3g}"
+        note = (
+            f"rank correlation {with_interval(one.value, one.interval)}, {p_equals(one.p_value)}"
+        )
     text = f"{one.condition}: {note}, {len(one.labels)} models"
     if one.ceiling:
         text += f"; ceiling: {100 * one.at_ceiling:.0f} % of models have the highest value"
@@ -130,7 +121,7 @@ def _link(one: EfficacyLink) -> str:
 
 def _effect(effect: FactorEffect) -> list[str]:
     head = f"What does the {effect.factor} do (against {effect.baseline})?"
-    return [head, *_each(effect.contrasts, "+.2f")]
+    return [head, *_each(effect.contrasts)]
 
 
 def _missing(share: float) -> str:
@@ -141,7 +132,7 @@ def _revision(found: Revision) -> list[str]:
     rows = ["Do ratings stand when models are asked whether they are confident?"]
     for i, phrasing in enumerate(found.change.labels):
         rows.append(
-            f"  {phrasing}: net change {_number(found.change, i, '+.2f')}; totals rise in "
+            f"  {phrasing}: net change {found.change.text(i, signed=True)}; totals rise in "
             f"{100 * found.up.value[i]:.0f} % and fall in {100 * found.down.value[i]:.0f} % of "
             f"administrations{_missing(found.missing.value[i])}."
         )

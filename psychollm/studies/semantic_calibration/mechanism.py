@@ -43,6 +43,7 @@ from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction, check_generator
 from psychollm._base.errors import CodeError, InputError, ShapeError
+from psychollm._base.numbers import p_equals, signed
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels
@@ -105,7 +106,7 @@ class SemanticMechanism(Result):
             return f"{n} arms: no rank correlation of {name} and calibration error, {link.flag}."
         low, high = link.interval
         span = (
-            f"{100 * link.level:g} % interval {low:+.2f} to {high:+.2f}"
+            f"{100 * link.level:g} % interval {signed(low)} to {signed(high)}"
             if np.isfinite(low)
             else "no interval"
         )
@@ -117,7 +118,7 @@ class SemanticMechanism(Result):
         }[outcome(link.interval, smallest=smallest.correlation)]
         text = (
             f"{judged}: over {n} arms, {name} and excess smECE have a rank correlation of "
-            f"{link.value:+.2f} ({span}, p = {link.p_value:.3g})."
+            f"{signed(link.value)} ({span}, {p_equals(link.p_value)})."
         )
         worst = float(self.clipped.max())
         if worst > 0.01:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from psychollm._base.numbers import p_equals, with_interval
 from psychollm.estimates.verdict import (
     SMALLEST,
     Outcome,
@@ -16,7 +17,6 @@ from psychollm.estimates.verdict import (
 
 if TYPE_CHECKING:
     from psychollm.estimates.difference import Difference
-    from psychollm.estimates.estimate import Estimate
     from psychollm.studies.semantic_calibration.study import ArmContrast, SemanticCalibration
 
 _UNIFORM = 0.98  # mean confidence from which samples tell next to nothing
@@ -91,32 +91,26 @@ def _direction(study: SemanticCalibration, row: int) -> str:
 def _arm(study: SemanticCalibration, row: int) -> str:
     expected = study.expected.value[row]
     text = (
-        f"{study.labels[row]}: right {_at(study.accuracy, row)}, sure "
-        f"{_at(study.mean_confidence, row)}; smECE {study.smooth.value.value[row]:.3f}, "
-        f"{expected:.3f} if calibrated with as many samples (p = {study.p_value.value[row]:.3g}); "
-        f"beyond that overconfident by {_at(study.excess_overconfidence, row, sign=True)}"
+        f"{study.labels[row]}: right {study.accuracy.text(row, 3)}, sure "
+        f"{study.mean_confidence.text(row, 3)}; smECE {study.smooth.value.value[row]:.3f}, "
+        f"{expected:.3f} if calibrated with as many samples "
+        f"({p_equals(study.p_value.value[row])}); "
+        f"beyond that overconfident by {study.excess_overconfidence.text(row, 3, signed=True)}"
     )
     left = int(study.n_left_out[row])
     return text + (f"; {left} further questions without an answer." if left else ".")
 
 
-def _at(estimate: Estimate, row: int, *, sign: bool = False) -> str:
-    form = "+.3f" if sign else ".3f"
-    low, high = estimate.interval[row]
-    return f"{estimate.value[row]:{form}} [{low:{form}}, {high:{form}}]"
-
-
 def _contrast(one: ArmContrast) -> str:
     return (
-        f"{one.arm}: excess smECE {_gap(one.excess)} (p = {one.p_adjusted:.3g} by Holm), "
+        f"{one.arm}: excess smECE {_gap(one.excess)} ({p_equals(one.p_adjusted)} by Holm), "
         f"overconfidence {_gap(one.overconfidence)}, accuracy {_gap(one.accuracy)}, "
         f"entropy {_gap(one.entropy)}."
     )
 
 
 def _gap(found: Difference) -> str:
-    low, high = found.interval
-    return f"{found.value:+.3f} [{low:+.3f}, {high:+.3f}]"
+    return with_interval(found.value, found.interval, 3, signed=True)
 
 
 def _notes(study: SemanticCalibration) -> list[str]:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.types import BoolArray, FloatArray
+from psychollm._base.numbers import extent, p_equals, signed, with_interval
+from psychollm._base.types import BoolArray
 from psychollm.estimates.verdict import (
     SMALLEST,
     Outcome,
@@ -113,8 +114,8 @@ def _head(study: SharedConfidence) -> str:
 def _factors(study: SharedConfidence) -> str:
     loadings, thresholds = study.loadings, study.thresholds
     return (
-        f"{_sentence(study.dimensionality.verdict)}. Loadings {_range(loadings)}, "
-        f"thresholds {_range(thresholds)} (high = cautious); the score of a question is known "
+        f"{_sentence(study.dimensionality.verdict)}. Loadings {extent(loadings)}, "
+        f"thresholds {extent(thresholds)} (high = cautious); the score of a question is known "
         f"with reliability {study.scores.reliability:.2f}."
     )
 
@@ -122,8 +123,8 @@ def _factors(study: SharedConfidence) -> str:
 def _own(study: SharedConfidence, smallest: SmallestEffects) -> str:
     own, private = study.individuation, study.private_signal
     average = dict(zip(own.average.labels, range(len(own.average.labels)), strict=True))
-    shared, mine = (_at(own.average, average[name]) for name in ("shared", "own"))
-    ahead = _at(own.average, average["own_minus_cut"], signed=True)
+    shared, mine = (own.average.text(average[name], 3) for name in ("shared", "own"))
+    ahead = own.average.text(average["own_minus_cut"], 3, signed=True)
     naive = _count(own.p_adjusted <= 1.0 - study.level)
     tested = int(np.isfinite(private.p_value).sum())
     return (
@@ -133,7 +134,8 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> str:
         f"shared score in {naive} of {tested} models if that score is taken as exact. With its "
         f"error allowed for, {beyond(private_verdicts(study, smallest), smallest)}. "
         f"{_privileged(study, smallest)}Mean private correlation "
-        f"{_with(private.mean, private.mean_interval, signed=True)} ({_p(private.mean_p)})."
+        f"{with_interval(private.mean, private.mean_interval, 3, signed=True)} "
+        f"({p_equals(private.mean_p)})."
     )
 
 
@@ -142,7 +144,7 @@ def _privileged(study: SharedConfidence, smallest: SmallestEffects) -> str:
     rho, outcomes = study.private_signal.correlation, private_verdicts(study, smallest).outcomes
     found = np.array([m for m, one in enumerate(outcomes) if one.shown], dtype=np.int64)
     order = found[np.argsort(-np.abs(rho.value[found]))]
-    named = [f"{study.labels[m]} {_at(rho, m, signed=True)}" for m in order[:4]]
+    named = [f"{study.labels[m]} {rho.text(m, 3, signed=True)}" for m in order[:4]]
     more = f" and {len(found) - 4} more" if len(found) > 4 else ""
     return f"Those are {', '.join(named)}{more}. " if named else ""
 
@@ -152,9 +154,9 @@ def _classifier(study: SharedConfidence) -> str:
     one = int(np.abs(np.log(sweep.betas)).argmin())
     beats = _count(sweep.beats_all_yes[:, one] >= 0.5 * (1.0 + study.level))
     return (
-        f"F1 of confidence as a classifier of correctness: {_range(sweep.value[:, one])}; "
+        f"F1 of confidence as a classifier of correctness: {extent(sweep.value[:, one])}; "
         f"{beats} of {len(study.labels)} models are clearly above saying yes to everything "
-        f"({_range(sweep.all_yes[:, one])}). {_leaders(study)}"
+        f"({extent(sweep.all_yes[:, one])}). {_leaders(study)}"
     )
 
 
@@ -188,37 +190,40 @@ def says_yes(study: SharedConfidence, smallest: SmallestEffects) -> str:
 def _calibration(study: SharedConfidence, smallest: SmallestEffects) -> str:
     gap, between = study.confusion.overconfidence, study.between
     return (
-        f"Yes rate minus accuracy: {_range(gap.value, signed=True)}; "
+        f"Yes rate minus accuracy: {extent(gap.value, signed=True)}; "
         f"{says_yes(study, smallest)}. Between models, "
         f"{_slope(between.confidence_on_accuracy)}; {_slope(between.accuracy_on_confidence)}; "
-        f"Spearman {_with(between.spearman, between.spearman_interval, signed=True)} "
-        f"({_p(between.spearman_p)}). Confidence = accuracy as a line: "
-        f"{_p(between.confidence_on_accuracy.identity_p)}."
+        f"Spearman {with_interval(between.spearman, between.spearman_interval, 3, signed=True)} "
+        f"({p_equals(between.spearman_p)}). Confidence = accuracy as a line: "
+        f"{p_equals(between.confidence_on_accuracy.identity_p)}."
     )
 
 
 def _slope(line: Line) -> str:
     return (
         f"slope of {line.outcome} on {line.predictor} "
-        f"{_with(line.slope, line.slope_interval, signed=True)} ({_p(line.p_value)})"
+        f"{with_interval(line.slope, line.slope_interval, 3, signed=True)} "
+        f"({p_equals(line.p_value)})"
     )
 
 
 def _together(study: SharedConfidence) -> str:
     gain, pairs = study.ensemble, study.pairwise
-    free = _with(gain.mean_gain, gain.mean_gain_interval, signed=True)
-    fair = _with(gain.mean_gain_at_equal_rate, gain.mean_gain_at_equal_rate_interval, signed=True)
+    free = with_interval(gain.mean_gain, gain.mean_gain_interval, 3, signed=True)
+    fair = with_interval(
+        gain.mean_gain_at_equal_rate, gain.mean_gain_at_equal_rate_interval, 3, signed=True
+    )
     text = (
         f"The mean vote differs from the best single answer by {free} in AUROC, and by {fair} at "
         "equal yes rates. "
     )
     if not pairs.n_disagreements:
         return text + "No two models ever disagree about whether they know."
+    more = with_interval(pairs.pooled_difference, pairs.pooled_difference_interval, 3, signed=True)
     return text + (
         "Where one model says yes and another no, the first is right more often by "
-        f"{_with(pairs.pooled_difference, pairs.pooled_difference_interval, signed=True)}; the "
-        f"shared score foresees {pairs.pooled_expected:+.3f}, which leaves "
-        f"{_with(pairs.pooled_excess, pairs.pooled_excess_interval, signed=True)} "
+        f"{more}; the shared score foresees {signed(pairs.pooled_expected, 3)}, which leaves "
+        f"{with_interval(pairs.pooled_excess, pairs.pooled_excess_interval, 3, signed=True)} "
         f"({pairs.n_disagreements:,} disagreements on {pairs.n_questions_split:,} questions)."
     )
 
@@ -229,7 +234,7 @@ def _residuals(study: SharedConfidence) -> str:
         return f"Residuals of confidence and correctness cannot be compared: {found.reason}."
     return (
         "Pairs of models that agree in confidence beyond the factor agree in correctness with "
-        f"correlation {found.correlation:+.2f} ({_p(found.p_value)} by permutation, "
+        f"correlation {signed(found.correlation)} ({p_equals(found.p_value)} by permutation, "
         f"{found.n_pairs} pairs)."
     )
 
@@ -259,32 +264,3 @@ def _versions(study: SharedConfidence) -> str:
 
 def _count(event: BoolArray) -> int:
     return int(np.sum(event))
-
-
-def _range(values: FloatArray, *, signed: bool = False) -> str:
-    known = values[np.isfinite(values)]
-    if not known.size:
-        return "undefined"
-    sign = "+" if signed else ""
-    return f"{known.min():{sign}.2f} to {known.max():{sign}.2f}"
-
-
-def _at(estimate: Any, place: int, *, signed: bool = False) -> str:
-    return _with(float(estimate.value[place]), estimate.interval[place], signed=signed)
-
-
-def _with(value: float, interval: FloatArray, *, signed: bool = False) -> str:
-    """Print a number with its interval."""
-    if not np.isfinite(value):
-        return "undefined"
-    sign = "+" if signed else ""
-    return f"{value:{sign}.3f} [{interval[0]:{sign}.3f}, {interval[1]:{sign}.3f}]"
-
-
-def _p(value: float) -> str:
-    if not np.isfinite(value):
-        return "p undefined"
-    if value < 0.001:
-        return "p < .001"
-    text = f"{value:.3f}" if value < 0.0995 else f"{value:.2f}"
-    return f"p = {text.removeprefix('0')}"

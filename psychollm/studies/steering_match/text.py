@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from psychollm._base.numbers import number, p_equals, with_interval
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 
 if TYPE_CHECKING:
@@ -40,12 +41,12 @@ def verdict(study: SteeringMatch, *, smallest: SmallestEffects = SMALLEST) -> st
     """Return in one or two sentences what the match shows; `smallest.kappa` is what matters."""
     heads, p = study.headlines, study.p_values
     kappa = (
-        f"held-out kappa {_number(heads['held_out_kappa'])}, "
-        f"{_number(study.null.mean[4])} with questions exchanged ({_p(p['held_out_kappa'])})"
+        f"held-out kappa {number(heads['held_out_kappa'])}, "
+        f"{number(study.null.mean[4])} with questions exchanged ({p_equals(p['held_out_kappa'])})"
     )
     squares = (
-        f"R2 of strengths on thresholds is {_number(heads['r_squared'])}, and "
-        f"{_number(study.null.mean[0])} with questions exchanged: it is no evidence by itself"
+        f"R2 of strengths on thresholds is {number(heads['r_squared'])}, and "
+        f"{number(study.null.mean[0])} with questions exchanged: it is no evidence by itself"
     )
     return f"{_finding(study, kappa, smallest)}; {squares}."
 
@@ -128,19 +129,19 @@ def summary(study: SteeringMatch, *, smallest: SmallestEffects = SMALLEST) -> st
         "",
         f"{n.n_models} targets, {n.n_questions:,} questions, {total - left} of {total} strengths "
         f"used ({left} collapsed); yes-rates of the steered model "
-        f"{_number(_yes_rates(study).min())} to {_number(_yes_rates(study).max())}.",
+        f"{number(_yes_rates(study).min())} to {number(_yes_rates(study).max())}.",
         _line_text(study),
-        f"Agreement {_number(heads['agreement'])} at the best strength, "
-        f"{_number(heads['held_out_agreement'])} on questions held out, "
-        f"{_number(_mean(study.from_threshold.agreement.value))} at the strength that the "
+        f"Agreement {number(heads['agreement'])} at the best strength, "
+        f"{number(heads['held_out_agreement'])} on questions held out, "
+        f"{number(_mean(study.from_threshold.agreement.value))} at the strength that the "
         "threshold alone gives (line through the other targets);",
-        f"  constant answer {_number(_mean(study.constant.agreement.value))}, random answers of "
-        f"the same yes-rate {_number(_mean(study.held_out.chance))}, unsteered "
-        f"{_number(_mean(study.unsteered.agreement.value))}, questions exchanged "
-        f"{_number(study.null.mean[3])}.",
-        f"Kappa {_number(heads['kappa'])} at the best strength, "
-        f"{_number(heads['held_out_kappa'])} held out, "
-        f"{_number(_mean(study.from_threshold.kappa.value))} from the threshold.",
+        f"  constant answer {number(_mean(study.constant.agreement.value))}, random answers of "
+        f"the same yes-rate {number(_mean(study.held_out.chance))}, unsteered "
+        f"{number(_mean(study.unsteered.agreement.value))}, questions exchanged "
+        f"{number(study.null.mean[3])}.",
+        f"Kappa {number(heads['kappa'])} at the best strength, "
+        f"{number(heads['held_out_kappa'])} held out, "
+        f"{number(_mean(study.from_threshold.kappa.value))} from the threshold.",
     ]
     lines += _control_lines(study)
     lines += _notes(study)
@@ -153,16 +154,16 @@ def _line_text(study: SteeringMatch) -> str:
     null = study.null.quantile([0.05, 0.95])[:, 0]
     return (
         f"Best strength = {best.line.intercept:.3g} {best.line.slope:+.3g} x threshold: R2 "
-        f"{_number(study.headlines['r_squared'])} [{_number(low)}, {_number(high)}] for other "
-        f"targets, [{_number(first)}, {_number(last)}] for other questions; with questions "
-        f"exchanged {_number(null[0])} to {_number(null[1])} in 9 of 10."
+        f"{number(study.headlines['r_squared'])} [{number(low)}, {number(high)}] for other "
+        f"targets, [{number(first)}, {number(last)}] for other questions; with questions "
+        f"exchanged {number(null[0])} to {number(null[1])} in 9 of 10."
     )
 
 
 def _control_lines(study: SteeringMatch) -> list[str]:
     lines = [
-        f"  {one.name}: R2 {_number(one.r_squared)}, held-out agreement "
-        f"{_number(one.held_out_agreement)}, kappa {_number(one.held_out_kappa)}; direction "
+        f"  {one.name}: R2 {number(one.r_squared)}, held-out agreement "
+        f"{number(one.held_out_agreement)}, kappa {number(one.held_out_kappa)}; direction "
         f"ahead in kappa by {_ahead_text(one)}"
         for one in study.controls
     ]
@@ -195,18 +196,4 @@ def _mean(values: np.ndarray) -> float:
 
 
 def _ahead_text(one: Control) -> str:
-    low, high = one.ahead.interval
-    return f"{one.ahead.value:+.3f} [{low:+.3f}, {high:+.3f}]"
-
-
-def _number(value: float) -> str:
-    if not np.isfinite(value):
-        return "undefined"
-    text = f"{round(value, 2) + 0.0:.2f}"  # no minus before a zero
-    return text.replace("0.", ".", 1) if abs(value) < 0.995 else text
-
-
-def _p(value: float) -> str:
-    if not np.isfinite(value):
-        return "p undefined"
-    return f"p = {value:.3f}".replace("0.", ".", 1) if value >= 0.001 else "p < .001"
+    return with_interval(one.ahead.value, one.ahead.interval, 3, signed=True)

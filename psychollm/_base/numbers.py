@@ -1,0 +1,188 @@
+"""Numbers and p-values as they are printed: in sentences, tables, figures and reports.
+
+The functions write plain text. `typeset` gives it true minus signs and spaces that do not break,
+for pages and figures.
+"""
+
+import re
+from collections.abc import Sequence
+from math import floor, inf, isfinite, isnan, log10
+from typing import Any
+
+ABSENT = "–"  # in a cell
+UNDEFINED = "undefined"  # in a sentence
+
+_TYPESET = (
+    (re.compile(r"(?<![^\s(\[=,;±>])-(?=[\d.∞])"), "−"),
+    (re.compile(r"(?<=\d),(?=\d{3}(?!\d))"), "\u202f"),
+    (re.compile(r"(?<=\d) %"), "\u202f%"),
+    (re.compile(r"\bp (=|<|&lt;) (?=\.?\d)"), "p\u00a0\\1\u00a0"),
+    (re.compile(r"(\[[−\d.∞–\u202f%]+,) (?=[−\d.∞–\u202f%]+\])"), "\\1\u00a0"),
+)
+
+
+def number(value: float, digits: int = 2, *, signed: bool = False, absent: str = ABSENT) -> str:
+    """Return a number with a fixed number of decimals; what rounds to zero has no minus.
+
+    Parameters
+    ----------
+    value : float
+        The number; None counts as undefined.
+    digits : int
+        Decimals.
+    signed : bool
+        Whether a plus stands before what is above zero, as before differences.
+    absent : str
+        What stands for an undefined number.
+
+    Examples
+    --------
+    >>> number(-0.125), number(-0.001), number(0.25, 1, signed=True), number(float("nan"))
+    ('-0.12', '0.00', '+0.2', '–')
+    """
+    if value is None or isnan(value):
+        return absent
+    if value in (inf, -inf):
+        return "-∞" if value < 0 else "+∞" if signed else "∞"
+    text = f"{value:.{digits}f}"
+    if not text.strip("-0."):
+        return text.removeprefix("-")
+    return f"+{text}" if signed and value > 0 else text
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """Return a number with its sign, as a difference or a correlation is printed.
+
+    Examples
+    --------
+    >>> signed(0.25), signed(-0.001), signed(float("nan"))
+    ('+0.25', '0.00', '–')
+    """
+    return number(value, digits, signed=True)
+
+
+def significant(value: float, digits: int = 3, *, signed: bool = False) -> str:
+    """Return a number with some significant digits.
+
+    Examples
+    --------
+    >>> significant(0.028467), significant(4.2226), significant(float("inf"))
+    ('0.0285', '4.22', '∞')
+    """
+    if value is None or not isfinite(value) or value == 0.0:
+        return number(value, 0, signed=signed)
+    return number(value, max(0, digits - 1 - floor(log10(abs(value)))), signed=signed)
+
+
+def percent(value: float, digits: int = 0) -> str:
+    """Return a share as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.256), percent(float("nan"))
+    ('26 %', '–')
+    """
+    text = number(100.0 * value, digits)
+    return text if text == ABSENT else f"{text} %"
+
+
+def count(value: float) -> str:
+    """Return a whole number, its thousands apart.
+
+    Examples
+    --------
+    >>> count(12000.0), count(float("nan"))
+    ('12,000', '–')
+    """
+    return ABSENT if value is None or isnan(value) else f"{value:,.0f}"
+
+
+def interval(bounds: Sequence[float] | Any, digits: int = 2, *, signed: bool = False) -> str:
+    """Return an interval in brackets.
+
+    Examples
+    --------
+    >>> interval((0.1, float("inf"))), interval((float("nan"),) * 2)
+    ('[0.10, ∞]', '–')
+    """
+    lower, upper = (number(float(bound), digits, signed=signed) for bound in bounds)
+    return ABSENT if lower == upper == ABSENT else f"[{lower}, {upper}]"
+
+
+def with_interval(
+    value: float,
+    bounds: Sequence[float] | Any,
+    digits: int = 2,
+    *,
+    signed: bool = False,
+    absent: str = UNDEFINED,
+) -> str:
+    """Return a number with its interval, where it has one.
+
+    Examples
+    --------
+    >>> with_interval(0.5, (0.25, 0.75)), with_interval(-0.1, (float("nan"),) * 2, 1)
+    ('0.50 [0.25, 0.75]', '-0.1')
+    """
+    if value is None or isnan(value):
+        return absent
+    text, beside = number(value, digits, signed=signed), interval(bounds, digits, signed=signed)
+    return text if beside == ABSENT else f"{text} {beside}"
+
+
+def extent(values: Sequence[float] | Any, digits: int = 2, *, signed: bool = False) -> str:
+    """Return the range of the values that are defined.
+
+    Examples
+    --------
+    >>> extent([0.25, float("nan"), 0.5]), extent([0.25, 0.25]), extent([])
+    ('0.25 to 0.50', '0.25', 'undefined')
+    """
+    known = [float(value) for value in values if isfinite(value)]
+    if not known:
+        return UNDEFINED
+    low, high = (number(end, digits, signed=signed) for end in (min(known), max(known)))
+    return low if low == high else f"{low} to {high}"
+
+
+def p_value(value: float) -> str:
+    """Return a p-value: three decimals without the leading zero, and "< .001".
+
+    Examples
+    --------
+    >>> p_value(0.0421), p_value(0.5), p_value(1e-9), p_value(1.0), p_value(float("nan"))
+    ('.042', '.500', '< .001', '1.000', '–')
+    """
+    if value is None or isnan(value):
+        return ABSENT
+    return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
+
+
+def p_equals(value: float) -> str:
+    """Return a p-value with its letter, as in a sentence.
+
+    Examples
+    --------
+    >>> p_equals(0.2), p_equals(0.0), p_equals(float("nan"))
+    ('p = .200', 'p < .001', 'p undefined')
+    """
+    text = p_value(value)
+    if text == ABSENT:
+        return f"p {UNDEFINED}"
+    return f"p {text}" if text.startswith("<") else f"p = {text}"
+
+
+def typeset(text: str) -> str:
+    r"""Return plain text as it is printed on a page or in a figure.
+
+    Numbers get true minus signs, thin spaces between thousands and before the per cent sign, and
+    spaces that do not break inside intervals and behind the letter p.
+
+    Examples
+    --------
+    >>> typeset("-0.12 [-0.30, 0.05], p = .042, on 12,000 questions of gpt-4 (26 %)")
+    '−0.12 [−0.30,\xa00.05], p\xa0=\xa0.042, on 12\u202f000 questions of gpt-4 (26\u202f%)'
+    """
+    for pattern, new in _TYPESET:
+        text = pattern.sub(new, text)
+    return text
