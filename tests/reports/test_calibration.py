@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import psychollm as psy
-from psychollm._base.numbers import number, with_interval
+from psychollm._base.numbers import number, typeset, with_interval
 from psychollm.calibration.panels.metric_words import METRIC_WORDS, words_of
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
 from psychollm.calibration.panels.panel_metrics import metric_keys
@@ -86,10 +86,10 @@ def test_numbers_are_those_of_the_panel(page: str, panel: CalibrationPanel) -> N
     assert verdict(panel) in words
     for key in ("accuracy", "auroc", "overconfidence", "aurc_normalised", "f1"):
         for value, bounds in zip(panel[key].value, panel[key].interval, strict=True):
-            assert with_interval(value, bounds).replace("\xa0", " ") in words, key
+            assert typeset(with_interval(value, bounds)).replace("\xa0", " ") in words, key
     curves = panel.curves(n_draws=30)
     for value in curves.error.expected.value:
-        assert number(value, 3) in words
+        assert typeset(number(value, 3)) in words
     for reliability in curves.reliability.curves:
         assert str(reliability.label) in words
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from psychollm._base.numbers import number, percent, with_interval
+from psychollm._base.numbers import number, percent, typeset, with_interval
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
 from psychollm.plots.matrix import plot_matrix
 from psychollm.reports.calibration import calibration_page
@@ -65,13 +65,13 @@ def test_loadings_and_thresholds(page: str, study: SharedConfidence) -> None:
             f"{label}: threshold {number(float(plain.correlation.thresholds[place]))}, "
             f"first component {number(float(plain.first_loadings[place]))}"
         )
-        assert ("circle", str(place), words) in found
+        assert ("circle", str(place), typeset(words)) in found
 
 
 def test_rates(page: str, study: SharedConfidence) -> None:
     found = [words for _, _, words in marks_of(page, "between-models")]
     assert found == [
-        f"{label}: accuracy {percent(x, 1)}, yes {percent(y, 1)}"
+        typeset(f"{label}: accuracy {percent(x, 1)}, yes {percent(y, 1)}")
         for label, x, y in zip(
             study.labels, study.between.accuracy, study.between.confidence, strict=True
         )
@@ -84,7 +84,7 @@ def test_cells_of_a_matrix(page: str, study: SharedConfidence) -> None:
     assert len(found) == k * (k - 1)
     z = study.dimensionality.residuals.standardised
     words = f"{study.labels[0]} and {study.labels[1]}: residual in standard errors"
-    assert ("rect", "0 1", f"{words} {number(float(z[0, 1]), 1)}") in found
+    assert ("rect", "0 1", typeset(f"{words} {number(float(z[0, 1]), 1)}")) in found
 
 
 def test_rows_of_a_forest(page: str, study: SharedConfidence) -> None:
@@ -92,7 +92,7 @@ def test_rows_of_a_forest(page: str, study: SharedConfidence) -> None:
     values = study.private_signal.correlation
     for place, label in enumerate(study.labels):
         told = with_interval(float(values.value[place]), values.interval[place])
-        assert ("rect", str(place), f"{label}: correlation {told}") in found
+        assert ("rect", str(place), typeset(f"{label}: correlation {told}")) in found
 
 
 def test_reliability_and_what_is_undefined(calibration: str, panel: CalibrationPanel) -> None:
@@ -103,7 +103,7 @@ def test_reliability_and_what_is_undefined(calibration: str, panel: CalibrationP
     overview = marks_of(calibration, "overview-forest")
     assert any(words.startswith("silent: ") and "no " in words for _, _, words in overview)
     told = with_interval(float(panel["auroc"].value[0]), panel["auroc"].interval[0])
-    assert any(words == f"a: AUROC {told}" for _, _, words in overview)
+    assert any(words == typeset(f"a: AUROC {told}") for _, _, words in overview)
 
 
 def test_words_are_escaped(calibration: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import psychollm as psy
-from psychollm._base.numbers import number, p_value, with_interval
+from psychollm._base.numbers import number, p_value, typeset, with_interval
 from psychollm.reports import report_text, write_report
 from psychollm.reports.methods import REFERENCES
 from psychollm.studies.shared_confidence.study import SharedConfidence
@@ -67,7 +67,7 @@ def test_numbers_are_those_of_the_study(page: str, study: SharedConfidence) -> N
         (pairs.pooled_difference, pairs.pooled_difference_interval, 3),
         (private.mean, private.mean_interval, 3),
     ):
-        assert with_interval(value, interval, digits).replace("\xa0", " ") in words
+        assert typeset(with_interval(value, interval, digits)).replace("\xa0", " ") in words
     for i, label in enumerate(study.labels):
         assert str(label) in words
         assert number(float(study.confusion.accuracy.value[i])) in words

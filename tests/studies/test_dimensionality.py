@@ -164,8 +164,8 @@ EVIDENCE = {
         ({"unseen": 0.08}, 1, "one factor; .* a second below 8.0% of the latent variance could"),
         ({"p_one": 0.0004}, 2, "at least two factors: .* (p < .001), and a second takes 5.1%"),
         ({"p_one": 0.002, "rule_free_share": 0.011}, 2, "not quite one normal .* takes only 1.1%"),
-        ({"p_one": 0.01, "p_share": 0.2}, 2, "not quite one factor: .* by chance (p = .20)"),
-        ({"p_shared": 0.3}, 0, "no shared factor is shown: .* (p = .30)"),
+        ({"p_one": 0.01, "p_share": 0.2}, 2, "not quite one factor: .* by chance (p = .200)"),
+        ({"p_shared": 0.3}, 0, "no shared factor is shown: .* (p = .300)"),
     ],
 )
 def test_sentences(change, count, words):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from psychollm._base.numbers import number, p_equals, with_interval
+from psychollm._base.numbers import number, p_equals, significant, with_interval
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 
 if TYPE_CHECKING:
@@ -152,8 +152,10 @@ def _line_text(study: SteeringMatch) -> str:
     best = study.best
     (low, high), (first, last) = best.r_squared_interval, best.r_squared_questions
     null = study.null.quantile([0.05, 0.95])[:, 0]
+    sign = "-" if best.line.slope < 0.0 else "+"
     return (
-        f"Best strength = {best.line.intercept:.3g} {best.line.slope:+.3g} x threshold: R2 "
+        f"Best strength = {significant(best.line.intercept)} {sign} "
+        f"{significant(abs(best.line.slope))} x threshold: R2 "
         f"{number(study.headlines['r_squared'])} [{number(low)}, {number(high)}] for other "
         f"targets, [{number(first)}, {number(last)}] for other questions; with questions "
         f"exchanged {number(null[0])} to {number(null[1])} in 9 of 10."
