@@ -25,7 +25,7 @@ def worded(lines: Sequence[Sequence[float | None]]) -> dict[str, str]:
 
 
 def _signed(points: float | None) -> str:
-    return f"{signed(points, 0)}" if points else "0"
+    return signed(points, 0)
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
