@@ -322,7 +322,7 @@ def _why(problem: Problem, point: Point, grid: Grid, steps: Steps) -> str:
 
 def _oriented(problem: Problem, point: Point, grid: Grid) -> Point:
     """Reflect the ability so that slopes are positive on the whole."""
-    if point.parameters[:, 0].sum() >= 0.0 or problem.prior_precisions[0] > 0.0:
+    if point.parameters[:, 0].sum() >= 0.0 or np.any(problem.prior_precisions[..., 0] > 0.0):
         return point
     parameters = problem.family.rescaled(point.parameters, 0.0, -1.0)
     return replace(at(problem, parameters, grid), frozen=point.frozen)

@@ -3,89 +3,122 @@ r"""Families of item curves: what the fit needs to know about a model.
 A family turns the parameters of items (J, p) into log-probabilities of answers and into the
 gradient and information of expected counts. Everything else (quadrature, EM, Newton, standard
 errors, scores) is the same for all models.
+
+A model of yes-or-no items whose curve is (1) of `psychollm.kernels.response_models` is a line of
+`YES_OR_NO`; any other is a class derived from `Family` (`psychollm.irt.polytomous`). Nothing else
+asks for the name of a model.
+
+References
+----------
+San Martin, E., Rolin, J.-M., & Castro, L. M. (2013). Identification of the 1PL model with guessing
+parameter: Parametric and semi-parametric results. Psychometrika, 78(2), 341-379.
+https://doi.org/10.1007/s11336-013-9322-8
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.irt.estimates import Columns, difficulties, logistic_with_error
 from psychollm.irt.priors import Priors
 from psychollm.kernels.response_models import (
     asymptotes,
     count_moments,
     first_derivatives,
     linear,
+    logistic,
     slope_of_curve,
     softplus,
     yes_no,
 )
 
 Link: TypeAlias = Literal["logit", "probit"]
-Model: TypeAlias = Literal["rasch", "1pl", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"]
+Model: TypeAlias = str  # a name in `psychollm.irt.models.MODELS`
 Curves: TypeAlias = tuple[FloatArray, FloatArray, FloatArray]
+Columns: TypeAlias = dict[str, FloatArray]
+Codes: TypeAlias = tuple[int, ...]  # of the answers to an item, rising
 
 ALL_PRESENT = np.zeros((1, 1), dtype=np.bool_)
 ALL_PRESENT.setflags(write=False)
 CHUNK = 400_000  # cells of an (items, nodes) table worked on at once: stays in the cache
-START_GUESSING = -1.5
-START_UPPER = 3.0
+PROBIT_UNIT = 1.7  # how much larger logistic slopes are
 
 
-class Family(Protocol):
-    """What a model of items offers to the fit, and to what is made of it."""
+class Family(ABC):
+    """What a model of items offers to the fit, and to what is made of it.
+
+    Shapes are those of J items with C answers, p parameters and Q nodes.
+    """
+
+    __slots__ = ()
+
+    links: ClassVar[tuple[Link, ...]] = ("logit", "probit")
+    yes_or_no: ClassVar[bool] = False
+
+    model: str
+    link: Link
+    n_categories: int
 
     @property
-    def model(self) -> str:
-        """Name of the model."""
-
-    @property
-    def link(self) -> Link:
-        """Logistic or normal curves."""
-
-    @property
+    @abstractmethod
     def names(self) -> tuple[str, ...]:
         """Names of the parameters of one item."""
 
     @property
-    def n_categories(self) -> int:
-        """Number of different answers."""
+    @abstractmethod
+    def priors(self) -> tuple[str, ...]:
+        """Which of `Priors` there are for its parameters."""
 
     @property
     def tied(self) -> bool:
         """Whether all items share one slope, the first parameter."""
+        return False
+
+    @property
+    def unit_slope(self) -> bool:
+        """Whether that slope is reported as the standard deviation of abilities, and 1 for it."""
+        return False
 
     @property
     def ordered(self) -> bool:
         """Whether answers have an order, from which difficulties and thresholds follow."""
+        return True
 
     @property
+    @abstractmethod
     def bounds(self) -> FloatArray:
         """Largest absolute values of the parameters (p,) or (J, p)."""
 
     @property
     def absent(self) -> BoolArray:
         """Which of the p parameters an item does not have, (J, p) or (1, 1) if it has all."""
+        return ALL_PRESENT
 
     @property
     def asymptotes(self) -> BoolArray:
         """Which parameters are logits of asymptotes (1, p) or (J, p)."""
+        return np.zeros((1, len(self.names)), dtype=np.bool_)
 
     @property
     def exponential(self) -> bool:
         """Whether the log-odds are linear in slope and intercept: a shorter information."""
+        return False
 
-    def select(self, items: IntArray | slice) -> "Family":
-        """Return the family of some of the items."""
+    def select(self, items: IntArray | slice) -> Self:
+        """Return the family of some of the items: itself where all are of one kind."""
+        return self
 
+    @abstractmethod
     def prior_arrays(self, priors: Priors) -> tuple[FloatArray, FloatArray]:
         """Return prior means and precisions of the parameters, (p,) or (J, p)."""
 
+    @abstractmethod
     def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
         """Return parameters to start from (J, p), given shares of answers (J, C), signs (J,)."""
 
+    @abstractmethod
     def log_probabilities(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
         """Return log probabilities (J, C, Q)."""
 
@@ -93,40 +126,72 @@ class Family(Protocol):
         self, parameters: FloatArray, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return the summed log probability of answer 0 (Q,) and log odds to it (J*(C-1), Q)."""
+        logs = self.log_probabilities(parameters, nodes)
+        odds = logs[:, 1:] - logs[:, :1]
+        return logs[:, 0].sum(axis=0), odds.reshape(-1, logs.shape[2])
 
+    @abstractmethod
     def scores(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
         """Return derivatives of log probabilities by the parameters (J, C, p, Q)."""
 
+    @abstractmethod
     def moments(
         self, parameters: FloatArray, nodes: FloatArray, counts: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return gradient (J, p), observed and expected information (J, p, p) of counts."""
 
+    @abstractmethod
     def information(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
         """Return the information about the ability (J, Q)."""
 
+    @abstractmethod
     def by_ability(self, parameters: FloatArray, abilities: FloatArray) -> Curves:
         """Return curves of all answers with two derivatives by the ability, (J, C, n) each."""
 
+    @abstractmethod
     def rescaled(self, parameters: FloatArray, mean: float, sd: float) -> FloatArray:
         """Return parameters for an ability measured from `mean` in units of `sd`."""
 
     def answer_scores(self, parameters: FloatArray) -> FloatArray:
         """Return what each answer counts (J, C): its code, or its slope if not ordered."""
+        return np.tile(np.arange(self.n_categories, dtype=np.float64), (len(parameters), 1))
 
+    @abstractmethod
     def step_intercepts(self, parameters: FloatArray) -> FloatArray:
         """Return the intercepts of the steps between answers (J, C - 1)."""
 
+    @abstractmethod
     def even_odds(self, parameters: FloatArray) -> FloatArray:
         """Return abilities at which answers of at least c have even odds, or NaN (J, C - 1)."""
 
+    @abstractmethod
     def columns(self, parameters: FloatArray, covariance: FloatArray, held: BoolArray) -> Columns:
         """Return estimates and errors by the names of the result, NaN where `held` (J, p)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Dichotomous:
-    """Yes-or-no items: Rasch, 1PL, 2PL, 3PL, 4PL with a logistic or normal curve.
+class YesOrNo:
+    """A model of yes-or-no items: its asymptotes, and what all items share."""
+
+    asymptotes: tuple[str, ...] = ()
+    one_slope: bool = False
+    unit_slope: bool = False
+
+
+YES_OR_NO = {
+    "rasch": YesOrNo(one_slope=True, unit_slope=True),
+    "1pl": YesOrNo(one_slope=True),
+    "1plg": YesOrNo(("guessing",), one_slope=True),
+    "2pl": YesOrNo(),
+    "3pl": YesOrNo(("guessing",)),
+    "4pl": YesOrNo(("guessing", "upper")),
+}
+START = {"guessing": -1.5, "upper": 3.0}  # logits of asymptotes
+
+
+@dataclass(frozen=True, slots=True)
+class Dichotomous(Family):
+    """Yes-or-no items with a logistic or normal curve: the models of `YES_OR_NO`.
 
     Examples
     --------
@@ -138,69 +203,54 @@ class Dichotomous:
     model: Model
     link: Link
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the parameters of one item."""
-        size = {"3pl": 3, "4pl": 4}.get(self.model, 2)
-        return ("slope", "intercept", "logit_guessing", "logit_upper")[:size]
+    yes_or_no: ClassVar[bool] = True
+    n_categories: ClassVar[int] = 2  # type: ignore[misc]
 
     @property
-    def n_categories(self) -> int:
-        """Two: no and yes."""
-        return 2
+    def _kind(self) -> YesOrNo:
+        return YES_OR_NO[self.model]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return ("slope", "intercept", *(f"logit_{name}" for name in self._kind.asymptotes))
+
+    @property
+    def priors(self) -> tuple[str, ...]:
+        own = () if self.tied else ("slope",)
+        return (*own, "intercept", *self._kind.asymptotes)
 
     @property
     def tied(self) -> bool:
-        """Whether all items share one slope."""
-        return self.model in ("rasch", "1pl")
+        return self._kind.one_slope
 
     @property
-    def ordered(self) -> bool:
-        """Yes comes after no."""
-        return True
-
-    @property
-    def absent(self) -> BoolArray:
-        """No parameter of no item."""
-        return ALL_PRESENT
+    def unit_slope(self) -> bool:
+        return self._kind.unit_slope
 
     @property
     def asymptotes(self) -> BoolArray:
-        """The third and fourth parameter (1, p)."""
         return np.arange(len(self.names))[None] >= 2
 
     @property
     def exponential(self) -> bool:
-        """Whether the log-odds are linear in slope and intercept."""
         return self.link == "logit" and len(self.names) == 2
 
     @property
     def bounds(self) -> FloatArray:
-        """Largest absolute values of slope, intercept and logits of asymptotes (p,)."""
         return np.array([25.0, 75.0, 12.0, 12.0])[: len(self.names)]
 
-    def select(self, items: IntArray | slice) -> "Dichotomous":
-        """Return itself: all items are of one kind."""
-        return self
-
     def prior_arrays(self, priors: Priors) -> tuple[FloatArray, FloatArray]:
-        """Return prior means and precisions (p,)."""
-        return priors.arrays(len(self.names))
+        return priors.arrays(("slope", "intercept", *self._kind.asymptotes))
 
     def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
-        """Return parameters to start from, given shares of answers (J, 2) and signs (J,)."""
         rates = shares[:, 1]
         logits = np.log(rates / (1.0 - rates))
-        scale = 1.0 if self.link == "logit" else 1.0 / 1.7
+        scale = 1.0 if self.link == "logit" else 1.0 / PROBIT_UNIT
         columns = [signs * scale, 1.15 * logits * scale]
-        if len(self.names) > 2:
-            columns.append(np.full(rates.size, START_GUESSING))
-        if len(self.names) > 3:
-            columns.append(np.full(rates.size, START_UPPER))
+        columns += [np.full(rates.size, START[name]) for name in self._kind.asymptotes]
         return np.stack(columns, axis=1)
 
     def log_probabilities(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
-        """Return log(1 - P) and log P, shape (J, 2, Q)."""
         if self.exponential:
             z = linear(parameters, nodes)
             return -np.stack([softplus(z), softplus(-z)], axis=1)
@@ -210,7 +260,6 @@ class Dichotomous:
     def contrasts(
         self, parameters: FloatArray, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the summed log(1 - P) (Q,) and the log odds of yes (J, Q)."""
         base = np.zeros(nodes.size)
         odds = np.empty((parameters.shape[0], nodes.size))
         for part in chunks(parameters.shape[0], nodes.size):
@@ -225,7 +274,6 @@ class Dichotomous:
         return base, odds
 
     def scores(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
-        """Return derivatives of log(1 - P) and log P (J, 2, p, Q)."""
         yes, no = yes_no(parameters, nodes, self.link)
         first = first_derivatives(parameters, nodes, self.link)
         return np.stack([-first / no[:, None], first / yes[:, None]], axis=1)
@@ -233,7 +281,6 @@ class Dichotomous:
     def moments(
         self, parameters: FloatArray, nodes: FloatArray, counts: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return gradient, observed and expected information of counts (J, 2, Q)."""
         size, p = parameters.shape
         gradient = np.empty((size, p))
         observed, expected = np.empty((size, p, p)), np.empty((size, p, p))
@@ -244,20 +291,17 @@ class Dichotomous:
         return gradient, observed, expected
 
     def information(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
-        """Return P'^2 / (P (1 - P)), shape (J, Q)."""
         yes, no = yes_no(parameters, nodes, self.link)
         slope, _ = slope_of_curve(parameters, nodes, self.link)
         return np.asarray(slope**2 / (yes * no), dtype=np.float64)
 
     def rescaled(self, parameters: FloatArray, mean: float, sd: float) -> FloatArray:
-        """Return parameters for an ability measured from `mean` in units of `sd`."""
         moved = parameters.copy()
         moved[:, 1] += parameters[:, 0] * mean
         moved[:, 0] *= sd
         return moved
 
     def by_ability(self, parameters: FloatArray, abilities: FloatArray) -> Curves:
-        """Return 1 - P and P with two derivatives by the ability (J, 2, n)."""
         p, q = yes_no(parameters, abilities, self.link)
         first, second = slope_of_curve(parameters, abilities, self.link)
         return (
@@ -266,16 +310,11 @@ class Dichotomous:
             np.stack([-second, second], axis=1),
         )
 
-    def answer_scores(self, parameters: FloatArray) -> FloatArray:
-        """Return 0 and 1 (J, 2)."""
-        return np.tile(np.arange(2.0), (parameters.shape[0], 1))
-
     def step_intercepts(self, parameters: FloatArray) -> FloatArray:
-        """Return the intercepts (J, 1)."""
         return parameters[:, 1:2]
 
     def even_odds(self, parameters: FloatArray) -> FloatArray:
-        """Return where P is one half, NaN where the asymptotes leave that out (J, 1)."""
+        # where P is one half, which asymptotes may leave out
         from scipy.special import logit, ndtri
 
         height = np.zeros((1, 1))
@@ -289,13 +328,12 @@ class Dichotomous:
         return np.asarray((height - parameters[:, 1:2]) / slope)
 
     def columns(self, parameters: FloatArray, covariance: FloatArray, held: BoolArray) -> Columns:
-        """Return slope, intercept, difficulty and asymptotes with their errors."""
         shown = np.where(held, np.nan, parameters)
         slope, intercept = shown[:, 0], shown[:, 1]
         variances = np.einsum("jpp->jp", covariance)
         se = np.sqrt(np.where(variances > 0.0, variances, np.nan))
         se_slope = se[:, 0]
-        if self.model == "rasch":
+        if self.unit_slope:
             slope, se_slope = np.ones(slope.size), np.zeros(slope.size)
             difficulty, se_difficulty = -intercept, se[:, 1]
         else:
@@ -330,3 +368,20 @@ def chunks(items: int, nodes: int) -> list[slice]:
     """
     step = max(1, CHUNK // nodes)
     return [slice(low, min(low + step, items)) for low in range(0, items, step)]
+
+
+def difficulties(
+    slope: FloatArray, intercept: FloatArray, covariance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return -d/a with its standard error by the delta method; NaN where a is 0."""
+    a = np.where(slope == 0.0, np.nan, slope)
+    value = -intercept / a
+    direction = np.stack([-value / a, -1.0 / a], axis=1)
+    variance = np.einsum("jp,jpq,jq->j", direction, covariance[:, :2, :2], direction)
+    return value, np.sqrt(np.where(variance > 0.0, variance, np.nan))
+
+
+def logistic_with_error(logits: FloatArray, se: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return asymptotes from their logits, with standard errors by the delta method."""
+    value, rest = logistic(logits)
+    return value, se * value * rest

@@ -21,7 +21,7 @@ https://doi.org/10.1007/BF02293801
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -55,14 +55,17 @@ from psychollm.irt.item_population import (
     with_unanswered,
 )
 from psychollm.irt.likelihood import Problem
-from psychollm.irt.mixed import (
-    LOG_LINEAR,
-    YES_OR_NO,
+from psychollm.irt.models import (
+    ItemModels,
+    all_yes_or_no,
+    chosen_priors,
     codes_of,
     family_of_items,
+    kind_of,
     models_of_items,
+    proper,
 )
-from psychollm.irt.priors import NO_PRIORS, ItemPopulation, Priors, chosen_priors, proper
+from psychollm.irt.priors import NO_PRIORS, ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:
@@ -70,7 +73,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 StandardErrors = Literal["observed", "cross_product", "sandwich"]
-ItemModels: TypeAlias = Model | Mapping[Hashable, Model] | Sequence[Model]
 Reading: TypeAlias = tuple[Oriented, BoolArray, tuple[Model, ...]]
 
 VAGUE = 4.0  # standard error of a logit asymptote beyond which data say nothing about it
@@ -94,12 +96,12 @@ def fit_irt(
     responses : Responses or table of shape (models, questions)
         Binary answers, or codes 0, 1, 2, ... for the last three models; missing ones are left
         out, which is right where they are missing at random given the answers seen.
-    model : {"rasch", "1pl", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
-        Which parameters items have: graded response, generalized partial credit and nominal are
-        for more than two answers. Items with different models: a sequence with one for each, or
-        a mapping from the labels of items (all but "rasch" and "1pl", whose slope is that of all
-        items). The answers of an item are those that it was given, so that items may have
-        different numbers of them.
+    model : {"rasch", "1pl", "1plg", "2pl", "3pl", "4pl", "graded", "gpcm", "nominal"}
+        Which parameters items have: "1plg" has one slope for all items and a guessing parameter
+        for each; graded response, generalized partial credit and nominal are for more than two
+        answers. Items with different models: a sequence with one for each, or a mapping from the
+        labels of items (all but those with one slope for all items). The answers of an item are
+        those that it was given, so that items may have different numbers of them.
     link : {"logit", "probit"}
         Logistic or normal-ogive curves; probit slopes are about 1.7 times smaller. Partial
         credit and nominal models are log-linear and have no probit form.
@@ -223,7 +225,7 @@ def _family(
     given = answers.given
     if given.shape[1] < 2:
         given = np.column_stack([given, np.zeros(len(given), dtype=np.bool_)])
-    yes_or_no = np.array([model in YES_OR_NO for model in models])
+    yes_or_no = np.array([kind_of(model).yes_or_no for model in models])
     given[yes_or_no, :2] = True
     kept = [model for model, kept in zip(models, keep, strict=True) if kept]
     return family_of_items(kept, link, codes_of(given[keep]), given.shape[1]), given
@@ -239,13 +241,13 @@ def _check_answers(
             "abilities needs at least two"
         )
         raise ShapeError(msg)
-    log_linear = sorted(set(models) & set(LOG_LINEAR))
-    if link == "probit" and log_linear:
-        msg = f"link='probit' does not exist for model={log_linear[0]!r}, which is log-linear: "
+    without = sorted(model for model in set(models) if link not in kind_of(model).links)
+    if without:
+        msg = f"link={link!r} does not exist for model={without[0]!r}, which is log-linear: "
         raise OptionError(msg + "use 'logit'")
-    yes_or_no = np.array([model in YES_OR_NO for model in models])
-    if yes_or_no.all():
+    if all_yes_or_no(models):
         check_binary(table)
+    yes_or_no = np.array([kind_of(model).yes_or_no for model in models])
     for j in np.flatnonzero(yes_or_no & (answers.codes.max(axis=0) > 1)).tolist():
         msg = (
             f"responses: {answers.items[j]!r} has code {answers.codes[:, j].max()}, but "
@@ -323,7 +325,6 @@ def _result(
     columns |= {"parameters": parameters, "covariance": covariance}
     size = int(np.isfinite(parameters).sum()) - (len(parameters) - 1 if family.tied else 0)
     log_likelihood = point.state.log_likelihood
-    rasch = family.model == "rasch"
     mass, nodes = point.state.mass / point.state.mass.sum(), summit.grid.nodes
     total_sd = float(np.sqrt(mass @ (nodes - mass @ nodes) ** 2))
     return IRTFit(
@@ -333,8 +334,8 @@ def _result(
         link=family.link,
         has_answer=has_answer,
         respondents=answers.reading,
-        ability_sd=float(parameters[0, 0]) if rasch else 1.0,
-        se_ability_sd=float(np.sqrt(variances[0, 0])) if rasch else np.nan,
+        ability_sd=float(parameters[0, 0]) if family.unit_slope else 1.0,
+        se_ability_sd=float(np.sqrt(variances[0, 0])) if family.unit_slope else np.nan,
         posterior_sd=total_sd,
         standard_errors=kind or "none",
         log_likelihood=log_likelihood,

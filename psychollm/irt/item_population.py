@@ -246,8 +246,11 @@ def _shared_slope(
     """Return the shared slope after a scoring step."""
     places, grid = at
     information = way.family.moments(places.mean(axis=0), grid.nodes, state.counts)[2]
-    rest = information[:, 1, 1] + 1.0 / items.population.covariance[0, 0]
-    total = (information[:, 0, 0] - information[:, 0, 1] ** 2 / rest).sum()
+    rest = information[:, 1:, 1:] + np.linalg.inv(items.population.covariance)
+    cross = information[:, 1:, :1]
+    total = (
+        information[:, 0, 0] - (cross * np.linalg.solve(rest, cross))[:, :, 0].sum(axis=1)
+    ).sum()
     step = float(score[:, :, 0].mean(axis=0).sum() / total)
     return items.slope + float(np.clip(step, -LONGEST, LONGEST))
 
@@ -330,7 +333,7 @@ def covariance_here(problem: Problem, settled: Settled) -> FloatArray:
     if family.tied:
         counts = expectation(problem, parameters, grid).counts
         blocks = family.moments(parameters, grid.nodes, counts)[2]
-        blocks[:, 1, 1] = 1.0 / settled.covariance[:, 1, 1]
+        blocks[:, 1:, 1:] = np.linalg.inv(settled.covariance[:, 1:, 1:])
     else:
         blocks = np.asarray(np.linalg.inv(settled.covariance), dtype=np.float64)
     free = np.zeros(parameters.shape, dtype=np.bool_)

@@ -1,13 +1,22 @@
 """Families of items with more than two answers: graded response, partial credit, nominal."""
 
-from dataclasses import dataclass, replace
-from typing import Self
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.irt.estimates import Columns, difficulties
-from psychollm.irt.families import ALL_PRESENT, Curves, Link, Model
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.irt.families import (
+    PROBIT_UNIT,
+    Codes,
+    Columns,
+    Curves,
+    Family,
+    Link,
+    Model,
+    difficulties,
+)
 from psychollm.irt.priors import Priors
 from psychollm.kernels.irt_polytomous import (
     graded_by_ability,
@@ -26,12 +35,17 @@ HALVINGS = 80
 
 
 @dataclass(frozen=True, slots=True)
-class _Polytomous:
+class _Polytomous(Family):
     """What all families of several answers share: slopes first, then an intercept per answer."""
 
     model: Model
     link: Link
     n_categories: int
+    codes: Codes = ()  # of the answers, where they are not 0, 1, 2, ...
+
+    @property
+    def priors(self) -> tuple[str, ...]:
+        return ("slope", "intercept")
 
     @property
     def n_slopes(self) -> int:
@@ -40,72 +54,34 @@ class _Polytomous:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the parameters of one item."""
         return ("slope", *(f"intercept_{c}" for c in range(1, self.n_categories)))
 
     @property
-    def tied(self) -> bool:
-        """Every item has its own slope."""
-        return False
-
-    @property
-    def ordered(self) -> bool:
-        """Answers have an order."""
-        return True
-
-    @property
-    def absent(self) -> BoolArray:
-        """No parameter of no item."""
-        return ALL_PRESENT
-
-    @property
-    def asymptotes(self) -> BoolArray:
-        """None of the parameters."""
-        return np.zeros((1, len(self.names)), dtype=np.bool_)
-
-    @property
-    def exponential(self) -> bool:
-        """The short form of the information is for two answers."""
-        return False
-
-    @property
     def bounds(self) -> FloatArray:
-        """Largest absolute values (p,)."""
         return np.array([25.0] * self.n_slopes + [75.0] * (self.n_categories - 1))
 
-    def select(self, items: IntArray | slice) -> Self:
-        """Return itself: all items are of one kind."""
-        return self
-
     def prior_arrays(self, priors: Priors) -> tuple[FloatArray, FloatArray]:
-        """Return prior means and precisions (p,)."""
-        return priors.steps(self.n_slopes, self.n_categories - 1)
+        slope, intercept = self.priors
+        return priors.arrays((slope,) * self.n_slopes + (intercept,) * (self.n_categories - 1))
 
     def multipliers(self, parameters: FloatArray) -> FloatArray:
         """Return what each answer but the first multiplies the ability by (J, C - 1)."""
         return np.broadcast_to(parameters[:, :1], (len(parameters), self.n_categories - 1))
 
     def rescaled(self, parameters: FloatArray, mean: float, sd: float) -> FloatArray:
-        """Return parameters for an ability measured from `mean` in units of `sd`."""
         moved, k = parameters.copy(), self.n_slopes
         moved[:, k:] += self.multipliers(parameters) * mean
         moved[:, :k] *= sd
         return moved
-
-    def answer_scores(self, parameters: FloatArray) -> FloatArray:
-        """Return the code of each answer (J, C)."""
-        return np.tile(np.arange(self.n_categories, dtype=np.float64), (len(parameters), 1))
 
     def step_design(self) -> FloatArray:
         """Return the intercepts of steps as sums of those of answers (C - 1, C - 1)."""
         return np.eye(self.n_categories - 1)
 
     def step_intercepts(self, parameters: FloatArray) -> FloatArray:
-        """Return the intercepts of the steps between answers (J, C - 1)."""
         return np.asarray(parameters[:, self.n_slopes :] @ self.step_design().T)
 
     def columns(self, parameters: FloatArray, covariance: FloatArray, held: BoolArray) -> Columns:
-        """Return the last slope, the steps, and their mean as intercept and difficulty."""
         shown, k = np.where(held, np.nan, parameters), self.n_slopes
         steps, nothing = self.step_design(), np.full(len(parameters), np.nan)
         variances = np.einsum("jpp->jp", covariance)
@@ -144,47 +120,34 @@ class Graded(_Polytomous):
     """
 
     def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
-        """Return parameters to start from, given shares of answers (J, C)."""
         above = np.clip(shares[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:], 1e-4, 1.0 - 1e-4)
-        scale = 1.0 if self.link == "logit" else 1.0 / 1.7
+        scale = 1.0 if self.link == "logit" else 1.0 / PROBIT_UNIT
         logits = scale * 1.15 * np.log(above / (1.0 - above))
         return np.column_stack([signs * scale, logits])
 
     def log_probabilities(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
-        """Return log probabilities (J, C, Q)."""
         return np.asarray(np.log(graded_curves(parameters, nodes, self.link)[0]))
 
-    def contrasts(
-        self, parameters: FloatArray, nodes: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the summed log probability of answer 0 (Q,) and log odds to it."""
-        return _contrasts(self.log_probabilities(parameters, nodes))
-
     def scores(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
-        """Return derivatives of log probabilities (J, C, p, Q)."""
         p, density, _ = graded_curves(parameters, nodes, self.link)
         return np.asarray(graded_first(density, nodes) / p[:, :, None])
 
     def moments(
         self, parameters: FloatArray, nodes: FloatArray, counts: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return gradient, observed and expected information of counts."""
         p, density, change = graded_curves(parameters, nodes, self.link)
         first, second = graded_first(density, nodes), graded_second(change, nodes)
         return probability_moments(p, first, second, counts)
 
     def information(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
-        """Return the information about the ability (J, Q)."""
         p, density, _ = graded_curves(parameters, nodes, self.link)
         slope = parameters[:, :1, None] * (density[:, :-1] - density[:, 1:])
         return np.asarray((slope**2 / p).sum(axis=1))
 
     def by_ability(self, parameters: FloatArray, abilities: FloatArray) -> Curves:
-        """Return curves of all answers with two derivatives by the ability (J, C, n)."""
         return graded_by_ability(parameters, abilities, self.link)
 
     def even_odds(self, parameters: FloatArray) -> FloatArray:
-        """Return -d_c / a (J, C - 1)."""
         slope = np.where(parameters[:, :1] == 0.0, np.nan, parameters[:, :1])
         return np.asarray(-parameters[:, 1:] / slope)
 
@@ -193,9 +156,11 @@ class Graded(_Polytomous):
 class _LogLinear(_Polytomous):
     """Log-odds of answers that are linear in the ability and the parameters."""
 
+    links: ClassVar[tuple[Link, ...]] = ("logit",)
+
+    @abstractmethod
     def _design(self, nodes: FloatArray) -> FloatArray:
         """Return derivatives of the log-odds to the first answer by the parameters (C, p, Q)."""
-        raise NotImplementedError
 
     def _from_first(self, parameters: FloatArray) -> FloatArray:
         """Return what each answer multiplies the ability by (J, C)."""
@@ -210,17 +175,9 @@ class _LogLinear(_Polytomous):
         return np.column_stack([signs[:, None] * slopes / max(1.0, 0.7 * reach), logits])
 
     def log_probabilities(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
-        """Return log probabilities (J, C, Q)."""
         return loglinear_logs(parameters, self._design(nodes))
 
-    def contrasts(
-        self, parameters: FloatArray, nodes: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the summed log probability of answer 0 (Q,) and log odds to it."""
-        return _contrasts(self.log_probabilities(parameters, nodes))
-
     def scores(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
-        """Return derivatives of log probabilities (J, C, p, Q)."""
         design = self._design(nodes)
         p = np.exp(loglinear_logs(parameters, design))
         mean = np.einsum("jcq,cpq->jpq", p, design)
@@ -229,18 +186,15 @@ class _LogLinear(_Polytomous):
     def moments(
         self, parameters: FloatArray, nodes: FloatArray, counts: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return gradient, observed and expected information of counts."""
         return loglinear_moments(parameters, self._design(nodes), counts)
 
     def information(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
-        """Return the information about the ability (J, Q): the variance of its multiplier."""
         p = np.exp(self.log_probabilities(parameters, nodes))
         by_answer = self._from_first(parameters)
         mean = np.einsum("jcq,jc->jq", p, by_answer)
         return np.asarray(np.einsum("jcq,jc->jq", p, by_answer**2) - mean**2)
 
     def by_ability(self, parameters: FloatArray, abilities: FloatArray) -> Curves:
-        """Return curves of all answers with two derivatives by the ability (J, C, n)."""
         logs = self.log_probabilities(parameters, abilities)
         return loglinear_by_ability(logs, self._from_first(parameters))
 
@@ -249,16 +203,13 @@ class _LogLinear(_Polytomous):
 class PartialCredit(_LogLinear):
     """Muraki's generalized partial credit model.
 
-    `codes` are those of the answers where they are not 0, 1, 2, ...: an answer that nobody gave
-    leaves a gap, and what lies beyond it keeps its distance.
+    An answer that nobody gave leaves a gap, and what lies beyond it keeps its distance.
 
     Examples
     --------
     >>> PartialCredit("gpcm", "logit", 3).names
     ('slope', 'intercept_1', 'intercept_2')
     """
-
-    codes: tuple[int, ...] = ()
 
     @property
     def _credit(self) -> FloatArray:
@@ -274,7 +225,6 @@ class PartialCredit(_LogLinear):
         return np.asarray(parameters[:, :1] * self._credit[1:])
 
     def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
-        """Return parameters to start from, given shares of answers (J, C)."""
         return self._started(shares, signs, np.ones(1), float(self._credit[-1]))
 
     def step_design(self) -> FloatArray:
@@ -284,7 +234,7 @@ class PartialCredit(_LogLinear):
         return np.asarray(design / np.diff(self._credit)[:, None])
 
     def even_odds(self, parameters: FloatArray) -> FloatArray:
-        """Return them by bisection (J, C - 1): P(y >= c) rises with slope * ability."""
+        # by bisection: P(y >= c) rises with slope * ability
         items, answers = parameters.shape
         steps = answers - 1
         intercepts = np.column_stack([np.zeros(items), parameters[:, 1:]])[:, :, None]
@@ -312,26 +262,22 @@ class Nominal(_LogLinear):
     """
 
     @property
+    def priors(self) -> tuple[str, ...]:
+        return ("answer_slope", "intercept")
+
+    @property
     def n_slopes(self) -> int:
         """One for each answer but the first."""
         return self.n_categories - 1
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the parameters of one item."""
         steps = range(1, self.n_categories)
         return (*(f"slope_{c}" for c in steps), *(f"intercept_{c}" for c in steps))
 
     @property
     def ordered(self) -> bool:
-        """Answers have no order but that of their slopes."""
         return False
-
-    def prior_arrays(self, priors: Priors) -> tuple[FloatArray, FloatArray]:
-        """Return prior means and precisions (p,), with the prior for slopes of answers."""
-        if priors.answer_slope is not None:
-            priors = replace(priors, slope=priors.answer_slope)
-        return priors.steps(self.n_slopes, self.n_categories - 1)
 
     def _design(self, nodes: FloatArray) -> FloatArray:
         return loglinear_design(self.n_categories, nodes)
@@ -341,20 +287,19 @@ class Nominal(_LogLinear):
         return parameters[:, : self.n_slopes]
 
     def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
-        """Return parameters to start from, given shares of answers (J, C)."""
         top = self.n_slopes
         return self._started(shares, signs, np.arange(1.0, top + 1), top)
 
     def answer_scores(self, parameters: FloatArray) -> FloatArray:
-        """Return the slope of each answer (J, C), which the likelihood of the ability sums."""
+        # slopes, which the likelihood of the ability sums
         return self._from_first(parameters)
 
     def even_odds(self, parameters: FloatArray) -> FloatArray:
-        """Return none: answers have no order (J, C - 1)."""
         return np.full((len(parameters), self.n_categories - 1), np.nan)
 
 
-def _contrasts(logs: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the summed log probability of answer 0 (Q,) and log odds to it (J (C-1), Q)."""
-    odds = logs[:, 1:] - logs[:, :1]
-    return logs[:, 0].sum(axis=0), odds.reshape(-1, logs.shape[2])
+SEVERAL_ANSWERS: dict[str, type[_Polytomous]] = {
+    "graded": Graded,
+    "gpcm": PartialCredit,
+    "nominal": Nominal,
+}

@@ -10,7 +10,7 @@ to the log-likelihood. The prior of slopes is normal, not lognormal: an item sco
 key has a negative slope, and the prior must let it show.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,7 +21,6 @@ from psychollm._base.types import BoolArray, FloatArray
 FEW = 500
 POPULATION = 10  # items from which their distribution can be estimated
 PROBIT_SCALE = 1.7
-YES_OR_NO = frozenset({"rasch", "1pl", "2pl", "3pl", "4pl"})
 KAPPA = 0.25  # logit slope below which coordinates of items are linear, not logarithmic
 TYPICAL = {"slope": (0.4, 8.0)}
 TYPICAL_LOCATION = (1.2, 3.0)
@@ -81,18 +80,16 @@ class Priors:
         ]
         return ", ".join(parts) if parts else "none"
 
-    def steps(self, n_slopes: int, n_steps: int) -> tuple[FloatArray, FloatArray]:
-        """Return means and precisions (p,) of items with several slopes or intercepts."""
-        priors = [self.slope] * n_slopes + [self.intercept] * n_steps
+    def arrays(self, names: Sequence[str]) -> tuple[FloatArray, FloatArray]:
+        """Return means and precisions of parameters by their priors' names, 0 without a prior."""
+        priors = [getattr(self, name) for name in names]
+        if self.answer_slope is None:
+            priors = [
+                self.slope if name == "answer_slope" else prior
+                for name, prior in zip(names, priors, strict=True)
+            ]
         means = np.array([prior[0] if prior else 0.0 for prior in priors])
         return means, np.array([prior[1] ** -2 if prior else 0.0 for prior in priors])
-
-    def arrays(self, size: int) -> tuple[FloatArray, FloatArray]:
-        """Return means (p,) and precisions (p,), 0 where there is no prior."""
-        priors = [self.slope, self.intercept, self.guessing, self.upper][:size]
-        means = np.array([prior[0] if prior else 0.0 for prior in priors])
-        precisions = np.array([prior[1] ** -2 if prior else 0.0 for prior in priors])
-        return means, precisions
 
 
 NO_PRIORS = Priors()
@@ -117,6 +114,7 @@ class ItemPopulation:
 
     Examples
     --------
+    >>> from psychollm.irt.models import item_population
     >>> print(item_population("2pl", "logit"))
     items' own distribution, to be estimated
     """
@@ -154,79 +152,3 @@ class ItemPopulation:
             else:
                 parts.append(f"{name.replace('_', ' ')} {mean:.2f} (SD {spread:.2f})")
         return f"estimated from {self.n_items} items: {', '.join(parts)}"
-
-
-def item_population(model: str, link: str) -> ItemPopulation:
-    """Return what is known of items before the table is seen."""
-    unit = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
-    kappa = KAPPA * unit
-    if model in ("rasch", "1pl"):
-        names: tuple[str, ...] = ("intercept",)
-        mean, sd = [0.0], [2.0 * unit]
-    else:
-        names = ("slope", "easiness", "logit_guessing", "logit_upper")
-        names = names[: {"3pl": 3, "4pl": 4}.get(model, 2)]
-        mean = [float(np.arcsinh(unit / kappa)), 0.0, -1.4, 3.0][: len(names)]
-        sd = [0.4, 1.2, 0.7, 0.7][: len(names)]
-    return ItemPopulation(
-        names=names, mean=np.array(mean), covariance=np.diag(np.square(sd)), kappa=kappa
-    )
-
-
-def default_priors(models: Collection[str], link: str, n_respondents: int) -> Priors:
-    """Return fixed priors of items of these models, for where their population is not estimated.
-
-    Below 500 respondents slopes and intercepts get weak priors; asymptotes have one always,
-    because hardly any data determine them.
-
-    Examples
-    --------
-    >>> str(default_priors(["2pl"], "logit", 5_000))
-    'none'
-    """
-    scale = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
-    few = n_respondents < FEW
-    one_each = few and not {"rasch", "1pl", "nominal"}.issuperset(models)
-    return Priors(
-        slope=(1.0 * scale, 0.75 * scale) if one_each else None,
-        intercept=(0.0, 2.5 * scale) if few else None,
-        guessing=(-1.4, 0.7) if {"3pl", "4pl"}.intersection(models) else None,
-        upper=(3.0, 0.7) if "4pl" in models else None,
-        answer_slope=(1.0, 2.0) if few and "nominal" in models else None,
-    )
-
-
-def proper(priors: Priors | ItemPopulation, models: Collection[str]) -> bool:
-    """Return whether yes-or-no items have a distribution without answers that vary."""
-    if isinstance(priors, ItemPopulation):
-        return True
-    if not YES_OR_NO.issuperset(models):
-        return False
-    needed = {"intercept"}
-    needed |= set() if {"rasch", "1pl"}.issuperset(models) else {"slope"}
-    needed |= {"guessing"} if {"3pl", "4pl"} & set(models) else set()
-    needed |= {"upper"} if "4pl" in models else set()
-    return all(getattr(priors, name) is not None for name in needed)
-
-
-def chosen_priors(
-    priors: object, models: Sequence[str], link: str, n_respondents: int
-) -> Priors | ItemPopulation:
-    """Return the priors that the argument means.
-
-    Raises
-    ------
-    OptionError
-        If it is nothing known.
-    """
-    if priors is None:
-        return NO_PRIORS
-    if isinstance(priors, Priors | ItemPopulation):
-        return priors
-    if priors == "auto":
-        few = n_respondents < FEW and len(models) >= POPULATION
-        if few and len(set(models)) == 1 and models[0] in YES_OR_NO:
-            return item_population(models[0], link)
-        return default_priors(models, link, n_respondents)
-    msg = f"priors={priors!r} must be 'auto', None or Priors(slope=(mean, sd), ...)"
-    raise OptionError(msg)

@@ -15,7 +15,7 @@ from psychollm.data.labels import Labels
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, code_shares
 from psychollm.irt.families import Family, Link, Model
-from psychollm.irt.mixed import codes_of, family_of_items
+from psychollm.irt.models import codes_of, curve_columns, family_of_items
 from psychollm.irt.priors import POPULATION, ItemPopulation, Priors
 
 OFF_SCALE = 0.05  # of the standard deviation of abilities, beyond which the summary complains
@@ -110,13 +110,11 @@ class IRTFit(Result):
     convergence: Convergence
 
     def _axes(self) -> Axes:
-        names = ["slope", "intercept", "difficulty"]
-        names += ["guessing"] if {"3pl", "4pl"} & set(self.item_models) else []
-        names += ["upper"] if "4pl" in self.item_models else []
+        names = curve_columns(self.item_models)
         steps = [Interleaved("step_{}=steps", "se_step_{}=se_steps")]
         return Axes(
             {"item": "labels"},
-            *(["model=item_models"] if self.model == "mixed" else []),
+            *(["model=item_models"] if len(set(self.item_models)) > 1 else []),
             *(f"{prefix}{name}" for name in names for prefix in ("", "se_")),
             *(steps if self.n_categories > 2 else []),
             "reason=reasons",
@@ -186,7 +184,7 @@ class IRTFit(Result):
             )
         if left:
             lines.append(f"{left} of {len(self.labels)} {kind} without estimates: see `reasons`.")
-        if self.model == "rasch":
+        if self.family.unit_slope:
             lines.append(f"Standard deviation of abilities {self.ability_sd:.3f}.")
         return "\n".join(lines)
 

@@ -85,7 +85,7 @@ def thresholds(fit: IRTFit) -> Thresholds:
 
 def _standard_errors(fit: IRTFit, at: FloatArray) -> FloatArray:
     """Return standard errors of thresholds, given in standard deviations of abilities."""
-    keep, rasch = fit.estimated, fit.model == "rasch"
+    keep, unit_slope = fit.estimated, fit.family.unit_slope
     family, parameters, covariance = (
         fit.family_of(keep),
         fit.parameters[keep],
@@ -103,7 +103,7 @@ def _standard_errors(fit: IRTFit, at: FloatArray) -> FloatArray:
             slope = first[0, above, k].sum()
             by_item = (p[0, :, None] * scores)[above, :, k].sum(axis=0)
             direction = -by_item / slope * fit.ability_sd
-            if rasch:  # whose slope is the standard deviation itself
+            if unit_slope:  # whose slope is the standard deviation itself
                 direction[0] += at[j, step]
             variance = direction @ covariance[j, : by_item.size, : by_item.size] @ direction
             se[j, step] = np.sqrt(variance) if variance > 0.0 else np.nan

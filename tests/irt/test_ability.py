@@ -8,7 +8,7 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.ability import ability
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.information import information
-from psychollm.irt.priors import default_priors
+from psychollm.irt.models import default_priors
 from tests.irt.test_fit import MIRT, fitted
 from tests.oracles import irt_slow
 

@@ -14,7 +14,8 @@ from psychollm.irt.curvature import parts
 from psychollm.irt.families import Dichotomous
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.likelihood import Problem, expectation, grid_for, narrowest_posterior
-from psychollm.irt.priors import NO_PRIORS, Priors, default_priors
+from psychollm.irt.models import default_priors
+from psychollm.irt.priors import NO_PRIORS, Priors
 from tests.effort import examples
 from tests.oracles import irt_slow
 
@@ -72,7 +73,7 @@ def test_mirt(name, mirt, data_of):
 
 
 @pytest.mark.parametrize("link", ["logit", "probit"])
-@pytest.mark.parametrize("model", ["1pl", "2pl", "3pl", "4pl"])
+@pytest.mark.parametrize("model", ["1pl", "1plg", "2pl", "3pl", "4pl"])
 @pytest.mark.parametrize("gaps", [False, True])
 def test_twin(model, link, gaps, simulated):
     answers = simulated(60, [1.2, 0.8, 1.5, 1.0], [0.5, 0.0, -0.5, 0.2], 4).astype(float)
@@ -82,13 +83,13 @@ def test_twin(model, link, gaps, simulated):
     fit = fit_irt(answers, model=model, link=link, priors=priors)
     rows = [[None if np.isnan(x) else int(x) for x in row] for row in answers]
     shape = fit.parameters.shape
-    means, precisions = priors.arrays(shape[1])
-    tied = model == "1pl"
+    means, precisions = fit.family.prior_arrays(priors)
+    tied = model in ("1pl", "1plg")
 
     def items(flat):
         if not tied:
             return flat.reshape(shape)
-        return np.column_stack([np.full(shape[0], flat[0]), flat[1:]])
+        return np.column_stack([np.full(shape[0], flat[0]), flat[1:].reshape(shape[0], -1)])
 
     def objective(flat):
         table = items(flat)
@@ -97,7 +98,7 @@ def test_twin(model, link, gaps, simulated):
         return irt_slow.log_likelihood(rows, table, link) - 0.5 * penalty.sum()
 
     flat = (
-        np.concatenate([fit.parameters[:1, 0], fit.parameters[:, 1]])
+        np.concatenate([fit.parameters[:1, 0], fit.parameters[:, 1:].ravel()])
         if tied
         else fit.parameters.ravel()
     )
@@ -108,13 +109,13 @@ def test_twin(model, link, gaps, simulated):
         inverse = np.linalg.inv(irt_slow.numeric_information(objective, flat))
         se = np.sqrt(np.diagonal(inverse))
         ours = np.sqrt(np.einsum("jpp->jp", fit.covariance))
-        theirs = items(se) if not tied else np.column_stack([np.full(4, se[0]), se[1:]])
+        theirs = items(se)
         np.testing.assert_allclose(ours, theirs, rtol=2e-3)
 
 
 def test_large_form_agrees_with_dense(monkeypatch, simulated):
     answers = simulated(40, np.linspace(0.5, 2, 30), np.linspace(-1, 1, 30), 5)
-    for model in ("2pl", "1pl", "3pl"):
+    for model in ("2pl", "1pl", "1plg", "3pl"):
         for kind in ("observed", "sandwich"):
             options = {"standard_errors": kind, "priors": default_priors([model], "logit", 40)}
             dense = fit_irt(answers, model=model, **options)
@@ -133,13 +134,12 @@ def test_long_form_of_missing_agrees_with_short_form(simulated):
     np.testing.assert_allclose(long.covariance, short.covariance, atol=1e-8)
 
 
-@pytest.mark.parametrize("model", ["1pl", "2pl", "3pl"])
+@pytest.mark.parametrize("model", ["1pl", "1plg", "2pl", "3pl"])
 @pytest.mark.parametrize("link", ["logit", "probit"])
 def test_em_never_lowers_the_likelihood(model, link, simulated):
     answers = simulated(300, np.full(6, 1.2), np.linspace(-1, 1, 6), 7)
     family = Dichotomous(model, link)
-    size = len(family.names)
-    problem = Problem(family, patterns_of(answers, 2), *NO_PRIORS.arrays(size))
+    problem = Problem(family, patterns_of(answers, 2), *family.prior_arrays(NO_PRIORS))
     start = family.start(np.full((6, 2), 0.5), np.ones(6))
     grid = grid_for(family, start)
     point = at(problem, start, grid)

@@ -17,7 +17,7 @@ from psychollm.irt.groups.fit import fit_irt_groups
 from psychollm.irt.groups.logistic import differential_functioning
 from psychollm.irt.groups.population import Groups, height, information, places_of
 from psychollm.irt.likelihood import Problem
-from psychollm.irt.mixed import family_of
+from psychollm.irt.models import family_of
 from psychollm.irt.priors import Priors
 from tests.oracles import irt_groups_slow as slow
 

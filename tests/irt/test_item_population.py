@@ -60,7 +60,7 @@ def test_a_wrong_key_shows():
     assert (np.delete(fit.slope, 7) > 0.0).mean() > 0.98
 
 
-@pytest.mark.parametrize("model", ["rasch", "2pl", "3pl"])
+@pytest.mark.parametrize("model", ["rasch", "1plg", "2pl", "3pl"])
 def test_items_that_do_not_vary_rest_on_the_prior(model):
     _, _, _, answers = drawn(14, 80, 3)
     answers[:, 0], answers[:, 1], answers[:, 2] = 1.0, 0.0, np.nan
@@ -91,7 +91,7 @@ def test_probit_is_logit_in_other_units():
     assert 1.6 < ratio < 1.85
 
 
-@pytest.mark.parametrize("model", ["rasch", "2pl", "3pl", "4pl"])
+@pytest.mark.parametrize("model", ["rasch", "1plg", "2pl", "3pl", "4pl"])
 def test_coordinates_go_there_and_back(model):
     family = Dichotomous(model, "logit")
     items = np.array([[1.3, 0.4, -1.0, 2.0], [1.3, -2.0, -1.5, 3.0]])[:, : len(family.names)]

@@ -395,3 +395,12 @@ def test_wright_map_has_a_point_for_each_step(fit, answers):
     assert ("3 >= 3" in words) == (fit.item_models[3] != "nominal")
     assert "0 >= 3" not in words
     assert "4" in words
+
+
+def test_without_priors_slopes_of_several_models_are_positive_on_the_whole(answers):
+    fit = fit_irt(answers, model=["graded", "gpcm", "graded", "graded", "2pl"], priors=None)
+    assert fit.convergence.converged
+    assert fit.slope.sum() > 0.0
+    mirrored = np.column_stack([np.nanmax(answers, axis=0) - answers])
+    turned = fit_irt(mirrored, model=["graded", "gpcm", "graded", "graded", "2pl"], priors=None)
+    np.testing.assert_allclose(turned.slope, fit.slope, atol=1e-6)

@@ -10,6 +10,7 @@ from scipy.special import expit, ndtr
 from psychollm.factor.exploratory.rotate import rotate
 from psychollm.irt.answers import patterns_of
 from psychollm.irt.fit import fit_irt
+from psychollm.irt.models import default_priors
 from psychollm.irt.multidimensional import curvature as curvature_file
 from psychollm.irt.multidimensional import (
     fit_multidimensional,
@@ -22,7 +23,7 @@ from psychollm.irt.multidimensional.curvature import information
 from psychollm.irt.multidimensional.problem import Place, at, make_problem
 from psychollm.irt.multidimensional.scale import standardised
 from psychollm.irt.multidimensional.start import exploratory_start
-from psychollm.irt.priors import Priors, default_priors
+from psychollm.irt.priors import Priors
 from psychollm.kernels.adaptive_rules import product_rule, quasi_random_rule
 from tests.oracles import irt_multidimensional_slow as slow
 

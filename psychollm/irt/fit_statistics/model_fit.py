@@ -52,7 +52,7 @@ from psychollm.irt.fit_statistics.margins import (
     observed_margins,
 )
 from psychollm.irt.likelihood import grid_for
-from psychollm.irt.mixed import YES_OR_NO
+from psychollm.irt.models import all_yes_or_no
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def model_fit(
     """
     check_choice("statistic", statistic, Statistic)
     if statistic == "auto":
-        steps = fit.family.ordered and not set(YES_OR_NO).issuperset(fit.item_models)
+        steps = fit.family.ordered and not all_yes_or_no(fit.item_models)
         statistic = "c2" if steps else "m2"
     codes = codes_for(fit, responses)
     complete = codes[(codes >= 0).all(axis=1)]

@@ -49,7 +49,6 @@ from psychollm.data.labels import Labels, listed
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, spread
 from psychollm.irt.families import Link
-from psychollm.irt.fit import ItemModels
 from psychollm.irt.groups.item_tests import (
     Fitted,
     ItemTest,
@@ -58,6 +57,7 @@ from psychollm.irt.groups.item_tests import (
     tests_of_items,
 )
 from psychollm.irt.groups.reading import GroupAnswers, check_linked, read_groups
+from psychollm.irt.models import ItemModels
 from psychollm.irt.priors import Priors
 
 if TYPE_CHECKING:
@@ -256,7 +256,7 @@ def differential_items(
     base.top.convergence.warn(f"the {answers.pooled.model} fit of {len(answers.names)} groups")
     return DifferentialItems(
         **_spread(answers, found, (adjusted, flagged, ~free)),
-        **_abilities(base, rasch=answers.pooled.model == "rasch"),
+        **_abilities(base, unit_slope=answers.pooled.family.unit_slope),
         groups=answers.names,
         method=method,
         adjustment=adjust,
@@ -300,10 +300,10 @@ def _linked(answers: GroupAnswers, free: BoolArray) -> bool:
     return bool((~free).sum() >= 2)
 
 
-def _abilities(base: Fitted, *, rasch: bool) -> dict[str, Any]:
+def _abilities(base: Fitted, *, unit_slope: bool) -> dict[str, Any]:
     """Return means and deviations of abilities, in units of the slope if Rasch."""
     _, means, sds = base.problem.unpack(base.top.at.x)
-    slope = float(base.top.at.x[0]) if rasch else 1.0
+    slope = float(base.top.at.x[0]) if unit_slope else 1.0
     return {"ability_mean": slope * means, "ability_sd": slope * sds}
 
 

@@ -35,11 +35,11 @@ from psychollm.data.labels import listed
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, spread
 from psychollm.irt.families import Link
-from psychollm.irt.fit import ItemModels
 from psychollm.irt.groups.newton import Top, maximise
 from psychollm.irt.groups.population import Groups, information
 from psychollm.irt.groups.reading import GroupAnswers, check_linked, read_groups
 from psychollm.irt.groups.result import GroupIRTFit
+from psychollm.irt.models import ItemModels
 from psychollm.irt.priors import Priors
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _result(answers: GroupAnswers, problem: Groups, top: Top, free: BoolArray) -
     n, size = float(answers.sizes.sum()), problem.n_parameters
     return GroupIRTFit(
         **{name: np.stack([columns[name] for columns in fields]) for name in fields[0]},
-        **_abilities(problem, x, covariance, rasch=pooled.model == "rasch"),
+        **_abilities(problem, x, covariance, unit_slope=pooled.family.unit_slope),
         **_residuals(problem, top, answers),
         model=pooled.model,
         item_models=pooled.item_models,
@@ -190,7 +190,7 @@ def _columns(
 
 
 def _abilities(
-    problem: Groups, x: FloatArray, covariance: FloatArray, *, rasch: bool
+    problem: Groups, x: FloatArray, covariance: FloatArray, *, unit_slope: bool
 ) -> dict[str, FloatArray]:
     """Return means and deviations of abilities with errors, in units of the slope if Rasch."""
     others, start = len(problem.problems) - 1, problem.places.n_items
@@ -199,7 +199,7 @@ def _abilities(
     for g in range(1, others + 1):
         jacobian[0, g, start + g - 1] = 1.0
         jacobian[1, g, start + others + g - 1] = sds[g]
-    if rasch:
+    if unit_slope:
         slope = x[0]
         jacobian *= slope
         jacobian[0, :, 0] += means

@@ -15,11 +15,11 @@ from psychollm.data.labels import listed
 from psychollm.data.responses import as_responses
 from psychollm.irt.answers import Respondents, orient, patterns_of
 from psychollm.irt.families import Link
-from psychollm.irt.fit import ItemModels, fit_irt
+from psychollm.irt.fit import fit_irt
 from psychollm.irt.groups.population import Groups, Places, places_of
 from psychollm.irt.likelihood import Problem, expectation, grid_for
-from psychollm.irt.mixed import models_of_items
-from psychollm.irt.priors import NO_PRIORS, Priors, default_priors
+from psychollm.irt.models import ItemModels, default_priors, models_of_items
+from psychollm.irt.priors import NO_PRIORS, Priors
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:

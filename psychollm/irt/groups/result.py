@@ -17,6 +17,7 @@ from psychollm.data.labels import Labels, listed
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents
 from psychollm.irt.families import Link, Model
+from psychollm.irt.models import curve_columns
 from psychollm.irt.priors import ItemPopulation, Priors
 
 
@@ -99,9 +100,7 @@ class GroupIRTFit(Result):
     convergence: Convergence
 
     def _axes(self) -> Axes:
-        names = ["slope", "intercept", "difficulty"]
-        names += ["guessing"] if {"3pl", "4pl"} & set(self.item_models) else []
-        names += ["upper"] if "4pl" in self.item_models else []
+        names = curve_columns(self.item_models)
         steps = [Interleaved("step_{}=steps", "se_step_{}=se_steps")]
         free = set(self.free)
         return Axes(

@@ -134,7 +134,7 @@ def fit_multidimensional(
     eta = correlation_exponent(priors, shape, n)
     free = np.column_stack([shape.loads[keep], np.ones(keep.sum(), dtype=np.bool_)])
     m = shape.loads.shape[1]
-    arrays = (*used.steps(m, 1), eta)
+    arrays = (*used.arrays(("slope",) * m + ("intercept",)), eta)
     problem = make_problem(
         patterns, free, link, exploratory=shape.exploratory, correlated=correlated, priors=arrays
     )

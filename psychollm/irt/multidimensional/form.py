@@ -14,7 +14,8 @@ from psychollm._base.types import BoolArray
 from psychollm.data.labels import Labels, listed
 from psychollm.irt.answers import Oriented
 from psychollm.irt.families import Link
-from psychollm.irt.priors import FEW, NO_PRIORS, PROBIT_SCALE, Priors, default_priors
+from psychollm.irt.models import default_priors
+from psychollm.irt.priors import FEW, NO_PRIORS, PROBIT_SCALE, Priors
 
 SLOPE_SD, INTERCEPT_SD = 1.25, 2.5  # of priors on several abilities, logit scale
 CORRELATION_EXPONENT = 1.0  # of the determinant of correlations, with few respondents

@@ -31,7 +31,8 @@ from psychollm.estimates.null import Alternative, monte_carlo_p_value
 from psychollm.irt.answers import MISSING, Oriented, Respondents, orient
 from psychollm.irt.families import Link, Model
 from psychollm.irt.fit import fit_answers, fit_irt
-from psychollm.irt.priors import Priors, default_priors
+from psychollm.irt.models import default_priors
+from psychollm.irt.priors import Priors
 from psychollm.irt.replicated.bootstrap import table_of
 from psychollm.irt.replicated.null import FitNull
 from psychollm.irt.replicated.statistics import (

@@ -1,0 +1,240 @@
+"""The models of items there are, by name: their families, and which priors they have."""
+
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from psychollm._base.errors import LabelError, OptionError, ShapeError
+from psychollm._base.types import BoolArray
+from psychollm.data.labels import Labels, listed
+from psychollm.irt.families import YES_OR_NO, Codes, Dichotomous, Family, Link, Model
+from psychollm.irt.mixed import Member, Mixed
+from psychollm.irt.polytomous import SEVERAL_ANSWERS
+from psychollm.irt.priors import (
+    FEW,
+    KAPPA,
+    NO_PRIORS,
+    POPULATION,
+    PROBIT_SCALE,
+    ItemPopulation,
+    Normal,
+    Priors,
+)
+
+ItemModels: TypeAlias = Model | Mapping[Hashable, Model] | Sequence[Model]
+
+
+def _yes_or_no(model: Model, link: Link, n_categories: int, codes: Codes) -> Family:
+    return Dichotomous(model, link)
+
+
+MODELS: Mapping[Model, Callable[[Model, Link, int, Codes], Family]] = {
+    **dict.fromkeys(YES_OR_NO, _yes_or_no),
+    **SEVERAL_ANSWERS,
+}
+FIXED: dict[str, Normal] = {  # below `FEW` respondents; of asymptotes always
+    "slope": (1.0, 0.75),
+    "intercept": (0.0, 2.5),
+    "guessing": (-1.4, 0.7),
+    "upper": (3.0, 0.7),
+    "answer_slope": (1.0, 2.0),
+}
+ASYMPTOTES = ("guessing", "upper")
+
+
+def _check(model: str) -> None:
+    if model not in MODELS:
+        msg = f"model={model!r} is not an option: use one of {', '.join(map(repr, MODELS))}"
+        raise OptionError(msg)
+
+
+def all_yes_or_no(models: Collection[Model]) -> bool:
+    """Return whether no item has more than two answers."""
+    return all(kind_of(model).yes_or_no for model in set(models))
+
+
+def curve_columns(models: Collection[Model]) -> list[str]:
+    """Return which columns of a result items of these models have."""
+    names = {name for model in set(models) for name in kind_of(model).priors}
+    return ["slope", "intercept", "difficulty", *(name for name in ASYMPTOTES if name in names)]
+
+
+def models_of_items(model: ItemModels, labels: Labels) -> tuple[Model, ...]:
+    """Return the model of each item.
+
+    Raises
+    ------
+    OptionError
+        If there is no such model, or one that cannot stand beside others.
+    LabelError, ShapeError
+        If items are not named, or others are, or models are not as many as items.
+
+    Examples
+    --------
+    >>> models_of_items({"a": "2pl", "b": "graded"}, ("b", "a"))
+    ('graded', '2pl')
+    """
+    if isinstance(model, str):
+        _check(model)
+        return (model,) * len(labels)
+    if isinstance(model, Mapping):
+        strange = [label for label in model if label not in set(labels)]
+        absent = [label for label in labels if label not in model]
+        if strange or absent:
+            wrong = f"names {listed(strange)}, which are not among"
+            if not strange:
+                wrong = f"leaves out {listed(absent)} of"
+            msg = f"model {wrong} the items {listed(labels)}: name the model of each"
+            raise LabelError(msg)
+        models = tuple(model[label] for label in labels)
+    else:
+        models = tuple(model)
+    if len(models) != len(labels):
+        msg = f"model has {len(models)} entries for {len(labels)} items: name the model of each"
+        raise ShapeError(msg)
+    for one in set(models):
+        _check(one)
+    alone = sorted(one for one in set(models) if kind_of(one).tied)
+    if alone and len(set(models)) > 1:
+        msg = (
+            f"model={alone[0]!r} has one slope for all items, and cannot stand beside others: use "
+            "'2pl' for its items"
+        )
+        raise OptionError(msg)
+    return models
+
+
+def codes_of(has_answer: BoolArray) -> list[Codes]:
+    """Return the codes of the answers of each item, given which it has (J, C).
+
+    Examples
+    --------
+    >>> codes_of(np.array([[True, False, True]]))
+    [(0, 2)]
+    """
+    return [tuple(np.flatnonzero(row).tolist()) for row in has_answer]
+
+
+def family_of(model: Model, link: Link, n_categories: int, codes: Codes = ()) -> Family:
+    """Return the family of items of one model with the same answers.
+
+    Examples
+    --------
+    >>> family_of("gpcm", "logit", 4).names[0]
+    'slope'
+    """
+    return MODELS[model](model, link, n_categories, codes)
+
+
+def kind_of(model: Model) -> Family:
+    """Return a family of this model, for what is alike whatever the link and the answers."""
+    return family_of(model, "logit", 2)
+
+
+def family_of_items(
+    models: Sequence[Model], link: Link, categories: Sequence[Codes], n_categories: int
+) -> Family:
+    """Return the family of items, given the model and the codes of the answers of each.
+
+    Parameters
+    ----------
+    models : sequence of str, one per item
+        The model of each.
+    link : {"logit", "probit"}
+        That of all which have one.
+    categories : sequence of tuple of int, one per item
+        Codes of the answers of each item, rising.
+    n_categories : int
+        One more than the highest code of all.
+
+    Examples
+    --------
+    >>> family_of_items(["2pl", "graded"], "logit", [(0, 1), (0, 1, 2)], 3).absent
+    array([[False, False,  True],
+           [False, False, False]])
+    >>> family_of_items(["2pl", "2pl"], "logit", [(0, 1), (0, 1)], 2)
+    Dichotomous(model='2pl', link='logit')
+    """
+    kinds = list(zip(models, categories, strict=True))
+    distinct = sorted(set(kinds))
+    everything = tuple(range(n_categories))
+    if len(distinct) == 1 and distinct[0][1] == everything:
+        return family_of(distinct[0][0], link, n_categories)
+    members = []
+    for model, codes in distinct:
+        regular = codes == tuple(range(len(codes)))
+        family = family_of(model, link, len(codes), () if regular else codes)
+        items = np.array([j for j, kind in enumerate(kinds) if kind == (model, codes)])
+        members.append(Member(family, np.array(codes), items))
+    return Mixed(tuple(members), link, n_categories, len(kinds))
+
+
+def item_population(model: Model, link: Link) -> ItemPopulation:
+    """Return what is known of items of a yes-or-no model before the table is seen."""
+    unit = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
+    kappa, kind = KAPPA * unit, kind_of(model)
+    known: dict[str, Normal] = {
+        "intercept": (0.0, 2.0 * unit),
+        "slope": (float(np.arcsinh(unit / kappa)), 0.4),
+        "easiness": (0.0, 1.2),
+        **{f"logit_{name}": FIXED[name] for name in ASYMPTOTES},
+    }
+    names = (*(("intercept",) if kind.tied else ("slope", "easiness")), *kind.names[2:])
+    mean, sd = np.array([known[name] for name in names]).T
+    return ItemPopulation(names=names, mean=mean, covariance=np.diag(np.square(sd)), kappa=kappa)
+
+
+def default_priors(models: Collection[Model], link: Link, n_respondents: int) -> Priors:
+    """Return fixed priors of items of these models, for where their population is not estimated.
+
+    Below 500 respondents slopes and intercepts get weak priors; asymptotes have one always,
+    because hardly any data determine them.
+
+    Examples
+    --------
+    >>> str(default_priors(["2pl"], "logit", 5_000))
+    'none'
+    """
+    scale = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
+    wanted = {name for model in set(models) for name in kind_of(model).priors}
+    if n_respondents >= FEW:
+        wanted &= set(ASYMPTOTES)
+    units = dict.fromkeys(("slope", "intercept"), scale)
+    return Priors(
+        **{
+            name: (FIXED[name][0] * units.get(name, 1.0), FIXED[name][1] * units.get(name, 1.0))
+            for name in wanted
+        }
+    )
+
+
+def proper(priors: Priors | ItemPopulation, models: Collection[Model]) -> bool:
+    """Return whether yes-or-no items have a distribution without answers that vary."""
+    if isinstance(priors, ItemPopulation):
+        return True
+    needed = {name for model in set(models) for name in kind_of(model).priors}
+    return all_yes_or_no(models) and all(getattr(priors, name) is not None for name in needed)
+
+
+def chosen_priors(
+    priors: object, models: Sequence[Model], link: Link, n_respondents: int
+) -> Priors | ItemPopulation:
+    """Return the priors that the argument means.
+
+    Raises
+    ------
+    OptionError
+        If it is nothing known.
+    """
+    if priors is None:
+        return NO_PRIORS
+    if isinstance(priors, Priors | ItemPopulation):
+        return priors
+    if priors == "auto":
+        few = n_respondents < FEW and len(models) >= POPULATION
+        if few and len(set(models)) == 1 and all_yes_or_no(models):
+            return item_population(models[0], link)
+        return default_priors(models, link, n_respondents)
+    msg = f"priors={priors!r} must be 'auto', None or Priors(slope=(mean, sd), ...)"
+    raise OptionError(msg)
