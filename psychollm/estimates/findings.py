@@ -1,0 +1,232 @@
+"""What a study found: each finding is worded once, and shown as text, Markdown, HTML or JSON.
+
+A `Finding` answers one question: in sentences, in lines about single models or conditions where
+there are any, and with the numbers that it rests on. Its outcome says what these numbers show
+(`psychollm.estimates.verdict`), and the reason why they show nothing where they do not.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from psychollm._base.errors import LabelError
+from psychollm._base.numbers import typeset
+from psychollm._base.result import Result
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WIDTH = 96
+VERDICT = "verdict"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Finding(Result):
+    """The answer to one question.
+
+    Attributes
+    ----------
+    key : str
+        A short name of the question.
+    question : str
+        What was asked, or what the rows are about.
+    statement : str
+        The answer, in sentences; empty where the rows say all.
+    rows : tuple of str
+        A line for each model, condition or control.
+    numbers : mapping
+        What the answer rests on, by name: numbers, and results such as estimates.
+    outcome : Outcome or None
+        What the numbers show, where one interval or test decides.
+    reason : str
+        Why nothing could be found out, if so.
+
+    Examples
+    --------
+    >>> found = Finding(key="own", question="Whose signal?", statement="Its own.")
+    >>> print(found.text())
+    Whose signal?
+      Its own.
+    """
+
+    key: str
+    question: str = ""
+    statement: str = ""
+    rows: tuple[str, ...] = ()
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+    outcome: Outcome | None = None
+    reason: str = ""
+
+    def text(self) -> str:
+        """Return the finding in lines of plain text."""
+        lines = [self.question] if self.question else []
+        indent = "  " if self.question else ""
+        if self.statement:
+            lines.append(_filled(self.statement, indent, indent))
+        lines += [_filled(row, "  ", "    ") for row in self.rows]
+        return "\n".join(lines)
+
+    def to_markdown(self) -> str:  # type: ignore[override]
+        """Return the finding as Markdown: a heading, a paragraph and a list."""
+        parts = [f"### {self.question}"] if self.question else []
+        parts += [self.statement] if self.statement else []
+        parts += ["\n".join(f"- {row}" for row in self.rows)] if self.rows else []
+        return "\n\n".join(parts)
+
+    def to_html(self) -> str:
+        """Return the finding as HTML, numbers typeset: a heading, a paragraph and a list.
+
+        Examples
+        --------
+        >>> Finding(key="a", statement="A < B by -0.1.").to_html()
+        '<p>A &lt; B by −0.1.</p>'
+        """
+        parts = [f"<h3>{_markup(self.question)}</h3>"] if self.question else []
+        parts += [f"<p>{_markup(self.statement)}</p>"] if self.statement else []
+        if self.rows:
+            rows = "".join(f"<li>{_markup(row)}</li>" for row in self.rows)
+            parts.append(f"<ul>{rows}</ul>")
+        return "\n".join(parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Findings(Result):
+    """All findings of a study, the verdict first.
+
+    Examples
+    --------
+    >>> first = Finding(key="verdict", statement="One shared signal.")
+    >>> found = Findings(items=(first, Finding(key="left", question="Left over?")))
+    >>> found.verdict, found["left"].question, len(found)
+    ('One shared signal.', 'Left over?', 2)
+    >>> print(found.to_json()[:59])
+    {"head": "", "items": [{"key": "verdict", "question": "", "
+    """
+
+    items: tuple[Finding, ...]
+    head: str = ""  # what was studied
+
+    @property
+    def verdict(self) -> str:
+        """What the study comes to."""
+        return self.items[0].statement
+
+    def __iter__(self) -> Iterator[Finding]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, key: str) -> Finding:
+        """Return the finding with a key.
+
+        Raises
+        ------
+        LabelError
+            If there is none.
+        """
+        for one in self.items:
+            if one.key == key:
+                return one
+        known = ", ".join(repr(one.key) for one in self.items)
+        msg = f"there is no finding {key!r}: there are {known}"
+        raise LabelError(msg)
+
+    def text(self) -> str:
+        """Return the findings as plain text of 96 characters to the line."""
+        head = [_filled(self.head, "", "")] if self.head else []
+        return "\n\n".join([*head, *(one.text() for one in self.items)])
+
+    def to_markdown(self) -> str:  # type: ignore[override]
+        """Return the findings as Markdown."""
+        head = [self.head] if self.head else []
+        return "\n\n".join([*head, *(one.to_markdown() for one in self.items)])
+
+    def to_html(self) -> str:
+        """Return the findings as a piece of HTML, numbers typeset."""
+        head = [f"<p>{_markup(self.head)}</p>"] if self.head else []
+        return "\n".join([*head, *(one.to_html() for one in self.items)])
+
+    def to_json(self) -> str:
+        """Return the findings as JSON; what is undefined is null."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return one row per finding: key, question, statement, outcome and reason."""
+        import pandas as pd
+
+        columns = ("key", "question", "statement", "outcome", "reason")
+        return pd.DataFrame(
+            {name: [str(getattr(one, name) or "") for one in self.items] for name in columns}
+        )
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+class Study(Result):
+    """Base of the results that say what they found."""
+
+    __slots__ = ()
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return what was found, a finding per question asked of the data.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            The smallest effects that matter.
+
+        Returns
+        -------
+        Findings
+            With `text()`, `to_markdown()`, `to_html()`, `to_json()` and `to_frame()`.
+        """
+        raise NotImplementedError
+
+    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
+        """Return the findings as plain text.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            The smallest effects that matter.
+        """
+        return self.findings(smallest=smallest).text()
+
+
+def sentence(text: str) -> str:
+    """Begin with a capital and end with a full stop.
+
+    Examples
+    --------
+    >>> sentence("one factor")
+    'One factor.'
+    """
+    return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
+
+
+def _filled(text: str, first: str, later: str) -> str:
+    lines = text.splitlines() or [""]
+    return "\n".join(
+        fill(
+            line,
+            WIDTH,
+            initial_indent=first,
+            subsequent_indent=later,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for line in lines
+    )
+
+
+def _markup(text: str) -> str:
+    return typeset(escape(text, quote=False))
