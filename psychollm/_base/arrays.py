@@ -17,33 +17,7 @@ _TOO_LARGE = 2**1023  # for a float
 
 
 def plain_array(data: Any, argument: str) -> AnyArray:
-    """Return the values as an ndarray: numbers where all are numbers, else objects.
-
-    Parameters
-    ----------
-    data : array_like
-        Arrays of any dtype and byte order, masked ones, nested lists, and whatever pandas, xarray
-        and their like convert to arrays.
-    argument : str
-        Name of the argument in messages.
-
-    Returns
-    -------
-    ndarray
-        Missing values are NaN. Not necessarily a copy.
-
-    Raises
-    ------
-    ShapeError
-        If rows differ in length, or this is nothing that holds values in order.
-
-    Examples
-    --------
-    >>> plain_array([1, None, 3], "scores")
-    array([ 1., nan,  3.])
-    >>> plain_array(np.ma.array([1, 2], mask=[False, True], dtype=">i4"), "scores")
-    array([ 1., nan])
-    """
+    """Return the values as an ndarray: numbers where all are numbers, else objects."""
     array = _as_array(data, argument)
     if isinstance(array, np.ma.MaskedArray):
         array = _unmasked(array)
@@ -53,20 +27,7 @@ def plain_array(data: Any, argument: str) -> AnyArray:
 
 
 def float_array(data: Any, argument: str) -> FloatArray:
-    """Return the values as a new array of floats, NaN where missing.
-
-    Raises
-    ------
-    ShapeError
-        As in `plain_array`.
-    CodeError
-        If a value is no number; its place is named.
-
-    Examples
-    --------
-    >>> float_array([[True, None]], "weights")
-    array([[ 1., nan]])
-    """
+    """Return the values as a new array of floats, NaN where missing."""
     array = plain_array(data, argument)
     if array.dtype.kind not in _NUMERIC:
         bad = tuple(int(i) for i in np.argwhere(~(is_number(array) | is_missing(array)))[0])
@@ -77,35 +38,17 @@ def float_array(data: Any, argument: str) -> FloatArray:
 
 
 def is_number(cells: AnyArray) -> BoolArray:
-    """Tell which objects are real numbers.
-
-    Examples
-    --------
-    >>> is_number(np.array([1, "1", None, True], dtype=object))
-    array([ True, False, False,  True])
-    """
+    """Tell which objects are real numbers."""
     return np.asarray(np.frompyfunc(_is_number, 1, 1)(cells)).astype(np.bool_)
 
 
 def is_missing(cells: AnyArray) -> BoolArray:
-    """Tell which objects are None, NaN, NaT or pandas.NA.
-
-    Examples
-    --------
-    >>> is_missing(np.array([1, None, float("nan")], dtype=object))
-    array([False,  True,  True])
-    """
+    """Tell which objects are None, NaN, NaT or pandas.NA."""
     return np.asarray(np.frompyfunc(_is_missing, 1, 1)(cells)).astype(np.bool_)
 
 
 def advice(value: Any) -> str:
-    """Say what to do with a value that is no number.
-
-    Examples
-    --------
-    >>> advice("1")
-    'text that looks like a number becomes one with .astype(float)'
-    """
+    """Say what to do with a value that is no number."""
     if isinstance(value, str):
         if is_numeral(value):
             return "text that looks like a number becomes one with .astype(float)"
@@ -114,13 +57,7 @@ def advice(value: Any) -> str:
 
 
 def is_numeral(text: str) -> bool:
-    """Tell text that reads as a number.
-
-    Examples
-    --------
-    >>> is_numeral("1"), is_numeral("yes")
-    (True, False)
-    """
+    """Tell text that reads as a number."""
     try:
         float(text)
     except ValueError:

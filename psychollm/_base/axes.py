@@ -107,13 +107,7 @@ class Axes:
 
 
 def frame_of(result: "Result", axes: Axes | None) -> "pd.DataFrame":
-    """Return the table of a result.
-
-    Raises
-    ------
-    InputError
-        If its class declares none.
-    """
+    """Return the table of a result."""
     import pandas as pd
 
     if axes is None or not axes.columns:
@@ -220,15 +214,7 @@ def _plain(value: Any) -> Any:
 
 
 def dataset_of(result: "Result", axes: Axes | None) -> Any:
-    """Return the dataset of a result whose class names the dimensions of its arrays.
-
-    Raises
-    ------
-    InputError
-        If the class names none.
-    MissingPackageError
-        If xarray is not installed.
-    """
+    """Return the dataset of a result whose class names the dimensions of its arrays."""
     if axes is None or not axes.arrays:
         msg = (
             f"{type(result).__name__} has no arrays of more than two labelled dimensions: "
@@ -245,13 +231,7 @@ def dataset_of(result: "Result", axes: Axes | None) -> Any:
 
 
 def dataset(variables: Variables, coords: Mapping[str, Any], *, of: "Result") -> Any:
-    """Return an xarray dataset; what is None is left out, numbers and text become attributes.
-
-    Raises
-    ------
-    MissingPackageError
-        If xarray is not installed.
-    """
+    """Return an xarray dataset; what is None is left out, numbers and text become attributes."""
     xarray = require("xarray", extra="io", purpose="to_xarray()")
     known = {name: (tuple(dims), array) for name, (dims, array) in variables.items()}
     kept = {name: pair for name, pair in known.items() if pair[1] is not None}

@@ -59,13 +59,7 @@ def check_unique(kind: str, labels: Sequence[Any]) -> None:
 
 
 def check_weights(weights: object, n: int) -> FloatArray:
-    """Return question weights scaled to mean one.
-
-    Raises
-    ------
-    OptionError
-        If there are not `n` of them, or any is negative or not finite, or all are zero.
-    """
+    """Return question weights scaled to mean one."""
     try:
         array = float_array(weights, "weights")
     except InputError as error:

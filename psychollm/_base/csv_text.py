@@ -20,13 +20,7 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*|\s*-\s*|\s*[+
 
 
 def guarded(value: Any) -> Any:
-    """Return a cell that no spreadsheet takes for a formula.
-
-    Examples
-    --------
-    >>> guarded("=1+1"), guarded("-0.5"), guarded(-0.5), guarded("plain")
-    ("'=1+1", '-0.5', -0.5, 'plain')
-    """
+    """Return a cell that no spreadsheet takes for a formula."""
     if not isinstance(value, str) or not _FORMULA.match(value) or _NUMBER.fullmatch(value):
         return value
     return f"'{value}"

@@ -7,22 +7,7 @@ from psychollm._base.errors import MissingPackageError
 
 
 def require(module: str, *, extra: str, purpose: str) -> Any:
-    """Import an optional module, or say which extra brings it.
-
-    Parameters
-    ----------
-    module : str
-        Dotted name of the module.
-    extra : str
-        The extra of psychollm that installs it.
-    purpose : str
-        What needs it, as the subject of the error message.
-
-    Raises
-    ------
-    MissingPackageError
-        If the package is not installed.
-    """
+    """Import an optional module, or say which extra brings it."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

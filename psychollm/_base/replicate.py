@@ -34,11 +34,9 @@ MOST_BLOCKS = 2_000
 
 
 def replicate_seeds(n: int, rng: RandomState) -> WordArray:
-    """Return two seed words per replicate, shape (n, 2).
-
-    Words of replicate r are a function of the generator's draw and of r alone: the first r
-    replicates of a longer run are those of a shorter one.
-    """
+    """Return two seed words per replicate, shape (n, 2)."""
+    # Words of replicate r are a function of the generator's draw and of r alone: the first r
+    # replicates of a longer run are those of a shorter one.
     return _seeds(_root(rng), 0, n)
 
 
@@ -73,34 +71,10 @@ def replicate(
     label: str = "replicates",
     at_once: int | None = None,
 ) -> AnyArray:
-    """Run `task` over `n` replicates and stack what it returns.
-
-    Parameters
-    ----------
-    task : callable
-        Takes seed words of shape (m, 2) and returns an array of shape (m, ...). It must release
-        the GIL for threads to help.
-    n : int
-        Number of replicates.
-    rng : Generator, int or None
-        Source of the seeds.
-    n_jobs : int or None
-        Workers; None is one (or what `joblib.parallel_config` says), -1 all processors.
-    progress : bool
-        Show a progress bar (needs tqdm).
-    label : str
-        Text in front of the bar.
-    at_once : int, optional
-        How many replicates are handed to `task` in one call, the last call apart. For tasks whose
-        rows depend on how many there are: a product of matrices adds up in an order that depends
-        on their shapes. By default rows depend on nothing but their seeds, and a call takes as
-        many as fill a block.
-
-    Returns
-    -------
-    ndarray of shape (n, ...)
-        Fewer rows after an interrupt (Ctrl-C), with an `InterruptedWarning`.
-    """
+    """Run `task` over `n` replicates (in calls of seed words (m, 2)) and stack what it returns."""
+    # `at_once` fixes how many replicates a call takes, for tasks whose rows depend on how many
+    # there are: a product of matrices adds up in an order that depends on their shapes. After an
+    # interrupt (Ctrl-C) there are fewer rows, with an `InterruptedWarning`.
     check_count("n", n)
     check_count("at_once", at_once or 1)
     run = _Run(task, _root(rng), at_once)

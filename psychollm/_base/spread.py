@@ -45,24 +45,7 @@ class Workers:
 
 
 def workers(n_jobs: int | None) -> Workers:
-    """Return the workers: threads, unless ``joblib.parallel_config`` names another backend.
-
-    Parameters
-    ----------
-    n_jobs : int or None
-        As in scikit-learn: None is what ``parallel_config`` says, or one; -1 is all processors.
-        One means here, whatever the backend.
-
-    Raises
-    ------
-    OptionError
-        If it is zero.
-
-    Examples
-    --------
-    >>> workers(2).count, workers(None).serial
-    (2, True)
-    """
+    """Return the workers: threads, unless ``joblib.parallel_config`` names another backend."""
     if n_jobs == 0:
         msg = "n_jobs=0 has no meaning: use 1 for serial work or -1 for all processors"
         raise OptionError(msg)
@@ -86,29 +69,7 @@ def spread(
     *,
     waiting: int | None = None,
 ) -> Generator[Any]:
-    """Yield ``function(piece)`` for each piece, in the order of the pieces.
-
-    To be closed (`contextlib.closing`) by whoever may stop early: work under way is then given up.
-
-    Parameters
-    ----------
-    function : callable
-        Of one piece. It must release the GIL for threads to help; for processes, it may hold
-        arrays of any size.
-    pieces : iterable
-        Small things, such as ranges and paths; they are drawn as they are handed out.
-    who : Workers
-        Who works.
-    waiting : int, optional
-        Pieces per worker to hand out before any more are drawn, for results that are large: they
-        wait in memory until their turn. By default results are small: a cluster gets all pieces
-        at once, and may grow with the work.
-
-    Examples
-    --------
-    >>> list(spread(abs, [-1, 2, -3], workers(2)))
-    [1, 2, 3]
-    """
+    """Yield ``function(piece)`` for each piece, in the order of the pieces."""
     with one_blas_thread():
         if who.serial:
             yield from map(function, pieces)

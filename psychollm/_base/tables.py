@@ -43,32 +43,7 @@ def reporting_table(
     columns: Sequence[str] | None = None,
     level: float | None = None,
 ) -> Table:
-    """Return a frame as it would be printed.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        What `to_frame` of a result gives.
-    digits : int
-        Decimals of numbers.
-    columns : sequence of str, optional
-        What to keep, in this order; intervals come with what they are of.
-    level : float, optional
-        Of the intervals, for their heading.
-
-    Raises
-    ------
-    OptionError
-        If digits is no number from 0 to 8, or a column is not there.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"model": ["a"], "value": [0.8312], "value_lower": [0.79],
-    ...                       "value_upper": [0.87], "p_value": [0.0004]})
-    >>> reporting_table(frame, level=0.95).rows
-    (('a', '0.83 [0.79, 0.87]', '< .001'),)
-    """
+    """Return a frame as it would be printed."""
     if (
         isinstance(digits, bool)
         or not isinstance(digits, int | np.integer)
@@ -167,26 +142,14 @@ def _plain_column(name: str, values: Sequence[Any], digits: int) -> _Column:
 
 
 def is_p_value(name: str) -> bool:
-    """Return whether a column of this name holds p-values.
-
-    Examples
-    --------
-    >>> [is_p_value(name) for name in ("p_value", "kappa_p_adjusted", "p_value_se", "plateau")]
-    [True, True, False, False]
-    """
+    """Return whether a column of this name holds p-values."""
     if name in {"adjusted", "single_step", "step_down"}:
         return True
     return _P.search(name) is not None and not name.endswith("_se")
 
 
 def digits_of(values: Sequence[Any], digits: int) -> int:
-    """Return the decimals of a column: none for counts, more where all numbers are small.
-
-    Examples
-    --------
-    >>> digits_of([3, 12.0], 2), digits_of([0.5, 1.0], 2), digits_of([0.00123], 2)
-    (0, 2, 4)
-    """
+    """Return the decimals of a column: none for counts, more where all numbers are small."""
     known = [abs(float(value)) for value in values if isfinite(value)]
     largest = max(known, default=0.0)
     if all(isinstance(value, int) for value in values) or (largest > 1.0 and _whole(known)):
@@ -250,13 +213,7 @@ def _chosen(found: dict[str, _Column], columns: Sequence[str]) -> dict[str, _Col
 
 
 def level_of(result: Any) -> float | None:
-    """Return the level of a result's intervals: its own, or that of the estimates in it.
-
-    Examples
-    --------
-    >>> level_of(None) is None
-    True
-    """
+    """Return the level of a result's intervals: its own, or that of the estimates in it."""
     return _level_in(result, depth=4)
 
 
@@ -275,13 +232,7 @@ def _held(value: Any) -> list[Any]:
 
 
 def table_of(result: "Result") -> "pd.DataFrame":
-    """Return the frame of a result.
-
-    Raises
-    ------
-    InputError
-        If it has none, or one without columns.
-    """
+    """Return the frame of a result."""
     frame = result.to_frame()
     if frame.shape[1] == 0:
         msg = f"the table of this {type(result).__name__} is empty"

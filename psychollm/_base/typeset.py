@@ -30,15 +30,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
 
     def markdown(self) -> str:
-        r"""Return a pipe table, padded so that it can be read as it stands.
-
-        Examples
-        --------
-        >>> print(Table(("model", "n"), (False, True), (("a|b", "12"),)).markdown())
-        | model |   n |
-        |:------|----:|
-        | a\|b  |  12 |
-        """
+        """Return a pipe table, padded so that it can be read as it stands."""
         cells = [
             [_TAG.sub(r"\\<", _one_line(cell)).replace("|", "\\|") for cell in row]
             for row in self._all()
@@ -54,19 +46,7 @@ class Table:
         return "\n".join([lines[0], "|" + "|".join(rules) + "|", *lines[1:]])
 
     def latex(self, *, caption: str | None = None, label: str | None = None) -> str:
-        r"""Return a tabular of booktabs, in a table environment where it has a caption.
-
-        Examples
-        --------
-        >>> print(Table(("model", "n"), (False, True), (("a&b", "-0.12"),)).latex())
-        \begin{tabular}{lr}
-        \toprule
-        model & n \\
-        \midrule
-        a\&b & $-$0.12 \\
-        \bottomrule
-        \end{tabular}
-        """
+        """Return a tabular of booktabs, in a table environment where it has a caption."""
         if label is not None and caption is None:
             msg = f"label={label!r} needs a caption to refer to: pass caption="
             raise OptionError(msg)
@@ -103,13 +83,7 @@ class Table:
 
 
 def latex_text(text: str) -> str:
-    r"""Return text that LaTeX prints as it stands.
-
-    Examples
-    --------
-    >>> print(latex_text("50 % of a_b & {c}"))
-    50 \% of a\_b \& \{c\}
-    """
+    """Return text that LaTeX prints as it stands."""
     return "".join(_LATEX.get(letter, letter) for letter in _one_line(text))
 
 

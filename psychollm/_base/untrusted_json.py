@@ -17,30 +17,7 @@ MIN_BYTES = 8  # of text to each beyond; what programs write has some twenty
 def parse_json(
     data: bytes, *, errors: Literal["strict", "replace"] = "strict", unique: bool = False
 ) -> Any:
-    r"""Return what JSON holds; a byte-order mark is passed over.
-
-    Parameters
-    ----------
-    data : bytes
-        JSON in UTF-8.
-    errors : {"strict", "replace"}
-        Whether bytes that are not UTF-8 are an error or become U+FFFD.
-    unique : bool
-        Whether a name that occurs twice in one object is an error; otherwise the last one counts.
-
-    Raises
-    ------
-    ValueError
-        If it is no JSON, too deep, or holds more objects and lists than its size allows.
-
-    Examples
-    --------
-    >>> parse_json(b'\xef\xbb\xbf{"a": [1, NaN]}')
-    {'a': [1, nan]}
-    >>> parse_json(b'{"a": 1, "a": 2}', unique=True)
-    Traceback (most recent call last):
-    ValueError: the name 'a' occurs twice in one object
-    """
+    """Return what JSON holds; a byte-order mark is passed over."""
     most = max(FREE, len(data) // MIN_BYTES)
     if data.count(b"[") + data.count(b"{") > most:
         msg = f"more than {most:,} objects and lists in {len(data):,} bytes"
@@ -60,13 +37,7 @@ def parse_json(
 
 
 def as_number(value: Any) -> float | None:
-    """Return a number as a float; None for anything else, and for what no float holds.
-
-    Examples
-    --------
-    >>> as_number(3), as_number(10**400), as_number(float("nan")), as_number(True), as_number("3")
-    (3.0, None, None, None, None)
-    """
+    """Return a number as a float; None for anything else, and for what no float holds."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:

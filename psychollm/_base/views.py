@@ -10,19 +10,6 @@ from typing import Any
 
 
 def view(module: str, name: str) -> Callable[..., Any]:
-    """Return a function of a module of psychollm by name, importing the module.
-
-    Parameters
-    ----------
-    module : str
-        Dotted name below psychollm, such as "plots.f_beta".
-    name : str
-        Name of the function.
-
-    Examples
-    --------
-    >>> view("_base.checks", "check_count")("n", 3)
-    3
-    """
+    """Return a function of a module of psychollm by name, importing the module."""
     function: Callable[..., Any] = getattr(import_module(f"psychollm.{module}"), name)
     return function

@@ -10,29 +10,7 @@ from psychollm.data.responses import Responses
 def agreement_beyond_chance(
     said: Responses, eligible: BoolArray, min_answers: int
 ) -> tuple[FloatArray, FloatArray]:
-    """Return Cohen's kappa of each pair of models, and how many questions both answered.
-
-    Parameters
-    ----------
-    said : Responses (models, questions)
-        Yes and no.
-    eligible : bool array (models,)
-        Which models to compare.
-    min_answers : int
-        Pairs with fewer questions in common are not compared.
-
-    Returns
-    -------
-    kappa, n : arrays (models, models)
-        Kappa is NaN for pairs that are not compared and on the diagonal.
-
-    Examples
-    --------
-    >>> said = Responses.from_array([[1, 0, 1, 0], [1, 0, 1, 0]])
-    >>> agreement_beyond_chance(said, np.array([True, True]), 4)[0]
-    array([[nan,  1.],
-           [ 1., nan]])
-    """
+    """Return Cohen's kappa of each pair of models, and how many questions both answered."""
     counts = PairCounts.count(said)
     n, own = counts.n, counts.yes
     other = own.T

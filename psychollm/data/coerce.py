@@ -7,17 +7,7 @@ from psychollm.data.responses import Responses
 
 
 def check_correlatable(responses: Responses, of: Axis, *, argument: str = "responses") -> None:
-    """Raise unless there are two rows to correlate (``of="models"``) or two columns.
-
-    Raises
-    ------
-    ShapeError
-        If there is only one model (or question); it is named.
-
-    Examples
-    --------
-    >>> check_correlatable(Responses.from_array([[1, 0], [0, 1]]), "models")
-    """
+    """Raise unless there are two rows to correlate (``of="models"``) or two columns."""
     check_choice("of", of, Axis)
     labels = responses.models if of == "models" else responses.questions
     if len(labels) < 2:
@@ -29,17 +19,7 @@ def check_correlatable(responses: Responses, of: Axis, *, argument: str = "respo
 
 
 def check_binary(responses: Responses, *, argument: str = "responses") -> None:
-    """Raise unless all codes are 0 or 1.
-
-    Raises
-    ------
-    CodeError
-        If a code is larger; the first such model and question are named.
-
-    Examples
-    --------
-    >>> check_binary(Responses.from_array([[1, 0]]))
-    """
+    """Raise unless all codes are 0 or 1."""
     if responses.is_binary:
         return
     row, column = (int(places[0]) for places in (responses.codes > 1).nonzero())

@@ -29,34 +29,7 @@ Threshold: TypeAlias = float | ThresholdRule | Mapping[Any, float] | AnyArray
 
 
 def cut_points(values: FloatArray, models: Labels, threshold: Threshold) -> FloatArray:
-    """Return the cut of each model.
-
-    Parameters
-    ----------
-    values : array (models, questions)
-        Stated confidence, NaN where missing.
-    models : tuple
-        Labels of the rows.
-    threshold : float, {"model_median", "model_mean", "model_balanced"}, mapping or array
-        The rule, as in the module's text.
-
-    Returns
-    -------
-    array (models,)
-        NaN where a rule needs a model's statements and it made none.
-
-    Raises
-    ------
-    OptionError
-        If the rule does not exist, or a cut is not a finite number.
-    LabelError
-        If a mapping lacks a model, or names one that is not in the table.
-
-    Examples
-    --------
-    >>> cut_points(np.array([[8.0, 9.0, 9.0, 10.0]]), ("a",), "model_balanced")
-    array([9.5])
-    """
+    """Return the cut of each model (models,), NaN where a rule needs statements it lacks."""
     if isinstance(threshold, str):
         return _own_cuts(values, threshold)
     if isinstance(threshold, Mapping):
@@ -111,29 +84,7 @@ def _balanced(stated: FloatArray) -> float:
 def split(
     values: FloatArray, models: Labels, *, cuts: FloatArray, strict: bool = True
 ) -> tuple[CodeArray, BoolArray]:
-    """Return yes (1) where a statement exceeds its model's cut, and what is missing.
-
-    Parameters
-    ----------
-    values : array (models, questions)
-        Stated confidence, NaN where missing.
-    models : tuple
-        Labels of the rows.
-    cuts : array (models,)
-        From `cut_points`.
-    strict : bool
-        Yes means ``>`` (default) or ``>=`` the cut.
-
-    Warns
-    -----
-    ValidityWarning
-        If a cut lies outside what its model ever stated, so that all its answers are the same.
-
-    Examples
-    --------
-    >>> split(np.array([[0.2, 0.9]]), ("a",), cuts=np.array([0.5]))[0]
-    array([[0, 1]], dtype=int16)
-    """
+    """Return yes (1) where a statement exceeds its model's cut, and what is missing."""
     missing = np.isnan(values)
     column = cuts[:, None]
     yes = values > column if strict else values >= column
@@ -159,13 +110,7 @@ def _warn_outside(values: FloatArray, models: Labels, cuts: FloatArray) -> None:
 
 
 def describe_rule(threshold: Threshold, *, strict: bool) -> str:
-    """Return the rule in words, as recorded in `Responses.coding`.
-
-    Examples
-    --------
-    >>> describe_rule(0.5, strict=True), describe_rule("model_median", strict=False)
-    ('stated confidence > 0.5', 'stated confidence >= model median')
-    """
+    """Return the rule in words, as recorded in `Responses.coding`."""
     sign = ">" if strict else ">="
     if isinstance(threshold, str):
         return f"stated confidence {sign} {threshold.replace('_', ' ')}"

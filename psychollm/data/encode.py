@@ -14,19 +14,7 @@ MAX_CODE = 15
 
 
 def numbers(table: Table, *, argument: str = "responses") -> FloatArray:
-    """Return the values as finite floats, missing ones (None, NaN, pandas.NA, masked) as NaN.
-
-    Raises
-    ------
-    CodeError
-        At the first cell that holds text, infinity or anything but a number.
-
-    Examples
-    --------
-    >>> from psychollm.data.table import as_table
-    >>> numbers(as_table([[True, None]]))
-    array([[ 1., nan]])
-    """
+    """Return the values as finite floats, missing ones (None, NaN, pandas.NA, masked) as NaN."""
     if table.values.dtype.kind not in "biuf":
         good = is_number(table.values) | is_missing(table.values)
         value = table.values[~good][0]
@@ -58,29 +46,7 @@ def _refuse(table: Table, bad: BoolArray, argument: str, reason: str) -> None:
 def encode(
     table: Table, *, codes: Mapping[Any, int] | None = None, argument: str = "responses"
 ) -> tuple[CodeArray, BoolArray]:
-    """Return codes (models, questions), 0 where missing, and the mask of what is missing.
-
-    Parameters
-    ----------
-    table : Table
-        Raw values: bool, whole numbers 0 to 15, or anything that `codes` translates.
-    codes : mapping, optional
-        What each raw value means, such as ``{"yes": 1, "no": 0}``; a value that is neither a key
-        nor missing is an error.
-    argument : str
-        Name of the input in messages.
-
-    Raises
-    ------
-    CodeError
-        At the first cell that is not an admissible code: model, question and value are named.
-
-    Examples
-    --------
-    >>> from psychollm.data.table import as_table
-    >>> encode(as_table([["yes", "no", None]]), codes={"yes": 1, "no": 0})[0]
-    array([[1, 0, 0]], dtype=int16)
-    """
+    """Return codes (models, questions), 0 where missing, and the mask of what is missing."""
     source = table if codes is None else _translated(table, codes, argument)
     raw = source.values
     if raw.dtype.kind in "biu":

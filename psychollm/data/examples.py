@@ -145,25 +145,12 @@ def _shared_confidence() -> Example:
 
 
 def make_example() -> SimulatedStudy:
-    """Make the study behind ``load_example("shared_confidence")`` anew.
-
-    Examples
-    --------
-    >>> stored = load_example("shared_confidence")
-    >>> bool((make_example().confidence.codes == stored.confidence.codes).all())
-    True
-    """
+    """Make the study behind ``load_example("shared_confidence")`` anew."""
     return simulate_study(rng=SEED)
 
 
 def pack_example(study: SimulatedStudy) -> dict[str, AnyArray]:
-    """Return the arrays of the stored file: answers as bits, scores in single precision.
-
-    Examples
-    --------
-    >>> pack_example(make_example())["confidence"].shape
-    (19, 250)
-    """
+    """Return the arrays of the stored file: answers as bits, scores in single precision."""
     truth = study.truth
     return {
         "confidence": np.packbits(study.confidence.codes.astype(np.bool_), axis=1),

@@ -14,31 +14,7 @@ from psychollm.data.per_unit import numbered, unit_labels
 def group_members(
     groups: Any, labels: Labels, *, unit: str, fewest: int = 2
 ) -> tuple[tuple[Hashable, ...], IntArray]:
-    """Return the labels of the groups in order of occurrence, and each unit's group (n,).
-
-    Parameters
-    ----------
-    groups : array_like (units,)
-        One label for each unit. A Series goes by its index.
-    labels : tuple
-        What the units are called.
-    unit : str
-        What the units are, for messages: "questions".
-    fewest : int
-        Least number of units in a group.
-
-    Raises
-    ------
-    LabelError
-        If a label is missing, or there is one group only.
-    ShapeError
-        If there is not one label for each unit, or a group has fewer units than `fewest`.
-
-    Examples
-    --------
-    >>> group_members(["b", "a", "b", "a"], (1, 2, 3, 4), unit="questions")
-    (('b', 'a'), array([0, 1, 0, 1]))
-    """
+    """Return the labels of the groups in order of occurrence, and each unit's group (n,)."""
     member, names = numbered(unit_labels(groups, labels, argument="groups", kind=unit[:-1]))
     if len(names) < 2:
         msg = f"groups holds one label only ({names[0]!r}): a comparison needs at least two groups"

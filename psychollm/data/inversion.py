@@ -21,21 +21,7 @@ class Inversion:
 
 
 def inversion(said: Responses, correctness: ResponsesLike | None) -> Inversion:
-    """Test whether each model's yes goes with wrong answers.
-
-    Parameters
-    ----------
-    said : Responses (models, questions)
-        Yes and no.
-    correctness : the same models and questions, or None
-        Correct and wrong.
-
-    Examples
-    --------
-    >>> said = Responses.from_array([[1, 1, 0, 0]])
-    >>> inversion(said, [[0, 0, 1, 1]]).p_value.round(3)
-    array([0.167])
-    """
+    """Test whether each model's yes goes with wrong answers."""
     k = said.n_models
     if correctness is None:
         nothing = np.full(k, np.nan)
@@ -67,20 +53,7 @@ def _why_untested(n: int, n_yes: int, n_correct: int) -> str:
 
 
 def fisher_lower(hits: int, n: int, n_yes: int, n_correct: int) -> float:
-    """Return P(H <= hits) of a hypergeometric count: Fisher's exact test, lower tail.
-
-    Parameters
-    ----------
-    hits : int
-        Questions with yes and correct.
-    n, n_yes, n_correct : int
-        All questions, those with yes, those correct.
-
-    Examples
-    --------
-    >>> round(fisher_lower(0, 4, 2, 2), 4)
-    0.1667
-    """
+    """Return P(H <= hits) of a hypergeometric count: Fisher's exact test, lower tail."""
     h = np.arange(max(0, n_yes + n_correct - n), hits + 1)
     terms = (
         _log_choose(n_correct, h)

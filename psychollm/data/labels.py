@@ -16,29 +16,7 @@ _SHOWN = 3
 
 
 def as_labels(kind: str, labels: Iterable[Any] | None, n: int) -> Labels:
-    """Return `n` unique labels as a tuple; None gives the positions 0 to `n` - 1.
-
-    Parameters
-    ----------
-    kind : {"model", "question"}
-        What the labels name; errors say it.
-    labels : iterable of hashable, or None
-        One label for each of them.
-    n : int
-        How many there must be.
-
-    Raises
-    ------
-    ShapeError
-        If there are not `n` labels.
-    LabelError
-        If a label is missing, cannot be a label (unhashable), or occurs twice.
-
-    Examples
-    --------
-    >>> as_labels("model", ["a", "b"], 2), as_labels("question", None, 3)
-    (('a', 'b'), (0, 1, 2))
-    """
+    """Return `n` unique labels as a tuple; None gives the positions 0 to `n` - 1."""
     if labels is None:
         return tuple(range(n))
     if isinstance(labels, str):
@@ -77,20 +55,7 @@ def _is_missing(label: Any) -> bool:
 
 
 def positions(kind: str, labels: Labels, wanted: Any) -> IntArray:
-    """Return where the `wanted` labels stand, or where a boolean mask is true.
-
-    Raises
-    ------
-    LabelError
-        If a label is unknown (similar ones are named) or is asked for twice.
-    ShapeError
-        If a mask has the wrong length, or nothing is selected.
-
-    Examples
-    --------
-    >>> positions("model", ("a", "b", "c"), ["c", "a"])
-    array([2, 0])
-    """
+    """Return where the `wanted` labels stand, or where a boolean mask is true."""
     if isinstance(wanted, str):
         msg = f"{kind}s={wanted!r} is one string: pass a list, [{wanted!r}]"
         raise LabelError(msg)
@@ -140,19 +105,7 @@ def listed(labels: Sequence[Any]) -> str:
 def reorder(
     kind: str, labels: Labels, like: Labels, *, of: str = "the two tables"
 ) -> IntArray | None:
-    """Return the positions that put `labels` in the order of `like`; None if they are there.
-
-    Raises
-    ------
-    LabelError
-        If the two do not hold the same labels: the first few on each side (first `like`, then
-        `labels`) are named, and whose they are (`of`).
-
-    Examples
-    --------
-    >>> reorder("model", ("b", "a"), like=("a", "b"))
-    array([1, 0])
-    """
+    """Return the positions that put `labels` in the order of `like`; None if they are there."""
     if labels == like:
         return None
     place = {label: position for position, label in enumerate(labels)}
@@ -168,32 +121,9 @@ def reorder(
 def order_of(
     kind: str, labels: Labels | None, like: Labels, *, argument: str, counted: bool | None = None
 ) -> IntArray | None:
-    """Return the positions that put labelled values in the order of `like`; None for "as it is".
-
-    Labels go by labels. What has none, or counts from zero where the other side has names, goes by
-    position; the caller checks that there are as many.
-
-    Parameters
-    ----------
-    kind : str
-        What the labels name.
-    labels, like : tuple, or None
-        Those of the values, None where they have none; those of the table they belong to.
-    argument : str
-        Name of the values in messages.
-    counted : bool, optional
-        Whether `like` are but positions; by default whether they look so.
-
-    Raises
-    ------
-    LabelError
-        If the two hold different labels, are repeated, or could be meant either way.
-
-    Examples
-    --------
-    >>> order_of("question", ("b", "a"), ("a", "b"), argument="weights")
-    array([1, 0])
-    """
+    """Return the positions that put labelled values in the order of `like`; None for as is."""
+    # Values without labels, or counted from zero where the other side has names, go by position;
+    # the caller checks that there are as many.
     if labels is None or labels == like:
         return None
     positional = tuple(range(len(like)))

@@ -32,23 +32,7 @@ def choose(
     scorer: Scorer | None,
     filter: str | None,  # noqa: A002
 ) -> Choice:
-    """Return what counts.
-
-    Raises
-    ------
-    OptionError
-        If more than one scorer or filter is there and none is named, or tasks were scored in
-        different ways. The message lists the choices.
-    LabelError
-        If what is named is not there.
-
-    Examples
-    --------
-    >>> sample = Sample(question="1", scores={"acc": 1.0, "f1": 0.5})
-    >>> run = Run(format="f", source="", model="m", task="t", samples=(sample,))
-    >>> choose([run], task=None, scorer="acc", filter=None).scorers
-    {'t': 'acc'}
-    """
+    """Return what counts."""
     tasks = _tasks(runs, task)
     names = {one: _scorers(_samples(runs, one)) for one in tasks}
     if scorer is None:

@@ -28,16 +28,9 @@ def all_runs(
     columns: Mapping[str, str] | None,
     progress: bool,
 ) -> tuple[list[Run], int]:
-    """Return every run in files and folders, and the number of logs.
-
-    What is named must be a log; in a folder, files that no reader knows are passed over, for
-    tools keep more than answers there.
-
-    Raises
-    ------
-    InputError
-        If a path does not exist, is no log, or is damaged, or if no log is found.
-    """
+    """Return every run in files and folders, and the number of logs."""
+    # What is named must be a log; in a folder, files that no reader knows are passed over, for
+    # tools keep more than answers there.
     files = list(_files(paths))
     bar = progress_bar(show=progress, total=len(files), label="logs")
     runs: list[Run] = []
@@ -79,16 +72,7 @@ def _files(
 
 
 def valid(runs: Sequence[Run]) -> tuple[list[Run], list[LeftOut]]:
-    """Return the runs that count: not the invalidated ones, nor those that a later one replaces.
-
-    Examples
-    --------
-    >>> old = Run(format="f", source="a", model="m", task="t", samples=(), identity="7")
-    >>> new = Run(format="f", source="b", model="m", task="t", samples=(), identity="7",
-    ...           created="2026")
-    >>> [run.source for run in valid([new, old])[0]]
-    ['b']
-    """
+    """Return the runs that count: not those invalidated or replaced by a later one."""
     newest: dict[tuple[str, ...], Run] = {}
     for run in runs:
         key = _key(run)

@@ -15,19 +15,9 @@ UNSET = "unset"
 
 
 def respondents(runs: Sequence[Run]) -> list[str]:
-    """Return the name of the respondent of each run.
-
-    Settings that differ between tasks only, such as the number of examples shown, are no
-    difference between respondents.
-
-    Examples
-    --------
-    >>> def run(effort):
-    ...     return Run(format="f", source="", model="m", task="t", samples=(),
-    ...                configuration={"args.effort": effort, "top_p": "1"})
-    >>> respondents([run("low"), run("high")])
-    ['m [effort=low]', 'm [effort=high]']
-    """
+    """Return the name of the respondent of each run."""
+    # Settings that differ between tasks only, such as the number of examples shown, are no
+    # difference between respondents.
     differing: dict[str, dict[str, None]] = {}
     by_place: dict[tuple[str, str], list[Mapping[str, str]]] = {}
     for run in runs:
@@ -56,30 +46,7 @@ def _brief(value: str) -> str:
 def questions(
     runs: Sequence[Sequence[Sample]], *, by_content: bool = True
 ) -> tuple[list[list[str]], int]:
-    """Return the label of the question of each sample of each run of one task.
-
-    Parameters
-    ----------
-    runs : sequence of sequences of Sample
-        The samples of each run.
-    by_content : bool
-        Whether what was asked tells questions apart, where the logs hold it.
-
-    Returns
-    -------
-    labels : list of lists of str
-        The label that a question has in the run where it first occurs.
-    n_apart : int
-        Questions whose label another question had taken: theirs ends in a piece of the digest.
-
-    Examples
-    --------
-    >>> first = [Sample(question="0", scores={}, content="a"),
-    ...          Sample(question="1", scores={}, content="b")]
-    >>> shuffled = [Sample(question="0", scores={}, content="b")]
-    >>> questions([first, shuffled])
-    ([['0', '1'], ['1']], 0)
-    """
+    """Return the label of each sample's question, and how many labels were taken."""
     if not by_content:
         return [[one.question for one in samples] for samples in runs], 0
     taken: dict[str, tuple[str, int]] = {}
@@ -103,10 +70,7 @@ def questions(
 
 
 def _keys(samples: Sequence[Sample]) -> list[tuple[str, int] | None]:
-    """Return what identifies each question: its content, counted where one run asks it twice.
-
-    A question without content has no key, and is known by its label alone.
-    """
+    """Return what identifies each question: its content and a count; None without content."""
     seen: dict[str, dict[str, int]] = {}
     found: list[tuple[str, int] | None] = []
     for one in samples:

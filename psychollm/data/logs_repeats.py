@@ -26,34 +26,7 @@ class Cells:
 def one_per_cell(
     frame: "pd.DataFrame", *, repeats: str | None, threshold: float | None, strict: bool
 ) -> Cells:
-    """Return one score per model and question.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns model, question, repeat, score, confidence; one row per answer.
-    repeats : {"mean", "first", "majority", "keep"}, optional
-        What becomes of several answers to one question: the mean of those that have a score;
-        the first, whatever became of it; what more than half of them say, and missing where
-        they are evenly split; or each in a row of its own, ``MODEL #1``, ``MODEL #2``, ...
-    threshold, strict : optional
-        Scores above (or not below) it are 1, others 0. A majority is of scores so split.
-
-    Raises
-    ------
-    OptionError
-        If a question was answered more than once and `repeats` is not given.
-    CodeError
-        If scores are not 0 or 1, and there is no threshold.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> long = pd.DataFrame({"model": "m", "question": "q", "repeat": [1, 2, 3],
-    ...                      "score": [1.0, 0.0, 1.0], "confidence": float("nan")})
-    >>> one_per_cell(long, repeats="majority", threshold=None, strict=True).frame.score.item()
-    1.0
-    """
+    """Return one score per model and question."""
     if repeats is not None:
         check_choice("repeats", repeats, Repeats)
     groups = frame.groupby(["model", "question"], sort=False, observed=True)

@@ -28,38 +28,7 @@ def spread(
     name_row: Callable[[int], str] | None = None,
     name_cell: Callable[[int], str] | None = None,
 ) -> Table:
-    """Spread a long table into models x questions.
-
-    Models and questions keep the order in which they first occur; a pair that does not occur is
-    missing. The labels of several `question` columns are joined with a slash.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        One row per answer.
-    model, value : str
-        Columns that hold the model's label and its answer.
-    question : str or sequence of str
-        Column, or columns, that identify the question.
-    duplicates : {"error", "first", "last"}
-        What to do when a model answers a question twice.
-    name_row, name_cell : callable, optional
-        Name a row (counted from 0), and its answer, in messages about a file.
-
-    Raises
-    ------
-    LabelError
-        If a column does not exist, a label is missing, or a model answers a question twice.
-    ShapeError
-        If the table has no rows.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> long = pd.DataFrame({"model": ["a", "b"], "question": [7, 7], "value": [1, 0]})
-    >>> spread(long, model="model", question="question", value="value").values.tolist()
-    [[1.0], [0.0]]
-    """
+    """Spread a long table into models x questions, in order of occurrence."""
     check_choice("duplicates", duplicates, Duplicates)
     name = name_row or (lambda row: f"row {row + 1}")
     parts = [question] if isinstance(question, str) else list(question)
@@ -86,13 +55,7 @@ def spread(
 
 
 def check_cells(n_models: int, n_questions: int, n_answers: int) -> None:
-    """Refuse a table that hardly holds an answer: its cells would take more than memory.
-
-    Raises
-    ------
-    ShapeError
-        If there are more than fifty million cells, and not one in a thousand is answered.
-    """
+    """Refuse a table that hardly holds an answer: its cells would take more than memory."""
     if n_models * n_questions > max(FREE_CELLS, 1000 * n_answers):
         msg = (
             f"{n_answers:,} answers of {n_models:,} models to {n_questions:,} questions: not one "

@@ -17,36 +17,7 @@ _SHOWN = 5
 
 
 def correlation_matrix(data: object) -> tuple[FloatArray, Labels]:
-    """Return a matrix of correlations and its labels, checked.
-
-    Parameters
-    ----------
-    data : Correlation, Smoothing, DataFrame or array of shape (k, k)
-        Anything with ``matrix`` and ``labels``, a DataFrame whose index equals its columns, or an
-        array, labelled by position.
-
-    Returns
-    -------
-    matrix : ndarray of shape (k, k)
-        A copy, exactly symmetric, with exactly unit diagonal.
-    labels : tuple
-
-    Raises
-    ------
-    ShapeError
-        If it is not square, or has fewer than two rows.
-    LabelError
-        If index and columns of a DataFrame differ.
-    InputError
-        If a correlation is undefined or outside [-1, 1], or the matrix is not symmetric or has no
-        unit diagonal; labels are named.
-
-    Examples
-    --------
-    >>> matrix, labels = correlation_matrix([[1, 0.5], [0.5, 1]])
-    >>> matrix[0, 1], labels
-    (np.float64(0.5), (0, 1))
-    """
+    """Return a matrix of correlations and its labels, checked."""
     values, names = _values_and_names(data)
     matrix = float_array(values, "matrix")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
@@ -59,13 +30,7 @@ def correlation_matrix(data: object) -> tuple[FloatArray, Labels]:
 
 
 def square_of(data: object, name: str, k: int) -> FloatArray:
-    """Return a symmetric array of shape (k, k) of the caller's, such as weights.
-
-    Raises
-    ------
-    ShapeError
-        If it has another shape, or is not symmetric.
-    """
+    """Return a symmetric array of shape (k, k) of the caller's, such as weights."""
     array = float_array(data, name)
     if array.shape != (k, k):
         msg = f"{name} must have shape ({k}, {k}), as the matrix has, got {array.shape}"
@@ -77,14 +42,7 @@ def square_of(data: object, name: str, k: int) -> FloatArray:
 
 
 def adjusted_pairs(correlation: Any) -> int:
-    """Return how many correlations rest on a table with an empty cell that a rule filled.
-
-    Examples
-    --------
-    >>> import psychollm as psy
-    >>> adjusted_pairs(psy.tetrachoric([[1, 1, 0, 0], [1, 1, 1, 0]]))
-    1
-    """
+    """Return how many correlations rest on a table with an empty cell that a rule filled."""
     status = getattr(correlation, "status", None)
     if status is None:
         return int(getattr(correlation, "adjusted_pairs", 0))

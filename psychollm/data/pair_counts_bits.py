@@ -46,13 +46,7 @@ class Rule:
         return f"value {'>' if self.strict else '>='} {self.threshold:g}"
 
     def code(self, values: FloatArray) -> AnyArray:
-        """Return 0, 1 or MISSING for each value.
-
-        Raises
-        ------
-        CodeError
-            If a value is neither 0 nor 1, and there is no threshold.
-        """
+        """Return 0, 1 or MISSING for each value."""
         missing = np.isnan(values)
         if self.threshold is not None:
             yes = values > self.threshold if self.strict else values >= self.threshold
@@ -146,13 +140,7 @@ class Bits:
 
 
 def count_bits(bits: Bits) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return counts of pairs of rows, each (k, k): both yes, yes where both answered, both.
-
-    Examples
-    --------
-    >>> count_bits(Bits(None))[0].shape
-    (0, 0)
-    """
+    """Return counts of pairs of rows, each (k, k): both yes, yes where both answered, both."""
     k, units = len(bits.rows.labels), len(bits.columns.labels)
     joint = np.empty((k, k))
     if bits.n_answers == k * units:
@@ -196,18 +184,7 @@ class _Coded:
 def read_bits(
     paths: Paths, source: Source, *, most: int | None, n_jobs: int | None, progress: bool
 ) -> Bits:
-    """Return the bits of all files: rows by the first column, columns by the second.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> path = getfixture("tmp_path") / "a.parquet"
-    >>> long = pd.DataFrame({"model": list("aab"), "question": [1, 2, 1], "value": [1, 0, 1]})
-    >>> long.to_parquet(path)
-    >>> source = Source(("model", "question", "value"), Rule(None, strict=True), 1000)
-    >>> read_bits(path, source, most=None, n_jobs=None, progress=False).n_answers
-    3
-    """
+    """Return the bits of all files: rows by the first column, columns by the second."""
     files = [paths] if isinstance(paths, str | PathLike) else list(paths)
     bits = Bits(most)
     pieces = [piece for path in map(Path, files) for piece in _pieces(path, source)]

@@ -18,31 +18,7 @@ from psychollm.data.labels import Labels, order_of
 def unit_labels(
     labels: Any, units: Labels, *, argument: str, kind: str = "question", optional: bool = False
 ) -> list[Any]:
-    """Return one label for each unit, such as the cluster of each question.
-
-    Parameters
-    ----------
-    labels : array_like (units,)
-        Hashable labels. A Series goes by its index.
-    units : tuple
-        What the units are called.
-    argument, kind : str
-        Name of the argument, and what a unit is, in messages.
-    optional : bool
-        Whether a unit may go without; its label is None then.
-
-    Raises
-    ------
-    ShapeError
-        If there is not one for each unit.
-    LabelError
-        If a label is missing or unhashable, or the index of a Series holds other units.
-
-    Examples
-    --------
-    >>> unit_labels(["a", "b"], ("q1", "q2"), argument="clusters")
-    ['a', 'b']
-    """
+    """Return one label for each unit, such as the cluster of each question."""
     if isinstance(labels, str):
         msg = f"{argument}={labels!r} is one string: pass one label for each {kind}"
         raise ShapeError(msg)
@@ -74,13 +50,7 @@ def unit_labels(
 
 
 def numbered(labels: list[Any]) -> tuple[IntArray, tuple[Hashable, ...]]:
-    """Return the number of each label, in order of first appearance, and the distinct labels.
-
-    Examples
-    --------
-    >>> numbered(["b", "a", "b"])
-    (array([0, 1, 0]), ('b', 'a'))
-    """
+    """Return the number of each label, in order of first appearance, and the distinct labels."""
     number: dict[Any, int] = {}
     codes = [number.setdefault(label, len(number)) for label in labels]
     return np.array(codes, dtype=np.int64), tuple(number)
@@ -89,23 +59,7 @@ def numbered(labels: list[Any]) -> tuple[IntArray, tuple[Hashable, ...]]:
 def unit_numbers(
     values: Any, units: Labels, *, argument: str, kind: str = "question"
 ) -> FloatArray:
-    """Return one number for each unit, NaN where missing, such as the threshold of each model.
-
-    Raises
-    ------
-    ShapeError
-        If there is not one for each unit.
-    LabelError
-        If the index of a Series holds other units.
-    CodeError
-        If a value is no number.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> unit_numbers(pd.Series({"b": 1, "a": 2}), ("a", "b"), argument="weights")
-    array([2., 1.])
-    """
+    """Return one number for each unit, NaN where missing, such as the threshold of each model."""
     array = float_array(in_order(values, units, argument=argument, kind=kind), argument)
     if array.shape != (len(units),):
         msg = (
@@ -117,33 +71,13 @@ def unit_numbers(
 
 
 def in_order(values: Any, units: Labels, *, argument: str, kind: str = "question") -> Any:
-    """Put a Series in the order of the units; leave alone what has no labels.
-
-    Raises
-    ------
-    LabelError
-        If its index holds other labels than the units have, or could be read both as labels and
-        as positions.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> in_order(pd.Series([1, 2], index=["b", "a"]), ("a", "b"), argument="weights")
-    array([2, 1])
-    """
+    """Put a Series in the order of the units; leave alone what has no labels."""
     order = order_of(kind, index_of(values), units, argument=argument)
     return values if order is None else plain_array(values, argument)[order]
 
 
 def index_of(values: Any) -> Labels | None:
-    """Return the labels of a Series or of a DataArray of one dimension; None if it has none.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> index_of(pd.Series({"a": 1})), index_of([1])
-    (('a',), None)
-    """
+    """Return the labels of a Series or of a DataArray of one dimension; None if it has none."""
     if getattr(values, "ndim", 0) != 1:
         return None
     if hasattr(values, "iloc") and hasattr(values, "index"):

@@ -68,13 +68,7 @@ class Recorded:
 
 
 def read_recorded(name: str) -> Recorded:
-    """Read the files of a recorded example.
-
-    Examples
-    --------
-    >>> len(read_recorded("smollm2").questions)
-    480
-    """
+    """Read the files of a recorded example."""
     folder = files("psychollm.data").joinpath("files")
     packed = folder.joinpath(f"{name}_replies.csv.xz").read_bytes()
     columns = csv.reader(StringIO(lzma.decompress(packed).decode("utf-8"), newline=""))

@@ -38,23 +38,7 @@ def as_table(
     questions: Iterable[Any] | None = None,
     argument: str = "responses",
 ) -> Table:
-    """Return Responses, a DataFrame, DataArray or array-like as a labelled table.
-
-    Explicit `models` and `questions` replace the labels that the data brings.
-
-    Raises
-    ------
-    ShapeError
-        If the data is not a table of at least one model and one question.
-    LabelError
-        If labels are missing, duplicated or too few, or a DataArray names its dimensions the wrong
-        way round.
-
-    Examples
-    --------
-    >>> as_table([[1, 0]], models=["m"]).models
-    ('m',)
-    """
+    """Return any table as a labelled one; `models` and `questions` replace its own labels."""
     if isinstance(data, Table):
         return data
     values: AnyArray
@@ -80,13 +64,7 @@ def as_table(
 
 
 def one_model(data: Any, *, argument: str) -> Table:
-    """Return a table as `as_table` does; a vector is one model.
-
-    Examples
-    --------
-    >>> one_model([0.5, 1.0], argument="confidence").values
-    array([[0.5, 1. ]])
-    """
+    """Return a table as `as_table` does; a vector is one model."""
     labelled = any(hasattr(data, name) for name in ("columns", "dims", "models"))
     if labelled and getattr(data, "ndim", 2) != 1:
         return as_table(data, argument=argument)
@@ -97,29 +75,7 @@ def one_model(data: Any, *, argument: str) -> Table:
 
 
 def values_like(table: Table, first: Any, *, argument: str) -> AnyArray:
-    """Return the values of a table in the order of the first: labels by labels.
-
-    Parameters
-    ----------
-    table : Table
-    first : Table or Responses
-        Whose order they are put in.
-    argument : str
-        Name of the table in messages.
-
-    Raises
-    ------
-    ShapeError
-        If there is not one value for each model and question.
-    LabelError
-        If both have labels and these differ.
-
-    Examples
-    --------
-    >>> first = as_table([[1, 2]], questions=["a", "b"])
-    >>> values_like(as_table([[3, 4]], questions=["b", "a"]), first, argument="scores")
-    array([[4, 3]])
-    """
+    """Return the values of a table in the order of the first: labels by labels."""
     values, shape = table.values, (len(first.models), len(first.questions))
     named = getattr(first, "named", (True, True))
     kinds = (("model", table.models, first.models), ("question", table.questions, first.questions))

@@ -81,13 +81,7 @@ def plot_calibration_panel(
 
 
 def panel_size(models: int, metrics: int) -> tuple[float, float]:
-    """Return width and height in inches.
-
-    Examples
-    --------
-    >>> panel_size(10, 4)
-    (8.6, 3.1)
-    """
+    """Return width and height in inches."""
     return round(_NAMES + _WIDTH * metrics, 2), round(0.9 + 0.22 * models, 2)
 
 
@@ -96,21 +90,7 @@ def _shown(panel: "CalibrationPanel") -> list[str]:
 
 
 def rank_order(key: str, estimate: "Estimate") -> IntArray:
-    """Return the places of models from best to worst, undefined ones last.
-
-    Parameters
-    ----------
-    key : str
-        Of the metric: says what is better.
-    estimate : Estimate
-        Its values.
-
-    Examples
-    --------
-    >>> from psychollm.calibration import brier
-    >>> rank_order("brier", brier([[0.5, 0.5], [0.9, 0.1]], [[1, 0]] * 2, rng=0))
-    array([1, 0])
-    """
+    """Return the places of models from best to worst, undefined ones last."""
     words, value = words_of(key, estimate.name), estimate.value
     neutral = 0.0 if words.neutral is None else words.neutral
     distance = {"lower": value, "near": np.abs(value - neutral)}.get(words.better, -value)

@@ -27,28 +27,7 @@ def plain_text() -> Iterator[None]:
 
 
 def open_axes(ax: "Axes | None", *, size: tuple[float, float] = (7.2, 4.6)) -> "Axes":
-    """Return the axes given, or those of a new figure, in the style of the house.
-
-    Parameters
-    ----------
-    ax : Axes or None
-        Where to draw; None makes a figure with pyplot.
-    size : tuple of float
-        Width and height of a new figure in inches.
-
-    Raises
-    ------
-    OptionError
-        If `ax` is not a matplotlib Axes.
-    MissingPackageError
-        If matplotlib is not installed.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> open_axes(Figure().subplots()).spines["top"].get_visible()
-    False
-    """
+    """Return the axes given, or those of a new figure, in the style of the house."""
     if ax is None:
         pyplot = require("matplotlib.pyplot", extra="plot", purpose="a plot")
         _, ax = pyplot.subplots(figsize=size, layout="constrained")

@@ -16,29 +16,7 @@ _BEST = 5
 def emphasised(
     labels: Sequence[Any], value: FloatArray, highlight: Sequence[Any] | None = None
 ) -> dict[int, str]:
-    """Return the colour of each model that has one, by its place.
-
-    Parameters
-    ----------
-    labels : sequence (models,)
-        Their names.
-    value : ndarray (models,)
-        What ranks them, low values first; NaN never stand out of themselves.
-    highlight : sequence, optional
-        Models to colour. By default all where there are at most ten, otherwise the first five.
-
-    Raises
-    ------
-    LabelError
-        If a model to be coloured does not exist.
-
-    Examples
-    --------
-    >>> emphasised("abc", np.array([0.2, np.nan, 0.1]))
-    {2: '#3f90da', 0: '#e76300'}
-    >>> list(emphasised("abc", np.array([0.2, np.nan, 0.1]), highlight="b"))
-    [1]
-    """
+    """Return the colour of each model that stands out, by row."""
     if highlight is not None:
         chosen = positions("model", tuple(labels), list(highlight)).tolist()
     else:

@@ -25,29 +25,7 @@ def name_ends(
     *,
     gap: float = 0.04,
 ) -> None:
-    """Name curves on the right of the axes, whose limits must be settled.
-
-    Parameters
-    ----------
-    ax : Axes
-        With the curves.
-    ends : ndarray (curves,)
-        Their values at the right edge; NaN where there is no curve.
-    names : sequence (curves,)
-        What they are called.
-    colours : mapping
-        Colours of those that stand out, by place; their names are bold.
-    gap : float
-        Least distance of two names, as a share of the height of the axes.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> name_ends(ax, np.array([0.5, np.nan]), ["a", "b"], {})
-    >>> [text.get_text() for text in ax.texts]
-    ['a']
-    """
+    """Name curves on the right of the axes, whose limits must be settled."""
     known = np.flatnonzero(np.isfinite(ends))
     shown = known if known.size <= MOST_NAMES else np.array(sorted(colours), dtype=np.intp)
     low, high = ax.get_ylim()

@@ -32,31 +32,9 @@ def label_points(
     obstacles: FloatArray | None = None,
     size: float = TEXT_SIZE - 1.0,
 ) -> list["Annotation"]:
-    """Name points; labels avoid points, each other and `obstacles`, with short leader lines.
-
-    Names that find no free place, in the middle of a crowd, are left out.
-
-    Parameters
-    ----------
-    ax : Axes
-        With all data drawn and limits settled.
-    x, y : ndarray (points,)
-        Where the points are; NaN are left out.
-    names : sequence
-        Their names; of more than 45 points only those farthest from the median are named.
-    obstacles : ndarray (n, 2), optional
-        Further places in data coordinates that labels should keep clear of.
-    size : float
-        Font size.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> made = label_points(ax, np.array([0.2, 0.21]), np.array([0.5, 0.5]), ["a", "b"])
-    >>> [text.get_text() for text in made]
-    ['a', 'b']
-    """
+    """Name points; labels avoid points, each other and `obstacles`, with short leader lines."""
+    # Names that find no free place, in the middle of a crowd, are left out; of many points only
+    # those farthest from the median are named.
     figure: Any = ax.figure
     figure.draw_without_rendering()
     points = ax.transData.transform(np.column_stack([x, y]).astype(np.float64))
@@ -178,28 +156,15 @@ def _outside(box: FloatArray, frame: FloatArray) -> float:
 
 
 def shortened(name: Any, longest: int) -> str:
-    """Return a name in at most so many letters, the last one an ellipsis where it is cut.
-
-    Examples
-    --------
-    >>> shortened("claude-3-opus", 9), shortened("o3", 9)
-    ('claude-3…', 'o3')
-    """
+    """Return a name in at most so many letters, the last one an ellipsis where it is cut."""
     text = str(name)
     return text if len(text) <= longest else f"{text[: longest - 1].rstrip()}…"
 
 
 def spread(wanted: FloatArray, gap: float, *, low: float, high: float) -> FloatArray:
-    """Move values apart by at least `gap`, as little as possible, inside [low, high].
-
-    The pool-adjacent-violators solution of the least-squares problem; where there is no room the
-    values are spaced evenly.
-
-    Examples
-    --------
-    >>> spread(np.array([0.5, 0.5, 0.9]), 0.2, low=0.0, high=1.0)
-    array([0.4, 0.6, 0.9])
-    """
+    """Move values apart by at least `gap`, as little as possible, inside [low, high]."""
+    # The pool-adjacent-violators solution of the least-squares problem; where there is no room the
+    # values are spaced evenly.
     n = wanted.size
     if n == 0:
         return wanted

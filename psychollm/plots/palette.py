@@ -34,11 +34,5 @@ SEQUENTIAL = ("#fdf3e3", "#fbc878", "#e8862e", "#b34a12", "#6b1f07")
 
 
 def colour_of(place: int) -> str:
-    """Return the colour of the nth series, from 0; colours recur after ten.
-
-    Examples
-    --------
-    >>> colour_of(0), colour_of(10)
-    ('#3f90da', '#3f90da')
-    """
+    """Return the colour of the nth series, from 0; colours recur after ten."""
     return SEQUENCE[place % len(SEQUENCE)]

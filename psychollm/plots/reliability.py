@@ -151,13 +151,7 @@ def plot_reliability_grid(
 
 
 def reliability_grid_size(k: int, *, columns: int = 4) -> tuple[float, float]:
-    """Return width and height in inches of a grid of k diagrams.
-
-    Examples
-    --------
-    >>> reliability_grid_size(5)
-    (8.6, 6.0)
-    """
+    """Return width and height in inches of a grid of k diagrams."""
     return grid_size(k, columns, _PANEL, above=0.5)
 
 

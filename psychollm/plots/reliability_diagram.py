@@ -38,31 +38,7 @@ class Diagram:
 
 
 def diagram_of(result: Reliability, label: Any, error: CalibrationError | None) -> Diagram:
-    """Return what to draw of one model.
-
-    Parameters
-    ----------
-    result : Corp, BinnedCalibrationError or SmoothCalibrationError
-        The curve: recalibrated, of bins, or smooth.
-    label : hashable
-        The model.
-    error : CalibrationError, optional
-        Of the same models, to be named beside a recalibrated curve.
-
-    Raises
-    ------
-    LabelError
-        If there is no such model.
-    OptionError
-        If the result holds no reliability diagram.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.scores.corp import corp
-    >>> found = corp([0.9, 0.9, 0.6, 0.3], [1, 1, 0, 1], n_bands=50, rng=0)
-    >>> diagram_of(found, 0, None).curve[:, 1]
-    array([0.5, 0.5, 1. ])
-    """
+    """Return what to draw of one model."""
     if isinstance(result, Corp):
         return _of_corp(result, label, error)
     if isinstance(result, BinnedCalibrationError):

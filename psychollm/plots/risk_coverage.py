@@ -162,28 +162,12 @@ def plot_risk_coverage_grid(
 
 
 def answered(result: "RiskCoverage") -> FloatArray:
-    """Return the risks (models, points); a model without answers has none.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.selection.risk_coverage import risk_coverage
-    >>> found = risk_coverage([[0.9, 0.1], [None, None]], [[1, 0], [1, 0]], coverages=[0.5, 1],
-    ...                       bootstrap=20, rng=0)
-    >>> answered(found)
-    array([[0. , 0.5],
-           [nan, nan]])
-    """
+    """Return the risks (models, points); a model without answers has none."""
     return np.where(np.isfinite(result.error_rate)[:, None], result.risk, np.nan)
 
 
 def risk_coverage_grid_size(k: int, *, columns: int = 4) -> tuple[float, float]:
-    """Return width and height in inches of a grid of k panels.
-
-    Examples
-    --------
-    >>> risk_coverage_grid_size(5)
-    (8.6, 4.3)
-    """
+    """Return width and height in inches of a grid of k panels."""
     return grid_size(k, columns, _PANEL, above=0.3)
 
 

@@ -88,12 +88,6 @@ def plot_second_factor(
 
 
 def aligned(draws: FloatArray, observed: FloatArray) -> FloatArray:
-    """Turn replicates whose loadings point away from the observed ones.
-
-    Examples
-    --------
-    >>> aligned(np.array([[-1.0, 2.0]]), np.array([1.0, 0.0]))
-    array([[ 1., -2.]])
-    """
+    """Turn replicates whose loadings point away from the observed ones."""
     away = draws @ observed < 0
     return np.asarray(np.where(away[:, None], -draws, draws))

@@ -30,38 +30,7 @@ def draw_panels(
     key: Sequence[Any] = (),
     figure: "Figure | None" = None,
 ) -> "Figure":
-    """Draw `n` panels row by row; the names of the axes stand once, outside.
-
-    Parameters
-    ----------
-    draw : callable
-        Takes the axes and the number of the panel, from 0.
-    n : int
-        How many there are.
-    columns : int
-        Panels in a row.
-    panel : tuple of float
-        Width and height of a panel in inches, for a figure made here.
-    names : tuple of str
-        Of the horizontal and the vertical axis.
-    key : sequence of Artist
-        What the legend above the panels explains; their labels are its words.
-    figure : Figure, optional
-        Where to draw; one made with pyplot by default.
-
-    Raises
-    ------
-    OptionError
-        If `columns` is not a positive whole number.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> made = draw_panels(lambda ax, i: ax.plot([i]), 5, columns=3, panel=(2, 2),
-    ...                    names=("x", "y"), figure=Figure())
-    >>> len(made.axes)
-    5
-    """
+    """Draw `n` panels row by row; the names of the axes stand once, outside."""
     columns = min(check_count("columns", columns), n)
     rows = -(-n // columns)
     if figure is None:
@@ -98,29 +67,14 @@ def draw_panels(
 def grid_size(
     n: int, columns: int, panel: tuple[float, float], *, above: float
 ) -> tuple[float, float]:
-    """Return width and height in inches of `n` panels with room for what stands around them.
-
-    Examples
-    --------
-    >>> grid_size(5, 4, (2.0, 2.0), above=0.5), grid_size(1, 4, (2.0, 2.0), above=0.5)
-    ((8.0, 4.5), (3.8, 2.5))
-    """
+    """Return width and height in inches of `n` panels with room for what stands around them."""
     columns = min(columns, n)
     width = max(columns * panel[0], _LEGEND)
     return round(width, 2), round(-(-n // columns) * panel[1] + above, 2)
 
 
 def panel_title(ax: "Axes", name: Any, lines: Sequence[str] = ()) -> None:
-    """Write the name of a model above its panel, and below the name what is said of it.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> panel_title(ax, "a-name-that-is-much-too-long-for-a-panel", ["n = 3"])
-    >>> [text.get_text() for text in ax.texts]
-    ['n = 3', 'a-name-that-is-much-too-lon…']
-    """
+    """Write the name of a model above its panel, and below the name what is said of it."""
     size = TICK_SIZE - 2.0
     for row, line in enumerate(reversed(lines)):
         _above(ax, line, 2.0 + 1.35 * size * row, size, MUTED, "normal")
@@ -146,16 +100,7 @@ def _above(ax: "Axes", text: str, points: float, size: float, colour: str, weigh
 
 
 def say(ax: "Axes", reason: str, at: tuple[float, float]) -> None:
-    """Write a reason into a panel, in lines that fit it.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> say(ax, "no question has both a confidence and a correctness", (0.5, 0.5))
-    >>> len(ax.texts[0].get_text().splitlines())
-    3
-    """
+    """Write a reason into a panel, in lines that fit it."""
     text = ax.text(
         *at,
         fill(reason, _LINE),

@@ -37,19 +37,8 @@ _HEADER = re.compile(
 
 
 def write_archive(path: Path, tree: Mapping[str, Any], arrays: Mapping[str, AnyArray]) -> None:
-    """Write a tree and its arrays; the file appears when it is complete.
-
-    The same result gives the same bytes: members carry no date.
-
-    Parameters
-    ----------
-    path : Path
-        The file, replaced where there is one.
-    tree : mapping
-        What JSON can hold.
-    arrays : mapping of str to ndarray
-        By name of member.
-    """
+    """Write a tree and its arrays; the file appears when it is complete."""
+    # The same result gives the same bytes: members carry no date.
     part = path.with_name(f".{path.name}.{uuid4().hex[:12]}.part")
     try:
         with part.open("xb") as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
@@ -63,18 +52,7 @@ def write_archive(path: Path, tree: Mapping[str, Any], arrays: Mapping[str, AnyA
 
 
 class SavedArchive:
-    """The archive of a saved result, opened for reading: use it in a ``with`` statement.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Raises
-    ------
-    InputError
-        If it is no archive as `write_archive` writes it.
-    """
+    """The archive of a saved result, opened for reading: use it in a ``with`` statement."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -105,26 +83,14 @@ class SavedArchive:
         self._archive.close()
 
     def tree(self) -> Any:
-        """Return what stands in ``result.json``.
-
-        Raises
-        ------
-        InputError
-            If it is damaged.
-        """
+        """Return what stands in ``result.json``."""
         try:
             return parse_json(self._read(TREE), unique=True)
         except ValueError as error:
             self.refuse(f"{TREE} cannot be read ({error})")
 
     def array(self, name: str) -> AnyArray:
-        """Return one array, read-only.
-
-        Raises
-        ------
-        InputError
-            If it is missing or damaged, or holds objects.
-        """
+        """Return one array, read-only."""
         if name not in self._names:
             self.refuse(f"array {name!r} is missing")
         data = self._read(name)

@@ -23,36 +23,14 @@ _CLASS = re.compile(r"^class (\w+)\b", re.MULTILINE)
 
 
 def is_record(kind: type) -> bool:
-    """Return whether a class only holds its fields: a result, a frozen dataclass, a named tuple.
-
-    Examples
-    --------
-    >>> is_record(Result), is_record(dict)
-    (True, False)
-    """
+    """Return whether a class only holds its fields: result, frozen dataclass or named tuple."""
     if is_dataclass(kind):
         return bool(kind.__dataclass_params__.frozen)  # type: ignore[attr-defined]
     return issubclass(kind, Result) or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
 
 
 def find_class(module: str, name: str) -> type[Any]:
-    """Return a class of the package that a file may name.
-
-    Parameters
-    ----------
-    module, name : str
-        Where the class was when the file was written, and its name.
-
-    Raises
-    ------
-    InputError
-        If the package has no such class, or if it is of another kind.
-
-    Examples
-    --------
-    >>> find_class("psychollm._base.convergence", "Convergence").__name__
-    'Convergence'
-    """
+    """Return a class of the package that a file may name."""
     homes = _homes().get(name, ())
     if module not in homes and len(homes) != 1:
         msg = f"this version of psychollm has no class {name} in {module}"

@@ -16,13 +16,7 @@ VERSION = 1
 
 
 def save(result: Result, path: str | PathLike[str]) -> Path:
-    """Write a result, as `Result.save` does.
-
-    Raises
-    ------
-    InputError
-        If the result holds what a file cannot; the message names the field.
-    """
+    """Write a result, as `Result.save` does."""
     file = Path(path)
     writer = Writer()
     tree = writer.node(result, at=type(result).__name__)

@@ -48,14 +48,7 @@ MOST_ALIKE = 64  # different keys of one hash: each is compared with all before 
 
 
 def saved_fields(kind: type) -> tuple[str, ...]:
-    """Return the names of the fields of a record that make it again.
-
-    Examples
-    --------
-    >>> from psychollm._base.convergence import Convergence
-    >>> saved_fields(Convergence)
-    ('converged', 'iterations', 'reason', 'objective')
-    """
+    """Return the names of the fields of a record that make it again."""
     if is_dataclass(kind):
         computed = issubclass(kind, Result)  # a result works out for itself what it is not given
         return tuple(field.name for field in fields(kind) if field.init or not computed)
@@ -63,16 +56,7 @@ def saved_fields(kind: type) -> tuple[str, ...]:
 
 
 class Writer:
-    """Turns a result into a tree, and collects its arrays and classes.
-
-    Examples
-    --------
-    >>> writer = Writer()
-    >>> writer.node((1, float("inf"), np.array([2.0])), at="x")
-    [1, {'float': 'inf'}, {'array': '0.npy'}]
-    >>> list(writer.arrays)
-    ['0.npy']
-    """
+    """Turns a result into a tree, and collects its arrays and classes."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, AnyArray] = {}
@@ -81,13 +65,7 @@ class Writer:
         self._written: dict[int, str] = {}
 
     def node(self, value: Any, *, at: str) -> Any:
-        """Return the node of a value; `at` says where it stands, for errors.
-
-        Raises
-        ------
-        InputError
-            If a file cannot hold the value.
-        """
+        """Return the node of a value; `at` says where it stands, for errors."""
         if value is None or type(value) in (bool, int, str):
             return value
         if type(value) is float:
@@ -181,22 +159,7 @@ class Writer:
 
 
 class Reader:
-    """Makes a result from its tree.
-
-    Parameters
-    ----------
-    array : callable
-        Returns an array by the name of its member.
-    classes : mapping of str to type
-        What the names in the tree stand for.
-    most : int, optional
-        Bytes that the columns of all tables may take, which are copies: those of the file.
-
-    Examples
-    --------
-    >>> Reader(array={}.get, classes={}).value([1, {"float": "inf"}, {"list": []}])
-    (1, inf, [])
-    """
+    """Makes a result from its tree; columns of tables (copies) take at most `most` bytes."""
 
     def __init__(
         self,
@@ -210,13 +173,7 @@ class Reader:
         self._left = most
 
     def column(self, node: Any) -> AnyArray:
-        """Return the array that a column of a table is a copy of.
-
-        Raises
-        ------
-        ValueError
-            If it is no list of values, or the tables together are larger than the file.
-        """
+        """Return the array that a column of a table is a copy of."""
         found = self.value(node)
         if not isinstance(found, np.ndarray) or found.ndim != 1:
             msg = "a column of a table is no list of values"
@@ -229,15 +186,7 @@ class Reader:
         return found
 
     def value(self, node: Any) -> Any:
-        """Return the value of a node.
-
-        Raises
-        ------
-        InputError
-            If a record cannot be made from its fields.
-        KeyError, TypeError, ValueError
-            If the node is not of the grammar.
-        """
+        """Return the value of a node."""
         if isinstance(node, list):
             return tuple(self.value(one) for one in node)
         if not isinstance(node, dict):
@@ -315,10 +264,7 @@ class Reader:
 
 
 def _filled(kind: type[Any], values: Mapping[str, Any]) -> Any:
-    """Return a dataclass with these fields.
-
-    Its own code does not run: what an instrument, say, does with a field may be to open a file.
-    """
+    """Return a dataclass with these fields."""
     made = object.__new__(kind)
     for field in fields(kind):
         if field.name in values:
@@ -361,10 +307,7 @@ def _from_bits(text: str) -> float:
 
 
 def check_hashes(values: Sequence[Any]) -> None:
-    """Raise `ValueError` where many different values have one hash, as no result has them.
-
-    What cannot be a key has no hash and is passed over.
-    """
+    """Raise `ValueError` where many different values have one hash, as no result has them."""
     hashes = [(_hash(value), value) for value in values]
     for one, n in Counter(found for found, _ in hashes).most_common():
         if n <= MOST_ALIKE:

@@ -43,32 +43,7 @@ _TRUTH = {"true": 1.0, "false": 0.0}
 
 
 def read_csv(path: Path, *, layout: Layout, columns: Columns) -> Table:
-    """Read a CSV file as a labelled table.
-
-    Parameters
-    ----------
-    path : Path
-        A file named ``.csv`` or ``.csv.gz``, in UTF-8.
-    layout : {"auto", "wide", "long"}
-        Arrangement of the file.
-    columns : Columns
-        What the caller said about its columns.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read as text, or a line has too few or too many cells.
-    LabelError
-        If a column or a label is missing or repeated.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> path = getfixture("tmp_path") / "a.csv"
-    >>> pd.DataFrame({"model": ["m"], "q1": [1], "q2": [None]}).to_csv(path, index=False)
-    >>> read_csv(path, layout="auto", columns=Columns()).values
-    array([[ 1., nan]])
-    """
+    """Read a CSV file as a labelled table."""
     try:
         with _opened(path) as file:
             header = _header(path, file)
@@ -189,18 +164,9 @@ def _wide_cells(
 
 
 def meanings(texts: Iterable[str], words: frozenset[Any] = frozenset()) -> AnyArray:
-    """Return the number that each text holds; keep text without a number, and the given `words`.
-
-    What is kept goes on to the step that codes answers: it knows what words mean, or names the
-    first cell at fault.
-
-    Examples
-    --------
-    >>> meanings(["1", "NA"])
-    array([ 1., nan])
-    >>> meanings(["yes", ""])
-    array(['yes', nan], dtype=object)
-    """
+    """Return the number that each text holds; keep other text and the given `words`."""
+    # What is kept goes on to the step that codes answers: it knows what words mean, or names the
+    # first cell at fault.
     found = [text if text in words else _meaning(text) for text in texts]
     kind = object if any(isinstance(value, str) for value in found) else np.float64
     return np.array(found, dtype=kind)

@@ -16,20 +16,7 @@ READERS: dict[str, Callable[..., Table]] = {
 
 
 def reader_of(path: Path) -> Callable[..., Table]:
-    """Return the reader of a file that exists.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, or none of the readers knows its format.
-
-    Examples
-    --------
-    >>> path = getfixture("tmp_path") / "a.csv"
-    >>> path.touch()
-    >>> reader_of(path).__name__
-    'read_csv'
-    """
+    """Return the reader of a file that exists."""
     ending = next((end for end in READERS if path.name.lower().endswith(end)), None)
     if ending is None:
         msg = (

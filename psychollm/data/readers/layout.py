@@ -41,16 +41,9 @@ class LongColumns:
 
 
 def is_long(layout: Layout, header: Sequence[str], columns: Columns) -> bool:
-    """Tell a long file from a wide one.
-
-    With ``layout="auto"`` a file is long if `question` or `value` is given, or if its header
-    holds "model" and "question" (or "item").
-
-    Examples
-    --------
-    >>> is_long("auto", ["model", "item", "keep"], Columns())
-    True
-    """
+    """Tell a long file from a wide one."""
+    # With "auto" a file is long if a column is named, or if its header holds "model" and
+    # "question" (or "item").
     if layout != "auto":
         return layout == "long"
     if columns.question is not None or columns.value is not None:
@@ -59,18 +52,7 @@ def is_long(layout: Layout, header: Sequence[str], columns: Columns) -> bool:
 
 
 def long_columns(path: Path, header: Sequence[str], columns: Columns) -> LongColumns:
-    """Fill in the columns that the caller left open.
-
-    Raises
-    ------
-    LabelError
-        If a column does not exist, or the one that holds the answers cannot be told.
-
-    Examples
-    --------
-    >>> long_columns(Path("a.csv"), ["model", "item", "keep"], Columns()).value
-    'keep'
-    """
+    """Fill in the columns that the caller left open."""
     model = columns.model or "model"
     question = _question_columns(path, header, columns)
     rest = [name for name in header if name not in {model, *question}]

@@ -16,34 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_parquet(path: Path, *, layout: Layout, columns: Columns) -> Table:
-    """Read a Parquet file as a labelled table; only the columns needed are read.
-
-    Parameters
-    ----------
-    path : Path
-        A file named ``.parquet``.
-    layout : {"auto", "wide", "long"}
-        Arrangement of the file.
-    columns : Columns
-        What the caller said about its columns.
-
-    Raises
-    ------
-    MissingPackageError
-        If pyarrow is not installed.
-    InputError
-        If the file is not a Parquet file, or declares more than its size makes plausible.
-    LabelError
-        If a column or a label is missing or repeated.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> path = getfixture("tmp_path") / "a.parquet"
-    >>> pd.DataFrame({"model": ["m"], "q1": [1]}).to_parquet(path)
-    >>> read_parquet(path, layout="auto", columns=Columns()).questions
-    ('q1',)
-    """
+    """Read a Parquet file as a labelled table; only the columns needed are read."""
     with open_parquet(path) as file:
         header = list(file.schema_arrow.names)
         if is_long(layout, header, columns):

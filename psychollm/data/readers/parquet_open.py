@@ -19,22 +19,7 @@ FREE = 1_000_000  # values that any file may hold
 
 @contextmanager
 def open_parquet(path: Path, *, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
-    """Open a Parquet file; what is damaged in it is named, now or while it is read.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    dictionaries : sequence of str
-        Columns of text of which each distinct value is kept once.
-
-    Raises
-    ------
-    MissingPackageError
-        If pyarrow is not installed.
-    InputError
-        If it is damaged, or declares more than its size makes plausible.
-    """
+    """Open a Parquet file; what is damaged in it is named, now or while it is read."""
     arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
     module = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")
     try:

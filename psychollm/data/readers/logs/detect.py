@@ -69,20 +69,7 @@ READERS: dict[str, LogReader] = {
 
 
 def format_of(path: Path) -> str | None:
-    r"""Return the format of a log by its content; None if no reader knows it.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged.
-
-    Examples
-    --------
-    >>> path = getfixture("tmp_path") / "a.csv"
-    >>> _ = path.write_text("model,question,score\na,q,1\n")
-    >>> format_of(path)
-    'table'
-    """
+    """Return the format of a log by its content; None if no reader knows it."""
     return _format_of(Source(path))
 
 
@@ -118,32 +105,9 @@ def read_runs(
     columns: Mapping[str, str] | None = None,
     named: bool = True,
 ) -> list[Run]:
-    r"""Read one log.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    format : str, optional
-        One of `LogFormat`; by default what the content says.
-    columns : mapping, optional
-        Of a table: which column holds what.
-    named : bool
-        Whether the file must be a log. One that was found in a folder need not be: if no reader
-        (or not that of `format`) knows it, there are no runs in it.
-
-    Raises
-    ------
-    InputError
-        If no reader knows the file, or it is damaged; the file is named.
-
-    Examples
-    --------
-    >>> path = getfixture("tmp_path") / "a.csv"
-    >>> _ = path.write_text("llm,question,score\na,q,1\n")
-    >>> [run.model for run in read_runs(path, columns={"model": "llm"})]
-    ['a']
-    """
+    """Read one log."""
+    # A file that was found in a folder (not `named`) need not be one: if no reader knows it,
+    # there are no runs in it.
     if format is not None:
         check_choice("format", format, LogFormat)
     source = Source(path)
@@ -170,11 +134,5 @@ def _unknown(source: Source) -> str:
 
 
 def readable(path: Path) -> bool:
-    """Tell whether a file in a folder may be a log, by its name.
-
-    Examples
-    --------
-    >>> readable(Path("a/b.eval")), readable(Path("a/notes.txt"))
-    (True, False)
-    """
+    """Tell whether a file in a folder may be a log, by its name."""
     return path.name.lower().endswith(ENDINGS)

@@ -31,13 +31,7 @@ def is_every_eval_ever(source: Source) -> bool:
 
 
 def read_every_eval_ever(source: Source) -> list[Run]:
-    """Read the records of one file, which may hold several evaluations.
-
-    Raises
-    ------
-    InputError
-        If a line is damaged, or lacks a field that the schema asks for.
-    """
+    """Read the records of one file, which may hold several evaluations."""
     found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for line, record in source.lines():
         if not record.keys() >= _NEEDED:

@@ -36,13 +36,7 @@ def is_helm(source: Source) -> bool:
 
 
 def read_helm(source: Source) -> list[Run]:
-    """Read one run.
-
-    Raises
-    ------
-    InputError
-        If ``run_spec.json``, which names the model, is not beside the file.
-    """
+    """Read one run."""
     spec = _companion(source.path, SPEC)
     if spec is None:
         msg = f"{source.path}: {SPEC} is not beside it, and it alone names the model"
@@ -77,13 +71,7 @@ def _companion(path: Path, name: str) -> dict[str, Any] | None:
 
 
 def _task(name: str) -> str:
-    """Return the name of a run without its model.
-
-    Examples
-    --------
-    >>> _task("mmlu:subject=anatomy,method=generation,model=org_alpha")
-    'mmlu:subject=anatomy,method=generation'
-    """
+    """Return the name of a run without its model."""
     return re.sub(r"[,:]model(_deployment)?=[^,]*", "", name)
 
 

@@ -61,13 +61,7 @@ def is_inspect(source: Source) -> bool:
 
 
 def read_inspect(source: Source) -> list[Run]:
-    """Read one log.
-
-    Raises
-    ------
-    InputError
-        If the log is damaged, or an archive that no tool would write.
-    """
+    """Read one log."""
     if source.shape != "archive":
         log = source.document
         return [_run(source, log, log.get("samples") or [])]

@@ -45,13 +45,7 @@ def is_lighteval(source: Source) -> bool:
 
 
 def read_lighteval(source: Source) -> list[Run]:
-    """Read the details of one task.
-
-    Raises
-    ------
-    InputError
-        If the file is damaged.
-    """
+    """Read the details of one task."""
     name = _NAME.fullmatch(source.path.name)
     time = name["time"] if name else ""
     model, settings, note = _model(source.path, time)

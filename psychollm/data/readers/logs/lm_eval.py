@@ -40,13 +40,7 @@ def is_lm_eval(source: Source) -> bool:
 
 
 def read_lm_eval(source: Source) -> list[Run]:
-    """Read the samples of one task.
-
-    Raises
-    ------
-    InputError
-        If a line is damaged.
-    """
+    """Read the samples of one task."""
     name = _NAME.fullmatch(source.path.name)
     task = name["task"] if name else source.path.stem.removeprefix("samples_")
     time = name["time"] if name else ""

@@ -26,13 +26,7 @@ def is_openai_evals(source: Source) -> bool:
 
 
 def read_openai_evals(source: Source) -> list[Run]:
-    """Read one recording.
-
-    Raises
-    ------
-    InputError
-        If no line holds the specification of the run, which names the model.
-    """
+    """Read one recording."""
     spec: Mapping[str, Any] | None = None
     events: dict[str, Events] = {}
     for _, line in source.lines():

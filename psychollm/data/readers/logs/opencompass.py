@@ -27,13 +27,7 @@ def is_opencompass(source: Source) -> bool:
 
 
 def read_opencompass(source: Source) -> list[Run]:
-    """Read the results of one model on one dataset.
-
-    Raises
-    ------
-    InputError
-        If there are no details, or none that says whether an answer is correct.
-    """
+    """Read the results of one model on one dataset."""
     details = list(_details(source.document.get("details") or {}))
     if not any("correct" in one for _, one in details):
         msg = (

@@ -51,15 +51,7 @@ class Run:
 
 
 def digest(*parts: Any) -> str:
-    """Return a fingerprint of what was asked; "" if there is nothing.
-
-    Examples
-    --------
-    >>> digest("What is 2+3?", "5")[:8]
-    '1664fd49'
-    >>> digest("", None, [])
-    ''
-    """
+    """Return a fingerprint of what was asked; "" if there is nothing."""
     if not any(parts):
         return ""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False, default=str)
@@ -67,24 +59,12 @@ def digest(*parts: Any) -> str:
 
 
 def as_score(value: Any) -> float | None:
-    """Return a score as a number; None where there is none, or what is there is no number.
-
-    Examples
-    --------
-    >>> as_score(True), as_score(0.5), as_score("0.5"), as_score(float("nan")), as_score(10**400)
-    (1.0, 0.5, None, None, None)
-    """
+    """Return a score as a number; None where there is none, or what is there is no number."""
     return float(value) if isinstance(value, bool) else as_number(value)
 
 
 def flatten(settings: Any, prefix: str = "") -> dict[str, str]:
-    """Return nested settings as text by dotted name; what is empty is left out.
-
-    Examples
-    --------
-    >>> flatten({"temperature": 0, "extra": {"effort": "low", "seed": None}})
-    {'temperature': '0', 'extra.effort': 'low'}
-    """
+    """Return nested settings as text by dotted name; what is empty is left out."""
     if isinstance(settings, Mapping):
         found: dict[str, str] = {}
         for name, value in settings.items():
@@ -97,12 +77,6 @@ def flatten(settings: Any, prefix: str = "") -> dict[str, str]:
 
 
 def without(settings: Mapping[str, str], names: Iterable[str]) -> dict[str, str]:
-    """Return the settings that may change an answer: all but those `names` ends with.
-
-    Examples
-    --------
-    >>> without({"args.device": "cuda", "args.dtype": "bf16"}, {"device"})
-    {'args.dtype': 'bf16'}
-    """
+    """Return the settings that may change an answer: all but those `names` ends with."""
     unwanted = set(names)
     return {name: text for name, text in settings.items() if name.split(".")[-1] not in unwanted}

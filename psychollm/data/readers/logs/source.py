@@ -19,20 +19,7 @@ MAX_LINE = 1 << 28  # bytes of one line of a JSONL file
 
 
 class Source:
-    r"""A file, looked into once.
-
-    Parameters
-    ----------
-    path : Path
-        A file that exists.
-
-    Examples
-    --------
-    >>> path = getfixture("tmp_path") / "a.jsonl"
-    >>> _ = path.write_text('{"a": 1}\n{"a": 2}\n')
-    >>> Source(path).shape, [record for _, record in Source(path).lines()]
-    ('lines', [{'a': 1}, {'a': 2}])
-    """
+    """A file, looked into once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,13 +43,7 @@ class Source:
 
     @cached_property
     def document(self) -> Any:
-        """The content of a JSON file.
-
-        Raises
-        ------
-        InputError
-            If the file is no JSON, or too large to be parsed in one piece.
-        """
+        """The content of a JSON file."""
         size = self.path.stat().st_size
         if size > MAX_DOCUMENT:
             msg = (
@@ -73,13 +54,7 @@ class Source:
         return parse(self.path.read_bytes(), str(self.path))
 
     def lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the number and the object of each line of a JSONL file; empty ones are skipped.
-
-        Raises
-        ------
-        InputError
-            If a line is too long, or no JSON object: the file may have been cut off.
-        """
+        """Yield the number and the object of each line of a JSONL file; empty ones are skipped."""
         with self.path.open("rb") as file:
             number = 0
             while line := file.readline(MAX_LINE + 1):
@@ -106,18 +81,7 @@ class Source:
 
 
 def parse(data: bytes, where: str) -> Any:
-    """Return what JSON holds; halves of characters become U+FFFD, for no file can hold them.
-
-    Raises
-    ------
-    InputError
-        If it is no JSON in UTF-8, or holds more than its size makes plausible; the place is named.
-
-    Examples
-    --------
-    >>> parse(b'{"a": [1, NaN]}', "a.json")
-    {'a': [1, nan]}
-    """
+    """Return what JSON holds; halves of characters become U+FFFD, for no file can hold them."""
     try:
         return parse_json(_whole_characters(data))
     except UnicodeDecodeError as error:

@@ -47,18 +47,7 @@ def is_table(source: Source, columns: Mapping[str, str] | None = None) -> bool:
 
 
 def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) -> dict[str, str]:
-    """Return which column of a file holds what.
-
-    Raises
-    ------
-    LabelError
-        If one that is needed is absent, or `columns` names what does not exist.
-
-    Examples
-    --------
-    >>> places(["llm", "item", "score"], {"model": "llm"}, "a.csv")
-    {'model': 'llm', 'question': 'item', 'score': 'score'}
-    """
+    """Return which column of a file holds what."""
     unknown = [name for name in columns if name not in ALIASES]
     absent = [name for name in columns.values() if name not in header]
     if unknown or absent:
@@ -81,15 +70,7 @@ def places(header: Sequence[str], columns: Mapping[str, str], path: Path | str) 
 
 
 def read_table_log(source: Source, columns: Mapping[str, str] | None = None) -> list[Run]:
-    """Read a table with one row per score.
-
-    Raises
-    ------
-    LabelError
-        If a column that is needed is absent, or a cell of it empty.
-    CodeError
-        If a score or a confidence is no number; the place is named.
-    """
+    """Read a table with one row per score."""
     found = places(_header(source), columns or {}, source.path)
     runs: dict[tuple[str, str], list[Sample]] = {}
     fingerprint = cache(digest)
