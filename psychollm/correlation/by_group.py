@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -13,17 +13,13 @@ from psychollm.correlation.polychoric import PolychoricCorrelation, polychoric
 from psychollm.data.coerce import check_correlatable
 from psychollm.data.grouping import group_members
 from psychollm.data.labels import listed
-from psychollm.data.responses import Responses, as_responses
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 
 FEWEST = 10  # units in a group
 
 
 def polychoric_by_group(
-    data: Responses | pd.DataFrame | ArrayLike,
+    data: ResponsesLike,
     groups: Iterable[Any],
     *,
     of: Axis = "models",

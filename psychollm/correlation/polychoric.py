@@ -24,13 +24,12 @@ from psychollm.correlation.ordered_tables import (
 from psychollm.correlation.tetrachoric import PairStatus, status_names
 from psychollm.data.coerce import check_correlatable
 from psychollm.data.per_unit import in_order
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.kernels.correlate import RULES, empty_outputs
 from psychollm.kernels.polychoric import correlate_ordered_pairs, count_tables
 from psychollm.kernels.polychoric_influence import fill_influences, influence_pairs
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike
 
 BLOCK = 512
@@ -243,7 +242,7 @@ class PolychoricCorrelation(Result):
 
 
 def polychoric(
-    data: Responses | pd.DataFrame | ArrayLike,
+    data: ResponsesLike,
     *,
     of: Axis = "models",
     empty_cells: EmptyCells = "keep_margins",

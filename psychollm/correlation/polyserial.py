@@ -19,7 +19,7 @@ from psychollm.correlation.tetrachoric import PairStatus, status_names
 from psychollm.data.coerce import check_binary
 from psychollm.data.encode import numbers
 from psychollm.data.labels import order_of
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.table import one_model
 from psychollm.kernels.polychoric import margin_cuts
 from psychollm.kernels.polyserial import correlate_serial
@@ -93,9 +93,7 @@ class SerialCorrelation(Result):
         )
 
 
-def polyserial(
-    scores: ArrayLike | pd.DataFrame, answers: Responses | pd.DataFrame | ArrayLike
-) -> SerialCorrelation:
+def polyserial(scores: ArrayLike | pd.DataFrame, answers: ResponsesLike) -> SerialCorrelation:
     """Polyserial correlations of continuous scores with ordered answers.
 
     Each answer is taken for a standard normal cut at thresholds that is jointly normal with the
@@ -137,9 +135,7 @@ def polyserial(
     return _serial(scores, as_responses(answers, argument="answers"), "polyserial")
 
 
-def biserial(
-    scores: ArrayLike | pd.DataFrame, answers: Responses | pd.DataFrame | ArrayLike
-) -> SerialCorrelation:
+def biserial(scores: ArrayLike | pd.DataFrame, answers: ResponsesLike) -> SerialCorrelation:
     """Biserial correlations of continuous scores with yes/no answers: `polyserial` of two answers.
 
     Parameters

@@ -18,13 +18,12 @@ from psychollm.correlation.intervals import delta_interval, profile_interval
 from psychollm.correlation.sensitivity import Sensitivity
 from psychollm.data.coerce import check_correlatable
 from psychollm.data.pair_counts import CELLS, PairCounts
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.kernels.correlate import RULES, correlate_pairs, empty_outputs
 from psychollm.kernels.table_inference import standard_error_pairs
 from psychollm.kernels.tetrachoric import thresholds_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike
 
 IntervalMethod = Literal["profile", "delta"]
@@ -192,7 +191,7 @@ class Correlation(Result):
 
 
 def tetrachoric(
-    data: Responses | PairCounts | pd.DataFrame | ArrayLike,
+    data: ResponsesLike | PairCounts,
     *,
     of: Axis = "models",
     empty_cells: EmptyCells = "keep_margins",

@@ -15,11 +15,10 @@ from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, FloatArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.per_unit import in_order
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.kernels.pair_counts import count_pairs, count_with_missing, pack_rows
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike
 
 MAX_ROWS = 30_000
@@ -84,7 +83,7 @@ class PairCounts(Result):
     @classmethod
     def count(
         cls,
-        responses: Responses | pd.DataFrame | ArrayLike,
+        responses: ResponsesLike,
         *,
         of: Axis = "models",
         weights: ArrayLike | None = None,

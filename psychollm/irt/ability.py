@@ -21,7 +21,7 @@ Psychometrika, 54(3), 427-450. https://doi.org/10.1007/BF02294627
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from psychollm._base.checks import check_choice
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Patterns, patterns_of
 from psychollm.irt.families import Family
@@ -39,12 +40,6 @@ from psychollm.irt.likelihood import Problem, grid_for, posteriors
 from psychollm.irt.priors import ItemPopulation
 from psychollm.irt.result import IRTFit
 from psychollm.irt.scoring import AbilitySlope, ability_slope, blocks
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from psychollm.data.responses import Responses
 
 Method = Literal["eap", "map", "ml", "wle"]
 
@@ -84,7 +79,7 @@ class Abilities(Result):
 
 def ability(
     fit: IRTFit,
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     method: Method = "eap",
 ) -> Abilities:

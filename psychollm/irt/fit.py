@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm._base.progress import progress_bar
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import (
     MISSING,
@@ -68,10 +68,6 @@ from psychollm.irt.models import (
 from psychollm.irt.priors import NO_PRIORS, ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
 StandardErrors = Literal["observed", "cross_product", "sandwich"]
 Reading: TypeAlias = tuple[Oriented, BoolArray, tuple[Model, ...]]
 
@@ -79,7 +75,7 @@ VAGUE = 4.0  # standard error of a logit asymptote beyond which data say nothing
 
 
 def fit_irt(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     model: ItemModels = "2pl",
     link: Link = "logit",

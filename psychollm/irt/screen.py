@@ -28,14 +28,13 @@ from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.irt.answers import answers_to
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike
 
-    from psychollm.data.responses import Responses
 
 EVEN_SHARE = 0.1
 
@@ -103,7 +102,7 @@ class ItemScreen(Result):
 
 def item_screen(
     fit: IRTFit,
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     level: float = 0.05,
 ) -> ItemScreen:

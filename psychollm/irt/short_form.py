@@ -19,7 +19,7 @@ without each fold, and its models predicted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -29,18 +29,12 @@ from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.data.labels import Labels
-from psychollm.data.responses import as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.irt.answers import code_shares, orient, patterns_of
 from psychollm.irt.families import chunks
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.likelihood import Problem, grid_for, posteriors
 from psychollm.irt.result import IRTFit
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from psychollm.data.responses import Responses
 
 Method = Literal["information", "error"]
 
@@ -89,7 +83,7 @@ class ShortForm(Result):
 
 
 def short_form(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     n_items: int,
     *,
     method: Method = "information",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +12,10 @@ from psychollm._base.errors import CodeError
 from psychollm._base.types import EmptyCells, FloatArray, Missing
 from psychollm.data.coerce import check_binary, check_correlatable
 from psychollm.data.pair_counts import PairCounts
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.kernels.correlate import RULES, correlate_into
 from psychollm.kernels.pair_counts import pack_rows
 from psychollm.kernels.tetrachoric import thresholds_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +45,7 @@ class Design:
         return matrix[None], tau[None]
 
 
-def make_design(
-    data: Responses | pd.DataFrame | ArrayLike, *, empty_cells: EmptyCells, missing: Missing
-) -> Design:
+def make_design(data: ResponsesLike, *, empty_cells: EmptyCells, missing: Missing) -> Design:
     """Pack a table, refusing rows without variation and pairs without common questions."""
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)

@@ -11,7 +11,7 @@ from psychollm._base.errors import OptionError
 from psychollm._base.replicate import replicate
 from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.data.per_unit import unit_numbers
-from psychollm.data.responses import Responses
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.null import Alternative, Null
 from psychollm.kernels.null_matrices import draw_one_factor
 from psychollm.kernels.one_factor import margin_thresholds
@@ -20,7 +20,6 @@ from psychollm.nulls.design import Design, make_design
 from psychollm.nulls.statistics import StackStatistic, Statistic, stack_statistic
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike
 
 TOLERANCE = 1e-6
@@ -28,7 +27,7 @@ MAX_STEPS = 200
 
 
 def one_factor_null(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     statistic: Statistic = "eigenvalues",
     n: int = 1000,

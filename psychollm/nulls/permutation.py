@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from psychollm._base.types import (
     RandomState,
     WordArray,
 )
-from psychollm.data.responses import Responses
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.null import Alternative, Mixing, Null
 from psychollm.kernels.null_matrices import (
     BOTH_MARGINS,
@@ -27,10 +27,6 @@ from psychollm.kernels.null_matrices import (
 )
 from psychollm.nulls.design import Design, make_design
 from psychollm.nulls.statistics import StackStatistic, Statistic, stack_statistic
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
 
 Scheme: TypeAlias = Literal["within_model", "within_question", "both_margins"]
 SCHEMES = {
@@ -45,7 +41,7 @@ TRADES_PER_MODEL = 40
 
 
 def permutation_null(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     statistic: Statistic = "eigenvalues",
     scheme: Scheme = "within_model",

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -37,7 +36,7 @@ from psychollm._base.progress import progress_bar
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.coerce import check_binary
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.factor.one_factor.marginal import (
     LOG_FLOOR,
     Grid,
@@ -50,10 +49,6 @@ from psychollm.factor.one_factor.marginal import (
 )
 from psychollm.factor.one_factor.pairwise_likelihood import AT_BOUND, pairwise_likelihood
 from psychollm.kernels.pairwise_likelihood import Z_BOUND
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
 
 LOG_SQRT_2PI = 0.9189385332046727
 MAX_STEPS = 500
@@ -114,9 +109,7 @@ class FullInformation(Result):
     )
 
 
-def full_information(
-    responses: Responses | pd.DataFrame | ArrayLike, *, progress: bool = False
-) -> FullInformation:
+def full_information(responses: ResponsesLike, *, progress: bool = False) -> FullInformation:
     """Fit the one-factor normal-ogive model by marginal maximum likelihood.
 
     Parameters

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtr
@@ -32,7 +31,7 @@ from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.pair_counts import PairCounts
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.kernels.pairwise_factors import add_factor, fit_pairwise_factors
 from psychollm.kernels.pairwise_likelihood import (
     BOUND,
@@ -44,10 +43,6 @@ from psychollm.kernels.pairwise_likelihood import (
     residuals,
     start_loadings,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
 
 TOLERANCE = 1e-8
 GAIN = 1e-6
@@ -140,7 +135,7 @@ class ExploratoryPairwiseLikelihood(Result):
 
 
 def pairwise_likelihood(
-    responses: Responses | PairCounts | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike | PairCounts,
 ) -> PairwiseLikelihood:
     """Fit one factor to pair counts by pairwise maximum likelihood (PML), in two steps.
 
@@ -207,7 +202,7 @@ def pairwise_likelihood(
 
 
 def exploratory_pairwise_likelihood(
-    responses: Responses | PairCounts | pd.DataFrame | ArrayLike, *, n_factors: int = 2
+    responses: ResponsesLike | PairCounts, *, n_factors: int = 2
 ) -> ExploratoryPairwiseLikelihood:
     """Fit several orthogonal factors to pair counts by pairwise maximum likelihood (PML).
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from psychollm._base.replicate import replicate
 from psychollm._base.types import AnyArray, FloatArray, RandomState, WordArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.pair_counts import PairCounts
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.estimates.null import Null, monte_carlo_error, monte_carlo_p_value
 from psychollm.kernels.one_factor import draw_counts, margin_thresholds
 from psychollm.kernels.pair_counts import pack_rows
@@ -34,10 +34,6 @@ from psychollm.kernels.pairwise_likelihood import (
     start_loadings,
 )
 from psychollm.kernels.symmetric import largest_eigenvalue
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
 
 TOLERANCE, MAX_STEPS = 1e-3, 100  # of one factor
 GAIN, MAX_STEPS_TWO = 0.01, 60  # of two
@@ -150,7 +146,7 @@ class ResidualTest(Null):
 
 
 def residual_test(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     factors: Literal[0, 1] = 1,
     n: int = 499,
@@ -205,7 +201,7 @@ def residual_test(
 
 
 def second_share_test(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     n: int = 99,
     rng: RandomState = None,

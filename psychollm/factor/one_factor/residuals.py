@@ -14,7 +14,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.per_unit import unit_numbers
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.factor.one_factor.pairwise_likelihood import kernel_counts, pairwise_likelihood
 from psychollm.kernels.pairwise_likelihood import pair_weights, residuals
 
@@ -69,7 +69,7 @@ class PairResiduals(Result):
 
 
 def pair_residuals(
-    responses: Responses | PairCounts | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike | PairCounts,
     *,
     loadings: ArrayLike | None = None,
 ) -> PairResiduals:

@@ -14,7 +14,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.per_unit import unit_numbers
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.factor.one_factor.marginal import (
     Grid,
     Patterns,
@@ -28,7 +28,6 @@ from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
 from psychollm.kernels.pairwise_likelihood import BOUND
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike
 
 
@@ -72,7 +71,7 @@ class QuestionScores(Result):
 
 
 def question_scores(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     loadings: ArrayLike | None = None,
     thresholds: ArrayLike | None = None,

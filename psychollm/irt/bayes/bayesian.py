@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from psychollm._base.replicate import n_workers
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, orient
 from psychollm.irt.bayes.centring import centring
@@ -65,10 +65,6 @@ from psychollm.irt.likelihood import FINE, MAX_NODES, narrowest_posterior
 from psychollm.kernels.irt_marginal import draw_abilities
 from psychollm.kernels.quadrature import HALF_RANGE, normal_grid
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
 START_NODES = 61
 MARGIN = 0.85  # draws may have posteriors of abilities this much narrower than the mode has
 TRUSTED_R_HAT, TRUSTED_SIZE = 1.01, 100.0
@@ -77,7 +73,7 @@ MOST_ITEMS = 2_000
 
 
 def bayesian_2pl(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     method: Method = "laplace",
     link: Link = "logit",
@@ -174,7 +170,7 @@ def bayesian_2pl(
 
 
 def build_model(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     form: Form = "marginal",
     link: Link = "logit",

@@ -39,7 +39,7 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.per_unit import unit_labels
-from psychollm.data.responses import as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, orient, spread
 from psychollm.irt.conditional.likelihood import climb, connected, sufficient
@@ -48,10 +48,8 @@ from psychollm.irt.conditional.rasch import check_items
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pandas as pd
     from numpy.typing import ArrayLike
 
-    from psychollm.data.responses import Responses
 
 Split: TypeAlias = Literal["median", "mean"]
 
@@ -121,7 +119,7 @@ class AndersenTest(Result):
 
 
 def andersen_test(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     split: Split | Sequence[Any] | ArrayLike = "median",
     respondents: Respondents = "models",

@@ -31,18 +31,13 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
-from psychollm.data.responses import as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.irt.answers import Respondents, orient
 from psychollm.irt.conditional.likelihood import climb, connected, sufficient
 from psychollm.irt.conditional.rasch import check_items
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from psychollm.data.responses import Responses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -81,7 +76,7 @@ class MartinLoefTest(Result):
 
 
 def martin_loef_test(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     items: Sequence[Any],
     *,
     respondents: Respondents = "models",

@@ -9,30 +9,24 @@ Abilities and difficulties are in logits, difficulties with mean 0.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm.data.coerce import check_binary
-from psychollm.data.responses import as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.irt.ability import Abilities, modes, reliability, why_none
 from psychollm.irt.answers import answers_to, patterns_of
 from psychollm.irt.conditional.rasch import ConditionalRasch
 from psychollm.irt.families import Dichotomous
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from psychollm.data.responses import Responses
 
 Method = Literal["ml", "wle"]
 
 
 def rasch_ability(
     fit: ConditionalRasch,
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     method: Method = "wle",
 ) -> Abilities:

@@ -15,7 +15,6 @@ https://doi.org/10.1111/j.2517-6161.1970.tb00842.x
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,16 +25,10 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
-from psychollm.data.responses import as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.irt.answers import Oriented, Respondents, orient, spread
 from psychollm.irt.conditional.likelihood import climb, connected, sufficient
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from psychollm.data.responses import Responses
 
 MOST_ITEMS = 1500  # time grows with the cube, memory with the square
 
@@ -105,7 +98,7 @@ class ConditionalRasch(Result):
 
 
 def conditional_rasch(
-    responses: Responses | pd.DataFrame | ArrayLike, *, respondents: Respondents = "models"
+    responses: ResponsesLike, *, respondents: Respondents = "models"
 ) -> ConditionalRasch:
     """Fit the Rasch model by conditional maximum likelihood.
 

@@ -25,7 +25,6 @@ https://doi.org/10.1111/j.1745-3984.2008.00071.x
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -33,6 +32,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.irt.answers import code_range, spread
 from psychollm.irt.fit import codes_for
 from psychollm.irt.fit_statistics.residuals import answer_residuals, mean_squares
@@ -44,12 +44,6 @@ from psychollm.irt.fit_statistics.sum_scores import (
 )
 from psychollm.irt.likelihood import grid_for
 from psychollm.irt.result import IRTFit
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from psychollm.data.responses import Responses
 
 MOST_ITEMS = 400  # of S-X2, whose time grows with the square
 
@@ -99,7 +93,7 @@ class ItemFit(Result):
     )
 
 
-def item_fit(fit: IRTFit, responses: Responses | pd.DataFrame | ArrayLike) -> ItemFit:
+def item_fit(fit: IRTFit, responses: ResponsesLike) -> ItemFit:
     """Return S-X2, infit, outfit and Zh of every item.
 
     Parameters

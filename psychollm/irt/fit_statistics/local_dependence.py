@@ -27,6 +27,7 @@ from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.irt.fit import codes_for
 from psychollm.irt.fit_statistics.residuals import answer_residuals
 from psychollm.irt.likelihood import grid_for
@@ -34,9 +35,7 @@ from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike
 
-    from psychollm.data.responses import Responses
 
 MOST_ITEMS = 3000  # a dozen tables of all pairs: 900 MB
 
@@ -75,9 +74,7 @@ class LocalDependence(Result):
         )
 
 
-def local_dependence(
-    fit: IRTFit, responses: Responses | pd.DataFrame | ArrayLike
-) -> LocalDependence:
+def local_dependence(fit: IRTFit, responses: ResponsesLike) -> LocalDependence:
     """Return Q3 and Chen and Thissen's X2 of all pairs of items.
 
     Raises

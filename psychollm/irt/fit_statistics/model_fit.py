@@ -29,7 +29,6 @@ data (CRESST Report 839). University of California, Los Angeles.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
@@ -40,6 +39,7 @@ from psychollm._base.errors import ShapeError
 from psychollm._base.numbers import p_equals, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.fit import codes_for
 from psychollm.irt.fit_statistics.margins import (
@@ -54,12 +54,6 @@ from psychollm.irt.fit_statistics.margins import (
 from psychollm.irt.likelihood import grid_for
 from psychollm.irt.models import all_yes_or_no
 from psychollm.irt.result import IRTFit
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from psychollm.data.responses import Responses
 
 MOST_MARGINS = 5_050  # of 100 yes-or-no items: a matrix of 200 MB
 LEVEL = 0.90
@@ -128,7 +122,7 @@ class ModelFit(Result):
 
 def model_fit(
     fit: IRTFit,
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     statistic: Statistic = "auto",
 ) -> ModelFit:

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.irt.fit_statistics.residuals import answer_residuals, mean_squares
 from psychollm.irt.result import IRTFit
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from psychollm.data.responses import Responses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -44,7 +38,7 @@ class PersonFit(Result):
     _AXES = Axes({"respondent": "labels"}, "zh", "infit", "outfit", "z_infit", "z_outfit")
 
 
-def person_fit(fit: IRTFit, responses: Responses | pd.DataFrame | ArrayLike) -> PersonFit:
+def person_fit(fit: IRTFit, responses: ResponsesLike) -> PersonFit:
     """Return Zh, infit and outfit of every respondent at its posterior mean.
 
     Raises

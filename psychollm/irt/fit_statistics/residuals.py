@@ -11,22 +11,16 @@ have no order of their own. With curves :math:`P_c` at the posterior mean of the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import Labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.irt.ability import ability
 from psychollm.irt.fit import codes_for
 from psychollm.irt.result import IRTFit
 from psychollm.irt.scoring import blocks
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from psychollm.data.responses import Responses
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +39,7 @@ class AnswerResiduals:
     labels: Labels
 
 
-def answer_residuals(
-    fit: IRTFit, responses: Responses | pd.DataFrame | ArrayLike
-) -> AnswerResiduals:
+def answer_residuals(fit: IRTFit, responses: ResponsesLike) -> AnswerResiduals:
     """Return answers with their moments at the posterior mean of each ability."""
     codes = codes_for(fit, responses)
     found = ability(fit, responses)

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from psychollm._base.numbers import signed
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels, listed
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, spread
 from psychollm.irt.families import Link
@@ -59,12 +60,6 @@ from psychollm.irt.groups.item_tests import (
 from psychollm.irt.groups.reading import GroupAnswers, check_linked, read_groups
 from psychollm.irt.models import ItemModels
 from psychollm.irt.priors import Priors
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from psychollm.data.responses import Responses
 
 AnchorRule = Literal["all_others", "purified"]
 Anchors: TypeAlias = AnchorRule | Sequence[Hashable]
@@ -163,7 +158,7 @@ class DifferentialItems(Result):
 
 
 def differential_items(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     groups: Sequence[Any],
     *,
     method: ItemTest = "lr",

@@ -25,13 +25,14 @@ statistic for the analysis of measurement invariance. Applied Psychological Meas
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, spread
 from psychollm.irt.families import Link
@@ -42,15 +43,9 @@ from psychollm.irt.groups.result import GroupIRTFit
 from psychollm.irt.models import ItemModels
 from psychollm.irt.priors import Priors
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from psychollm.data.responses import Responses
-
 
 def fit_irt_groups(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     groups: Sequence[Any],
     *,
     model: ItemModels = "2pl",

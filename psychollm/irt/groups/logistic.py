@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -39,16 +39,10 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.per_unit import numbered, unit_labels
-from psychollm.data.responses import as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, orient
 from psychollm.kernels.response_models import logistic, softplus
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
-    from psychollm.data.responses import Responses
 
 STEPS = 50
 FEWEST = 5  # respondents with each answer, in each group
@@ -127,7 +121,7 @@ class DifferentialFunctioning(Result):
 
 
 def differential_functioning(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     groups: Sequence[Any],
     *,
     respondents: Respondents = "models",

@@ -19,7 +19,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
-from psychollm.data.responses import as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import answers_to, patterns_of
 from psychollm.irt.multidimensional.climb import LEAST_NODES, POINTS
@@ -29,10 +29,8 @@ from psychollm.kernels.adaptive_rules import Rule, product_rule, quasi_random_ru
 from psychollm.kernels.response_models import distribution
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike
 
-    from psychollm.data.responses import Responses
 
 NODES = {1: 61, 2: 21, 3: 15}
 
@@ -78,7 +76,7 @@ class MultidimensionalAbilities(Result):
 
 
 def multidimensional_ability(
-    fit: MultidimensionalIRT, responses: Responses | pd.DataFrame | ArrayLike
+    fit: MultidimensionalIRT, responses: ResponsesLike
 ) -> MultidimensionalAbilities:
     """Estimate abilities from answers to items already fitted.
 

@@ -33,7 +33,7 @@ from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import OptionError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Oriented, Respondents, orient, patterns_of, spread
 from psychollm.irt.families import Link
@@ -60,7 +60,7 @@ IntegrationMethod = Literal["auto", "quadrature", "quasi_random"]
 
 
 def fit_multidimensional(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     dimensions: int | pd.DataFrame | ArrayLike,
     *,
     link: Link = "logit",

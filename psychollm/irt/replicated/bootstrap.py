@@ -11,7 +11,7 @@ respondent's posterior for statistics of respondents, which are compared with th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.replicate import replicate
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.table import Table
 from psychollm.estimates.null import Alternative
 from psychollm.irt.answers import MISSING, Oriented, orient, patterns_of
@@ -36,14 +36,10 @@ from psychollm.irt.replicated.statistics import (
 from psychollm.irt.result import IRTFit
 from psychollm.irt.scoring import drawn_answers
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
-
 
 def bootstrap_fit(
     fit: IRTFit,
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     statistic: StatisticName | StatisticFunction = "s_x2",
     alternative: Alternative | None = None,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState, WordArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.null import Alternative, monte_carlo_p_value
 from psychollm.irt.answers import MISSING, Oriented, Respondents, orient
 from psychollm.irt.families import Link, Model
@@ -40,10 +40,6 @@ from psychollm.irt.replicated.statistics import (
     StatisticName,
     statistic_of,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -83,7 +79,7 @@ class SlopeNull(Result):
 
 
 def slope_null(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     model: Model = "2pl",
     link: Link = "logit",
@@ -149,7 +145,7 @@ def slope_null(
 
 
 def shuffle_null(
-    responses: Responses | pd.DataFrame | ArrayLike,
+    responses: ResponsesLike,
     *,
     statistic: StatisticName | StatisticFunction = "slope",
     alternative: Alternative | None = None,
