@@ -5,7 +5,7 @@ import numpy as np
 from benchmarks.simulated import LARGE
 from psychollm.calibration import calibration_panel
 from psychollm.calibration.errors.smooth import SMOOTH_ECE
-from psychollm.calibration.panels.panel_metrics import PANEL_METRICS
+from psychollm.calibration.panels.catalogue import metric_keys
 from psychollm.calibration.selection.selective_areas import SELECTIVE
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
@@ -105,4 +105,4 @@ class Accuracy:
     track_aurc_against_random_orders.unit = "standard errors"
 
     def track_outputs_of_the_panel(self) -> int:
-        return sum(len(keys) for keys, _ in PANEL_METRICS)
+        return len(metric_keys())

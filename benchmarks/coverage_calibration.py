@@ -14,7 +14,7 @@ from scipy.stats import beta
 
 from benchmarks.coverage_cases import Case, Intervals
 from psychollm.calibration import calibration_panel
-from psychollm.calibration.panels.panel_metrics import PANEL_METRICS
+from psychollm.calibration.panels.catalogue import panel_metrics
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.resampling import Bootstrap
 
@@ -56,8 +56,9 @@ class Forecaster:
         """Return the value of every metric in the population."""
         tally = self.tally()
         found: dict[str, float] = {}
-        for keys, metric in PANEL_METRICS:
+        for metric in panel_metrics():
             rows = metric.compute(metric.shared(tally), tally.correct[None], tally.wrong[None])
+            keys = [output.key for output in metric.outputs]
             found |= dict(zip(keys, rows[0, : len(keys)].tolist(), strict=True))
         return found
 

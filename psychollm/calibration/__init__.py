@@ -18,8 +18,8 @@ from psychollm.calibration.errors.binned import BinnedCalibrationError, calibrat
 from psychollm.calibration.errors.reliability_bins import ReliabilityBins
 from psychollm.calibration.errors.reliability_curve import ReliabilityCurve
 from psychollm.calibration.errors.smooth import SmoothCalibrationError, smooth_calibration_error
+from psychollm.calibration.panels.catalogue import metric_keys
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
-from psychollm.calibration.panels.panel_metrics import metric_keys
 from psychollm.calibration.sampled.p_ik import Foreknowledge, p_ik
 from psychollm.calibration.sampled.p_true import p_true
 from psychollm.calibration.sampled.semantic_confidence import (

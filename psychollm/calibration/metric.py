@@ -7,7 +7,7 @@ each; the resamples of questions are drawn once and shared by all models and all
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -36,6 +36,31 @@ Analytic = Callable[[Tally, FloatArray, float], tuple[FloatArray, FloatArray]]
 # Resamples times distinct confidences in a block: few enough that its tallies stay in the cache,
 # and enough that the calls cost little beside the work.
 _CELLS = 80_000
+
+
+NOISY = "as stated, above zero by chance alone"  # of errors that cannot be negative
+
+Better: TypeAlias = Literal["higher", "lower", "near", ""]
+Section: TypeAlias = Literal["ranking", "scores", "selection", "decisions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One number of a metric in words: what panels, their tables, plots and reports say of it.
+
+    Examples
+    --------
+    >>> Output("brier", "Brier score", "mean squared distance", better="lower").digits
+    2
+    """
+
+    key: str  # in a panel, such as "aurc_normalised"
+    heading: str
+    meaning: str  # in a line
+    better: Better = ""  # "near": the closer to `neutral` the better; "": neither
+    neutral: float | None = None  # of confidence that knows nothing, or is calibrated
+    digits: int = 2  # decimals
+    listed: bool = True  # whether it has a column in the table of its section in a report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,6 +95,10 @@ class Metric:
         Columns that `compute` appends to the outputs, for the bounds only.
     bounds : callable or None
         Reads all bounds of one model from its draws, carried columns included; `method` names it.
+    outputs : tuple of Output
+        What panels say of each number; empty for a metric that no panel holds.
+    section, rank
+        The part of the panel it stands in, and its place there: those without a place come last.
     """
 
     names: tuple[str, ...]
@@ -83,6 +112,13 @@ class Metric:
     prepare: Callable[[Tally], Any] | None = None
     carried: int = 0
     bounds: Bounds | None = None
+    outputs: tuple[Output, ...] = ()
+    section: Section = "scores"
+    rank: int = 100
+
+    def in_panel(self, section: Section, rank: int, *outputs: Output) -> "Metric":
+        """Return the metric as panels hold it."""
+        return replace(self, section=section, rank=rank, outputs=outputs)
 
     @property
     def width(self) -> int:

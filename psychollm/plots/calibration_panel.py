@@ -7,7 +7,7 @@ import numpy as np
 
 from psychollm._base.optional import require
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.calibration.panels.metric_words import words_of
+from psychollm.calibration.panels.catalogue import panel_outputs
 from psychollm.plots.canvas import plain_text
 from psychollm.plots.forest import plot_forest
 from psychollm.plots.labels import shortened
@@ -71,8 +71,8 @@ def plot_calibration_panel(
         figure = pyplot.figure(figsize=size, layout="constrained")
     axes = figure.subplots(1, len(keys), squeeze=False)[0]
     for place, (ax, key, estimate) in enumerate(zip(axes, keys, found, strict=True)):
-        words = words_of(key, estimate.name)
-        plot_forest(estimate, reference=words.neutral, order=rows, x=words.heading, ax=ax)
+        output = panel_outputs()[key]
+        plot_forest(estimate, reference=output.neutral, order=rows, x=output.heading, ax=ax)
         for text in ax.texts:
             text.set_text(shortened(text.get_text(), _LONGEST))
         if place:
@@ -91,7 +91,7 @@ def _shown(panel: "CalibrationPanel") -> list[str]:
 
 def rank_order(key: str, estimate: "Estimate") -> IntArray:
     """Return the places of models from best to worst, undefined ones last."""
-    words, value = words_of(key, estimate.name), estimate.value
-    neutral = 0.0 if words.neutral is None else words.neutral
-    distance = {"lower": value, "near": np.abs(value - neutral)}.get(words.better, -value)
+    output, value = panel_outputs()[key], estimate.value
+    neutral = 0.0 if output.neutral is None else output.neutral
+    distance = {"lower": value, "near": np.abs(value - neutral)}.get(output.better, -value)
     return np.argsort(np.where(np.isfinite(distance), distance, np.inf), kind="stable")

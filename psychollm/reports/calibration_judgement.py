@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.numbers import count, number
-from psychollm.calibration.panels.metric_words import words_of
+from psychollm.calibration.panels.catalogue import panel_outputs
 from psychollm.estimates.comparisons import Comparisons
 from psychollm.estimates.verdict import FEWEST, Outcome, Verdicts, counted, outcome
 from psychollm.plots.calibration_panel import rank_order
@@ -36,7 +36,7 @@ def comparisons(evidence: "Evidence") -> Section:
 
 
 def _heading(evidence: "Evidence", key: str) -> str:
-    return words_of(key, evidence.panel[key].name).heading
+    return panel_outputs()[key].heading
 
 
 def _told(evidence: "Evidence", key: str) -> str:
@@ -87,7 +87,7 @@ def _alike(evidence: "Evidence", key: str) -> str:
 def _front(evidence: "Evidence", key: str) -> str:
     """Name the best model, those as good, and those that cannot be told from it."""
     estimate = evidence.panel[key]
-    better = words_of(key, estimate.name).better
+    better = panel_outputs()[key].better
     if better not in {"higher", "lower"}:
         return ""
     value = estimate.value if better == "higher" else -estimate.value

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.numbers import count, number, percent, with_interval
-from psychollm.calibration.panels.metric_words import words_of
+from psychollm.calibration.panels.catalogue import panel_outputs
 from psychollm.plots.risk_coverage import answered
 from psychollm.reports.marks import Mark, line, places, point, row_names
 from psychollm.reports.study_marks import forest
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from psychollm.calibration.selection.risk_coverage import RiskCoverage
     from psychollm.reports.calibration_evidence import Evidence
 
-THREE_DIGITS = {"brier", "ece", "corp_mcb", "corp_dsc", "corp_unc", "aurc", "e_aurc", "augrc"}
 _COVERAGES = (0.2, 0.5, 1.0)
 _MOST_RINGS = 40  # of a diagram; where there are more, only the curve is drawn
 
@@ -30,9 +29,9 @@ def overview(evidence: "Evidence", axes: "Sequence[Axes]", keys: Sequence[str]) 
     """
     panel, names = evidence.panel, row_names(axes[0])
     for ax, key in zip(axes, keys, strict=True):
-        heading = words_of(key, panel[key].name).heading
-        series, digits = [(heading, panel[key])], 3 if key in THREE_DIGITS else 2
-        yield from forest(ax, series, places(evidence.labels), names=names, digits=digits)
+        output = panel_outputs()[key]
+        series = [(output.heading, panel[key])]
+        yield from forest(ax, series, places(evidence.labels), names=names, digits=output.digits)
 
 
 def diagrams(evidence: "Evidence", axes: "Sequence[Axes]") -> Iterator[Mark]:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from psychollm._base.numbers import count, percent
-from psychollm.calibration.panels.metric_words import words_of
+from psychollm.calibration.panels.catalogue import panel_outputs
 from psychollm.reports.references import WILSON, Reference, linked
 from psychollm.reports.table import Table, text_column
 
@@ -152,7 +152,7 @@ def definitions(panel: "CalibrationPanel") -> Table:
     >>> [cell.text for cell in definitions(panel).rows[0]][2:4]
     ['higher', '0.5']
     """
-    words = {key: words_of(key, estimate.name) for key, estimate in panel.estimates.items()}
+    words = {key: panel_outputs()[key] for key in panel.estimates}
     return Table.of(
         [
             text_column("metric", [found.heading for found in words.values()]),

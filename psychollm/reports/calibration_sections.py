@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.numbers import count, extent, number
-from psychollm.calibration.panels.metric_words import words_of
-from psychollm.calibration.panels.panel_text import told_apart
+from psychollm.calibration.panels.catalogue import listed, panel_outputs
+from psychollm.calibration.panels.panel_text import TOLD, told_apart
 from psychollm.estimates.verdict import Outcome, SmallestEffects, counted
 from psychollm.plots.calibration_panel import MAIN, panel_size, plot_calibration_panel
 from psychollm.plots.reliability import (
@@ -42,40 +42,6 @@ if TYPE_CHECKING:
     from psychollm.calibration.selection.risk_coverage import RiskCoverage
     from psychollm.reports.calibration_evidence import Evidence
 
-OVERVIEW = ("accuracy", "overconfidence", "auroc", "brier", "ece", "aurc_normalised")
-RANKING = (
-    "auroc",
-    "gamma",
-    "average_precision",
-    "average_precision_errors",
-    "meta_information",
-    "relative_meta_information",
-)
-SCORES = (
-    "brier",
-    "brier_skill",
-    "log_score",
-    "corp_mcb",
-    "corp_dsc",
-    "corp_unc",
-    "smooth_ece",
-    "rmsce_debiased",
-    "cox_slope",
-    "calibration_in_the_large",
-)
-SELECTION = ("aurc", "e_aurc", "aurc_normalised", "augrc")
-YES_NO = (
-    "yes_rate",
-    "precision",
-    "recall",
-    "specificity",
-    "f1",
-    "f1_abstain",
-    "phi",
-    "youden_j",
-    "type2_d_prime",
-    "type2_criterion",
-)
 _COVERAGES = (0.5, 0.8, 1.0)
 _MOST_PANELS = 24
 
@@ -84,12 +50,12 @@ def overview(evidence: "Evidence") -> Section:
     """Return the main numbers of every model."""
     panel = evidence.panel
     keys = [key for key in MAIN if key in panel.estimates] or list(panel)[: len(MAIN)]
-    shown = evidence.held(*OVERVIEW) or list(panel)[: len(OVERVIEW)]
+    shown = evidence.held(*TOLD) or list(panel)[: len(TOLD)]
     figure = draw_on_figure(
         lambda empty: plot_calibration_panel(panel, metrics=keys, figure=empty),
         size=panel_size(len(panel.models), len(keys)),
         caption=f"The main metrics with their intervals, models ordered by "
-        f"{escape(words_of(keys[-1], panel[keys[-1]].name).heading)}, the best on top. The dashed "
+        f"{escape(panel_outputs()[keys[-1]].heading)}, the best on top. The dashed "
         "line is what confidence would show that knows nothing, or that is calibrated; a hollow "
         'mark is a value <a href="#flags">with a reservation</a>.',
         title="Main metrics of all models with intervals",
@@ -101,7 +67,7 @@ def overview(evidence: "Evidence") -> Section:
         key="overview",
         figures=(figure,),
         tables=(_metrics(evidence, shown, "Main metrics"),),
-        folded=_folded(evidence, SCORES, "More on the scores"),
+        folded=_folded(evidence, listed("scores"), "More on the scores"),
     )
 
 
@@ -110,9 +76,7 @@ def _metrics(evidence: "Evidence", keys: Sequence[str], caption: str) -> Table:
     columns = [text_column("model", panel.models), number_column("n", panel.n, digits=0)]
     columns += [
         estimate_column(
-            words_of(key, panel[key].name).heading,
-            panel[key],
-            digits=3 if key in marks.THREE_DIGITS else 2,
+            panel_outputs()[key].heading, panel[key], digits=panel_outputs()[key].digits
         )
         for key in keys
     ]
@@ -241,14 +205,14 @@ def ranking(evidence: "Evidence") -> Section:
                 marks=lambda drawn: marks.roc(roc, drawn.axes[0], places(evidence.labels)),
             ),
         )
-    held = evidence.held(*RANKING)
+    held = evidence.held(*listed("ranking"))
     return Section(
         title="Does confidence tell correct from wrong answers?",
         key="ranking",
         paragraphs=tuple(paragraphs),
         figures=figures,
         tables=(_metrics(evidence, held, "How well confidence ranks answers"),) if held else (),
-        folded=_folded(evidence, YES_NO, "As a yes or no: confidence above one half"),
+        folded=_folded(evidence, listed("decisions"), "As a yes or no: confidence above one half"),
     )
 
 
@@ -261,7 +225,7 @@ def selection(evidence: "Evidence") -> Section:
     """Return what is gained by answering only where confident."""
     curve = evidence.curves.risk_coverage
     title, key = "What is gained by answering only where confident?", "selection"
-    folded = _folded(evidence, SELECTION, "Areas under the curves")
+    folded = _folded(evidence, listed("selection"), "Areas under the curves")
     if curve is None:
         return Section(title=title, key=key, paragraphs=(_undrawn(),), folded=folded)
     k = len(evidence.labels)

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import LabelError, OptionError
+from psychollm.calibration.panels.catalogue import metric_keys, panel_metrics
 from psychollm.calibration.panels.panel import calibration_panel
-from psychollm.calibration.panels.panel_metrics import PANEL_METRICS, metric_keys
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import tallies
 from psychollm.estimates.reasons import Reason
@@ -28,17 +28,17 @@ def values(confidence: np.ndarray, correct: np.ndarray) -> dict[str, np.ndarray]
     """Every metric in the sample, without resamples."""
     found: dict[str, list[float]] = {key: [] for key in metric_keys()}
     for tally in tallies(stated_answers(confidence, correct)):
-        for keys, metric in PANEL_METRICS:
+        for metric in panel_metrics():
             row = metric.compute(metric.shared(tally), tally.correct[None], tally.wrong[None])[0]
-            for key, value in zip(keys, row, strict=False):
-                found[key].append(float(value))
+            for output, value in zip(metric.outputs, row, strict=False):
+                found[output.key].append(float(value))
     return {key: np.array(column) for key, column in found.items()}
 
 
 def test_keys_are_unique_and_count_the_outputs() -> None:
     assert len(set(metric_keys())) == len(metric_keys())
-    for keys, metric in PANEL_METRICS:
-        assert len(keys) == len(metric.names)
+    for metric in panel_metrics():
+        assert len(metric.outputs) == len(metric.names)
 
 
 def test_all_metrics_at_once_are_each_alone() -> None:
@@ -80,6 +80,7 @@ def test_every_answer_twice_changes_no_value(seed: int) -> None:
     # What corrects for the size of the sample must change, and the log-linear correction too.
     sized = {"meta_information", "relative_meta_information", "rmsce_debiased", "brier_skill"}
     sized |= {key for key in metric_keys() if key.endswith("_corrected") or "type2" in key}
+    sized |= {"beta_log_score"}  # learns from its answers
     sized |= {"e_aurc", "aurc", "augrc", "e_augrc", "aurc_normalised"}  # sums over k = 1..n
     for key in set(metric_keys()) - sized:
         assert twice[key] == pytest.approx(once[key], rel=1e-7, abs=1e-7, nan_ok=True), key

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import psychollm as psy
+from psychollm.calibration.panels.catalogue import metric_keys
 from psychollm.calibration.panels.panel import calibration_panel
-from psychollm.calibration.panels.panel_metrics import metric_keys
 from psychollm.cli import UNUSABLE
 
 QUICK = ("--bootstrap", 20, "--null", 20, "--no-report")

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 import psychollm as psy
 from psychollm import plots
+from psychollm.calibration.panels.catalogue import metric_keys
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
-from psychollm.calibration.panels.panel_metrics import metric_keys
 from psychollm.estimates.comparisons import compare_all
 from psychollm.plots.calibration_panel import MAIN, rank_order
 from psychollm.reliability.scales.consistency import consistency

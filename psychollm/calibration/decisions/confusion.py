@@ -39,7 +39,7 @@ from psychollm.calibration.decisions.two_by_two import (
     YOUDEN,
     f_score,
 )
-from psychollm.calibration.metric import Metric, estimate_all
+from psychollm.calibration.metric import Metric, Output, estimate_all
 from psychollm.calibration.paired import paired_answers
 from psychollm.calibration.stated import (
     StatedAnswers,
@@ -254,4 +254,62 @@ def _check_plain(answers: StatedAnswers) -> None:
         raise OptionError(msg)
 
 
-YES_NO = yes_no_metric()
+YES_NO = yes_no_metric().in_panel(
+    "decisions",
+    1,
+    Output("yes_rate", "yes rate", "share of answers with a confidence above the cut"),
+    Output("accuracy", "accuracy", "share of correct answers", better="higher", listed=False),
+    Output("precision", "precision", "share correct among yes", better="higher"),
+    Output("recall", "recall", "share of yes among correct answers", better="higher"),
+    Output("specificity", "specificity", "share of no among wrong answers", better="higher"),
+    Output(
+        "negative_predictive_value",
+        "negative predictive value",
+        "share wrong among no",
+        better="higher",
+        listed=False,
+    ),
+    Output(
+        "agreement",
+        "agreement",
+        "yes where correct or no where wrong",
+        better="higher",
+        listed=False,
+    ),
+    Output(
+        "yes_overconfidence",
+        "yes rate − accuracy",
+        "yes rate less accuracy",
+        better="near",
+        neutral=0.0,
+        listed=False,
+    ),
+    Output(
+        "f1_abstain", "F1 of abstaining", "F1 of no as a sign of wrong answers", better="higher"
+    ),
+    Output("phi", "phi", "correlation of yes and correct (MCC)", better="higher", neutral=0.0),
+    Output(
+        "kappa",
+        "kappa",
+        "agreement of yes and correct beyond chance",
+        better="higher",
+        neutral=0.0,
+        listed=False,
+    ),
+    Output(
+        "youden_j",
+        "Youden’s J",
+        "recall less the share of yes among wrong",
+        better="higher",
+        neutral=0.0,
+    ),
+    Output("f1", "F1", "harmonic mean of precision and recall", better="higher"),
+    Output(
+        "type2_d_prime",
+        "type-2 d′",
+        "z of recall less z of yes among wrong",
+        better="higher",
+        neutral=0.0,
+    ),
+    Output("type2_criterion", "type-2 c", "below 0: yes comes easily"),
+)

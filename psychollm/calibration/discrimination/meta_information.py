@@ -43,7 +43,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
-from psychollm.calibration.metric import Metric, estimate_all
+from psychollm.calibration.metric import Metric, Output, estimate_all
 from psychollm.calibration.sandwich import (
     cluster_shares,
     cluster_sums,
@@ -245,4 +245,21 @@ def _mean_variance(tally: Tally, shares: FloatArray, deviations: FloatArray) -> 
     return float(spread_of_sum(sums, shares)[0, 0] / tally.weight.sum() ** 2)
 
 
-META_INFORMATION = information_metric()
+META_INFORMATION = information_metric().in_panel(
+    "ranking",
+    2,
+    Output(
+        "meta_information",
+        "meta-I (bits)",
+        "bits that confidence tells about correctness",
+        better="higher",
+        neutral=0.0,
+    ),
+    Output(
+        "relative_meta_information",
+        "relative meta-I",
+        "the same as a share of the bits there are to tell",
+        better="higher",
+        neutral=0.0,
+    ),
+)

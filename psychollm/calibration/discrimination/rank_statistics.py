@@ -46,7 +46,7 @@ import numpy as np
 
 from psychollm._base.types import FloatArray
 from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich
-from psychollm.calibration.metric import Metric
+from psychollm.calibration.metric import Metric, Output
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.reasons import Reason
 from psychollm.kernels.association import order_sums
@@ -275,4 +275,60 @@ RANKING = Metric(
     ),
     robust=_sandwich,
     robust_method=tuple(f"sandwich, {scale}" for scale in _SCALES),
+).in_panel(
+    "ranking",
+    1,
+    Output(
+        "auroc",
+        "AUROC",
+        "the chance that a correct answer has more confidence than a wrong one, ties one half",
+        better="higher",
+        neutral=0.5,
+    ),
+    Output(
+        "gamma",
+        "gamma",
+        "pairs of a correct and a wrong answer in order less those against it, of pairs not tied",
+        better="higher",
+        neutral=0.0,
+    ),
+    Output(
+        "somers_d",
+        "Somers’ d",
+        "the same, of all pairs: 2 AUROC − 1",
+        better="higher",
+        neutral=0.0,
+        listed=False,
+    ),
+    Output(
+        "tau_b",
+        "tau-b",
+        "Kendall’s correlation of confidence and correctness",
+        better="higher",
+        neutral=0.0,
+        listed=False,
+    ),
+    Output(
+        "average_precision",
+        "average precision",
+        (
+            "mean precision at each correct answer, from the most confident down; knowing nothing "
+            "gives the accuracy"
+        ),
+        better="higher",
+    ),
+    Output(
+        "average_precision_errors",
+        "average precision of errors",
+        "the same for errors from the least confident up; knowing nothing gives the error rate",
+        better="higher",
+    ),
+    Output(
+        "point_biserial",
+        "point-biserial r",
+        "correlation of confidence and correctness",
+        better="higher",
+        neutral=0.0,
+        listed=False,
+    ),
 )

@@ -71,7 +71,7 @@ from psychollm.calibration.errors.error_interval import (
     short,
 )
 from psychollm.calibration.errors.reliability_bins import ReliabilityBins, reliability_bins
-from psychollm.calibration.metric import Metric
+from psychollm.calibration.metric import NOISY, Metric, Output
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.reasons import Reason
@@ -336,8 +336,32 @@ def _flags(tally: Tally, binning: Binning, outputs: int) -> tuple[Reason, ...]:
     return (one, sparse)[:outputs]
 
 
-ECE = binned_metric()
+ECE = binned_metric().in_panel(
+    "scores",
+    6,
+    Output(
+        "ece",
+        "ECE",
+        f"mean gap of confidence and share correct over bins; {NOISY}",
+        better="lower",
+        digits=3,
+        listed=False,
+    ),
+)
 MCE = binned_metric("max")
-RMSCE = binned_metric("l2")
+RMSCE = binned_metric("l2").in_panel(
+    "scores",
+    7,
+    Output(
+        "rmsce",
+        "RMSCE",
+        f"root mean square of the same gaps; {NOISY}",
+        better="lower",
+        listed=False,
+    ),
+    Output(
+        "rmsce_debiased", "debiased RMSCE", "the same with its noise subtracted", better="lower"
+    ),
+)
 ACE = binned_metric("average")
 ECE_SWEEP = binned_metric(bins="sweep")

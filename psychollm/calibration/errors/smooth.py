@@ -43,7 +43,7 @@ from psychollm.calibration.errors.smoothing_grid import (
     SmoothingGrid,
     smoothing_grid,
 )
-from psychollm.calibration.metric import Drawn, Metric
+from psychollm.calibration.metric import NOISY, Drawn, Metric, Output
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.reasons import Reason
@@ -260,4 +260,13 @@ def _curve(metric: Metric, drawn: Drawn) -> ReliabilityCurve:
     )
 
 
-SMOOTH_ECE = smooth_metric()
+SMOOTH_ECE = smooth_metric().in_panel(
+    "scores",
+    8,
+    Output(
+        "smooth_ece",
+        "smooth ECE",
+        f"gap smoothed over confidence by a kernel as wide as the error; {NOISY}",
+        better="lower",
+    ),
+)

@@ -18,8 +18,8 @@ from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, RandomState
 from psychollm._base.views import view
 from psychollm.calibration.metric import estimate_all
+from psychollm.calibration.panels.catalogue import metric_keys, panel_metrics
 from psychollm.calibration.panels.panel_curves import PanelCurves, panel_curves
-from psychollm.calibration.panels.panel_metrics import PANEL_METRICS, metric_keys
 from psychollm.calibration.panels.panel_text import summary
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.data.labels import Labels
@@ -280,9 +280,11 @@ def calibration_panel(
     wanted = _wanted(metrics)
     answers = stated_answers(confidence, correctness, clusters=clusters, weights=weights)
     options = Resampling.of(bootstrap, level, rng)
-    used = [(keys, metric) for keys, metric in PANEL_METRICS if any(key in wanted for key in keys)]
-    found = estimate_all([metric for _, metric in used], answers, options)
-    by_key = dict(zip([key for keys, _ in used for key in keys], found, strict=True))
+    used = [
+        metric for metric in panel_metrics() if any(one.key in wanted for one in metric.outputs)
+    ]
+    found = estimate_all(used, answers, options)
+    by_key = dict(zip([one.key for metric in used for one in metric.outputs], found, strict=True))
     return CalibrationPanel(
         estimates={key: by_key[key] for key in wanted},
         n=answers.n,

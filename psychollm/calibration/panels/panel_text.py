@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from psychollm.calibration.panels.metric_words import words_of
+from psychollm.calibration.panels.catalogue import panel_outputs
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, counted, verdicts
 
@@ -49,7 +49,7 @@ def summary(panel: "CalibrationPanel", *, smallest: SmallestEffects = SMALLEST) 
     """
     keys = [key for key in TOLD if key in panel.estimates] or list(panel)[: len(TOLD)]
     table = panel.table(digits=2)[keys]
-    table.columns = [words_of(key, panel[key].name).heading for key in keys]
+    table.columns = [panel_outputs()[key].heading for key in keys]
     table.insert(0, "n", panel.n.astype(int))
     rows = [["model", *map(str, table.columns)]]
     rows += [

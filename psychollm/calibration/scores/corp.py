@@ -39,7 +39,7 @@ from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.errors.under_calibration import under_calibration
-from psychollm.calibration.metric import Metric, estimate_all
+from psychollm.calibration.metric import NOISY, Metric, Output, estimate_all
 from psychollm.calibration.scores.isotonic import (
     RecalibrationCurve,
     recalibrated_shares,
@@ -288,20 +288,16 @@ def _cell_sums(tally: Tally, fitted: FloatArray, starts: IntArray) -> FloatArray
 
 
 def _pure_ends(fitted: FloatArray) -> int:
-    """Count the ends of the fit that are certain: correct at the top, wrong at the bottom.
-
-    A resample of answers that are all correct shows no noise. From the top down, the log losses
-    that true chances give to the answers before the first wrong one sum to a number that is
-    exponential with mean one; the fit saves them. It is the same at the bottom.
-    """
+    """Count the ends of the fit that are certain: correct at the top, wrong at the bottom."""
+    # Resamples of answers that are all correct show no noise. From the top down, the log losses
+    # that true chances give to the answers before the first wrong one sum to an exponential number
+    # of mean one, which the fit saves; it is the same at the bottom.
     return int(fitted.size > 0 and fitted[-1] == 1.0) + int(fitted.size > 0 and fitted[0] == 0.0)
 
 
 def _losses(values: FloatArray, clip: float) -> FloatArray:
-    """Return losses (4, groups): Brier and log score, of a correct and of a wrong answer each.
-
-    Without clipping, the infinite loss of an answer that cannot happen is left out.
-    """
+    """Return losses (4, groups): Brier and log score, of a correct and of a wrong answer each."""
+    # Without clipping, the infinite loss of an answer that cannot happen is left out.
     with np.errstate(divide="ignore"):
         found = np.stack([*brier_losses(values), *log_losses(values, clip)])
     return np.where(np.isfinite(found), found, 0.0)
@@ -364,4 +360,35 @@ def _flags(scores: Sequence[Score], tally: Tally, *, clip: float) -> tuple[Reaso
     )
 
 
-CORP = corp_metric("brier", "log")
+CORP = corp_metric("brier", "log").in_panel(
+    "scores",
+    9,
+    Output(
+        "corp_mcb",
+        "MCB",
+        f"what recalibration would take off the Brier score; {NOISY}",
+        better="lower",
+        digits=3,
+    ),
+    Output(
+        "corp_dsc",
+        "DSC",
+        "what recalibrated confidence gains over stating the share correct",
+        better="higher",
+        neutral=0.0,
+        digits=3,
+    ),
+    Output("corp_unc", "UNC", "Brier score of stating the share correct", digits=3),
+    Output(
+        "corp_log_mcb", "MCB (log score)", "MCB of the log score", better="lower", listed=False
+    ),
+    Output(
+        "corp_log_dsc",
+        "DSC (log score)",
+        "DSC of the log score",
+        better="higher",
+        neutral=0.0,
+        listed=False,
+    ),
+    Output("corp_log_unc", "UNC (log score)", "UNC of the log score", listed=False),
+)

@@ -49,7 +49,7 @@ from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
-from psychollm.calibration.metric import Metric, estimate_all
+from psychollm.calibration.metric import Metric, Output, estimate_all
 from psychollm.calibration.sandwich import (
     cluster_shares,
     cluster_sums,
@@ -362,4 +362,24 @@ def _wald(tally: Tally, clip: float) -> tuple[float, float]:
     return statistic, float(fdtrc(2.0, df - 1.0, statistic))
 
 
-COX = cox_metric()
+COX = cox_metric().in_panel(
+    "scores",
+    11,
+    Output(
+        "cox_slope",
+        "Cox slope",
+        "slope of log odds of being correct on stated log odds; below 1: too extreme",
+        better="near",
+        neutral=1.0,
+    ),
+    Output(
+        "cox_intercept", "Cox intercept", "where that line stands at log odds zero", listed=False
+    ),
+    Output(
+        "calibration_in_the_large",
+        "calibration in the large",
+        "the intercept with the slope held at 1; below 0: too confident on the whole",
+        better="near",
+        neutral=0.0,
+    ),
+)

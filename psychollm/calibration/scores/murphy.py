@@ -41,7 +41,7 @@ from psychollm._base.checks import check_choice
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.errors.bins import Binning, Closed, bins_of
-from psychollm.calibration.metric import Metric, estimate_all
+from psychollm.calibration.metric import NOISY, Metric, Output, estimate_all
 from psychollm.calibration.scores.noise_interval import METHOD, noise_bounds, uncertainty_bounds
 from psychollm.calibration.scores.proper_scores import BRIER, one_class
 from psychollm.calibration.stated import stated_answers
@@ -297,4 +297,43 @@ def _flags(tally: Tally, *, binning: Binning) -> tuple[Reason, ...]:
     return one, single or one, single, sparse or one, sparse or single or one, single
 
 
-MURPHY = murphy_metric()
+MURPHY = murphy_metric().in_panel(
+    "scores",
+    10,
+    Output(
+        "murphy_reliability",
+        "reliability",
+        f"Murphy’s: mean squared gap at each confidence; {NOISY}",
+        better="lower",
+        listed=False,
+    ),
+    Output(
+        "murphy_resolution",
+        "resolution",
+        f"variance of the share correct over confidences; {NOISY}",
+        better="higher",
+        listed=False,
+    ),
+    Output("murphy_uncertainty", "uncertainty", "variance of correctness", listed=False),
+    Output(
+        "murphy_reliability_corrected",
+        "corrected reliability",
+        "the same with its noise subtracted; may be below zero",
+        better="lower",
+        listed=False,
+    ),
+    Output(
+        "murphy_resolution_corrected",
+        "corrected resolution",
+        "the same with its noise subtracted",
+        better="higher",
+        neutral=0.0,
+        listed=False,
+    ),
+    Output(
+        "murphy_uncertainty_corrected",
+        "corrected uncertainty",
+        "variance of correctness, without bias",
+        listed=False,
+    ),
+)

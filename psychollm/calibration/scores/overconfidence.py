@@ -40,7 +40,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.errors.bins import Binning, Closed
 from psychollm.calibration.influence import interval_on
-from psychollm.calibration.metric import Metric, estimate_all
+from psychollm.calibration.metric import NOISY, Metric, Output, estimate_all
 from psychollm.calibration.sandwich import (
     cluster_shares,
     cluster_sums,
@@ -303,5 +303,33 @@ OVERCONFIDENCE = Metric(
     method="t and Wilson, combined",
     robust=_clustered_t,
     robust_method="sandwich, Fisher z",
+).in_panel(
+    "scores",
+    4,
+    Output(
+        "overconfidence",
+        "overconfidence",
+        "mean confidence less the share correct",
+        better="near",
+        neutral=0.0,
+        listed=False,
+    ),
 )
-MISCALIBRATION = miscalibration_metric()
+MISCALIBRATION = miscalibration_metric().in_panel(
+    "scores",
+    5,
+    Output(
+        "overconfident_part",
+        "overconfident part",
+        f"what the bins with too much confidence add to the calibration error; {NOISY}",
+        better="lower",
+        listed=False,
+    ),
+    Output(
+        "underconfident_part",
+        "underconfident part",
+        f"what the bins with too little confidence add to it; {NOISY}",
+        better="lower",
+        listed=False,
+    ),
+)

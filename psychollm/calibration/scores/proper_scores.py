@@ -31,8 +31,8 @@ import numpy as np
 
 from psychollm._base.checks import check_fraction
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich
-from psychollm.calibration.metric import Metric, estimate
+from psychollm.calibration.influence import Gradient, Scale, mean_interval
+from psychollm.calibration.metric import Metric, Output, estimate
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.estimate import Estimate
@@ -306,18 +306,7 @@ def _mean_loss(losses: Callable[[FloatArray], Gradient], scale: Scale) -> dict[s
     """Return the fields of a metric that is a mean of losses: its interval in closed form."""
 
     def closed_form(tally: Tally, own: FloatArray, level: float) -> Closed:
-        if_correct, if_wrong = losses(tally.values)
-        n = tally.weight.sum()
-        found = sandwich(tally, [(if_correct / n, if_wrong / n)])
-        bounds = interval_on(
-            scale,
-            float(own[0]),
-            float(found.larger[0]),
-            trials=found.clusters,
-            df=float(found.df[0]),
-            level=level,
-        )
-        return found.se, bounds[None]
+        return mean_interval(tally, float(own[0]), losses(tally.values), scale, level)
 
     return {
         "analytic": closed_form,
@@ -329,7 +318,7 @@ def _mean_loss(losses: Callable[[FloatArray], Gradient], scale: Scale) -> dict[s
 
 def _skill_bounds(tally: Tally, skill: float, constant: float | None, level: float) -> Closed:
     """Return standard error and bounds of (2), from those of the ratio on logs."""
-    n, share = tally.weight.sum(), float(tally.correct.sum() / tally.weight.sum())
+    share = float(tally.correct.sum() / tally.weight.sum())
     if constant is None:
         least, change = share * (1.0 - share), 1.0 - 2.0 * share
         by_least = change * (1.0 - share), -change * share
@@ -339,19 +328,11 @@ def _skill_bounds(tally: Tally, skill: float, constant: float | None, level: flo
         by_least = of_constant[0] - least, of_constant[1] - least
     ratio = 1.0 - skill
     first, second = (
-        (loss - ratio * least - ratio * change) / (least * n)
+        (loss - ratio * least - ratio * change) / least
         for loss, change in zip(brier_losses(tally.values), by_least, strict=True)
     )
-    found = sandwich(tally, [(first, second)])
-    bounds = interval_on(
-        "log",
-        ratio,
-        float(found.larger[0]),
-        trials=found.clusters,
-        df=float(found.df[0]),
-        level=level,
-    )
-    return found.se, 1.0 - bounds[None, ::-1]
+    se, bounds = mean_interval(tally, ratio, (first, second), "log", level)
+    return se, 1.0 - bounds[:, ::-1]
 
 
 def _brier(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
@@ -369,6 +350,35 @@ BRIER = Metric(
     compute=_brier,
     flags=_always_defined,
     **_mean_loss(brier_losses, "log odds"),
+).in_panel(
+    "scores",
+    1,
+    Output(
+        "brier",
+        "Brier score",
+        "mean squared distance of confidence from what came true, 1 or 0",
+        better="lower",
+        digits=3,
+    ),
 )
-LOG_SCORE = log_score_metric()
-BRIER_SKILL = brier_skill_metric()
+LOG_SCORE = log_score_metric().in_panel(
+    "scores",
+    3,
+    Output(
+        "log_score",
+        "log score",
+        "mean surprise: −ln of the probability stated for what came true",
+        better="lower",
+    ),
+)
+BRIER_SKILL = brier_skill_metric().in_panel(
+    "scores",
+    2,
+    Output(
+        "brier_skill",
+        "Brier skill",
+        "share of the Brier score saved over stating one’s accuracy each time",
+        better="higher",
+        neutral=0.0,
+    ),
+)

@@ -32,7 +32,7 @@ from scipy.special import polygamma, psi
 
 from psychollm._base.types import FloatArray
 from psychollm.calibration.influence import Gradient, Scale, interval_on, sandwich
-from psychollm.calibration.metric import Metric
+from psychollm.calibration.metric import Metric, Output
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
@@ -224,4 +224,42 @@ SELECTIVE = Metric(
     method=tuple(f"delta, {scale}" for scale in _SCALES),
     robust=_closed_form,
     robust_method=tuple(f"sandwich, {scale}" for scale in _SCALES),
+).in_panel(
+    "selection",
+    1,
+    Output(
+        "aurc",
+        "AURC",
+        "error rate among the most confident answers, mean over all coverages",
+        better="lower",
+        digits=3,
+    ),
+    Output(
+        "e_aurc",
+        "E-AURC",
+        "AURC above that of an order with all errors last",
+        better="lower",
+        digits=3,
+    ),
+    Output(
+        "aurc_normalised",
+        "normalised AURC",
+        "the same as a share of that of a random order",
+        better="lower",
+        neutral=1.0,
+    ),
+    Output(
+        "augrc",
+        "AUGRC",
+        "share of questions answered wrongly, mean over all coverages",
+        better="lower",
+        digits=3,
+    ),
+    Output(
+        "e_augrc",
+        "E-AUGRC",
+        "AUGRC above that of an order with all errors last",
+        better="lower",
+        listed=False,
+    ),
 )

@@ -1,0 +1,64 @@
+"""The metrics that panels hold, found where they are defined, and what is said of each.
+
+The first part of a panel answers "does it know?" (ranking), the second "may its numbers be
+believed?" (scores), the others "what does it cost to act on them?" (selection and decisions).
+"""
+
+import pkgutil
+from functools import cache
+from importlib import import_module
+from typing import get_args
+
+from psychollm.calibration.metric import Metric, Output, Section
+
+
+@cache
+def panel_metrics() -> tuple[Metric, ...]:
+    """Return every metric that a module of this subpackage puts in panels, in their order.
+
+    Examples
+    --------
+    >>> [len(metric.outputs) for metric in panel_metrics()][:3]
+    [7, 2, 1]
+    """
+    home = __name__.rpartition(".panels.")[0]
+    modules = pkgutil.walk_packages(import_module(home).__path__, f"{home}.")
+    held = [value for module in modules for value in vars(import_module(module.name)).values()]
+    found = {id(one): one for one in held if isinstance(one, Metric) and one.outputs}
+    order = get_args(Section)
+    return tuple(sorted(found.values(), key=lambda one: (order.index(one.section), one.rank)))
+
+
+@cache
+def panel_outputs() -> dict[str, Output]:
+    """Return what is said of every number of a panel, by key.
+
+    Examples
+    --------
+    >>> panel_outputs()["auroc"].heading, panel_outputs()["auroc"].neutral
+    ('AUROC', 0.5)
+    """
+    return {one.key: one for metric in panel_metrics() for one in metric.outputs}
+
+
+def metric_keys() -> list[str]:
+    """Return the keys of all metrics of a panel.
+
+    Examples
+    --------
+    >>> metric_keys()[:3]
+    ['auroc', 'gamma', 'somers_d']
+    """
+    return list(panel_outputs())
+
+
+def listed(section: Section) -> list[str]:
+    """Return the keys of a section that have a column in its table.
+
+    Examples
+    --------
+    >>> listed("selection")
+    ['aurc', 'e_aurc', 'aurc_normalised', 'augrc']
+    """
+    metrics = [metric for metric in panel_metrics() if metric.section == section]
+    return [one.key for metric in metrics for one in metric.outputs if one.listed]

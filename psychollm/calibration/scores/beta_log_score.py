@@ -1,0 +1,132 @@
+r"""Log score of a Beta prior: confidence that counts as evidence and learns from the answers.
+
+A model that states f takes the share of correct answers at f to be :math:`\theta \sim
+\text{Beta}(\alpha, \beta)` with
+
+.. math:: \alpha = c f + \tfrac12, \qquad \beta = c (1 - f) + \tfrac12,                \quad (1)
+
+Jeffreys' prior after c imagined answers of which the share f was correct. Each answer is predicted
+from those before it with the same confidence. The probability of all of them does not depend
+on their order, and the score is its negative logarithm per answer,
+
+.. math:: S = -\frac1n \sum_f \ln \frac{B(\alpha + n_1, \beta + n_0)}{B(\alpha, \beta)},  \quad (2)
+
+with :math:`n_1` correct and :math:`n_0` wrong answers at f (Dawid's prequential log score; with c
+= 0 the code length of Krichevsky and Trofimov). It is proper: who believes (1) expects the least
+loss by stating it. With large c it is the log score of what is stated; a finite c forgives small
+errors that the answers correct, and nothing needs to be clipped, since (1) excludes no answer. The
+difference from the log score is what the answers teach, so that it falls as they become more.
+
+Resamples repeat answers, and a copy would be predicted from its twin. The score of a resample is
+therefore that of the sample plus the change to first order, and the interval that of the delta
+method.
+
+References
+----------
+Dawid, A. P. (1984). Statistical theory: The prequential approach. Journal of the Royal
+Statistical Society A, 147, 278-292.
+
+Krichevsky, R. E., & Trofimov, V. K. (1981). The performance of universal encoding. IEEE
+Transactions on Information Theory, 27, 199-207.
+"""
+
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import betaln, digamma
+
+from psychollm._base.errors import OptionError
+from psychollm._base.types import FloatArray
+from psychollm.calibration.influence import Gradient, mean_interval
+from psychollm.calibration.metric import Metric, Output
+from psychollm.calibration.tally import Tally
+from psychollm.estimates.reasons import Reason
+
+PRIOR_ANSWERS = 10.0  # c of equation (1)
+
+
+class _Sample(NamedTuple):
+    """The negative logarithm of the probability of all answers, and its derivatives."""
+
+    total: float
+    gradient: Gradient
+    correct: FloatArray  # (groups,) in the sample
+    wrong: FloatArray
+
+
+def beta_log_score_metric(prior_answers: float = PRIOR_ANSWERS) -> Metric:
+    """Return the log score of a Beta prior as a metric.
+
+    Parameters
+    ----------
+    prior_answers : float
+        How many answers a stated confidence is worth, c of equation (1).
+
+    Raises
+    ------
+    OptionError
+        If it is negative.
+
+    Examples
+    --------
+    >>> from psychollm.calibration.stated import stated_answers
+    >>> from psychollm.calibration.tally import tallies
+    >>> tally = tallies(stated_answers([0.5, 0.5], [1, 1]))[0]
+    >>> metric = beta_log_score_metric(0.0)  # one half, then three quarters
+    >>> metric.compute(metric.shared(tally), tally.correct[None], tally.wrong[None]).round(3)
+    array([[0.49]])
+    """
+    if not prior_answers >= 0.0:
+        msg = f"prior_answers={prior_answers!r} must be a number of answers, at least 0"
+        raise OptionError(msg)
+    closed_form = partial(_closed_form, prior_answers=prior_answers)
+    return Metric(
+        names=(f"log score of a Beta prior ({prior_answers:g} answers)",),
+        prepare=partial(_sample, prior_answers=prior_answers),
+        compute=_score,
+        flags=lambda _: (Reason.NONE,),
+        analytic=closed_form,
+        method="delta, log",
+        robust=closed_form,
+        robust_method="sandwich, log",
+    )
+
+
+def _sample(tally: Tally, prior_answers: float) -> _Sample:
+    alpha = prior_answers * tally.values + 0.5
+    beta = prior_answers * (1.0 - tally.values) + 0.5
+    after = alpha + tally.correct, beta + tally.wrong
+    both = digamma(after[0] + after[1])
+    return _Sample(
+        total=float((betaln(alpha, beta) - betaln(*after)).sum()),
+        gradient=(both - digamma(after[0]), both - digamma(after[1])),
+        correct=tally.correct,
+        wrong=tally.wrong,
+    )
+
+
+def _score(sample: _Sample, correct: FloatArray, wrong: FloatArray) -> FloatArray:
+    by_correct, by_wrong = sample.gradient
+    change = (correct - sample.correct) @ by_correct + (wrong - sample.wrong) @ by_wrong
+    n = (correct + wrong).sum(axis=1)
+    return ((sample.total + change) / np.where(n > 0.0, n, np.nan))[:, None]
+
+
+def _closed_form(
+    tally: Tally, values: FloatArray, level: float, *, prior_answers: float
+) -> tuple[FloatArray, FloatArray]:
+    gradient = _sample(tally, prior_answers).gradient
+    return mean_interval(tally, float(values[0]), gradient, "log", level)
+
+
+BETA_LOG_SCORE = beta_log_score_metric().in_panel(
+    "scores",
+    12,
+    Output(
+        "beta_log_score",
+        "log score of a Beta prior",
+        "mean surprise where confidence is worth ten answers and learns from those it comes with",
+        better="lower",
+    ),
+)
