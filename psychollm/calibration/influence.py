@@ -42,14 +42,7 @@ _ZERO = 1e-20  # below it a variance is a rounding error
 
 @dataclass(frozen=True, slots=True)
 class Sandwich:
-    """Variances of statistics, and what is known of them; NaN for one cluster.
-
-    Examples
-    --------
-    >>> found = Sandwich(np.array([0.04]), np.array([0.05]), np.array([9.0]), 10)
-    >>> found.se, found.larger
-    (array([0.2]), array([0.05]))
-    """
+    """Variances of statistics, and what is known of them; NaN for one cluster."""
 
     variance: FloatArray  # (statistics,) of equation (1)
     apart: FloatArray  # (statistics,) from correct and wrong answers apart
@@ -68,25 +61,8 @@ class Sandwich:
 
 
 def sandwich(tally: Tally, gradients: Sequence[Gradient]) -> Sandwich:
-    """Return the variances (1) of statistics of one model.
-
-    Parameters
-    ----------
-    tally : Tally
-        Of one model, weighted or clustered or neither.
-    gradients : sequence of pairs of ndarray (groups,)
-        Derivatives of each statistic by the number of correct and of wrong answers.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> tally = tallies(stated_answers([0.5, 0.6, 0.7, 0.8], [1, 0, 1, 0]))[0]
-    >>> mean = (np.full(4, 0.25), np.zeros(4))
-    >>> found = sandwich(tally, [mean])
-    >>> found.variance.round(4), found.df.round(1), found.clusters
-    (array([0.0833]), array([3.]), 4)
-    """
+    """Return the variances (1) of statistics of one model."""
+    # Shapes: gradients (groups,).
     shares = cluster_shares(tally)
     right = tally.right[:, None]
     by_kind = [
@@ -247,35 +223,12 @@ def _inside_unit(
 def wilson_from_draws(
     value: FloatArray, draws: FloatArray, trials: FloatArray, *, level: float
 ) -> FloatArray:
-    """Return Wilson's intervals with as many trials as would vary like the draws.
-
-    Percentiles of the draws of a rate near 0 or 1 are too short, and of no length where the
-    sample holds no exception; these are not. So many trials vary by rate times one minus rate
-    over their number, at the rate of the sample or at the mean of the draws, whichever is nearer
-    to one half: next to 0 or 1 the draws vary as the population does, which is not at 0 or 1.
-
-    Parameters
-    ----------
-    value : ndarray (points,)
-        Rates in the sample.
-    draws : ndarray (resamples, points)
-        In the resamples.
-    trials : ndarray (points,)
-        Where the rate does not vary; where it is 0 or 1, no more than these.
-    level : float
-        Coverage.
-
-    Returns
-    -------
-    ndarray (points, 2)
-
-    Examples
-    --------
-    >>> draws = np.array([[0.1, 0.0], [0.3, 0.0]])
-    >>> wilson_from_draws(np.array([0.2, 0.0]), draws, np.full(2, 10.0), level=0.95).round(2)
-    array([[0.05, 0.55],
-           [0.  , 0.28]])
-    """
+    """Return Wilson's intervals with as many trials as would vary like the draws."""
+    # Percentiles of the draws of a rate near 0 or 1 are too short, and of no length where the
+    # sample holds no exception; these are not. So many trials vary by rate times one minus rate
+    # over their number, at the rate of the sample or at the mean of the draws, whichever is nearer
+    # to one half: next to 0 or 1 the draws vary as the population does, which is not at 0 or 1.
+    # Shapes: value (points,); draws (resamples, points); trials (points,); returns (points, 2).
     defined = np.isfinite(draws).sum(axis=0) > 1
     variance, mean = np.zeros(value.shape), np.zeros(value.shape)
     variance[defined] = np.nanvar(draws[:, defined], axis=0, ddof=1)

@@ -46,13 +46,7 @@ Section: TypeAlias = Literal["ranking", "scores", "selection", "decisions"]
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One number of a metric in words: what panels, their tables, plots and reports say of it.
-
-    Examples
-    --------
-    >>> Output("brier", "Brier score", "mean squared distance", better="lower").digits
-    2
-    """
+    """One number of a metric in words: what panels, their tables, plots and reports say of it."""
 
     key: str  # in a panel, such as "aurc_normalised"
     heading: str
@@ -139,45 +133,13 @@ def estimate(metric: Metric, answers: StatedAnswers, resampling: Resampling) -> 
 def estimate_all(
     metrics: Sequence[Metric], answers: StatedAnswers, resampling: Resampling
 ) -> list[Estimate]:
-    """Estimate metrics for every model, on resamples of questions that all share.
-
-    Parameters
-    ----------
-    metrics : sequence of Metric
-        What to compute.
-    answers : StatedAnswers
-        Confidence and correctness (models, questions).
-    resampling : Resampling
-        How many resamples, and the options of replicated work.
-
-    Returns
-    -------
-    list of Estimate
-        One per output of the metrics, in order.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.scores.proper_scores import BRIER
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> answers = stated_answers([0.5, 1.0], [0, 1])
-    >>> estimate_all([BRIER], answers, Resampling(n=10, rng=0))[0].value
-    array([0.125])
-    """
+    """Estimate metrics for every model, on resamples of questions that all share."""
     drawn = draw(metrics, answers, resampling)
     return [found for metric in metrics for found in drawn.estimates(metric)]
 
 
 def draw(metrics: Sequence[Metric], answers: StatedAnswers, resampling: Resampling) -> "Drawn":
-    """Compute metrics for every model in the sample, its resamples and its jackknife.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.scores.proper_scores import BRIER
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> answers = stated_answers([0.5, 1.0], [0, 1])
-    >>> draw([BRIER], answers, Resampling(n=10, rng=0)).draws.shape
-    (10, 1, 1)
-    """
+    """Compute metrics for every model in the sample, its resamples and its jackknife."""
     tables = tallies(answers)
     shared = [[metric.shared(tally) for metric in metrics] for tally in tables]
 

@@ -13,18 +13,11 @@ from psychollm.data.responses import as_responses
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PairedAnswers(Result):
-    """Yes/no confidence and correctness of the same models on the same questions.
+    """Yes/no confidence and correctness of the same models on the same questions."""
 
-    `yes` and `correct` are 0 where `present` is False, so that sums and products skip what is
-    missing by themselves. `said` and `right` hold all there is of each, whether or not the other
-    is known: what the other models said of a question does not need their correctness.
-
-    Examples
-    --------
-    >>> paired = paired_answers([[1, 0, 1]], [[1, 1, 0]])
-    >>> paired.yes, paired.n
-    (array([[1., 0., 1.]]), array([3.]))
-    """
+    # `yes` and `correct` are 0 where `present` is False, so that sums and products skip what is
+    # missing by themselves. `said` and `right` hold all there is of each, whether or not the other
+    # is known: what the other models said of a question does not need their correctness.
 
     yes: FloatArray  # (models, questions) 1 where both are known and the model said yes
     correct: FloatArray  # (models, questions) 1 where both are known and it was correct
@@ -53,26 +46,8 @@ class PairedAnswers(Result):
 
 
 def paired_answers(confidence: Any, correctness: Any) -> PairedAnswers:
-    """Put confidence and correctness side by side.
-
-    Parameters
-    ----------
-    confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = yes or correct, 0 = no or wrong; missing where not known. `correctness` is put in the
-        order of `confidence`.
-
-    Raises
-    ------
-    LabelError
-        If the two do not hold the same models and questions.
-    CodeError
-        If one of them is not binary.
-
-    Examples
-    --------
-    >>> paired_answers([[1, 0]], [[1, float("nan")]]).present
-    array([[ True, False]])
-    """
+    """Put confidence and correctness side by side."""
+    # Shapes: confidence, correctness (models, questions).
     said = as_responses(confidence, argument="confidence")
     known = as_responses(correctness, argument="correctness", like=said)
     check_binary(said, argument="confidence")

@@ -20,27 +20,8 @@ from psychollm.estimates.clustered import corrected_sums
 
 
 def cluster_sums(tally: Tally, scores: FloatArray) -> FloatArray:
-    """Return sums of scores over clusters, weighted; over single questions without clusters.
-
-    Parameters
-    ----------
-    tally : Tally
-        Of one model.
-    scores : ndarray (n, k)
-        One row per answer, in the order of the tally.
-
-    Returns
-    -------
-    ndarray (clusters, k)
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> tally = tallies(stated_answers([0.5, 0.6, 0.7], [1, 0, 1], clusters=["a", "b", "a"]))[0]
-    >>> cluster_sums(tally, np.ones((3, 1))).ravel()
-    array([2., 1.])
-    """
+    """Return sums of scores over clusters, weighted; over single questions without clusters."""
+    # Shapes: scores (n, k); returns (clusters, k).
     weighted = tally.weight[:, None] * scores
     if tally.cluster is None:
         return weighted
@@ -51,16 +32,7 @@ def cluster_sums(tally: Tally, scores: FloatArray) -> FloatArray:
 
 
 def cluster_shares(tally: Tally) -> FloatArray:
-    """Return the share of each cluster, or question, in all weight (clusters,); may be empty.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> tally = tallies(stated_answers([0.5, 0.6, 0.7], [1, 0, 1], clusters=["a", "b", "a"]))[0]
-    >>> cluster_shares(tally).round(3)
-    array([0.667, 0.333])
-    """
+    """Return the share of each cluster, or question, in all weight (clusters,); may be empty."""
     if not tally.n:
         return np.empty(0)
     sizes = cluster_sums(tally, np.ones((tally.n, 1)))[:, 0]
@@ -68,23 +40,11 @@ def cluster_shares(tally: Tally) -> FloatArray:
 
 
 def spread_of_sum(sums: FloatArray, shares: FloatArray) -> FloatArray:
-    """Return the covariance of the total of cluster sums (clusters, k); NaN for one cluster.
-
-    Examples
-    --------
-    >>> spread_of_sum(np.array([[1.0], [-1.0]]), np.array([0.5, 0.5]))
-    array([[4.]])
-    """
+    """Return the covariance of the total of cluster sums (clusters, k); NaN for one cluster."""
     corrected = corrected_sums(sums, shares[:, None])
     return np.asarray(corrected.T @ corrected, dtype=np.float64)
 
 
 def student_multiplier(level: float, df: float) -> float:
-    """Return the quantile of t that bounds an interval; NaN without degrees of freedom.
-
-    Examples
-    --------
-    >>> round(student_multiplier(0.95, 29), 3)
-    2.045
-    """
+    """Return the quantile of t that bounds an interval; NaN without degrees of freedom."""
     return float(stdtrit(df, 0.5 + 0.5 * level)) if df > 0 else float("nan")

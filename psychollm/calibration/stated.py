@@ -18,14 +18,7 @@ from psychollm.estimates.clustered import Units, units_of
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StatedAnswers(Result):
-    """Stated confidence and correctness of the same models on the same questions.
-
-    Examples
-    --------
-    >>> answers = stated_answers([[0.9, 0.2, None]], [[1, 0, 1]])
-    >>> answers.n, answers.present
-    (array([2.]), array([[ True,  True, False]]))
-    """
+    """Stated confidence and correctness of the same models on the same questions."""
 
     confidence: FloatArray  # (models, questions) inside [0, 1], NaN where missing
     correct: FloatArray  # (models, questions) 1 or 0, or the chance of being correct
@@ -107,36 +100,12 @@ def stated_answers(
 
 
 def cluster_codes(clusters: Any, questions: Labels, *, argument: str = "clusters") -> IntArray:
-    """Return the cluster of each question as a number from zero, in order of first appearance.
-
-    Raises
-    ------
-    ShapeError
-        If there is not one label per question.
-    LabelError
-        If a label is missing.
-
-    Examples
-    --------
-    >>> cluster_codes(["b", "a", "b"], ("q1", "q2", "q3"))
-    array([0, 1, 0])
-    """
+    """Return the cluster of each question as a number from zero, in order of first appearance."""
     return numbered(unit_labels(clusters, questions, argument=argument))[0]
 
 
 def question_weights(weights: Any, questions: Labels) -> FloatArray:
-    """Return the weight of each question, scaled to mean one; ones where there are none.
-
-    Raises
-    ------
-    OptionError
-        If there is not one per question, or one is negative or not finite.
-
-    Examples
-    --------
-    >>> question_weights([1, 3], ("q1", "q2"))
-    array([0.5, 1.5])
-    """
+    """Return the weight of each question, scaled to mean one; ones where there are none."""
     if weights is None:
         return np.ones(len(questions))
     return check_weights(in_order(weights, questions, argument="weights"), len(questions))

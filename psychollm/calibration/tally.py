@@ -11,15 +11,7 @@ from psychollm.kernels.tally import tally_resamples
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tally:
-    """The distinct confidences of one model and its answers at each of them.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> tally = tallies(stated_answers([0.5, 0.9, 0.5], [0, 1, 1]))[0]
-    >>> tally.values, tally.correct, tally.wrong
-    (array([0.5, 0.9]), array([1., 1.]), array([1., 0.]))
-    """
+    """The distinct confidences of one model and its answers at each of them."""
 
     values: FloatArray  # (groups,) distinct confidences, increasing
     correct: FloatArray  # (groups,) weighted number of correct answers
@@ -32,15 +24,7 @@ class Tally:
     cluster: IntArray | None  # (n,) what each question belongs to
 
     def resampled(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return correct and wrong answers (resamples, groups) for counts per question.
-
-        Examples
-        --------
-        >>> from psychollm.calibration.stated import stated_answers
-        >>> tally = tallies(stated_answers([0.5, 0.9, 0.5], [0, 1, 1]))[0]
-        >>> tally.resampled(np.array([[2.0, 1.0, 0.0]]))
-        (array([[0., 1.]]), array([[2., 0.]]))
-        """
+        """Return correct and wrong answers (resamples, groups) for counts per question."""
         shape = (counts.shape[0], self.values.size)
         correct, wrong = np.empty(shape), np.empty(shape)
         tally_resamples(counts, self.question, self.group, self.right, correct, wrong)
@@ -48,14 +32,7 @@ class Tally:
 
 
 def tallies(answers: StatedAnswers) -> list[Tally]:
-    """Return the tally of every model.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> len(tallies(stated_answers([[0.5, 0.9], [1.0, 1.0]], [[0, 1], [1, 1]])))
-    2
-    """
+    """Return the tally of every model."""
     return [_tally(answers, row) for row in range(len(answers.models))]
 
 

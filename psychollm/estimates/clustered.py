@@ -77,32 +77,15 @@ def satterthwaite(shares: FloatArray) -> FloatArray:
 
 
 def corrected_sums(sums: FloatArray, shares: FloatArray) -> FloatArray:
-    """Return sums over clusters whose squares add up to the variance (1).
-
-    Parameters
-    ----------
-    sums, shares : ndarray (..., clusters)
-        What each cluster adds to an estimate, and its share in all weight.
-
-    Examples
-    --------
-    >>> corrected_sums(np.array([0.3, -0.3]), np.array([0.5, 0.5])).round(3)
-    array([ 0.424, -0.424])
-    """
+    """Return sums over clusters whose squares add up to the variance (1)."""
+    # Shapes: sums, shares (..., clusters).
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(shares < 1.0, sums / np.sqrt(1.0 - shares), np.nan))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Units:
-    """How much may be learnt from the clusters behind each of several estimates.
-
-    Examples
-    --------
-    >>> units = units_of(np.ones((1, 6)), np.array([0, 0, 0, 0, 1, 2]))
-    >>> units.count, units.df.round(2), units.few
-    (array([3.]), array([1.47]), array([ True]))
-    """
+    """How much may be learnt from the clusters behind each of several estimates."""
 
     count: FloatArray  # (models,) clusters with answers
     df: FloatArray  # (models,) degrees of freedom (2)
@@ -131,20 +114,8 @@ class Units:
 
 
 def units_of(weights: FloatArray | BoolArray, clusters: IntArray | None) -> Units | None:
-    """Return what the clusters of each model's questions come to; None without clusters.
-
-    Parameters
-    ----------
-    weights : ndarray (models, questions)
-        Zero where a model has no answer.
-    clusters : ndarray of int (questions,) or None
-        Numbered from zero.
-
-    Examples
-    --------
-    >>> units_of(np.ones((1, 4)), np.array([0, 0, 1, 1])).df
-    array([1.])
-    """
+    """Return what the clusters of each model's questions come to; None without clusters."""
+    # Shapes: weights (models, questions); clusters (questions,).
     if clusters is None:
         return None
     total = np.maximum(weights.sum(axis=1, keepdims=True), 1e-300)
@@ -157,22 +128,8 @@ def units_of(weights: FloatArray | BoolArray, clusters: IntArray | None) -> Unit
 
 
 def expanded_level(level: float, df: Any, shortfall: Any = None) -> FloatArray:
-    """Return the level (3) at which percentiles of resamples are taken.
-
-    Parameters
-    ----------
-    level : float
-        Wanted coverage.
-    df : float or ndarray (...)
-        Degrees of freedom; infinite or NaN leave the level as it is.
-    shortfall : float or ndarray (...), optional
-        Variance of the resamples as a share of (1): that of `df` + 1 equal clusters by default.
-
-    Examples
-    --------
-    >>> expanded_level(0.95, np.array([9.0, np.inf])).round(3)
-    array([0.983, 0.95 ])
-    """
+    """Return the level (3) at which percentiles of resamples are taken."""
+    # Shapes: df (...); shortfall (...).
     finite = np.isfinite(df)
     freedom = np.where(finite, df, 1.0)
     share = freedom / (freedom + 1.0) if shortfall is None else np.where(finite, shortfall, 1.0)
@@ -181,13 +138,7 @@ def expanded_level(level: float, df: Any, shortfall: Any = None) -> FloatArray:
 
 
 def tail_of_t(p_value: Any, df: Any) -> FloatArray:
-    """Return two-sided p-values under t of what has these in resamples: (3) turned round.
-
-    Examples
-    --------
-    >>> tail_of_t(0.017, np.array([9.0, np.inf])).round(3)
-    array([0.05 , 0.017])
-    """
+    """Return two-sided p-values under t of what has these in resamples: (3) turned round."""
     finite = np.isfinite(df)
     freedom = np.where(finite, df, 1.0)
     t = ndtri(0.5 * np.asarray(p_value)) * np.sqrt(freedom / (freedom + 1.0))

@@ -202,14 +202,7 @@ def between_models_of(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> BetweenModels:
-    """Return `between_models` of confusion tables that are already there.
-
-    Examples
-    --------
-    >>> table = confusion([[1, 0], [0, 0], [1, 1]], [[1, 0], [1, 0], [1, 1]])
-    >>> between_models_of(table, rng=0).n
-    3
-    """
+    """Return `between_models` of confusion tables that are already there."""
     check_fraction("level", level)
     counted = table.n > 0
     y, x = table.yes_rate.value[counted], table.accuracy.value[counted]
@@ -250,28 +243,9 @@ def least_squares(
     outcome: str = "y",
     level: float = 0.95,
 ) -> Line:
-    """Fit a line by least squares with exact small-sample inference.
-
-    Parameters
-    ----------
-    x, y : ndarray (points,)
-        Predictor and outcome.
-    predictor, outcome : str
-        What they are called.
-    level : float
-        Coverage of the intervals.
-
-    Returns
-    -------
-    Line
-        NaN with a reason below three points or where all `x` are equal.
-
-    Examples
-    --------
-    >>> line = least_squares(np.array([0.0, 1.0, 2.0]), np.array([1.0, 1.0, 1.0]))
-    >>> line.slope, line.intercept
-    (0.0, 1.0)
-    """
+    """Fit a line by least squares with exact small-sample inference."""
+    # NaN with a reason below three points or where all `x` are equal.
+    # Shapes: x, y (points,).
     n = x.size
     centred = x - x.mean() if n else x
     square = float(centred @ centred)

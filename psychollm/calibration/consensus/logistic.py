@@ -37,14 +37,7 @@ _RECESSION = 1e-6
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Logistic(Result):
-    """A fitted logistic regression.
-
-    Examples
-    --------
-    >>> fit = logistic(np.ones((4, 1)), np.array([1.0, 1.0, 1.0, 0.0]))
-    >>> fit.coefficients.round(4), round(fit.log_likelihood, 4)
-    (array([1.0986]), -2.2493)
-    """
+    """A fitted logistic regression."""
 
     coefficients: FloatArray  # (predictors,)
     covariance: FloatArray  # (predictors, predictors) inverse information
@@ -61,30 +54,10 @@ class Logistic(Result):
 
 
 def logistic(design: FloatArray, outcome: FloatArray, *, penalised: bool = False) -> Logistic:
-    """Fit a logistic regression.
-
-    Parameters
-    ----------
-    design : ndarray (observations, predictors)
-        Predictors, a column of ones for the intercept included; of full rank.
-    outcome : ndarray (observations,)
-        0 or 1.
-    penalised : bool
-        Use Firth's penalty.
-
-    Returns
-    -------
-    Logistic
-        Where the outcome is separated, `separated` is set: the log likelihood is the supremum,
-        the coefficients mean nothing.
-
-    Examples
-    --------
-    >>> x = np.array([0.0, 1.0, 2.0, 3.0])
-    >>> fit = logistic(np.column_stack([np.ones(4), x]), np.array([0.0, 0.0, 1.0, 1.0]))
-    >>> fit.separated
-    True
-    """
+    """Fit a logistic regression."""
+    # Where the outcome is separated, `separated` is set: the log likelihood is the supremum, the
+    # coefficients mean nothing.
+    # Shapes: design (observations, predictors); outcome (observations,).
     problem = _Problem(design, outcome, penalised)
     beta = np.zeros(design.shape[1])
     point = problem.at(beta)
@@ -160,10 +133,8 @@ class _Problem:
         return None
 
     def is_recession(self, step: FloatArray) -> bool:
-        """Tell whether a step lowers no observation's likelihood (Albert & Anderson 1984).
-
-        Near a finite maximum no such direction exists; where there is none, Newton's steps turn
-        into one of unit length within a few iterations.
-        """
+        """Tell whether a step lowers no observation's likelihood (Albert & Anderson 1984)."""
+        # Near a finite maximum no such direction exists; where there is none, Newton's steps turn
+        # into one of unit length within a few iterations.
         gain = np.where(self.outcome > 0, 1.0, -1.0) * (self.design @ step)
         return bool(gain.max() > 0.5 and gain.min() >= -_RECESSION * gain.max())

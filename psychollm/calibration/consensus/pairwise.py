@@ -228,10 +228,8 @@ class _Pooled:
 def _by_base_rate(
     table: _Table, base_rate: FloatArray, both: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Sum of base rates over the disagreements of each question, and their own sampling error.
-
-    The second is the influence of each question on that sum through the base rates.
-    """
+    """Sum of base rates over the disagreements of each question, and their own sampling error."""
+    # The second is the influence of each question on that sum through the base rates.
     rate = np.nan_to_num(base_rate)
     foreseen = (table.yes * (rate @ table.no)).sum(axis=0)
     share = _ratio(table.yes @ table.no.T, both)

@@ -17,14 +17,7 @@ from psychollm.kernels.weighted_ranking import coded_sums, weighted_areas
 
 @dataclass(frozen=True, slots=True)
 class RankedSignal:
-    """The questions sorted by one signal, ready for any number of resamples.
-
-    Examples
-    --------
-    >>> signal, correct = np.array([0.2, 0.9, 0.2]), np.array([0.0, 1.0, 1.0])
-    >>> ranked_signal(signal, correct, np.ones(3, bool)).opens
-    array([ True, False,  True])
-    """
+    """The questions sorted by one signal, ready for any number of resamples."""
 
     order: IntArray  # (used,) questions by increasing signal
     opens: BoolArray  # (used,) where a new group of ties begins
@@ -36,22 +29,8 @@ class RankedSignal:
 
 
 def ranked_signal(signal: FloatArray, correct: FloatArray, used: BoolArray) -> RankedSignal:
-    """Sort the questions that are used by a signal.
-
-    Parameters
-    ----------
-    signal, correct : ndarray (questions,)
-        The signal; 1 where the model was correct.
-    used : bool array (questions,)
-        Questions to use.
-
-    Examples
-    --------
-    >>> signal = np.array([0.2, 0.9, 0.4])
-    >>> ranked = ranked_signal(signal, np.array([0.0, 1.0, 1.0]), np.ones(3, bool))
-    >>> ranked.areas(np.ones((1, 3)))
-    array([1.])
-    """
+    """Sort the questions that are used by a signal."""
+    # Shapes: signal, correct (questions,); used (questions,).
     where = np.flatnonzero(used)
     order = where[np.argsort(signal[where], kind="stable")]
     sorted_signal = signal[order]
@@ -62,25 +41,16 @@ def ranked_signal(signal: FloatArray, correct: FloatArray, used: BoolArray) -> R
 
 @dataclass(frozen=True, slots=True)
 class CutSignal:
-    """A yes/no signal, ready for any number of resamples.
+    """A yes/no signal, ready for any number of resamples."""
 
-    Questions that are tied at the cut say yes with one probability, `share`.
-
-    Examples
-    --------
-    >>> half = cut_signal(np.array([1.0, 0.5, 0.5]), np.array([1.0, 1.0, 0.0]), np.ones(3, bool))
-    >>> half.share, half.areas(np.ones((1, 3)))
-    (0.5, array([0.625]))
-    """
+    # Questions that are tied at the cut say yes with one probability, `share`.
 
     codes: NDArray[np.uint8]  # (questions,) class of each question, 0 where it is not used
     share: float
 
     def areas(self, counts: FloatArray) -> FloatArray:
-        """Return (1 + hit rate - false alarm rate) / 2 in each resample (replicates,).
-
-        NaN where one class is absent.
-        """
+        """Return (1 + hit rate - false alarm rate) / 2 in each resample (replicates,)."""
+        # NaN where one class is absent.
         sums = coded_sums(counts, self.codes, _N_CODES)
         with np.errstate(invalid="ignore", divide="ignore"):
             alarms, hits = (
@@ -94,23 +64,8 @@ _N_CODES = 7  # not used; wrong: no, tied, yes; correct: no, tied, yes
 
 
 def cut_signal(cut: FloatArray, correct: FloatArray, used: BoolArray) -> CutSignal:
-    """Prepare a yes/no signal for resampling.
-
-    Parameters
-    ----------
-    cut : ndarray (questions,)
-        Chance of a yes: 0, 1, or one fraction in between for ties that are broken at random.
-    correct : ndarray (questions,)
-        1 where the model was correct.
-    used : bool array (questions,)
-        Questions to use.
-
-    Examples
-    --------
-    >>> yes, right = np.array([1.0, 1.0, 0.0]), np.array([1.0, 0.0, 0.0])
-    >>> cut_signal(yes, right, np.ones(3, bool)).areas(np.ones((1, 3)))
-    array([0.75])
-    """
+    """Prepare a yes/no signal for resampling."""
+    # Shapes: cut (questions,); correct (questions,); used (questions,).
     tied = used & (cut > 0.0) & (cut < 1.0)
     level = np.where(cut >= 1.0, 2, tied.astype(np.int64))
     codes = np.where(used, 1 + level + 3 * (correct > 0), 0)
@@ -120,30 +75,10 @@ def cut_signal(cut: FloatArray, correct: FloatArray, used: BoolArray) -> CutSign
 
 
 def cut_at_rate(signal: FloatArray, used: BoolArray, rate: float) -> FloatArray:
-    """Say yes to the questions with the highest signal, so many that the yes rate is `rate`.
-
-    Questions tied at the cut share what is left as a fraction, which is what breaking the ties at
-    random gives on average.
-
-    Parameters
-    ----------
-    signal : ndarray (questions,)
-        The signal.
-    used : bool array (questions,)
-        Questions to use; the others are 0.
-    rate : float
-        Share of yes among the questions that are used.
-
-    Returns
-    -------
-    ndarray (questions,)
-        Chance of a yes.
-
-    Examples
-    --------
-    >>> cut_at_rate(np.array([3.0, 1.0, 1.0, 0.0]), np.ones(4, bool), 0.5)
-    array([1. , 0.5, 0.5, 0. ])
-    """
+    """Say yes to the questions with the highest signal, so many that the yes rate is `rate`."""
+    # Questions tied at the cut share what is left as a fraction, which is what breaking the ties
+    # at random gives on average.
+    # Shapes: signal (questions,); used (questions,); returns (questions,).
     cut = np.zeros(signal.size)
     values = signal[used]
     wanted = rate * values.size
@@ -154,27 +89,9 @@ def cut_at_rate(signal: FloatArray, used: BoolArray, rate: float) -> FloatArray:
 
 
 def consensus_scores(yes: FloatArray, present: BoolArray) -> FloatArray:
-    """Return the mean vote of the other models for each model and question.
-
-    Parameters
-    ----------
-    yes : ndarray (models, questions)
-        1 where the model said yes, 0 where it said no or nothing.
-    present : bool array (models, questions)
-        Where the model answered.
-
-    Returns
-    -------
-    ndarray (models, questions)
-        NaN where no other model answered.
-
-    Examples
-    --------
-    >>> consensus_scores(np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]]), np.ones((3, 2), bool))
-    array([[0.5, 0.5],
-           [0.5, 0. ],
-           [1. , 0.5]])
-    """
+    """Return the mean vote of the other models for each model and question."""
+    # NaN where no other model answered.
+    # Shapes: yes (models, questions); present (models, questions); returns (models, questions).
     voters = present.sum(axis=0) - present
     votes = yes.sum(axis=0) - yes
     scores = np.full(yes.shape, np.nan)
@@ -183,29 +100,10 @@ def consensus_scores(yes: FloatArray, present: BoolArray) -> FloatArray:
 
 
 def cross_fitted(design: FloatArray, outcome: FloatArray, folds: IntArray) -> FloatArray:
-    """Return log odds predicted for each question from the other folds.
-
-    Parameters
-    ----------
-    design : ndarray (questions, predictors)
-        Predictors with a column of ones.
-    outcome : ndarray (questions,)
-        0 or 1.
-    folds : ndarray of int (questions,)
-        The fold that each question belongs to.
-
-    Returns
-    -------
-    ndarray (questions,)
-        Log odds; fits are penalised, so that they are finite where the outcome is separated.
-
-    Examples
-    --------
-    >>> x = np.column_stack([np.ones(6), np.arange(6.0)])
-    >>> odds = cross_fitted(x, np.array([0.0, 0, 1, 0, 1, 1]), np.arange(6) % 2)
-    >>> odds.shape
-    (6,)
-    """
+    """Return log odds predicted for each question from the other folds."""
+    # Fits are penalised, so that they are finite where the outcome is separated.
+    # Shapes: design (questions, predictors); outcome (questions,); folds (questions,); returns
+    # (questions,).
     predicted = np.empty(outcome.size)
     for fold in np.unique(folds):
         inside = folds == fold
@@ -216,14 +114,7 @@ def cross_fitted(design: FloatArray, outcome: FloatArray, folds: IntArray) -> Fl
 
 @dataclass(frozen=True, slots=True)
 class SharedExpectation:
-    """The chance that each model is correct, given a shared score alone.
-
-    Examples
-    --------
-    >>> scores, right = np.array([-1.0, 0.0, 1.0, 2.0]), np.array([[0.0, 1.0, 0.0, 1.0]])
-    >>> shared_expectation(scores, right, np.ones((1, 4), bool)).drift(np.ones((1, 4))).shape
-    (4,)
-    """
+    """The chance that each model is correct, given a shared score alone."""
 
     chance: FloatArray  # (models, questions) NaN where there is no score
     residual: FloatArray  # (models, questions) correctness - chance, 0 where one is unknown
@@ -231,18 +122,8 @@ class SharedExpectation:
     covariance: FloatArray  # (models, predictors, predictors) of the coefficients
 
     def drift(self, weight: FloatArray) -> FloatArray:
-        """Return how each question moves a weighted sum of the chances through the fits.
-
-        Parameters
-        ----------
-        weight : ndarray (models, questions)
-            Weights of the chances in the sum.
-
-        Returns
-        -------
-        ndarray (questions,)
-            Influence of each question on the sum.
-        """
+        """Return how each question moves a weighted sum of the chances through the fits."""
+        # Shapes: weight (models, questions); returns (questions,).
         chance = np.nan_to_num(self.chance)
         slope = (weight * chance * (1.0 - chance)) @ self.design
         direction = np.einsum("mpr,mr->mp", self.covariance, slope)
@@ -252,27 +133,10 @@ class SharedExpectation:
 def shared_expectation(
     scores: FloatArray, right: FloatArray, graded: BoolArray
 ) -> SharedExpectation:
-    """Predict each model's correctness from a shared score alone.
-
-    A logistic regression of each model's correctness on a cubic in the score, penalised, so that
-    it is finite for a model that is always correct.
-
-    Parameters
-    ----------
-    scores : ndarray (questions,)
-        Shared score; NaN where there is none.
-    right : ndarray (models, questions)
-        1 where the model was correct.
-    graded : bool array (models, questions)
-        Where its correctness is known.
-
-    Examples
-    --------
-    >>> scores, right = np.array([-1.0, 0.0, 1.0, 2.0]), np.array([[0.0, 0.0, 1.0, 1.0]])
-    >>> found = shared_expectation(scores, right, np.ones((1, 4), bool))
-    >>> bool(found.chance[0, 0] < 0.5 < found.chance[0, 3])
-    True
-    """
+    """Predict each model's correctness from a shared score alone."""
+    # A logistic regression of each model's correctness on a cubic in the score, penalised, so that
+    # it is finite for a model that is always correct.
+    # Shapes: scores (questions,); right (models, questions); graded (models, questions).
     scored = np.isfinite(scores)
     design = _cubic(scores, scored)
     chance = np.full(right.shape, np.nan)

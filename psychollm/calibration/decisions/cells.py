@@ -22,13 +22,7 @@ Bounds: TypeAlias = tuple[FloatArray, FloatArray]  # standard errors (...), inte
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The four cells of any number of 2 x 2 tables, all of one shape; counts may be fractions.
-
-    Examples
-    --------
-    >>> Cells(*np.array([[3.0], [1.0], [2.0], [4.0]])).yes
-    array([4.])
-    """
+    """The four cells of any number of 2 x 2 tables, all of one shape; counts may be fractions."""
 
     tp: FloatArray  # yes and correct
     fp: FloatArray  # yes and wrong
@@ -72,14 +66,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellStatistic:
-    """One statistic of a 2 x 2 table.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.decisions.two_by_two import PHI
-    >>> PHI.value(Cells(*np.array([[4.0], [1.0], [1.0], [4.0]]))).round(3)
-    array([0.6])
-    """
+    """One statistic of a 2 x 2 table."""
 
     name: str
     value: Callable[[Cells], FloatArray]  # (...), NaN where undefined
@@ -114,14 +101,7 @@ class CellStatistic:
 def cells_of(
     values: FloatArray, correct: FloatArray, wrong: FloatArray, *, yes_above: float
 ) -> Cells:
-    """Return the tables of tallies (resamples, groups): a yes is a confidence above a cut.
-
-    Examples
-    --------
-    >>> ones = np.ones((1, 3))
-    >>> cells_of(np.array([0.2, 0.5, 0.9]), ones, 0 * ones, yes_above=0.5).tp
-    array([1.])
-    """
+    """Return the tables of tallies (resamples, groups): a yes is a confidence above a cut."""
     cut = int(np.searchsorted(values, yes_above, side="right"))
     return Cells(
         correct[:, cut:].sum(axis=1),
@@ -132,15 +112,7 @@ def cells_of(
 
 
 def cell_metric(statistics: Sequence[CellStatistic], *, yes_above: float) -> Metric:
-    """Return statistics of the 2 x 2 table as one metric of graded confidence.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.decisions.two_by_two import YES_RATE
-    >>> metric = cell_metric([YES_RATE], yes_above=0.5)
-    >>> metric.compute(np.array([0.2, 0.9]), np.ones((1, 2)), np.zeros((1, 2)))
-    array([[0.5]])
-    """
+    """Return statistics of the 2 x 2 table as one metric of graded confidence."""
 
     def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
         cells = cells_of(values, correct, wrong, yes_above=yes_above)

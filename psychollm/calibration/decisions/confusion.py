@@ -195,20 +195,7 @@ def confusion(
 
 
 def yes_no_metric(*, yes_above: float = 0.5, beta: float = 1.0) -> Metric:
-    """Return all statistics of the 2 x 2 table, and type-2 d' and c, as one metric.
-
-    Parameters
-    ----------
-    yes_above : float
-        A stated confidence above it is a yes.
-    beta : float
-        Of the F-score.
-
-    Examples
-    --------
-    >>> yes_no_metric(beta=0.5).names[8:]
-    ('F1 of abstaining', 'phi', 'kappa', "Youden's J", 'F0.5', "type-2 d'", 'type-2 c')
-    """
+    """Return all statistics of the 2 x 2 table, and type-2 d' and c, as one metric."""
     statistics = (
         *_STATISTICS.values(),
         f_score(check_fraction("beta", beta, high=np.inf)),

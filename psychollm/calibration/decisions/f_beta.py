@@ -194,17 +194,9 @@ def f_score(tp: Any, yes: Any, correct: Any, beta: Any) -> FloatArray:
 def lower_envelope(
     tp: FloatArray, yes: FloatArray, correct: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Return the successive best models from beta = 0 to infinity, and the betas between them.
-
-    Walks along the lower envelope of the lines (1) by (2); of models with the same line the first
-    is named. Models that are never right when they say yes never lead.
-
-    Examples
-    --------
-    >>> leaders, crossings = lower_envelope(*np.array([[1.0, 2.0], [1.0, 4.0], [2.0, 2.0]]))
-    >>> leaders, crossings
-    (array([0, 1]), array([1.]))
-    """
+    """Return the successive best models from beta = 0 to infinity, and the betas between them."""
+    # Walks along the lower envelope of the lines (1) by (2); of models with the same line the
+    # first is named. Models that are never right when they say yes never lead.
     able = np.flatnonzero(tp > 0)
     if not able.size:
         return np.empty(0, dtype=np.int64), np.empty(0)

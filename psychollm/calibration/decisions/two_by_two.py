@@ -53,13 +53,7 @@ from psychollm.estimates.reasons import Reason
 
 
 def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """Return a fraction, NaN where its denominator is zero.
-
-    Examples
-    --------
-    >>> ratio(np.array([1.0, 0.0]), np.array([2.0, 0.0]))
-    array([0.5, nan])
-    """
+    """Return a fraction, NaN where its denominator is zero."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(whole > 0, part / whole, np.nan)
 
@@ -128,14 +122,7 @@ def f_score(beta: float) -> CellStatistic:
 def weighted_fraction(
     name: str, part: Sequence[float], whole: Sequence[float], cases: Callable[[Cells], Cases]
 ) -> CellStatistic:
-    """Return a fraction of weighted sums of cells, its interval by the delta method.
-
-    Examples
-    --------
-    >>> f1 = weighted_fraction("F1", (2, 0, 0, 0), (2, 1, 1, 0), lambda t: ())
-    >>> f1.value(Cells(*np.array([[4.0], [1.0], [3.0], [2.0]]))).round(4)
-    array([0.6667])
-    """
+    """Return a fraction of weighted sums of cells, its interval by the delta method."""
 
     def value(t: Cells) -> FloatArray:
         return ratio(_summed(t, part), _summed(t, whole))
@@ -155,25 +142,12 @@ def weighted_fraction(
 
 
 def one_class(t: Cells) -> Cases:
-    """Return why nothing can be told apart: answers of one kind only.
-
-    Examples
-    --------
-    >>> one_class(Cells(*np.array([[1.0], [0.0], [2.0], [0.0]])))[1][0]
-    array([ True])
-    """
+    """Return why nothing can be told apart: answers of one kind only."""
     return ((t.correct == 0, Reason.NO_CORRECT), (t.wrong == 0, Reason.NO_WRONG))
 
 
 def delta_error(gradient: Callable[[Cells], FloatArray], t: Cells) -> FloatArray:
-    """Return the standard error of independent answers (3).
-
-    Examples
-    --------
-    >>> cells = Cells(*np.array([[4.0], [1.0], [1.0], [4.0]]))
-    >>> delta_error(PHI.gradient, cells).round(4)
-    array([0.253])
-    """
+    """Return the standard error of independent answers (3)."""
     return np.asarray(np.sqrt((t.array * gradient(t) ** 2).sum(axis=0)), dtype=np.float64)
 
 

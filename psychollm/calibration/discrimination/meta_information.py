@@ -148,13 +148,7 @@ def confidence_information(
 
 
 def information_metric(*, n_bins: int = N_BINS, corrected: bool = True) -> Metric:
-    """Return the record that `confidence_information` computes.
-
-    Examples
-    --------
-    >>> information_metric().names
-    ('meta-I', 'relative meta-I')
-    """
+    """Return the record that `confidence_information` computes."""
     check_count("n_bins", n_bins, low=2)
 
     def prepare(tally: Tally) -> IntArray:

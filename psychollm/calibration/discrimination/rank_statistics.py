@@ -75,26 +75,9 @@ _SCALES: tuple[Scale, ...] = (
 
 
 def rank_statistics(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return the seven statistics of tallies.
-
-    Parameters
-    ----------
-    values : ndarray (groups,)
-        Distinct scores, increasing.
-    correct, wrong : ndarray (resamples, groups)
-        Answers at each of them.
-
-    Returns
-    -------
-    ndarray (resamples, 7)
-        In the order of `NAMES`; NaN where undefined.
-
-    Examples
-    --------
-    >>> values, correct, wrong = np.array([0.1, 0.9]), np.array([[1.0, 2]]), np.array([[2.0, 1]])
-    >>> rank_statistics(values, correct, wrong).round(3)
-    array([[0.667, 0.6  , 0.333, 0.333, 0.611, 0.611, 0.333]])
-    """
+    """Return the seven statistics of tallies."""
+    # In the order of `NAMES`; NaN where undefined.
+    # Shapes: values (groups,); correct, wrong (resamples, groups); returns (resamples, 7).
     sums = np.empty((correct.shape[0], 11))
     # Centred, so that the variance is no difference of large numbers.
     centre = values.mean() if values.size else 0.0
@@ -122,16 +105,7 @@ def rank_statistics(values: FloatArray, correct: FloatArray, wrong: FloatArray) 
 
 
 def gradients(tally: Tally) -> list[Gradient]:
-    """Return the derivatives of the seven statistics by the numbers of answers.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> tally = tallies(stated_answers([0.1, 0.9, 0.5], [0, 1, 1]))[0]
-    >>> gradients(tally)[0][0]
-    array([-0.25,  0.  ,  0.  ])
-    """
+    """Return the derivatives of the seven statistics by the numbers of answers."""
     c, w = tally.correct, tally.wrong
     below_c, below_w = np.cumsum(c) - c, np.cumsum(w) - w
     above_c, above_w = c.sum() - below_c - c, w.sum() - below_w - w
@@ -185,13 +159,7 @@ def _of_correlation(tally: Tally) -> Gradient:
 
 
 def hanley_mcneil_variance(area: float, correct: float, wrong: float) -> float:
-    """Return the variance that an area has where scores are exponential.
-
-    Examples
-    --------
-    >>> round(hanley_mcneil_variance(0.8, 10.0, 40.0), 4)
-    0.0079
-    """
+    """Return the variance that an area has where scores are exponential."""
     best, worst = area / (2.0 - area), 2.0 * area**2 / (1.0 + area)
     square = area**2
     if not min(correct, wrong) > 0.0:

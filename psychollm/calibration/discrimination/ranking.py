@@ -126,47 +126,16 @@ def average_precision(
 
 
 def ranked(name: str, answers: StatedAnswers, options: Resampling) -> Estimate:
-    """Return one of the rank statistics.
-
-    Examples
-    --------
-    >>> answers = scored_answers([3.0, 1.0, 2.0], [1, 0, 0])
-    >>> ranked("gamma", answers, Resampling(n=0)).value
-    array([1.])
-    """
+    """Return one of the rank statistics."""
     return estimate_all([RANKING], answers, options)[NAMES.index(name)]
 
 
 def scored_answers(
     scores: Any, correctness: Any, *, clusters: Any = None, weights: Any = None
 ) -> StatedAnswers:
-    """Put any real scores beside correctness.
-
-    Parameters
-    ----------
-    scores : Responses, DataFrame, DataArray or array_like (models, questions) or (questions,)
-        Any real numbers; NaN is missing. A vector is one score for all models.
-    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct; a vector is one model.
-    clusters, weights
-        As in `stated_answers`.
-
-    Returns
-    -------
-    StatedAnswers
-        In the order of `correctness`; its `confidence` holds the scores.
-
-    Raises
-    ------
-    ShapeError, LabelError, CodeError, OptionError
-        As in `stated_answers`; infinite scores are a `CodeError`.
-
-    Examples
-    --------
-    >>> scored_answers([12.0, -3.0], [[1, 0], [0, 0]]).confidence
-    array([[12., -3.],
-           [12., -3.]])
-    """
+    """Put any real scores beside correctness."""
+    # In the order of `correctness`; its `confidence` holds the scores.
+    # Shapes: scores (models, questions); correctness (models, questions).
     known = as_responses(one_model(correctness, argument="correctness"), argument="correctness")
     check_binary(known, argument="correctness")
     values = aligned_scores(scores, known)
@@ -182,31 +151,7 @@ def scored_answers(
 
 
 def aligned_scores(scores: Any, correctness: Responses, *, argument: str = "scores") -> FloatArray:
-    """Return scores as floats (models, questions) in the order of `correctness`.
-
-    Parameters
-    ----------
-    scores : Responses, DataFrame, DataArray, Series or array_like
-        One number per model and question, or one per question.
-    correctness : Responses
-        Whose order they are put in.
-    argument : str
-        What errors call the scores.
-
-    Raises
-    ------
-    ShapeError
-        If an array has neither one value per question nor one per model and question.
-    LabelError
-        If a labelled table does not hold the same models and questions.
-    CodeError
-        If a score is no number, or infinite.
-
-    Examples
-    --------
-    >>> aligned_scores([0.5, 0.1], as_responses([[1, 0], [1, 1]])).shape
-    (2, 2)
-    """
+    """Return scores as floats (models, questions) in the order of `correctness`."""
     shape = correctness.codes.shape
     if np.ndim(scores) == 1:
         row = unit_numbers(scores, correctness.questions, argument=argument)
@@ -218,12 +163,6 @@ def aligned_scores(scores: Any, correctness: Responses, *, argument: str = "scor
 
 
 def midranks(values: FloatArray) -> FloatArray:
-    """Return ranks from 1, ties sharing their mean rank.
-
-    Examples
-    --------
-    >>> midranks(np.array([3.0, 1.0, 3.0]))
-    array([2.5, 1. , 2.5])
-    """
+    """Return ranks from 1, ties sharing their mean rank."""
     _, place, count = np.unique(values, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(count) - 0.5 * (count - 1))[place], dtype=np.float64)

@@ -178,23 +178,7 @@ def binned_metric(
     n_bins: int = 15,
     closed: Closed = "right",
 ) -> Metric:
-    """Return the record of a binned calibration error, for `calibration_panel` and the like.
-
-    Parameters
-    ----------
-    norm, bins, n_bins, closed
-        As in `calibration_error`.
-
-    Raises
-    ------
-    OptionError
-        If an option does not exist.
-
-    Examples
-    --------
-    >>> binned_metric("l2", bins="mass").names
-    ('RMSCE', 'debiased RMSCE')
-    """
+    """Return the record of a binned calibration error, for `calibration_panel` and the like."""
     check_choice("norm", norm, Norm)
     binning = Binning(kind=bins, n_bins=n_bins, closed=closed)
     name = "ECE sweep" if (norm, bins) == ("l1", "sweep") else _NAMES[norm]

@@ -32,13 +32,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binning:
-    """How confidences are put into bins.
-
-    Examples
-    --------
-    >>> Binning(kind="width", n_bins=10).closed
-    'right'
-    """
+    """How confidences are put into bins."""
 
     kind: BinKind = "auto"
     n_bins: int = 15
@@ -57,14 +51,7 @@ class Binning:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Bins:
-    """The bins of one model that hold answers.
-
-    Examples
-    --------
-    >>> bins = bins_of(np.array([0.3, 0.9]), np.array([2.0, 1.0]), Binning(kind="discrete"))
-    >>> bins.index, bins.edges.tolist()
-    (array([0, 1]), [[0.3, 0.3], [0.9, 0.9]])
-    """
+    """The bins of one model that hold answers."""
 
     index: IntArray  # (groups,) the bin of each distinct confidence
     edges: FloatArray  # (bins, 2)
@@ -82,26 +69,8 @@ class Bins:
 
 
 def bins_of(values: FloatArray, counts: FloatArray, binning: Binning) -> Bins:
-    """Put the distinct confidences of one model into bins; empty bins are left out.
-
-    Parameters
-    ----------
-    values : ndarray (groups,)
-        Distinct confidences, increasing.
-    counts : ndarray (groups,)
-        Answers at each.
-    binning : Binning
-        Kind, number and closed side; "auto" is discrete up to 20 distinct confidences and bins of
-        equal width beyond. "sweep" is not a fixed binning.
-
-    Examples
-    --------
-    >>> values = np.array([0.1, 0.2, 0.1 + 0.2, 0.35])
-    >>> bins_of(values, np.ones(4), Binning(kind="width", n_bins=10)).edges.round(2).tolist()
-    [[0.0, 0.1], [0.1, 0.2], [0.2, 0.3], [0.3, 0.4]]
-    >>> bins_of(values, np.ones(4), Binning(kind="mass", n_bins=2)).index
-    array([0, 0, 1, 1])
-    """
+    """Put the distinct confidences of one model into bins; empty bins are left out."""
+    # Shapes: values (groups,); counts (groups,).
     level = levels(values)
     kind = binning.kind
     if kind == "auto":
@@ -134,15 +103,7 @@ def levels(values: FloatArray) -> IntArray:
 
 
 def mass_index(level: IntArray, counts: FloatArray, n_bins: int, *, left: bool) -> IntArray:
-    """Return the mass bin of each group (groups,), levels kept whole.
-
-    Examples
-    --------
-    >>> mass_index(np.arange(4), np.array([1.0, 2.0, 2.0, 1.0]), 2, left=False)
-    array([0, 0, 1, 1])
-    >>> mass_index(np.arange(3), np.array([1.0, 4.0, 1.0]), 2, left=True)
-    array([0, 1, 1])
-    """
+    """Return the mass bin of each group (groups,), levels kept whole."""
     through = np.cumsum(np.bincount(level, counts))
     before = np.concatenate([[0.0], through[:-1]])
     # Whole counts are exact; weights that are equal but for rounding must not move an edge.

@@ -68,20 +68,11 @@ def scales(value: float, noise: float) -> FloatArray:
 
 
 def short(tally: Tally) -> float:
-    r"""Return by how much the noise of resamples falls short: :math:`\sqrt{n / (n - 3)}`.
-
-    The variance of resamples of n answers is that of the sample, short of the population's by
-    (n - 1) / n, and it is estimated: a t distribution with n - 1 degrees of freedom has the
-    variance (n - 1) / (n - 3). Of clusters, only the first is counted here: the levels at which
-    percentiles are taken allow for the tails (`estimates.clustered`).
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> round(short(tallies(stated_answers([0.5] * 50, [0, 1] * 25))[0]), 3)
-    1.031
-    """
+    r"""Return by how much the noise of resamples falls short: :math:`\sqrt{n / (n - 3)}`."""
+    # The variance of resamples of n answers is that of the sample, short of the population's by
+    # (n - 1) / n, and it is estimated: a t distribution with n - 1 degrees of freedom has
+    # the variance (n - 1) / (n - 3). Of clusters, only the first is counted here: the levels at
+    # which percentiles are taken allow for the tails (`estimates.clustered`).
     if tally.cluster is None:
         return float(np.sqrt(1.0 + 3.0 / max(tally.n - 3.0, 1.0)))
     varied = 1.0 - float((cluster_shares(tally) ** 2).sum())
@@ -116,27 +107,9 @@ def inverted(value: float, scale: FloatArray, draws: FloatArray, level: float) -
 def confidence_points(
     value: float, scale: FloatArray, draws: FloatArray, shares: FloatArray
 ) -> FloatArray:
-    """Return the errors under which given shares of samples have a larger error than this one.
-
-    Parameters
-    ----------
-    value, scale, draws
-        As in `inverted`.
-    shares : ndarray (n,)
-        One half gives the corrected error, small and large shares give bounds.
-
-    Returns
-    -------
-    ndarray (n,)
-        Not decreasing in the shares; NaN without a value or without draws.
-
-    Examples
-    --------
-    >>> scale = np.array([0.0, 0.1])
-    >>> draws = np.array([[0.01, 0.1], [0.02, 0.12], [0.03, 0.14]])
-    >>> confidence_points(0.07, scale, draws, np.array([0.0, 0.5, 1.0])).round(3)
-    array([0.036, 0.05 , 0.067])
-    """
+    """Return the errors under which given shares of samples have a larger error than this one."""
+    # Not decreasing in the shares; NaN without a value or without draws.
+    # Shapes: shares (n,); returns (n,).
     ordered = np.sort(draws[np.isfinite(draws).all(axis=1)], axis=0)
     if not np.isfinite(value) or len(ordered) < 2:
         return np.full(shares.size, np.nan)
@@ -152,16 +125,9 @@ def confidence_points(
 
 
 def family_bounds(outputs: int, value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
-    """Return the bounds of a metric's outputs (outputs, 2) from the columns it carries.
-
-    All outputs estimate the error whose value stands first; the carried columns of the sample,
-    which has no noise around itself, are the grid of theta.
-
-    Examples
-    --------
-    >>> family_bounds(1, np.array([0.0, 0.0, 0.1]), np.array([[0.1, 0.1, 0.2]] * 9), 0.95)
-    array([[0., 0.]])
-    """
+    """Return the bounds of a metric's outputs (outputs, 2) from the columns it carries."""
+    # All outputs estimate the error whose value stands first; the carried columns of the sample,
+    # which has no noise around itself, are the grid of theta.
     lower, _, upper = inverted(float(value[0]), value[outputs:], draws[:, outputs:], level)
     return np.tile([lower, upper], (outputs, 1))
 

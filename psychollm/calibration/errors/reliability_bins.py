@@ -56,21 +56,9 @@ def reliability_bins(
     *,
     level: float,
 ) -> ReliabilityBins:
-    """Return the bins of every model.
-
-    The interval of an accuracy is Wilson's for as many independent answers as would give it the
-    variance it has: fewer than were given where weights differ or clusters go together.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.errors.bins import Binning, bins_of
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> answers = stated_answers([[0.9, 0.9, 0.2]], [[1, 0, 0]])
-    >>> one = lambda tally: bins_of(tally.values, np.ones(2), Binning(kind="mass", n_bins=1))
-    >>> reliability_bins(answers, tallies(answers), one, level=0.95).n
-    array([3.])
-    """
+    """Return the bins of every model."""
+    # The interval of an accuracy is Wilson's for as many independent answers as would give it the
+    # variance it has: fewer than were given where weights differ or clusters go together.
     rows = [_rows(tally, binned(tally), level) for tally in tables]
     names = ("lower", "upper", "confidence", "accuracy", "n", "interval")
     columns = {name: np.concatenate([part[i] for part in rows]) for i, name in enumerate(names)}
@@ -95,11 +83,10 @@ def _rows(tally: Tally, bins: Bins, level: float) -> tuple[FloatArray, ...]:
 
 
 def _independent(tally: Tally, bins: Bins, accuracy: FloatArray) -> FloatArray:
-    """Return how many independent answers each accuracy is worth (bins,).
-
-    Kish's number for the weights; with clusters, that which gives the variance between them, at
-    most as many as there are answers and at least one; where all are right or wrong, the clusters.
-    """
+    """Return how many independent answers each accuracy is worth (bins,)."""
+    # Kish's number for the weights; with clusters, that which gives the variance between them, at
+    # most as many as there are answers and at least one; where all are right or wrong, the
+    # clusters.
     place = bins.index[tally.group]
     weight = np.bincount(place, tally.weight, minlength=bins.size)
     worth = weight**2 / np.bincount(place, tally.weight**2, minlength=bins.size)

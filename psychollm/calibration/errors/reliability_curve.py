@@ -58,28 +58,8 @@ def reliability_curve(
     level: float,
     labels: tuple[Any, ...],
 ) -> ReliabilityCurve:
-    """Return the curve from smoothed residuals and densities at equidistant points.
-
-    Parameters
-    ----------
-    value : ndarray (models, 2 x points)
-        Smoothed residuals, then densities, in the sample.
-    draws : ndarray (resamples, models, 2 x points)
-        In the resamples.
-    near : ndarray (models,)
-        Answers near a point where the density is one.
-    level : float
-        Coverage of the band, point by point.
-    labels : tuple
-        The models.
-
-    Examples
-    --------
-    >>> value = np.array([[0.1, 0.1, 0.5, 1.0]])
-    >>> reliability_curve(value, value[None], near=np.array([1.5]), level=0.95,
-    ...                   labels=("m",)).accuracy
-    array([[nan,  1.]])
-    """
+    """Return the curve from smoothed residuals and densities at equidistant points."""
+    # Shapes: value (models, 2 x points); draws (resamples, models, 2 x points); near (models,).
     n_points = value.shape[1] // 2
     points = np.linspace(0.0, 1.0, n_points)
 

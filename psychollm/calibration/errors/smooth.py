@@ -124,23 +124,7 @@ def smooth_calibration_error(
 
 
 def smooth_metric(sigma: float | None = None) -> Metric:
-    """Return the record of the smooth calibration error, for `calibration_panel` and the like.
-
-    Parameters
-    ----------
-    sigma : float, optional
-        As in `smooth_calibration_error`.
-
-    Raises
-    ------
-    OptionError
-        If `sigma` is not inside (0.0005, 1).
-
-    Examples
-    --------
-    >>> smooth_metric().names, smooth_metric(0.05).names
-    (('smECE',), ('smECE (sigma 0.05)',))
-    """
+    """Return the record of the smooth calibration error, for `calibration_panel` and the like."""
     return _metric(sigma, curve=False)
 
 
@@ -217,12 +201,10 @@ def _shared(tally: Tally, sigma: float | None, *, curve: bool) -> _Shared:
 
 
 def _expected_bandwidth(tally: Tally, n: float) -> float:
-    r"""Return about what the error would be under calibration.
-
-    With confidences spread evenly and variance v of an answer, s of (1) is about
-    :math:`(v / (\pi^{3/2} \sigma n))^{1/2}`; where few confidences occur, it is no more than the
-    mean size of their gaps.
-    """
+    """Return about what the error would be under calibration."""
+    # With confidences spread evenly and variance v of an answer, s of (1) is about :math:`(v /
+    # (\pi^{3/2} \sigma n))^{1/2}`; where few confidences occur, it is no more than the mean size
+    # of their gaps.
     counts = tally.correct + tally.wrong
     variance = counts * tally.values * (1.0 - tally.values)
     even = np.cbrt(variance.sum() / (np.pi**1.5 * n**2))

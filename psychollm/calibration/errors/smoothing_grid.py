@@ -19,15 +19,7 @@ _COMPLETE = 2.2  # nodes per standard deviation down to which the cosine series 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SmoothingGrid:
-    """Nodes, and where the confidences of one model lie among them.
-
-    Examples
-    --------
-    >>> grid = smoothing_grid(np.array([0.25, 0.75]), 0.05)
-    >>> nodes = grid.sums(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]))
-    >>> grid.errors(nodes, 0.05, 0.05).round(3)
-    array([0.75])
-    """
+    """Nodes, and where the confidences of one model lie among them."""
 
     values: FloatArray  # (groups,)
     beyond: FloatArray  # (groups,) how far each lies into its cell between two nodes
@@ -77,20 +69,8 @@ class SmoothingGrid:
 
 
 def smoothing_grid(values: FloatArray, sigma: float) -> SmoothingGrid:
-    """Return nodes fine enough for a bandwidth.
-
-    Parameters
-    ----------
-    values : ndarray (groups,)
-        Distinct confidences.
-    sigma : float
-        Standard deviation of the kernel.
-
-    Examples
-    --------
-    >>> smoothing_grid(np.array([0.5]), 0.01).last
-    300
-    """
+    """Return nodes fine enough for a bandwidth."""
+    # Shapes: values (groups,).
     hundreds = int(np.ceil(RESOLUTION / (sigma * (POINTS - 1))))
     last = min(hundreds * (POINTS - 1), MOST_NODES)
     place = values * last

@@ -47,33 +47,8 @@ _ROUNDING = 1e-12
 def under_calibration(
     metrics: Sequence[Metric], answers: StatedAnswers, options: Resampling
 ) -> list[tuple[Estimate, Estimate]]:
-    """Return for each output of the metrics its mean if models were calibrated, and a p-value.
-
-    Parameters
-    ----------
-    metrics : sequence of Metric
-        Errors, that is, metrics that grow as calibration is lost.
-    answers : StatedAnswers
-        Confidence and correctness (models, questions).
-    options : Resampling
-        Number of simulated data sets, and the options of replicated work. `level` is the share of
-        a calibrated model's values inside the interval of the first estimate, and the coverage of
-        the Monte Carlo interval of p.
-
-    Returns
-    -------
-    list of (Estimate, Estimate)
-        The mean of (1) with its Monte Carlo error and the range of simulated values; p.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.scores.proper_scores import BRIER
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> answers = stated_answers([0.5, 1.0], [0, 1])
-    >>> [(expected, p_value)] = under_calibration([BRIER], answers, Resampling(n=100, rng=0))
-    >>> expected.value, p_value.value
-    (array([0.125]), array([1.]))
-    """
+    """Return for each output of the metrics its mean if models were calibrated, and a p-value."""
+    # The mean of (1) with its Monte Carlo error and the range of simulated values; p.
     tables = tallies(answers)
     shared = [[metric.shared(tally) for metric in metrics] for tally in tables]
     own = np.stack(

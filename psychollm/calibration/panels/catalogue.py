@@ -14,13 +14,7 @@ from psychollm.calibration.metric import Metric, Output, Section
 
 @cache
 def panel_metrics() -> tuple[Metric, ...]:
-    """Return every metric that a module of this subpackage puts in panels, in their order.
-
-    Examples
-    --------
-    >>> [len(metric.outputs) for metric in panel_metrics()][:3]
-    [7, 2, 1]
-    """
+    """Return every metric that a module of this subpackage puts in panels, in their order."""
     home = __name__.rpartition(".panels.")[0]
     modules = pkgutil.walk_packages(import_module(home).__path__, f"{home}.")
     held = [value for module in modules for value in vars(import_module(module.name)).values()]
@@ -31,13 +25,7 @@ def panel_metrics() -> tuple[Metric, ...]:
 
 @cache
 def panel_outputs() -> dict[str, Output]:
-    """Return what is said of every number of a panel, by key.
-
-    Examples
-    --------
-    >>> panel_outputs()["auroc"].heading, panel_outputs()["auroc"].neutral
-    ('AUROC', 0.5)
-    """
+    """Return what is said of every number of a panel, by key."""
     return {one.key: one for metric in panel_metrics() for one in metric.outputs}
 
 
@@ -53,12 +41,6 @@ def metric_keys() -> list[str]:
 
 
 def listed(section: Section) -> list[str]:
-    """Return the keys of a section that have a column in its table.
-
-    Examples
-    --------
-    >>> listed("selection")
-    ['aurc', 'e_aurc', 'aurc_normalised', 'augrc']
-    """
+    """Return the keys of a section that have a column in its table."""
     metrics = [metric for metric in panel_metrics() if metric.section == section]
     return [one.key for metric in metrics for one in metric.outputs if one.listed]

@@ -58,29 +58,7 @@ class PanelCurves(Result):
 
 
 def panel_curves(answers: StatedAnswers, options: Resampling, *, n_draws: int) -> PanelCurves:
-    """Compute all curves of the same answers.
-
-    Parameters
-    ----------
-    answers : StatedAnswers
-        Confidence and correctness (models, questions).
-    options : Resampling
-        Of the bootstrap.
-    n_draws : int
-        Data sets simulated under calibration.
-
-    Raises
-    ------
-    OptionError
-        If `n_draws` is less than two.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> answers = stated_answers([0.9, 0.2, 0.7], [1, 0, 1])
-    >>> panel_curves(answers, Resampling(n=20, rng=0), n_draws=20).roc.auroc.value
-    array([1.])
-    """
+    """Compute all curves of the same answers."""
     confidence, correct = _frames(answers)
     source = check_generator(options.rng)
     # One number for every curve: none depends on which others are made.

@@ -98,15 +98,7 @@ def _knows(panel: "CalibrationPanel", smallest: SmallestEffects) -> list[str]:
 
 
 def told_apart(auroc: Estimate, smallest: SmallestEffects) -> str:
-    """Say whether confidence tells correct from wrong answers, in one model or in how many.
-
-    Examples
-    --------
-    >>> from psychollm.calibration import auroc
-    >>> area = auroc([[0.9, 0.8, 0.6, 0.7, 0.5, 0.9]], [[1, 0, 1, 1, 0, 1]], rng=0)
-    >>> told_apart(area, SMALLEST)
-    'too few answers to say whether its confidence tells right from wrong'
-    """
+    """Say whether confidence tells correct from wrong answers, in one model or in how many."""
     found = verdicts(auroc, smallest=smallest.auroc, null=0.5)
     little = f"apart as chance does, to within {smallest.auroc:g}"
     if len(found.labels) > 1:

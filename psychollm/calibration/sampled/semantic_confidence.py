@@ -139,13 +139,7 @@ def semantic_confidence(
 
 
 def sample_flags(n: FloatArray) -> tuple[Reason, ...]:
-    """Return what must be said about models by the number of their samples (models, questions).
-
-    Examples
-    --------
-    >>> sample_flags(np.array([[1.0, 1.0], [5.0, 1.0]]))
-    (<Reason.ONE_SAMPLE: 'one sample per question'>, <Reason.NONE: ''>)
-    """
+    """Return what must be said about models by the number of their samples (models, questions)."""
     most = n.max(axis=1)
     return tuple(
         Reason.NO_ANSWERS if top == 0 else Reason.ONE_SAMPLE if top == 1 else Reason.NONE

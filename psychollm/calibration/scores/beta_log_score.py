@@ -56,27 +56,7 @@ class _Sample(NamedTuple):
 
 
 def beta_log_score_metric(prior_answers: float = PRIOR_ANSWERS) -> Metric:
-    """Return the log score of a Beta prior as a metric.
-
-    Parameters
-    ----------
-    prior_answers : float
-        How many answers a stated confidence is worth, c of equation (1).
-
-    Raises
-    ------
-    OptionError
-        If it is negative.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> tally = tallies(stated_answers([0.5, 0.5], [1, 1]))[0]
-    >>> metric = beta_log_score_metric(0.0)  # one half, then three quarters
-    >>> metric.compute(metric.shared(tally), tally.correct[None], tally.wrong[None]).round(3)
-    array([[0.49]])
-    """
+    """Return the log score of a Beta prior as a metric."""
     if not prior_answers >= 0.0:
         msg = f"prior_answers={prior_answers!r} must be a number of answers, at least 0"
         raise OptionError(msg)

@@ -212,13 +212,7 @@ def corp(
 
 
 def corp_metric(*scores: Score, clip: float = CLIP) -> Metric:
-    """Return the metric behind `corp`: MCB, DSC and UNC of each of the scores.
-
-    Examples
-    --------
-    >>> corp_metric("brier", "log").names
-    ('MCB', 'DSC', 'UNC', 'MCB (log score)', 'DSC (log score)', 'UNC (log score)')
-    """
+    """Return the metric behind `corp`: MCB, DSC and UNC of each of the scores."""
     clip = check_fraction("clip", clip, high=0.5)
     for score in scores:
         check_choice("score", score, Score)
@@ -332,11 +326,9 @@ def _columns(
 def _bounds(
     scores: Sequence[Score], value: FloatArray, draws: FloatArray, level: float
 ) -> FloatArray:
-    """Bounds of all parts.
-
-    What the sample's own fit gains over confidence, and over the mean, moves with the departure;
-    following noise raises MCB and DSC by the same.
-    """
+    """Bounds of all parts."""
+    # What the sample's own fit gains over confidence, and over the mean, moves with the departure;
+    # following noise raises MCB and DSC by the same.
     found = []
     for k in range(len(scores)):
         first = 3 * len(scores) + 4 * k

@@ -184,23 +184,7 @@ def cox(
 
 
 def cox_metric(clip: float = CLIP, *, interval: CoxInterval = "bootstrap") -> Metric:
-    """Return the metric behind `cox`: slope, intercept, and intercept given a slope of one.
-
-    Parameters
-    ----------
-    clip, interval
-        As in `cox`.
-
-    Raises
-    ------
-    OptionError
-        If one of them does not exist.
-
-    Examples
-    --------
-    >>> cox_metric().names
-    ('Cox slope', 'Cox intercept', 'calibration in the large')
-    """
+    """Return the metric behind `cox`: slope, intercept, and intercept given a slope of one."""
     clip = check_fraction("clip", clip, high=0.5)
     check_choice("interval", interval, CoxInterval)
     plain = Metric(
@@ -217,14 +201,7 @@ def cox_metric(clip: float = CLIP, *, interval: CoxInterval = "bootstrap") -> Me
 
 
 def cox_test_of(answers: StatedAnswers, *, clip: float = CLIP) -> Significance:
-    """Test intercept 0 and slope 1 of every model.
-
-    Examples
-    --------
-    >>> answers = stated_answers([0.9, 0.8, 0.7, 0.6, 0.4, 0.2], [1, 0, 1, 1, 0, 1])
-    >>> cox_test_of(answers).statistic.round(2)
-    array([1.77])
-    """
+    """Test intercept 0 and slope 1 of every model."""
     test = _likelihood_ratio if answers.plain else _wald
     rows = [test(tally, clip) for tally in tallies(answers)]
     p_value = np.array([row[1] for row in rows])

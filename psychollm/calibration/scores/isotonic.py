@@ -76,27 +76,13 @@ class RecalibrationCurve(Result):
 
 
 def recalibrated_shares(tally: Tally) -> FloatArray:
-    """Return the isotonic fit at every distinct confidence (groups,), NaN where none counts.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> recalibrated_shares(tallies(stated_answers([0.9, 0.6, 0.3], [1, 0, 1]))[0])
-    array([0.5, 0.5, 1. ])
-    """
+    """Return the isotonic fit at every distinct confidence (groups,), NaN where none counts."""
     fitted: FloatArray = isotonic_fits(tally.correct[None], tally.wrong[None])[0]
     return fitted
 
 
 def isotonic_fits(correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return the isotonic fit to each of several tallies (resamples, groups).
-
-    Examples
-    --------
-    >>> isotonic_fits(np.array([[1.0, 0.0, 2.0]]), np.array([[0.0, 1.0, 0.0]]))
-    array([[0.5, 0.5, 1. ]])
-    """
+    """Return the isotonic fit to each of several tallies (resamples, groups)."""
     out = np.empty_like(correct)
     isotonic_shares(correct, wrong, out)
     return out
@@ -147,16 +133,7 @@ def simulated(
 
 
 def recalibration_curve(tally: Tally, label: Any, resampling: Resampling) -> RecalibrationCurve:
-    """Return the recalibrated curve of one model with its bands.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> tally = tallies(stated_answers([0.9, 0.6, 0.3], [1, 0, 1]))[0]
-    >>> recalibration_curve(tally, "m", Resampling(n=20, rng=0)).observed
-    array([1., 0., 1.])
-    """
+    """Return the recalibrated curve of one model with its bands."""
     fitted = recalibrated_shares(tally)
     size = tally.correct + tally.wrong
     observed = np.where(size > 0.0, tally.correct / np.where(size > 0.0, size, 1.0), np.nan)

@@ -161,48 +161,19 @@ def murphy(
 
 
 def fixed_binning(bins: FixedBins, n_bins: int, closed: Closed) -> Binning:
-    """Return a binning that does not look at the outcomes.
-
-    Raises
-    ------
-    OptionError
-        If an option does not exist.
-
-    Examples
-    --------
-    >>> fixed_binning("width", 10, "right").n_bins
-    10
-    """
+    """Return a binning that does not look at the outcomes."""
     check_choice("bins", bins, FixedBins)
     return Binning(kind=bins, n_bins=n_bins, closed=closed)
 
 
 def bin_starts(tally: Tally, binning: Binning) -> IntArray:
-    """Return where bins begin among the confidences of a model, their end last.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> tally = tallies(stated_answers([0.0, 0.5, 0.6, 1.0], [0, 1, 1, 1]))[0]
-    >>> bin_starts(tally, Binning(kind="width", n_bins=2))
-    array([0, 2, 4])
-    """
+    """Return where bins begin among the confidences of a model, their end last."""
     found = bins_of(tally.values, tally.correct + tally.wrong, binning)
     return np.searchsorted(found.index, np.arange(found.size + 1)).astype(np.int64)
 
 
 def bin_means(tally: Tally, starts: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return mean confidence, share correct and answers of every bin (bins,).
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> tally = tallies(stated_answers([0.0, 0.5, 0.6, 1.0], [0, 1, 1, 1]))[0]
-    >>> bin_means(tally, np.array([0, 2, 4]))
-    (array([0.25, 0.8 ]), array([0.5, 1. ]), array([2., 2.]))
-    """
+    """Return mean confidence, share correct and answers of every bin (bins,)."""
     counts = tally.correct + tally.wrong
     size, stated, hits = (
         np.diff(np.concatenate([[0.0], np.cumsum(of_groups)])[starts])
@@ -215,23 +186,7 @@ def bin_means(tally: Tally, starts: IntArray) -> tuple[FloatArray, FloatArray, F
 def murphy_metric(
     bins: FixedBins = "auto", *, n_bins: int = 15, closed: Closed = "right"
 ) -> Metric:
-    """Return the metric behind `murphy`: the three parts, then the same corrected.
-
-    Parameters
-    ----------
-    bins, n_bins, closed
-        As in `murphy`.
-
-    Raises
-    ------
-    OptionError
-        If an option does not exist.
-
-    Examples
-    --------
-    >>> murphy_metric("discrete").names[:2]
-    ('reliability', 'resolution')
-    """
+    """Return the metric behind `murphy`: the three parts, then the same corrected."""
     binning = fixed_binning(bins, n_bins, closed)
     return Metric(
         names=(*PARTS, *(f"{part}, corrected" for part in PARTS)),
@@ -254,11 +209,9 @@ def _shared(tally: Tally, *, binning: Binning) -> tuple[Shared, float]:
 
 
 def _hidden_noise(share: FloatArray, size: FloatArray) -> float:
-    """Return what noise adds to reliability beyond what resamples show.
-
-    The answers of a bin of n vary by n / (n - 1) more than in it; those of a bin of one are taken
-    to vary as in the others.
-    """
+    """Return what noise adds to reliability beyond what resamples show."""
+    # The answers of a bin of n vary by n / (n - 1) more than in it; those of a bin of one are
+    # taken to vary as in the others.
     inside = share * (1.0 - share)
     several = size > 1.0
     unbiased = inside[several] * size[several] / (size[several] - 1.0)

@@ -48,34 +48,9 @@ def noise_bounds(
     *,
     power: int = 2,
 ) -> FloatArray:
-    """Return lower and upper bound of one part.
-
-    Parameters
-    ----------
-    value : float
-        In the sample.
-    size : float
-        M, the part of a population that departs as the sample does.
-    along : ndarray (resamples,)
-        L of (1).
-    noise : ndarray (resamples,)
-        N of (1).
-    level : float
-        Coverage.
-    power : int
-        2 for squares of departures, 1 for sums of them.
-
-    Returns
-    -------
-    ndarray (2,)
-        NaN where the value is, or all resamples are, undefined.
-
-    Examples
-    --------
-    >>> e = np.random.default_rng(0).normal(0.0, 0.01, 4000)
-    >>> noise_bounds(0.04, 0.04, 0.4 * e, e**2, 0.95).round(3)
-    array([0.033, 0.048])
-    """
+    """Return lower and upper bound of one part."""
+    # NaN where the value is, or all resamples are, undefined.
+    # Shapes: along (resamples,); noise (resamples,); returns (2,).
     known = np.isfinite(along) & np.isfinite(noise)
     if not np.isfinite(value) or known.sum() < 2:
         return np.full(2, np.nan)
@@ -111,22 +86,8 @@ def _crossing(theta: FloatArray, quantile: FloatArray, value: float) -> float:
 def uncertainty_bounds(
     shares: FloatArray, level: float, *, score: Literal["brier", "log"] = "brier"
 ) -> FloatArray:
-    """Return bounds of the uncertainty from resampled shares of correct answers.
-
-    Parameters
-    ----------
-    shares : ndarray (resamples,)
-        Share of correct answers.
-    level : float
-        Coverage.
-    score : {"brier", "log"}
-        Under which the uncertainty is o (1 - o), or the entropy of o.
-
-    Examples
-    --------
-    >>> uncertainty_bounds(np.linspace(0.4, 0.55, 1001), 0.9).round(3)
-    array([0.241, 0.25 ])
-    """
+    """Return bounds of the uncertainty from resampled shares of correct answers."""
+    # Shapes: shares (resamples,).
     ends = percentile_interval(shares, level)
     whole = np.append(ends, 0.5) if ends[0] <= 0.5 <= ends[1] else ends
     found = whole * (1.0 - whole) if score == "brier" else entr(whole) + entr(1.0 - whole)

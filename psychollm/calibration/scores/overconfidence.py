@@ -169,23 +169,7 @@ def overconfidence(
 def miscalibration_metric(
     bins: FixedBins = "auto", *, n_bins: int = 15, closed: Closed = "right"
 ) -> Metric:
-    """Return the metric behind the two parts of `overconfidence`.
-
-    Parameters
-    ----------
-    bins, n_bins, closed
-        As in `murphy`.
-
-    Raises
-    ------
-    OptionError
-        If an option does not exist.
-
-    Examples
-    --------
-    >>> miscalibration_metric("discrete").names
-    ('overconfident part', 'underconfident part')
-    """
+    """Return the metric behind the two parts of `overconfidence`."""
     return Metric(
         names=("overconfident part", "underconfident part"),
         prepare=partial(_shared, binning=fixed_binning(bins, n_bins, closed)),
@@ -205,14 +189,11 @@ def _part_flags(tally: Tally) -> tuple[Reason, ...]:
 
 
 def _shared(tally: Tally, *, binning: Binning) -> tuple[Shared, float]:
-    """Prepare the gaps of the sample, and the noise that resamples hide.
-
-    The answers of a bin of n vary by n / (n - 1) more than in it. One answer alone varies not at
-    all; if it is correct with the probability f stated, either part of its gap is f (1 - f).
-
-    Without overconfidence no bin lies above zero, but how far below is not known. Bins clearly
-    below it stay where they are; others could be at zero, and are put there.
-    """
+    """Prepare the gaps of the sample, and the noise that resamples hide."""
+    # The answers of a bin of n vary by n / (n - 1) more than in it. One answer alone varies not at
+    # all; if it is correct with the probability f stated, either part of its gap is f (1 - f).
+    # Without overconfidence no bin lies above zero, but how far below is not known. Bins clearly
+    # below it stay where they are; others could be at zero, and are put there.
     starts = bin_starts(tally, binning)
     stated, share, size = bin_means(tally, starts)
     several = size > 1.0

@@ -190,25 +190,12 @@ def brier_skill(
 
 
 def brier_losses(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the squared loss of a correct and of a wrong answer at each confidence.
-
-    Examples
-    --------
-    >>> brier_losses(np.array([0.5, 1.0]))
-    (array([0.25, 0.  ]), array([0.25, 1.  ]))
-    """
+    """Return the squared loss of a correct and of a wrong answer at each confidence."""
     return (1.0 - values) ** 2, values**2
 
 
 def log_losses(values: FloatArray, clip: float) -> tuple[FloatArray, FloatArray]:
-    """Return the logarithmic loss of a correct and of a wrong answer at each confidence.
-
-    Examples
-    --------
-    >>> if_correct, if_wrong = log_losses(np.array([0.5, 1.0]), 0.001)
-    >>> if_correct.round(3), if_wrong.round(3)
-    (array([0.693, 0.001]), array([0.693, 6.908]))
-    """
+    """Return the logarithmic loss of a correct and of a wrong answer at each confidence."""
     inside = np.clip(values, clip, 1.0 - clip)
     return -np.log(inside), -np.log1p(-inside)
 
@@ -228,28 +215,14 @@ def clipped(tally: Tally, clip: float) -> Reason:
 
 
 def one_class(tally: Tally) -> Reason:
-    """Return why a model has no wrong, or no correct, answers to tell apart, if so.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> one_class(tallies(stated_answers([0.5, 1.0], [1, 1]))[0]).name
-    'NO_WRONG'
-    """
+    """Return why a model has no wrong, or no correct, answers to tell apart, if so."""
     if not tally.correct.any():
         return Reason.NO_CORRECT
     return Reason.NONE if tally.wrong.any() else Reason.NO_WRONG
 
 
 def log_score_metric(clip: float = CLIP) -> Metric:
-    """Return the metric behind `log_score`.
-
-    Examples
-    --------
-    >>> log_score_metric(0.01).names
-    ('log score (clip 0.01)',)
-    """
+    """Return the metric behind `log_score`."""
     clip = check_fraction("clip", clip, high=0.5)
 
     def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
@@ -266,13 +239,7 @@ def log_score_metric(clip: float = CLIP) -> Metric:
 
 
 def brier_skill_metric(reference: float | None = None) -> Metric:
-    """Return the metric behind `brier_skill`.
-
-    Examples
-    --------
-    >>> brier_skill_metric(0.5).names
-    ('Brier skill score',)
-    """
+    """Return the metric behind `brier_skill`."""
     constant = None if reference is None else check_fraction("reference", reference)
 
     def compute(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:

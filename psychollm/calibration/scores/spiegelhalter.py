@@ -71,13 +71,7 @@ def spiegelhalter(
 
 
 def spiegelhalter_of(answers: StatedAnswers) -> Significance:
-    """Return `spiegelhalter` of answers that are already side by side.
-
-    Examples
-    --------
-    >>> spiegelhalter_of(stated_answers([1.0, 0.0], [1, 1])).flags[0].name
-    'NO_TEST_VARIANCE'
-    """
+    """Return `spiegelhalter` of answers that are already side by side."""
     robust = answers.weighted or answers.clusters is not None
     rows = [_test(tally, robust=robust) for tally in tallies(answers)]
     z, p, flags = zip(*rows, strict=True)

@@ -257,21 +257,7 @@ def _counted(yes: FloatArray, correct: FloatArray) -> Cells:
 
 
 def binary_table(argument: str, data: Any, said: Responses) -> FloatArray:
-    """Return 0, 1 and NaN (models, questions) in the order of the abstentions.
-
-    Raises
-    ------
-    CodeError
-        If a value is anything else; the first such model and question are named.
-    ShapeError, LabelError
-        If the tables do not match.
-
-    Examples
-    --------
-    >>> binary_table("should_abstain", [1, None], as_responses([[0, 1], [1, 1]]))
-    array([[ 1., nan],
-           [ 1., nan]])
-    """
+    """Return 0, 1 and NaN (models, questions) in the order of the abstentions."""
     values = aligned_scores(data, said, argument=argument)
     bad = np.isfinite(values) & (values != 0.0) & (values != 1.0)
     if bad.any():

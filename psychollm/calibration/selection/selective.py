@@ -252,13 +252,7 @@ def coverage_at_risk(
 
 
 def risk_at_coverage_metric(coverages: Sequence[float], *, ties: Ties = "random") -> Metric:
-    """Return the error rate at each of several coverages as a metric.
-
-    Examples
-    --------
-    >>> risk_at_coverage_metric([0.5, 0.8]).names
-    ('risk at coverage 0.5', 'risk at coverage 0.8')
-    """
+    """Return the error rate at each of several coverages as a metric."""
     check_choice("ties", ties, Ties)
     wanted = np.array([_check_share("coverage", each) for each in coverages], dtype=np.float64)
     order = np.argsort(wanted, kind="stable")
@@ -280,13 +274,7 @@ def risk_at_coverage_metric(coverages: Sequence[float], *, ties: Ties = "random"
 
 
 def coverage_at_risk_metric(risks: Sequence[float], *, ties: Ties = "random") -> Metric:
-    """Return the largest coverage at each of several error rates as a metric.
-
-    Examples
-    --------
-    >>> coverage_at_risk_metric([0.05]).names
-    ('coverage at risk 0.05',)
-    """
+    """Return the largest coverage at each of several error rates as a metric."""
     check_choice("ties", ties, Ties)
     tolerated = np.array([_check_share("risk", each) for each in risks], dtype=np.float64)
 

@@ -46,26 +46,9 @@ _ROUNDING = 1e-12
 
 
 def selective_areas(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    """Return the five areas of tallies.
-
-    Parameters
-    ----------
-    values : ndarray (groups,)
-        Distinct scores, increasing.
-    correct, wrong : ndarray (resamples, groups)
-        Answers at each of them.
-
-    Returns
-    -------
-    ndarray (resamples, 5)
-        In the order of `NAMES`; NaN where undefined.
-
-    Examples
-    --------
-    >>> correct, wrong = np.array([[0.0, 1.0]]), np.array([[1.0, 0.0]])
-    >>> selective_areas(np.array([0.1, 0.9]), correct, wrong)
-    array([[0.25, 0.  , 0.  , 0.25, 0.  ]])
-    """
+    """Return the five areas of tallies."""
+    # In the order of `NAMES`; NaN where undefined.
+    # Shapes: values (groups,); correct, wrong (resamples, groups); returns (resamples, 5).
     sums = np.empty((correct.shape[0], 4))
     selective_sums(correct, wrong, _harmonic_numbers(), sums)
     risks, joint, n, errors = sums.T
@@ -91,16 +74,7 @@ def _best(n: FloatArray, errors: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def gradients(tally: Tally) -> list[Gradient]:
-    """Return the derivatives of the five areas by the numbers of answers.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> tally = tallies(stated_answers([0.1, 0.9, 0.5], [0, 1, 1]))[0]
-    >>> gradients(tally)[3][1].round(4)
-    array([0.0926, 0.1481, 0.2593])
-    """
+    """Return the derivatives of the five areas by the numbers of answers."""
     n, errors = (tally.correct + tally.wrong).sum(), tally.wrong.sum()
     aurc, joint = _of_aurc(tally, n), _of_augrc(tally, n)
     best, best_joint = _of_best(n, errors)
@@ -192,15 +166,7 @@ def _harmonic_numbers() -> FloatArray:
 
 
 def class_flag(tally: Tally) -> Reason:
-    """Return whether a model is never or always correct.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> class_flag(tallies(stated_answers([0.1, 0.9], [1, 1]))[0]).name
-    'NO_WRONG'
-    """
+    """Return whether a model is never or always correct."""
     right = float(tally.right.sum())
     if right <= 0.0:
         return Reason.NO_CORRECT

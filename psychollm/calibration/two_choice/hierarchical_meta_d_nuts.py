@@ -55,24 +55,8 @@ def sample(
     cores: int,
     progress: bool,
 ) -> Chains:
-    """Sample from (1) with the No-U-Turn sampler.
-
-    Parameters
-    ----------
-    tables : ndarray (models, 2 classes, 2 responses, ratings)
-        Counts of models whose M-ratio is defined.
-    scaled : bool
-        Whether the criterion scales with M.
-    n_draws, chains, tune : int
-        Draws kept per chain, chains, and draws for tuning per chain.
-    seed, cores, progress
-        Of the sampler.
-
-    Raises
-    ------
-    MissingPackageError
-        If PyMC is not installed.
-    """
+    """Sample from (1) with the No-U-Turn sampler."""
+    # Shapes: tables (models, 2 classes, 2 responses, ratings).
     pm = require("pymc", extra="bayes", purpose='method="nuts"')
     with _model(pm, tables, scaled=scaled), _quiet():
         trace = pm.sample(

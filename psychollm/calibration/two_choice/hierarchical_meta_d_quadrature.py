@@ -99,15 +99,7 @@ def curves(tables: FloatArray, type_1: FloatArray, se: FloatArray, *, scaled: bo
 
 
 def sample(found: Curves, n: int, generator: np.random.Generator) -> Draws:
-    """Draw from the posterior of the group and its models.
-
-    Examples
-    --------
-    >>> table = np.array([[[[40.0, 30], [20, 10]], [[15, 5], [30, 50]]]] * 4)
-    >>> own = curves(table, np.array([[1.37, -0.16]] * 4), np.full(4, 0.4), scaled=False)
-    >>> sample(own, 1000, np.random.default_rng(0)).mu.mean().round(1)
-    np.float64(-0.3)
-    """
+    """Draw from the posterior of the group and its models."""
     sigma = np.geomspace(1e-3, 4.0, _SIGMA_POINTS)
     mu = np.linspace(-4.0, 3.0, _MU_POINTS)
     coarse = _posterior(found, mu, sigma)

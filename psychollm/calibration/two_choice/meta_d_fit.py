@@ -39,14 +39,7 @@ _UNSTABLE_BELOW = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Fits:
-    """Meta-d' fitted to any number of tables.
-
-    Examples
-    --------
-    >>> table = np.array([[[[40.0, 30], [20, 10]], [[15, 5], [30, 50]]]])
-    >>> fit_counts(table).outputs.round(3)
-    array([[ 1.366, -0.159,  1.043,  0.764, -0.323, -0.27 , -0.121]])
-    """
+    """Meta-d' fitted to any number of tables."""
 
     tables: FloatArray  # (n, 2 classes, 2 responses, ratings) as counted
     padding: float  # added to each cell
@@ -172,14 +165,7 @@ class Fits:
 def fit_counts(
     tables: FloatArray, *, padding: bool = False, meta_c: MetaCriterion = "scaled"
 ) -> Fits:
-    """Fit meta-d' to tables of counts (n, 2 classes, 2 responses, ratings).
-
-    Examples
-    --------
-    >>> below_chance = np.array([[[[9.0, 9], [20, 20]], [[20, 20], [9, 9]]]])
-    >>> fit_counts(below_chance).reasons()[2]
-    (<Reason.LOW_SENSITIVITY: "d' is too low for a ratio to d'">,)
-    """
+    """Fit meta-d' to tables of counts (n, 2 classes, 2 responses, ratings)."""
     # A copy: for an array that may not be written to the kernel would be compiled again.
     given = np.array(tables, dtype=np.float64, order="C")
     n, n_ratings = given.shape[0], given.shape[-1]

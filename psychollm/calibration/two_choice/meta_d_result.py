@@ -115,16 +115,7 @@ class Sampling:
 
 
 def assemble(fits: Fits, sampling: Sampling) -> MetaD:
-    """Return fits, one table per model, as a result; warn where one did not converge.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.two_choice.meta_d_fit import fit_counts
-    >>> fits = fit_counts(np.full((1, 2, 2, 3), 10.0))
-    >>> sampling = Sampling(draws=None, n=np.array([120.0]), level=0.95, labels=("m",))
-    >>> assemble(fits, sampling).m_ratio.flags[0].name
-    'LOW_SENSITIVITY'
-    """
+    """Return fits, one table per model, as a result; warn where one did not converge."""
     convergence = fits.convergences()
     for label, row, ended in zip(sampling.labels, fits.raw, convergence, strict=True):
         if row[kernel.STATUS] == kernel.NOT_CONVERGED:

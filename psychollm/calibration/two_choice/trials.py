@@ -44,14 +44,7 @@ class RatedConfidence(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RatedTrials(Result):
-    """Trials of several models on the same questions.
-
-    Examples
-    --------
-    >>> trials = rated_trials([0, 1, 1], [[0, 1, 0]], [[2, 1, 2]])
-    >>> trials.tables(np.ones((1, 3)))[0, 0].tolist()
-    [[[0.0, 1.0], [0.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]]
-    """
+    """Trials of several models on the same questions."""
 
     cell: IntArray  # (models, questions) place among (classes, responses, ratings), -1 = missing
     n_ratings: int
@@ -82,12 +75,8 @@ class RatedTrials(Result):
         return np.asarray(once[0], dtype=np.float64)
 
     def tables(self, counts: FloatArray) -> FloatArray:
-        """Count trials, each question as often as `counts` (resamples, questions) says.
-
-        Returns
-        -------
-        ndarray (resamples, models, 2 classes, 2 responses, ratings)
-        """
+        """Count trials, each question as often as `counts` (resamples, questions) says."""
+        # Shape: (resamples, models, 2 classes, 2 responses, ratings).
         weights = counts * self.weights
         found = np.empty((counts.shape[0], len(self.models), 4 * self.n_ratings))
         for row, cell in enumerate(self.cell):
@@ -180,33 +169,9 @@ def rated_trials(
     clusters: Any = None,
     weights: Any = None,
 ) -> RatedTrials:
-    """Put stimulus class, response and rating side by side.
-
-    Parameters
-    ----------
-    stimulus : array_like (questions,) or table (models, questions)
-        The right answer, 0 or 1; a vector holds for all models.
-    response : Responses, DataFrame, DataArray or array_like (models, questions)
-        The answer given, 0 or 1. A vector is one model.
-    rating : RatedConfidence, DataFrame, DataArray or array_like (models, questions)
-        Confidence in the answer: whole numbers from 1, or what `rate_confidence` made.
-    n_ratings : int, optional
-        Length of the scale; by default the highest rating that occurs.
-    clusters, weights : array_like (questions,), optional
-        What each question belongs to; how much it counts.
-
-    Raises
-    ------
-    CodeError
-        If a stimulus or response is not 0 or 1, or a rating no whole number inside the scale.
-    ShapeError, LabelError
-        If the three do not match.
-
-    Examples
-    --------
-    >>> rated_trials([0, 1], [[0, 0]], [[3, None]]).n
-    array([1.])
-    """
+    """Put stimulus class, response and rating side by side."""
+    # Shapes: stimulus (questions,); response (models, questions); rating (models, questions);
+    # clusters, weights (questions,).
     table = _rating_table(rating)
     codes = numbers(table, argument="rating")
     if n_ratings is None and isinstance(rating, RatedConfidence):
@@ -281,33 +246,8 @@ def _stimulus(stimulus: Any, table: Table) -> FloatArray:
 
 
 def counted_tables(n_s1: Any, n_s2: Any) -> tuple[FloatArray, Labels]:
-    """Return tables of counts and the models' labels from the usual two lists.
-
-    Parameters
-    ----------
-    n_s1, n_s2 : DataFrame or array_like (models, 2 ratings) or (2 ratings,)
-        Trials with stimulus class 0 (1): response 0 with the highest to the lowest rating, then
-        response 1 with the lowest to the highest.
-
-    Returns
-    -------
-    tables : ndarray (models, 2 classes, 2 responses, ratings)
-        RatedConfidence in increasing order.
-    labels : tuple
-        The models.
-
-    Raises
-    ------
-    ShapeError, LabelError
-        If the two do not match or the number of columns is not even and at least four.
-    CodeError
-        If a count is negative or missing.
-
-    Examples
-    --------
-    >>> counted_tables([5, 3, 2, 1], [1, 2, 3, 5])[0][0].tolist()
-    [[[3.0, 5.0], [2.0, 1.0]], [[2.0, 1.0], [3.0, 5.0]]]
-    """
+    """Return tables of counts and the models' labels from the usual two lists."""
+    # Shapes: n_s1, n_s2 (models, 2 ratings).
     first, second = (
         one_model(counts, argument=name) for name, counts in (("n_s1", n_s1), ("n_s2", n_s2))
     )
