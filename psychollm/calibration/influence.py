@@ -172,34 +172,11 @@ def interval_on(
     return _inside_unit(scale, value, variance, trials=trials, df=df, level=level)
 
 
-def mean_interval(
-    tally: Tally, value: float, losses: Gradient, scale: Scale, level: float
+def delta_interval(
+    tally: Tally, value: float, gradient: Gradient, scale: Scale, level: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the standard error (1,) and interval (1, 2) of a mean of losses over answers.
-
-    Parameters
-    ----------
-    tally : Tally
-        Of one model.
-    value : float
-        The mean.
-    losses : pair of ndarray (groups,)
-        Of a correct and of a wrong answer.
-    scale : {"log odds", "Fisher z", "proportion", "log", "real"}
-        On which the mean varies symmetrically.
-    level : float
-        Coverage.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> tally = tallies(stated_answers([0.5, 0.6, 0.7, 0.8], [1, 0, 1, 0]))[0]
-    >>> mean_interval(tally, 0.5, (np.ones(4), np.zeros(4)), "log odds", 0.95)[0].round(3)
-    array([0.289])
-    """
-    n = tally.weight.sum()
-    found = sandwich(tally, [(losses[0] / n, losses[1] / n)])
+    """Return the standard error (1,) and interval (1, 2) of one statistic."""
+    found = sandwich(tally, [gradient])
     variance, df = float(found.larger[0]), float(found.df[0])
     bounds = interval_on(scale, value, variance, trials=found.clusters, df=df, level=level)
     return found.se, bounds[None]

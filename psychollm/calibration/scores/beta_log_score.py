@@ -38,7 +38,7 @@ from scipy.special import betaln, digamma
 
 from psychollm._base.errors import OptionError
 from psychollm._base.types import FloatArray
-from psychollm.calibration.influence import Gradient, mean_interval
+from psychollm.calibration.influence import Gradient, delta_interval
 from psychollm.calibration.metric import Metric, Output
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.reasons import Reason
@@ -96,8 +96,9 @@ def _score(sample: _Sample, correct: FloatArray, wrong: FloatArray) -> FloatArra
 def _closed_form(
     tally: Tally, values: FloatArray, level: float, *, prior_answers: float
 ) -> tuple[FloatArray, FloatArray]:
-    gradient = _sample(tally, prior_answers).gradient
-    return mean_interval(tally, float(values[0]), gradient, "log", level)
+    by_correct, by_wrong = _sample(tally, prior_answers).gradient
+    n = tally.weight.sum()
+    return delta_interval(tally, float(values[0]), (by_correct / n, by_wrong / n), "log", level)
 
 
 BETA_LOG_SCORE = beta_log_score_metric().in_panel(

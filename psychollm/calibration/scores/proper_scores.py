@@ -31,7 +31,7 @@ import numpy as np
 
 from psychollm._base.checks import check_fraction
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.calibration.influence import Gradient, Scale, mean_interval
+from psychollm.calibration.influence import Gradient, Scale, delta_interval
 from psychollm.calibration.metric import Metric, Output, estimate
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
@@ -273,7 +273,9 @@ def _mean_loss(losses: Callable[[FloatArray], Gradient], scale: Scale) -> dict[s
     """Return the fields of a metric that is a mean of losses: its interval in closed form."""
 
     def closed_form(tally: Tally, own: FloatArray, level: float) -> Closed:
-        return mean_interval(tally, float(own[0]), losses(tally.values), scale, level)
+        if_correct, if_wrong = losses(tally.values)
+        n = tally.weight.sum()
+        return delta_interval(tally, float(own[0]), (if_correct / n, if_wrong / n), scale, level)
 
     return {
         "analytic": closed_form,
@@ -285,7 +287,7 @@ def _mean_loss(losses: Callable[[FloatArray], Gradient], scale: Scale) -> dict[s
 
 def _skill_bounds(tally: Tally, skill: float, constant: float | None, level: float) -> Closed:
     """Return standard error and bounds of (2), from those of the ratio on logs."""
-    share = float(tally.correct.sum() / tally.weight.sum())
+    n, share = tally.weight.sum(), float(tally.correct.sum() / tally.weight.sum())
     if constant is None:
         least, change = share * (1.0 - share), 1.0 - 2.0 * share
         by_least = change * (1.0 - share), -change * share
@@ -295,10 +297,10 @@ def _skill_bounds(tally: Tally, skill: float, constant: float | None, level: flo
         by_least = of_constant[0] - least, of_constant[1] - least
     ratio = 1.0 - skill
     first, second = (
-        (loss - ratio * least - ratio * change) / least
+        (loss - ratio * least - ratio * change) / (least * n)
         for loss, change in zip(brier_losses(tally.values), by_least, strict=True)
     )
-    se, bounds = mean_interval(tally, ratio, (first, second), "log", level)
+    se, bounds = delta_interval(tally, ratio, (first, second), "log", level)
     return se, 1.0 - bounds[:, ::-1]
 
 
