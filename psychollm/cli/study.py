@@ -44,7 +44,7 @@ _EXAMPLE_CODE = """\
 example = psy.load_example("shared_confidence")
 confidence, correctness = example.confidence, example.correctness"""
 _COMMON_CODE = """\
-shared = psy.data.common(confidence, correctness)
+shared = psy.data.align(confidence, correctness)
 confidence, correctness = shared.first, shared.second"""
 _SELECT_CODE = "{0} = {0}.select(models=[m for m in {0}.models if m not in absent])"
 
@@ -164,9 +164,9 @@ class Study(TwoTables):
         both = [tables.confidence, tables.correctness]
         code, remarks = [tables.code], []
         if self.common:
-            from psychollm.data.alignment import common
+            from psychollm.data.alignment import align
 
-            shared = common(*both)
+            shared = align(*both)
             both = [shared.first, shared.second]
             code.append(_COMMON_CODE)
             if any(map(len, (*shared.models_left_out, *shared.questions_left_out))):

@@ -28,11 +28,11 @@ _BOUNDARY = (
 )
 _CODE = """\
 from pathlib import Path
-from psychollm.instruments.self_prediction import tables
+from psychollm.instruments.self_prediction import confidence_and_correctness
 
 with psy.collect.Store(Path({path!r})) as store:
     said = psy.collect.readings(store, instrument="self_prediction")
-confidence, correctness = tables(said.pooled_scores(){repeats})"""
+confidence, correctness = confidence_and_correctness(said.pooled_scores(){repeats})"""
 
 
 def study_of_store(command: Study) -> int:
@@ -81,9 +81,9 @@ def _chosen(store: "Store", asked: str | None) -> str:
 
 def _prediction_tables(command: Study, said: "Readings") -> Tables:
     """Return who said yes and who was right, with the lines that make the tables."""
-    from psychollm.instruments.self_prediction import tables
+    from psychollm.instruments.self_prediction import confidence_and_correctness
 
-    both = tables(said.pooled_scores(), repeats=command.repeats)
+    both = confidence_and_correctness(said.pooled_scores(), repeats=command.repeats)
     given = "" if command.repeats == "error" else f", repeats={command.repeats!r}"
     path = str(command.confidence)
     code = _CODE.format(path=path, repeats=given)

@@ -24,7 +24,7 @@ _OPTIONS = (
     ("scale=", "--scale "),
     ("responses.select(models=validity_screen(responses).usable)", "--drop-unusable"),
     ("responses.select(models=...)", "--leave-out MODEL"),
-    ("psychollm.data.common(first, second)", "--common"),
+    ("psychollm.data.align(first, second)", "--common"),
     (".select(models=..., questions=...)", "--leave-out MODEL"),
     ("say repeats='first' or repeats='majority'", "pass --repeats first or --repeats majority"),
     ("choose one with instrument=...", "choose one with --instrument"),

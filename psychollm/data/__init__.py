@@ -1,6 +1,6 @@
 """Floor 2: the table of responses, and all that reads, checks, counts or simulates one."""
 
-from psychollm.data.alignment import Common, common
+from psychollm.data.alignment import Aligned, align
 from psychollm.data.examples import Example, load_example
 from psychollm.data.logs import read_logs
 from psychollm.data.logs_result import LogImport
@@ -17,7 +17,7 @@ from psychollm.data.simulate_meta_d import SimulatedRatings, simulate_meta_d
 from psychollm.data.simulate_study import SimulatedStudy, StudyTruth, simulate_study
 
 __all__ = [
-    "Common",
+    "Aligned",
     "Example",
     "LogImport",
     "PairCounts",
@@ -29,8 +29,8 @@ __all__ = [
     "SimulatedRatings",
     "SimulatedStudy",
     "StudyTruth",
+    "align",
     "as_responses",
-    "common",
     "count_blocks",
     "load_example",
     "read_clusters",

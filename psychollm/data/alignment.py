@@ -10,7 +10,7 @@ from psychollm.data.responses import Responses, ResponsesLike, as_responses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Common(Result):
+class Aligned(Result):
     """Two tables reduced to the models and questions that both hold."""
 
     first: Responses
@@ -33,7 +33,7 @@ class Common(Result):
         return "; ".join([kept, *left]) + "."
 
 
-def common(first: ResponsesLike, second: ResponsesLike) -> Common:
+def align(first: ResponsesLike, second: ResponsesLike) -> Aligned:
     """Reduce two tables to the models and questions that both hold, in the order of the first.
 
     Parameters
@@ -43,7 +43,7 @@ def common(first: ResponsesLike, second: ResponsesLike) -> Common:
 
     Returns
     -------
-    Common
+    Aligned
         Both tables, and the labels that only one of them holds.
 
     Raises
@@ -55,14 +55,14 @@ def common(first: ResponsesLike, second: ResponsesLike) -> Common:
     --------
     >>> ours = Responses.from_array([[1, 0], [0, 1]], models=["a", "b"])
     >>> theirs = Responses.from_array([[1, 1], [0, 0]], models=["b", "c"])
-    >>> print(common(ours, theirs).summary())
+    >>> print(align(ours, theirs).summary())
     1 models and 2 questions in common; 1 models only in the first table left out ('a');
     1 models only in the second table left out ('c').
     """
     a, b = as_responses(first, argument="first"), as_responses(second, argument="second")
     models = _shared("model", a.models, b.models)
     questions = _shared("question", a.questions, b.questions)
-    return Common(
+    return Aligned(
         first=a.select(models=models, questions=questions),
         second=b.select(models=models, questions=questions),
         models_left_out=_only(a.models, b.models),

@@ -142,7 +142,7 @@ def order_of(
 
 
 _REMEDY = (
-    "keep what both have with psychollm.data.common(first, second), "
+    "keep what both have with psychollm.data.align(first, second), "
     "or choose with .select(models=..., questions=...)"
 )
 

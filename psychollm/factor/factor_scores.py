@@ -53,7 +53,7 @@ from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray
+from psychollm._base.types import Axis, FloatArray
 from psychollm.data.encode import numbers
 from psychollm.data.labels import listed
 from psychollm.data.table import as_table
@@ -63,6 +63,7 @@ from psychollm.kernels.irt_multidimensional import PROBIT, integrate
 if TYPE_CHECKING:
     import pandas as pd
 
+OTHER: dict[Axis, Axis] = {"models": "questions", "questions": "models"}
 ScoreMethod: TypeAlias = Literal["regression", "bartlett", "ten_berge", "eap"]
 SMALLEST = 1e-8
 NODES = {1: 61, 2: 21, 3: 15}
@@ -125,7 +126,12 @@ class FactorScores(Result):
 
 
 def factor_scores(
-    solution: Any, data: Any, *, method: ScoreMethod = "regression", thresholds: Any = None
+    solution: Any,
+    data: Any,
+    *,
+    of: Axis = "models",
+    method: ScoreMethod = "regression",
+    thresholds: Any = None,
 ) -> FactorScores:
     """Score units on the factors of a solution.
 
@@ -133,10 +139,13 @@ def factor_scores(
     ----------
     solution : FactorSolution
         What `factor_analysis` returned.
-    data : DataFrame, Responses or array_like (k, units)
-        One row per variable of the solution, in its order or with its labels; rows are
-        standardised. Missing values (NaN) are left out: regression and Bartlett scores then use
-        the variables that are there, ten Berge's are undefined.
+    data : Responses, DataFrame or array_like of shape (models, questions)
+        What was correlated, the variables in the order of the solution or with its labels; they
+        are standardised. Missing values (NaN) are left out: regression and Bartlett scores use the
+        variables that are there, ten Berge's are undefined.
+    of : {"models", "questions"}
+        What the variables of the solution are, as in `polychoric`: the rows of `data`, or its
+        columns (the shape that `alpha` and `omega` take). The others are the units scored.
     method : {"regression", "bartlett", "ten_berge", "eap"}
         As in the module; "eap" is for answers coded 0 and 1.
     thresholds : array_like (k,), optional
@@ -151,9 +160,9 @@ def factor_scores(
     Raises
     ------
     ShapeError, LabelError
-        If the rows are not those of the solution.
+        If `data` does not have the variables of the solution, or has them on the other axis.
     InputError
-        If a row does not vary, or with ``method="bartlett"`` a uniqueness is zero.
+        If a variable does not vary, or with ``method="bartlett"`` a uniqueness is zero.
     CodeError
         If ``method="eap"`` meets answers that are not 0 and 1.
     OptionError
@@ -174,7 +183,8 @@ def factor_scores(
     (array([0.96]), np.float64(0.95))
     """
     check_choice("method", method, ScoreMethod)
-    values, units = _ordered(data, solution.labels)
+    check_choice("of", of, Axis)
+    values, units = _ordered(data, solution.labels, of)
     if method == "eap":
         return _posterior_means(solution, values, units, thresholds)
     if thresholds is not None:
@@ -276,21 +286,29 @@ def _power(matrix: FloatArray, exponent: float) -> FloatArray:
     return np.asarray((vectors[:, kept] * values[kept] ** exponent) @ vectors[:, kept].T)
 
 
-def _ordered(data: Any, labels: tuple[Hashable, ...]) -> tuple[FloatArray, tuple[Hashable, ...]]:
-    """Return rows in the order of the solution, and the names of the units."""
+def _ordered(
+    data: Any, labels: tuple[Hashable, ...], of: Axis
+) -> tuple[FloatArray, tuple[Hashable, ...]]:
+    """Return variables (k, units) in the order of the solution, and the names of the units."""
     table = as_table(data, argument="data")
     values = numbers(table, argument="data")
-    if len(values) != len(labels):
-        msg = f"data has {len(values)} rows, the solution {len(labels)} variables"
-        raise ShapeError(msg)
-    if hasattr(data, "index") or hasattr(data, "models"):
-        unknown = [label for label in labels if label not in set(table.models)]
-        if unknown:
-            msg = f"data lacks rows {listed(unknown)} of the solution"
-            raise LabelError(msg)
-        where = {label: i for i, label in enumerate(table.models)}
+    axes = (table.models, table.questions)
+    own, units = axes if of == "models" else axes[::-1]
+    values = values if of == "models" else values.T
+    named = hasattr(data, "index") or hasattr(data, "models")
+    unknown = [label for label in labels if label not in set(own)] if named else []
+    if len(own) != len(labels) or unknown:
+        fits = set(units) >= set(labels) if named else len(units) == len(labels)
+        hint = f"; they are on the other axis: pass of={OTHER[of]!r}" if fits else ""
+        if len(own) != len(labels):
+            msg = f"data has {len(own)} {of}, the solution {len(labels)} variables{hint}"
+            raise ShapeError(msg)
+        msg = f"data lacks {of} {listed(unknown)} of the solution{hint}"
+        raise LabelError(msg)
+    if named:
+        where = {label: i for i, label in enumerate(own)}
         values = values[[where[label] for label in labels]]
-    return values, table.questions
+    return values, units
 
 
 def _check_varied(values: FloatArray, labels: tuple[Hashable, ...]) -> None:
@@ -301,7 +319,7 @@ def _check_varied(values: FloatArray, labels: tuple[Hashable, ...]) -> None:
     ]
     if not all(varied):
         bad = [label for label, varies in zip(labels, varied, strict=True) if not varies]
-        msg = f"data does not vary in rows {listed(bad)}: leave them out of the analysis"
+        msg = f"data does not vary in {listed(bad)}: leave them out of the analysis"
         raise InputError(msg)
 
 

@@ -28,8 +28,8 @@ from psychollm.instruments.self_efficacy import (
 from psychollm.instruments.self_prediction import (
     SelfPrediction,
     SelfPredictionScores,
+    confidence_and_correctness,
     stated_table,
-    tables,
 )
 from psychollm.instruments.semantic_sampling import SemanticSamples, SemanticSampling
 from psychollm.instruments.wagering import Wagering, WageringScores
@@ -62,6 +62,7 @@ __all__ = [
     "Wagering",
     "WageringScores",
     "abstains",
+    "confidence_and_correctness",
     "exact_match",
     "grade",
     "normalise",
@@ -70,7 +71,6 @@ __all__ = [
     "read_scale",
     "readers",
     "stated_table",
-    "tables",
     "token_f1",
     "write_items",
 ]

@@ -42,7 +42,7 @@ EXAMPLES = (
     "CoderAgreement",
     "coding.scoring.score_readings",
     "Collection",
-    "common",
+    "align",
     "compare_all",
     "ComparisonPower",
     "conditional_rasch",

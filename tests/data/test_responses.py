@@ -7,7 +7,7 @@ import pytest
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
-from psychollm.data.alignment import common
+from psychollm.data.alignment import align
 from psychollm.data.coerce import check_binary, check_correlatable
 from psychollm.data.responses import Responses, as_responses
 
@@ -345,13 +345,13 @@ def test_align_names_what_differs():
     message = str(caught.value)
     assert "only the first has 'b', 'c', 'd' and 2 more" in message
     assert "only the second has 'y', 'z'" in message
-    assert "common(first, second)" in message
+    assert "align(first, second)" in message
 
 
 def test_common_accounts_for_what_it_leaves_out():
     first = Responses.from_array([[1, 0], [0, 1]], models=["a", "b"], questions=["x", "y"])
     second = Responses.from_array([[1, 1], [0, 0]], models=["c", "b"], questions=["y", "z"])
-    both = common(first, second)
+    both = align(first, second)
     assert both.first.codes.tolist() == [[1]]
     assert both.second.codes.tolist() == [[0]]
     assert both.models_left_out == (("a",), ("c",))
@@ -361,7 +361,7 @@ def test_common_accounts_for_what_it_leaves_out():
 
 def test_nothing_in_common():
     with pytest.raises(LabelError, match="no model in common: the first holds 'a'"):
-        common(Responses.from_array([[1]], models=["a"]), Responses.from_array([[1]]))
+        align(Responses.from_array([[1]], models=["a"]), Responses.from_array([[1]]))
 
 
 def test_to_frame_and_back(table):

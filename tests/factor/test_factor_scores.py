@@ -104,15 +104,15 @@ def test_labels():
     np.testing.assert_allclose(other.scores, found.scores, atol=1e-12)
     assert list(found.to_frame().columns) == ["factor_1", "factor_2"]
     assert "determinacy factor_1" in repr(found)
-    with pytest.raises(LabelError, match="lacks rows 'a'"):
+    with pytest.raises(LabelError, match="lacks models 'a'"):
         factor_scores(solution, frame.rename(index={"a": "z"}))
 
 
 @pytest.mark.parametrize(
     ("data", "options", "error", "message"),
     [
-        (np.ones((3, 5)), {}, ShapeError, "3 rows, the solution 8 variables"),
-        (np.vstack([np.ones(9), np.eye(7, 9)]), {}, InputError, "does not vary in rows 0"),
+        (np.ones((3, 5)), {}, ShapeError, "3 models, the solution 8 variables"),
+        (np.vstack([np.ones(9), np.eye(7, 9)]), {}, InputError, "does not vary in 0"),
         (np.full((8, 4), np.inf), {}, CodeError, "infinity"),
         (np.eye(8), {"method": "magic"}, OptionError, "method='magic'"),
     ],
@@ -206,3 +206,31 @@ def test_posterior_means_of_bad_input():
         factor_scores(solution, answers, method="eap", thresholds=np.zeros(3))
     with pytest.raises(InputError, match="does not vary"):
         factor_scores(solution, np.vstack([np.ones(100), answers[1:]]), method="eap")
+
+
+def test_units_in_rows_are_what_questions_scored_by_models_are():
+    rng = np.random.default_rng(5)
+    data = 0.7 * rng.normal(size=300) + 0.7 * rng.normal(size=(6, 300))
+    solution = factor_analysis(np.corrcoef(data), 1)
+    found = factor_scores(solution, data)
+    turned = factor_scores(solution, data.T, of="questions")
+    np.testing.assert_allclose(turned.scores, found.scores, rtol=1e-12)
+    assert turned.units == found.units
+    labelled = pd.DataFrame(data, index=list("abcdef"))
+    named = factor_analysis(labelled.T.corr(), 1)
+    shuffled = factor_scores(named, labelled.T[list("fbdace")], of="questions")
+    np.testing.assert_allclose(shuffled.scores, found.scores, atol=1e-9)
+
+
+@pytest.mark.parametrize("of", ["models", "questions"])
+def test_variables_on_the_other_axis_are_told(of):
+    rng = np.random.default_rng(5)
+    data = pd.DataFrame(rng.normal(size=(6, 40)), index=list("abcdef"))
+    solution = factor_analysis(data.T.corr(), 1)
+    wrong = data.T if of == "models" else data
+    other = "questions" if of == "models" else "models"
+    with pytest.raises(ShapeError, match=f"on the other axis: pass of='{other}'"):
+        factor_scores(solution, wrong, of=of)
+    square = wrong.iloc[:6] if of == "models" else wrong.iloc[:, :6]
+    with pytest.raises(LabelError, match=f"on the other axis: pass of='{other}'"):
+        factor_scores(solution, square, of=of)

@@ -13,11 +13,11 @@ from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.reading import Outcome
 from psychollm.instruments.self_prediction import (
     SelfPrediction,
+    confidence_and_correctness,
     judge_prompts,
     read_reply,
     score_readings,
     stated_table,
-    tables,
 )
 from psychollm.instruments.self_prediction.wording import PHRASES
 
@@ -148,7 +148,7 @@ def test_a_judge_outweighs_the_words(asked):
 def test_tables_of_several_models(asked):
     bold = asked.score(replied(asked, {"sum/": "Yes", "rome/": "Yes"}))
     meek = asked.score(replied(asked, {"sum/": "No", "rome/answer": "Rome", "rome/p": "No"}))
-    confidence, correctness = tables({"bold": bold, "meek": meek})
+    confidence, correctness = confidence_and_correctness({"bold": bold, "meek": meek})
     assert confidence.models == correctness.models == ("bold", "meek")
     assert confidence.questions == ("sum", "rome", "void")
     assert confidence.codes[:, :2].tolist() == [[1, 1], [0, 0]]
@@ -167,12 +167,12 @@ def test_majorities_of_repeats(said):
     }
     scores = {"m": asked.score(readings)}
     with pytest.raises(OptionError, match="model 'm' has repeats"):
-        tables(scores)
+        confidence_and_correctness(scores)
     yes, no = said.count("Yes"), said.count("No")
-    table = tables(scores, repeats="majority")[0]
+    table = confidence_and_correctness(scores, repeats="majority")[0]
     assert table.missing[0, 0] == (yes == no)
     assert yes == no or table.codes[0, 0] == (yes > no)
-    first = tables(scores, repeats="first")[0]
+    first = confidence_and_correctness(scores, repeats="first")[0]
     assert first.missing[0, 0] == (said[0] is None)
 
 
@@ -185,7 +185,7 @@ def test_stated_probabilities(asked):
     with pytest.raises(InputError, match="no predictions as verbal"):
         stated_table({"m": only.score({})}, scale="verbal")
     with pytest.raises(InputError, match="no predictions of yes and no"):
-        tables({"m": only.score({})})
+        confidence_and_correctness({"m": only.score({})})
 
 
 @pytest.mark.parametrize(
@@ -212,4 +212,4 @@ def test_readings_that_do_not_fit(asked):
     with pytest.raises(LabelError, match="keys of no prompt"):
         asked.score({"else": None})
     with pytest.raises(InputError, match="there are none"):
-        tables({})
+        confidence_and_correctness({})

@@ -9,7 +9,12 @@ import psychollm as psy
 from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.reading import Outcome
-from psychollm.instruments.wagering import Wagering, read_reply, score_readings, tables
+from psychollm.instruments.wagering import (
+    Wagering,
+    confidence_and_correctness,
+    read_reply,
+    score_readings,
+)
 from psychollm.instruments.wagering.instrument import PAYOFFS
 
 QUESTIONS = (
@@ -143,7 +148,9 @@ def test_the_tables_are_those_of_a_calibration_panel():
     asked = Wagering(MANY, n_repeats=2)
     rng = np.random.default_rng(1)
     right, lines = rng.random(40) < 0.7, rng.integers(1, 7, 40)
-    confidence, correctness = tables({"m": scored(asked, right, lines), "n": asked.score({})})
+    confidence, correctness = confidence_and_correctness(
+        {"m": scored(asked, right, lines), "n": asked.score({})}
+    )
     np.testing.assert_allclose(confidence.loc["m"], 0.4 + 0.1 * lines)
     np.testing.assert_array_equal(correctness.loc["m"], right)
     assert list(confidence.columns) == [one["key"] for one in MANY]
@@ -182,9 +189,9 @@ def test_what_has_no_meaning_is_refused():
         Wagering(QUESTIONS, form="open").score({}).counts()
     even = scored(Wagering(MANY, payoff="even"), [True] * 40, [2] * 40)
     with pytest.raises(InputError, match="even stakes tell no probability"):
-        tables({"m": even})
+        confidence_and_correctness({"m": even})
     with pytest.raises(InputError, match="there are none"):
-        tables({})
+        confidence_and_correctness({})
 
 
 @pytest.mark.parametrize(

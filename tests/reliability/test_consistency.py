@@ -359,7 +359,7 @@ def test_missing_scores():
     rng = np.random.default_rng(1)
     scores = rng.normal(size=(30, 1)) + rng.normal(size=(30, 4))
     scores[[0, 5], [1, 2]] = np.nan
-    pairwise, complete = quick(scores), quick(scores, missing="complete")
+    pairwise, complete = quick(scores), quick(scores, missing="listwise")
     assert pairwise.alpha.flags == (Reason.PAIRWISE,)
     assert complete.alpha.flags == (Reason.INCOMPLETE,)
     assert (pairwise.alpha.n[0], complete.alpha.n[0]) == (30.0, 28.0)

@@ -318,7 +318,7 @@ def test_missing_scores():
     pairwise = omega(scores, bootstrap=20, rng=0)
     assert pairwise.total.flags == (Reason.PAIRWISE,)
     assert np.isfinite(pairwise.total.interval).all()
-    complete = omega(scores, missing="complete", bootstrap=0)
+    complete = omega(scores, missing="listwise", bootstrap=0)
     assert complete.total.flags == (Reason.INCOMPLETE,)
     assert complete.n < pairwise.n
 

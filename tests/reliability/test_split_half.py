@@ -271,7 +271,7 @@ def test_missing_scores_are_pairwise():
     scores[0, 0] = np.nan
     matrix = slow.correlation(slow.covariance(scores))
     np.testing.assert_allclose(guttman(scores, bootstrap=0).value, slow.lambdas(matrix))
-    complete = guttman(scores, missing="complete", bootstrap=0)
+    complete = guttman(scores, missing="listwise", bootstrap=0)
     np.testing.assert_allclose(complete.value, guttman(scores[1:], bootstrap=0).value)
     assert complete.flags[0] is Reason.INCOMPLETE
 

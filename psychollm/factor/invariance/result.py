@@ -325,6 +325,19 @@ class GroupFactors(Result):
             but the reference.
         adjust : {"holm", "bonferroni", "bh", "by"}
             How p-values are adjusted for their number.
+
+        Examples
+        --------
+        >>> from psychollm.correlation import polychoric_by_group
+        >>> from psychollm.factor import confirmatory_groups
+        >>> rng = np.random.default_rng(1)
+        >>> group = np.repeat([0, 1], 1000)
+        >>> latent = 0.8 * rng.normal(size=2000) + 0.6 * rng.normal(size=(5, 2000))
+        >>> latent[3] += 0.5 * group
+        >>> halves = polychoric_by_group(np.digitize(latent, [-0.5, 0.5]), group)
+        >>> equal = confirmatory_groups(halves, {"F": range(5)}, invariance="scalar")
+        >>> equal.score_tests().item[0]
+        3
         """
         return equality_tests(self, of=of, adjust=adjust)
 

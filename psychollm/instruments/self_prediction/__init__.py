@@ -5,14 +5,14 @@ from psychollm.instruments.self_prediction.judge import judge_prompts
 from psychollm.instruments.self_prediction.replies import read_reply
 from psychollm.instruments.self_prediction.result import SelfPredictionScores
 from psychollm.instruments.self_prediction.scoring import score_readings
-from psychollm.instruments.self_prediction.tables import stated_table, tables
+from psychollm.instruments.self_prediction.tables import confidence_and_correctness, stated_table
 
 __all__ = [
     "SelfPrediction",
     "SelfPredictionScores",
+    "confidence_and_correctness",
     "judge_prompts",
     "read_reply",
     "score_readings",
     "stated_table",
-    "tables",
 ]

@@ -16,7 +16,7 @@ Repeats: TypeAlias = Literal["error", "first", "majority"]
 Stated: TypeAlias = Literal["percent", "verbal"]
 
 
-def tables(
+def confidence_and_correctness(
     scores: Mapping[str, SelfPredictionScores], *, repeats: Repeats = "error"
 ) -> tuple[Responses, Responses]:
     """Return two tables, models x questions: who said yes, and who was right.
@@ -47,7 +47,7 @@ def tables(
     >>> asked = SelfPrediction(questions=[{"question": "What is 2 + 2?", "answer": "4"}])
     >>> predict, answer = asked.prompts()
     >>> scores = asked.score([asked.read(predict, "Yes"), asked.read(answer, "5")])
-    >>> confidence, correctness = tables({"a model": scores})
+    >>> confidence, correctness = confidence_and_correctness({"a model": scores})
     >>> confidence.codes, correctness.codes
     (array([[1]], dtype=int16), array([[0]], dtype=int16))
     """
@@ -72,7 +72,7 @@ def stated_table(
 ) -> FloatArray:
     """Return stated probabilities, models x questions; the mean over repeats, NaN where missing.
 
-    Rows and columns are those of `tables`.
+    Rows and columns are those of `confidence_and_correctness`.
 
     Parameters
     ----------

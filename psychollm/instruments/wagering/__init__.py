@@ -2,6 +2,16 @@
 
 from psychollm.instruments.wagering.instrument import Wagering
 from psychollm.instruments.wagering.replies import read_reply
-from psychollm.instruments.wagering.scoring import WageringScores, score_readings, tables
+from psychollm.instruments.wagering.scoring import (
+    WageringScores,
+    confidence_and_correctness,
+    score_readings,
+)
 
-__all__ = ["Wagering", "WageringScores", "read_reply", "score_readings", "tables"]
+__all__ = [
+    "Wagering",
+    "WageringScores",
+    "confidence_and_correctness",
+    "read_reply",
+    "score_readings",
+]

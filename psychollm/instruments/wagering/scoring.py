@@ -215,7 +215,9 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> Wagerin
     )
 
 
-def tables(scores: Mapping[str, WageringScores]) -> "tuple[pd.DataFrame, pd.DataFrame]":
+def confidence_and_correctness(
+    scores: Mapping[str, WageringScores],
+) -> "tuple[pd.DataFrame, pd.DataFrame]":
     """Return confidence and correctness, models x questions, as `calibration_panel` takes them.
 
     Parameters
@@ -239,7 +241,7 @@ def tables(scores: Mapping[str, WageringScores]) -> "tuple[pd.DataFrame, pd.Data
     >>> asked = Wagering([{"id": "q", "question": "What is 2 + 2?", "answer": "4"}], form="open")
     >>> answer, wager = asked.prompts()
     >>> scores = asked.score([asked.read(answer, "4"), asked.read(wager, "5")])
-    >>> confidence, correctness = tables({"a model": scores})
+    >>> confidence, correctness = confidence_and_correctness({"a model": scores})
     >>> confidence.loc["a model", "q"], correctness.loc["a model", "q"]
     (np.float64(0.9), np.float64(1.0))
     """

@@ -121,8 +121,8 @@ def consistency(
         conditions share, so that ``alpha.difference("a", "b")`` is paired.
     keys : array_like (items,) or mapping, optional
         -1 for items to reverse; nothing is reversed otherwise.
-    missing : {"pairwise", "complete"}
-        "pairwise" takes each covariance from the rows that have both items; "complete" leaves
+    missing : {"pairwise", "listwise"}
+        "pairwise" takes each covariance from the rows that have both items; "listwise" leaves
         rows with a missing score out.
     interval : {"feldt", "duhachek", "jackknife", "bootstrap"}, optional
         Of alpha. "feldt", the default, is exact for normal, tau-equivalent items; "duhachek" is

@@ -117,7 +117,7 @@ def kr21(
     """
     options = Resampling.of(bootstrap, level, rng)
     table = _binary(responses, respondents, by)
-    scales = [scale_scores(table, place, "complete") for place in range(len(table.conditions))]
+    scales = [scale_scores(table, place, "listwise") for place in range(len(table.conditions))]
 
     def statistic(counts: FloatArray) -> FloatArray:
         return np.stack([_kr21(scale, counts) for scale in scales], axis=1)[:, :, None]

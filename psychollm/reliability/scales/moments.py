@@ -26,7 +26,7 @@ from psychollm._base.types import BoolArray, FloatArray
 from psychollm.kernels.item_moments import resampled_moments
 from psychollm.reliability.scales.score_table import complete_rows
 
-Incomplete: TypeAlias = Literal["pairwise", "complete"]
+Incomplete: TypeAlias = Literal["pairwise", "listwise"]
 
 # A variance below this share of what rounding can be told from is none.
 ROUNDING = 1e-12
