@@ -35,15 +35,7 @@ confidence, correctness = confidence.loc[rows, columns], correctness.loc[rows, c
 
 
 def read_stated(command: "Calibrate") -> StatedTables:
-    """Read the tables, and the clusters if there are any.
-
-    Raises
-    ------
-    InputError
-        If a file does not exist or cannot be used; names file, line and column.
-    LabelError
-        If a model to be left out does not exist, or a question has no cluster.
-    """
+    """Read the tables, and the clusters if there are any."""
     first, second = command.calls(
         "psy.data.readers.read_table", {"scale": command.scale}, {"codes": command.codes}
     )

@@ -132,11 +132,5 @@ class _Screen:
 
 
 def fitted(lines: list[str], width: int, height: int) -> list[str]:
-    """Return lines that fit a terminal, the last ones if there are too many.
-
-    Examples
-    --------
-    >>> fitted(["a: 1/9 answered", "b: 2/9 answered", "In all: 3/18 answered"], 12, 3)
-    ['b: 2/9 answe', 'In all: 3/18']
-    """
+    """Return lines that fit a terminal, the last ones if there are too many."""
     return [line[:width] for line in lines[-max(height - 1, 1) :]]

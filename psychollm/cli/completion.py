@@ -44,20 +44,7 @@ class Completion(Command):
 
 
 def script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """Return the script of a parser for a shell.
-
-    Raises
-    ------
-    MissingPackageError
-        If shtab is not installed.
-
-    Examples
-    --------
-    >>> parser = argparse.ArgumentParser(prog="p")
-    >>> _ = parser.add_argument("--rate", choices=("low", "high"))
-    >>> "--rate" in script(parser, "bash")
-    True
-    """
+    """Return the script of a parser for a shell."""
     shtab = require("shtab", extra="completion", purpose="shell completion")
     _offer_files(parser, shtab.FILE)
     return str(shtab.complete(parser, shell=shell)).rstrip() + "\n"

@@ -12,11 +12,9 @@ from psychollm._base.errors import InterruptedWarning, PsychollmWarning
 
 @contextmanager
 def as_notes(*, quiet: bool) -> Iterator[None]:
-    """Print the library's warnings as notes; an interrupt ends the command.
-
-    The library returns what is done when a replication is interrupted. At the command line,
-    Ctrl-C means stop.
-    """
+    """Print the library's warnings as notes; an interrupt ends the command."""
+    # The library returns what is done when a replication is interrupted. At the command line,
+    # Ctrl-C means stop.
     from psychollm.cli import complain
 
     def show(message: Warning | str, category: type[Warning], *place: Any) -> None:
@@ -46,10 +44,8 @@ def at_terminal() -> bool:
 
 @contextmanager
 def busy(doing: str, *, quiet: bool, after: float = 1.0) -> Iterator[None]:
-    """Say at a terminal what takes longer than a second, and take it away when it is done.
-
-    For work that has no parts to count. Elsewhere nothing is written.
-    """
+    """Say at a terminal what takes longer than a second, and take it away when it is done."""
+    # For work that has no parts to count. Elsewhere nothing is written.
     if quiet or not at_terminal():
         yield
         return
@@ -81,11 +77,9 @@ def computing(*, quiet: bool) -> Iterator[None]:
 
 @contextmanager
 def compilation(*, tell: bool = False) -> Iterator[list[str]]:
-    """Collect the names of the kernels that are compiled, and tell of the first if asked to.
-
-    Whoever reads a log should know as well why nothing happens for half a minute: this is written
-    whether or not standard error is a terminal.
-    """
+    """Collect the names of the kernels that are compiled, and tell of the first if asked to."""
+    # Whoever reads a log should know as well why nothing happens for half a minute: this is
+    # written whether or not standard error is a terminal.
     from psychollm.cli import complain
     from psychollm.kernels._jit import on_compilation
 

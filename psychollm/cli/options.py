@@ -321,13 +321,7 @@ def _shown_default(one: Declared, form: _Form) -> str:
 
 
 def pairs(value: Callable[[str], Any], like: str) -> Callable[[str], dict[str, Any]]:
-    """Return what reads ``name=value,name=value``; `like` is an example for whoever errs.
-
-    Examples
-    --------
-    >>> pairs(int, "yes=1,no=0")("yes=1, no=0")
-    {'yes': 1, 'no': 0}
-    """
+    """Return what reads ``name=value,name=value``; `like` is an example for whoever errs."""
 
     def read(text: str) -> dict[str, Any]:
         found = {}

@@ -28,13 +28,7 @@ class Findings:
     write_report: Callable[[Path], object] | None = None
 
     def write(self, folder: Path | None, *, report: bool) -> None:
-        """Write all files.
-
-        Raises
-        ------
-        InputError
-            If they cannot be written.
-        """
+        """Write all files."""
         if folder is None:
             return
         with writing(f"--out {folder}"):
@@ -58,13 +52,7 @@ class Findings:
 
 @contextmanager
 def writing(what: str) -> Iterator[None]:
-    """Say in one line what cannot be written.
-
-    Raises
-    ------
-    InputError
-        Where the system refuses.
-    """
+    """Say in one line what cannot be written."""
     try:
         yield
     except OSError as error:
@@ -73,15 +61,7 @@ def writing(what: str) -> Iterator[None]:
 
 
 def prepared(folder: Path | None, *, report: bool) -> Path | None:
-    """Make the folder, and see that what the report needs is installed.
-
-    Raises
-    ------
-    InputError
-        If the folder cannot be made.
-    MissingPackageError
-        If the report needs a package that is not installed.
-    """
+    """Make the folder, and see that what the report needs is installed."""
     if folder is None:
         return None
     if report:
@@ -96,13 +76,7 @@ def prepared(folder: Path | None, *, report: bool) -> Path | None:
 
 
 def as_json(found: Mapping[str, Any]) -> str:
-    """Return plain data as JSON; what is undefined is null.
-
-    Examples
-    --------
-    >>> as_json({"p": float("nan"), "r": np.array([0.5, np.inf])}).split()
-    ['{', '"p":', 'null,', '"r":', '[', '0.5,', 'null', ']', '}']
-    """
+    """Return plain data as JSON; what is undefined is null."""
     return json.dumps(_plain(found), indent=2, ensure_ascii=False, allow_nan=False)
 
 

@@ -33,15 +33,8 @@ else; what is undefined is null.
 
 
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
-    """Return the parser of the whole command, or with the options of one subcommand only.
-
-    Some options need a library to be loaded before their choices are known.
-
-    Examples
-    --------
-    >>> build_parser().parse_args(["version"]).command
-    'version'
-    """
+    """Return the parser of the whole command, or with the options of one subcommand only."""
+    # Some options need a library to be loaded before their choices are known.
     parser = Parser(prog="psychollm", description=DESCRIPTION, epilog=EPILOG, **PARSING)
     parser.add_argument("--version", action="store_true", help="print the version and stop")
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", dest="command")
@@ -60,13 +53,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
 
 
 def read_arguments(argv: Sequence[str]) -> Callable[[], int]:
-    """Return the command that the arguments ask for, checked and ready to run.
-
-    Raises
-    ------
-    OptionError
-        If there is no such command or option.
-    """
+    """Return the command that the arguments ask for, checked and ready to run."""
     parser = build_parser(only=next((one for one in argv if not one.startswith("-")), ""))
     typed = parser.parse_args(argv)
     if typed.version:

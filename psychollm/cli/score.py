@@ -113,15 +113,7 @@ def _write(scored: "list[tuple[Readings, Scores]]", path: Path) -> None:
 
 
 def scores_frame(scores: "Scores") -> "pd.DataFrame":
-    """Return the tables of all models as one, with columns "model" and "sample" in front.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.rule_world import RuleWorld
-    >>> world = RuleWorld(n=4, seed=1)
-    >>> scores_frame({"m": {0: world.score({})}})[["model", "type"]].iloc[0].tolist()
-    ['m', 'A']
-    """
+    """Return the tables of all models as one, with columns "model" and "sample" in front."""
     import pandas as pd
 
     frames = []

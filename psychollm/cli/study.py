@@ -154,13 +154,7 @@ class Study(TwoTables):
         return self.reduced(Tables(first.run(), second.run(), self.files, code))
 
     def reduced(self, tables: "Tables") -> "Tables":
-        """Leave out what is to take no part.
-
-        Raises
-        ------
-        LabelError
-            If a model to leave out does not exist.
-        """
+        """Leave out what is to take no part."""
         both = [tables.confidence, tables.correctness]
         code, remarks = [tables.code], []
         if self.common:
@@ -228,13 +222,7 @@ class Tables:
 
 
 def is_store(path: Path | None) -> bool:
-    """Tell whether a path names a store rather than a table: by its beginning, or by its name.
-
-    Examples
-    --------
-    >>> is_store(Path("run.sqlite")), is_store(Path("said.csv")), is_store(None)
-    (True, False, False)
-    """
+    """Tell whether a path names a store rather than a table: by its beginning, or by its name."""
     if path is None:
         return False
     try:

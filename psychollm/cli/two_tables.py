@@ -26,13 +26,7 @@ def no_smallest() -> "SmallestEffects":
 
 
 def smallest_of(text: str) -> "SmallestEffects":
-    """Read ``auroc=0.1,share=0.02``.
-
-    Examples
-    --------
-    >>> smallest_of("auroc=0.1").auroc
-    0.1
-    """
+    """Read ``auroc=0.1,share=0.02``."""
     return no_smallest().with_values(_EFFECTS(text))
 
 

@@ -37,13 +37,7 @@ _OPTIONS = (
 
 
 def in_options(text: str) -> str:
-    """Replace Python arguments by the options of the command.
-
-    Examples
-    --------
-    >>> in_options("which column holds the answers? pass value=, one of 'sure', 'right'")
-    "which column holds the answers? pass --confidence-column or --correctness-column, one of ..."
-    """
+    """Replace Python arguments by the options of the command."""
     for argument, option in _OPTIONS:
         text = text.replace(argument, option)
     return text

@@ -27,42 +27,14 @@ _UNFORESEEN = (ArithmeticError, AttributeError, LookupError, TypeError, ValueErr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What became of one exchange.
-
-    Examples
-    --------
-    >>> lost = Attempt(wire="w", started=0.0, seconds=1.0, sent="{}", kind="timeout")
-    >>> Asked(kind=Kind.TIMEOUT, attempt=lost).attempt.text is None
-    True
-    """
+    """What became of one exchange."""
 
     kind: Kind
     attempt: Attempt
 
 
 class Asker:
-    """Asks one endpoint, and names what comes back.
-
-    Parameters
-    ----------
-    endpoint : Endpoint
-        The server; its secret is read from the environment here.
-    models : mapping of str to Model
-        Those it is asked for.
-    store : Store
-        Where refused parameters are remembered.
-
-    Examples
-    --------
-    >>> import asyncio
-    >>> from psychollm.collect.records import Job
-    >>> model = Model(name="m", endpoint="e", model="m")
-    >>> job = Job(id=1, key="", model="m", model_id="m", messages=(), parameters={})
-    >>> with Store(getfixture("tmp_path") / "run.sqlite") as store:
-    ...     asker = Asker(Endpoint(name="e", url="http://127.0.0.1:9/v1"), {"m": model}, store)
-    ...     asyncio.run(asker.ask(job)).kind
-    <Kind.UNREACHABLE: 'unreachable'>
-    """
+    """Asks one endpoint, and names what comes back."""
 
     def __init__(self, endpoint: Endpoint, models: Mapping[str, Model], store: Store) -> None:
         self._wire = endpoint.wire_format

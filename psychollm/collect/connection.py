@@ -24,14 +24,7 @@ LONGEST_CONNECT = 15.0  # seconds; a server that takes longer to accept is not t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """What came back, whole or not.
-
-    Examples
-    --------
-    >>> Exchange(started=0.0, seconds=9.0, status=None, headers={}, raw=None,
-    ...          kind=Kind.TIMEOUT).kind
-    <Kind.TIMEOUT: 'timeout'>
-    """
+    """What came back, whole or not."""
 
     started: float  # seconds since 1970
     seconds: float
@@ -43,25 +36,7 @@ class Exchange:
 
 
 class Connections:
-    """As many connections to one address as are used at once.
-
-    Parameters
-    ----------
-    url : str
-        Where bodies are posted.
-    headers : mapping
-        Sent with each.
-    timeout : float
-        Seconds for one whole exchange.
-
-    Examples
-    --------
-    >>> async def ask():
-    ...     nobody = Connections("http://127.0.0.1:9/v1", headers={}, timeout=1.0)
-    ...     return (await nobody.post(b"{}")).kind
-    >>> asyncio.run(ask())
-    <Kind.UNREACHABLE: 'unreachable'>
-    """
+    """As many connections to one address as are used at once."""
 
     def __init__(self, url: str, *, headers: Mapping[str, str], timeout: float) -> None:
         self._httpx = require("httpx", extra="collect", purpose="asking models")
@@ -157,13 +132,7 @@ class Connections:
 
 
 def proxy_for(url: str) -> str | None:
-    """Return the proxy that the environment names for an address, or None.
-
-    Examples
-    --------
-    >>> proxy_for("http://127.0.0.1:8080/v1") is None
-    True
-    """
+    """Return the proxy that the environment names for an address, or None."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if host in {"localhost", "127.0.0.1", "::1"} or proxy_bypass(host):

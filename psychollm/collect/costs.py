@@ -20,15 +20,7 @@ def likely_tokens(job: Job) -> int:
 
 
 def most_tokens(job: Job) -> tuple[int, int]:
-    """Return a bound on the tokens of a request and of its reply: a token has at least one byte.
-
-    Examples
-    --------
-    >>> turn = {"role": "user", "content": "why?"}
-    >>> most_tokens(Job(id=1, key="", model="m", model_id="m", messages=(turn,),
-    ...                 parameters={"max_tokens": 5}))
-    (20, 5)
-    """
+    """Return a bound on the tokens of a request and of its reply; one has at least a byte."""
     octets = sum(len(turn["content"].encode("utf-8", "replace")) for turn in job.messages)
     return octets + TOKENS_PER_TURN * len(job.messages), limit_of(job) or 0
 
@@ -39,10 +31,8 @@ def most_cost(job: Job, model: Model) -> float:
 
 
 def cost_of(usage: Usage, job: Job, model: Model) -> float:
-    """Return the cost of one exchange: as the server names it, or from its tokens.
-
-    Tokens that the server does not count are taken at their bound.
-    """
+    """Return the cost of one exchange: as the server names it, or from its tokens."""
+    # Tokens that the server does not count are taken at their bound.
     if usage.cost is not None:
         return usage.cost
     if model.prices is None:

@@ -35,15 +35,7 @@ class StoreError(PsychollmError):
 
 @contextmanager
 def clear_errors(path: Path | str) -> Iterator[None]:
-    """Turn what SQLite says into one clear error.
-
-    Examples
-    --------
-    >>> with clear_errors("run.sqlite"):
-    ...     sqlite3.connect("/no/such/folder/run.sqlite")
-    Traceback (most recent call last):
-    psychollm.collect.errors.StoreError: run.sqlite cannot be opened: ...
-    """
+    """Turn what SQLite says into one clear error."""
     try:
         yield
     except sqlite3.Error as error:

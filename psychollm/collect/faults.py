@@ -11,13 +11,7 @@ from psychollm.collect.request import LENGTHS
 
 
 class Kind(StrEnum):
-    """What became of one exchange with a server.
-
-    Examples
-    --------
-    >>> Kind.TIMEOUT in COUNTED, Kind.RATE_LIMITED in COUNTED, Kind.PAYMENT in FINAL
-    (True, False, True)
-    """
+    """What became of one exchange with a server."""
 
     OK = "ok"
     RATE_LIMITED = "rate_limited"  # 429
@@ -76,13 +70,7 @@ _USED_UP = re.compile(rb"insufficient_quota|billing_hard_limit|credit balance is
 
 
 def kind_of_status(status: int, raw: bytes) -> Kind:
-    """Return what a status other than 200 means.
-
-    Examples
-    --------
-    >>> kind_of_status(429, b""), kind_of_status(429, b'{"code": "insufficient_quota"}')
-    (<Kind.RATE_LIMITED: 'rate_limited'>, <Kind.PAYMENT: 'payment'>)
-    """
+    """Return what a status other than 200 means."""
     if status in {400, 403, 429} and _USED_UP.search(raw):
         return Kind.PAYMENT
     if status in _BY_STATUS:
@@ -93,24 +81,8 @@ def kind_of_status(status: int, raw: bytes) -> Kind:
 
 
 def refused_parameter(raw: bytes, sent: Collection[str]) -> tuple[str, str | None] | None:
-    """Return the parameter that a server refuses, and what it wants in its place.
-
-    Parameters
-    ----------
-    raw : bytes
-        Body of a reply of status 400 or 422.
-    sent : collection of str
-        Names of the parameters that were sent. The only limit on the length is not given up, for
-        it bounds the cost: it is renamed.
-
-    Examples
-    --------
-    >>> said = b'{"error": {"message": "no.", "param": "temperature"}}'
-    >>> refused_parameter(said, ["temperature", "seed"])
-    ('temperature', None)
-    >>> refused_parameter(b"'max_tokens' is wrong: use 'max_completion_tokens'", ["max_tokens"])
-    ('max_tokens', 'max_completion_tokens')
-    """
+    """Return the parameter that a server refuses, and what it wants in its place."""
+    # The only limit on the length is not given up, for it bounds the cost: it is renamed.
     text = raw.decode("utf-8", errors="replace")
     named = _named(text)
     for name in sorted(sent, key=len, reverse=True):
@@ -142,23 +114,9 @@ def _named(text: str) -> str | None:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Return for how many seconds a server asks to be left alone, or None.
-
-    Parameters
-    ----------
-    headers : mapping
-        Headers of its reply, names in lower case: ``retry-after-ms``, or ``retry-after`` in
-        seconds or as a date, which is taken against the server's own ``date``.
-    now : float
-        Seconds since 1970, where the server does not say what time it has.
-
-    Examples
-    --------
-    >>> retry_after({"retry-after": "1.5"}, 0.0)
-    1.5
-    >>> retry_after({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, 20.0)
-    40.0
-    """
+    """Return for how many seconds a server asks to be left alone, or None."""
+    # Names of headers are in lower case. A date is taken against the server's own, where it has
+    # one.
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         seconds = _number(headers.get(name))
         if seconds is not None:

@@ -40,17 +40,7 @@ class _Later:
 
 
 class Lane:
-    """All that is asked of one endpoint.
-
-    Parameters
-    ----------
-    endpoint : Endpoint
-        The server.
-    models : sequence of Model
-        Those it is asked for, in turn.
-    state : RunState
-        What all lanes of the run share.
-    """
+    """All that is asked of one endpoint."""
 
     def __init__(self, endpoint: Endpoint, models: Sequence[Model], state: RunState) -> None:
         self._endpoint = endpoint

@@ -10,36 +10,20 @@ LONGEST_DELAY = 60.0
 
 
 def backoff(tries: int, draw: Draw) -> float:
-    """Return the seconds to wait after `tries` failures: doubled each time, capped, with jitter.
-
-    Between half and all of the delay is kept, so that requests which failed together do not come
-    back together.
-
-    Examples
-    --------
-    >>> [backoff(tries, lambda: 1.0) for tries in (1, 2, 3, 20)]
-    [0.5, 1.0, 2.0, 60.0]
-    """
+    """Return the seconds to wait after `tries` failures: doubled each time, capped."""
+    # Between half and all of the delay is kept, so that requests which failed together do not come
+    # back together.
     delay = min(FIRST_DELAY * 2.0 ** min(tries - 1, 30), LONGEST_DELAY)
     return delay * (0.5 + 0.5 * draw())
 
 
 @dataclass(slots=True)
 class Window:
-    """How many requests may be under way at once: additive increase, multiplicative decrease.
+    """How many requests may be under way at once: additive increase, multiplicative decrease."""
 
-    Until the first sign of crowding it grows by one with each answer (it doubles in a round);
-    from then on by one in a round. It is halved at most once for the requests that were under
-    way together, and never falls below one, so that it always recovers.
-
-    Examples
-    --------
-    >>> window = Window(limit=100, size=8.0)
-    >>> window.shrink(started=1.0, now=2.0)
-    >>> window.shrink(started=1.5, now=2.5)  # was under way when it was halved
-    >>> window.size
-    4.0
-    """
+    # Until the first sign of crowding it grows by one with each answer (it doubles in a round);
+    # from then on by one in a round. It is halved at most once for the requests that were under
+    # way together, and never falls below one, so that it always recovers.
 
     limit: int
     size: float
@@ -62,14 +46,7 @@ class Window:
 
 @dataclass(slots=True)
 class Allowance:
-    """So many units per minute, spent as they come in, saved for no more than a few seconds.
-
-    Examples
-    --------
-    >>> allowance = Allowance(per_minute=60.0)
-    >>> allowance.take(1.0, now=0.0), allowance.take(1.0, now=0.0), allowance.take(1.0, now=0.0)
-    (0.0, 0.0, 1.0)
-    """
+    """So many units per minute, spent as they come in, saved for no more than a few seconds."""
 
     per_minute: float | None
     saved_seconds: float = 1.0

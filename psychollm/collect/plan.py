@@ -139,22 +139,7 @@ def _check_budget(plan: Plan, model: Model) -> None:
 
 
 def in_order(prompts: tuple[Prompt, ...]) -> list[Prompt]:
-    """Return prompts so that each comes after the one that it continues.
-
-    Raises
-    ------
-    LabelError
-        If one continues a prompt that is not there, or itself in a circle.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.prompt import Message
-    >>> turn = (Message("user", "?"),)
-    >>> first = Prompt(key="a", item="a", messages=turn, reply="text")
-    >>> second = Prompt(key="b", item="a", messages=turn, reply="text", follows="a")
-    >>> [prompt.key for prompt in in_order((second, first))]
-    ['a', 'b']
-    """
+    """Return prompts so that each comes after the one that it continues."""
     placed: set[tuple[str | None, int]] = set()
     ordered: list[Prompt] = []
     rest = list(prompts)

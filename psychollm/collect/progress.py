@@ -60,14 +60,7 @@ class ModelProgress:
 
 
 def total_line(models: Sequence[ModelProgress], now: float) -> str:
-    """Return one line of text for all models together.
-
-    Examples
-    --------
-    >>> one = ModelProgress(name="m", total=10, before=4, answered=3, began=0.0)
-    >>> total_line([one, one], now=6.0)
-    'In all: 14/20 answered, 1/s, 6 s left'
-    """
+    """Return one line of text for all models together."""
     whole = ModelProgress(name="In all", total=0, began=min(one.began for one in models))
     for one in models:
         whole.total += one.total

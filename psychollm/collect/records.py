@@ -8,13 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A request that this process has leased, with its whole conversation.
-
-    Examples
-    --------
-    >>> job_of(1, "k", '{"model": "m", "model_id": "m", "messages": [], "parameters": {}}').model
-    'm'
-    """
+    """A request that this process has leased, with its whole conversation."""
 
     id: int
     key: str
@@ -26,13 +20,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One exchange with a server, as it was.
-
-    Examples
-    --------
-    >>> Attempt(wire="openai-chat", started=0.0, seconds=1.0, sent="{}", kind="ok").cost
-    0.0
-    """
+    """One exchange with a server, as it was."""
 
     wire: str
     started: float  # seconds since 1970
@@ -58,14 +46,7 @@ class Attempt:
 
 
 def job_of(place: int, key: str, canonical: str, before: Sequence[Mapping[str, str]] = ()) -> Job:
-    """Return the job of a request from its canonical form and the conversation before it.
-
-    Examples
-    --------
-    >>> form = '{"model": "m", "model_id": "m", "messages": [{"role": "user"}], "parameters": {}}'
-    >>> len(job_of(1, "k", form, [{"role": "user"}, {"role": "assistant"}]).messages)
-    3
-    """
+    """Return the job of a request from its canonical form and the conversation before it."""
     form = json.loads(canonical)
     return Job(
         id=place,

@@ -23,29 +23,13 @@ LIMITS = (*LENGTHS, "max_new_tokens", "max_output_tokens", "n_predict")
 
 
 def canonical_text(value: Any) -> str:
-    """Return JSON that is the same for equal values.
-
-    Examples
-    --------
-    >>> canonical_text({"b": 1, "a": [1.0]})
-    '{"a":[1.0],"b":1}'
-    """
+    """Return JSON that is the same for equal values."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """One question to one model, before it is asked.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.prompt import Message
-    >>> prompt = Prompt(key="q1", item="q1", messages=(Message("user", "?"),), reply="yes_no")
-    >>> one = Request.build(prompt, model="m", model_id="org/m", parameters={"seed": 1})
-    >>> two = Request.build(prompt, model="m", model_id="org/m", parameters={"seed": 1}, sample=1)
-    >>> len(one.key), one.key == two.key
-    (64, False)
-    """
+    """One question to one model, before it is asked."""
 
     key: str
     model: str  # its name in the plan
@@ -118,13 +102,7 @@ def _parameters(given: Mapping[str, Any], max_tokens: int | None, sample: int) -
 
 
 def with_system(messages: list[dict[str, str]], system: str | None) -> list[dict[str, str]]:
-    """Put a system prompt first, before the one that is there, in one message.
-
-    Examples
-    --------
-    >>> with_system([{"role": "user", "content": "?"}], "Be brief.")[0]
-    {'role': 'system', 'content': 'Be brief.'}
-    """
+    """Put a system prompt first, before the one that is there, in one message."""
     if not system:
         return messages
     if messages[0]["role"] != "system":

@@ -10,27 +10,7 @@ from psychollm.collect.store import Store
 
 
 class RunState:
-    """What the lanes of a run share.
-
-    Parameters
-    ----------
-    store : Store
-        Of the run.
-    progress : mapping of str to ModelProgress
-        One for each model.
-    budget : float or None
-        The most that the whole run may cost.
-    draw : callable
-        Returns a number from 0 to 1, for the jitter of delays.
-
-    Examples
-    --------
-    >>> with Store(getfixture("tmp_path") / "run.sqlite") as store:
-    ...     state = RunState(store, {}, budget=None, draw=lambda: 0.5)
-    ...     state.stop("enough")
-    >>> state.stopping, state.reason
-    (True, 'enough')
-    """
+    """What the lanes of a run share."""
 
     def __init__(
         self,

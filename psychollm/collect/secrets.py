@@ -24,19 +24,7 @@ _VALUES = re.compile(r"(?i)\s*(bearer|basic)\s+\S|\s*sk-\S{12}")
 
 
 def variable(name: str, where: str) -> str:
-    """Return the value of an environment variable.
-
-    Raises
-    ------
-    OptionError
-        If it is not set, or holds what no header can; its value is not shown.
-
-    Examples
-    --------
-    >>> variable("NO_SUCH_VARIABLE", "")
-    Traceback (most recent call last):
-    psychollm._base.errors.OptionError: the environment variable NO_SUCH_VARIABLE is not set
-    """
+    """Return the value of an environment variable."""
     value = os.environ.get(name, "").strip()
     if not value:
         msg = f"{where}the environment variable {name} is not set"
@@ -48,18 +36,7 @@ def variable(name: str, where: str) -> str:
 
 
 def filled(value: Any, where: str) -> Any:
-    """Return settings with each ``${NAME}`` replaced by the value of that variable.
-
-    Raises
-    ------
-    OptionError
-        If a variable is not set.
-
-    Examples
-    --------
-    >>> filled({"a": [1, "plain"]}, "")
-    {'a': [1, 'plain']}
-    """
+    """Return settings with each ``${NAME}`` replaced by the value of that variable."""
     if isinstance(value, str):
         return _REFERENCE.sub(lambda found: variable(found[1], where), value)
     if isinstance(value, Mapping):
@@ -68,24 +45,12 @@ def filled(value: Any, where: str) -> Any:
 
 
 def filled_address(url: str, where: str) -> str:
-    """Return an address with the values of its variables, escaped as addresses need it.
-
-    Raises
-    ------
-    OptionError
-        If a variable is not set.
-    """
+    """Return an address with the values of its variables, escaped as addresses need it."""
     return _REFERENCE.sub(lambda found: quote(variable(found[1], where), safe=":"), url)
 
 
 def named_in(*settings: Any) -> set[str]:
-    """Return the names of the variables that settings refer to.
-
-    Examples
-    --------
-    >>> sorted(named_in({"a": ["${ONE}"]}, "x-${TWO}"))
-    ['ONE', 'TWO']
-    """
+    """Return the names of the variables that settings refer to."""
     return {name for text in _texts(settings) for name in _REFERENCE.findall(text)}
 
 
@@ -134,21 +99,9 @@ def _texts(settings: Any) -> Iterator[str]:
 
 
 class Blotter:
-    r"""Takes secrets out of what is kept.
+    """Takes secrets out of what is kept."""
 
-    Parameters
-    ----------
-    variables : iterable of str
-        Of the environment. Values shorter than `SHORTEST` are left alone: a reply holds such
-        words by chance.
-
-    Examples
-    --------
-    >>> getfixture("monkeypatch").setenv("MY_KEY", "sk-abc/0123456789")
-    >>> blot = Blotter(["MY_KEY"])
-    >>> blot(b'{"error": "sk-abc\\/0123456789"}')
-    b'{"error": "[secret]"}'
-    """
+    # Values shorter than `SHORTEST` are left alone: a reply holds such words by chance.
 
     def __init__(self, variables: Iterable[str]) -> None:
         held = {os.environ.get(name, "").strip() for name in variables}
@@ -158,10 +111,8 @@ class Blotter:
         self._spelled = re.compile(spelled) if known else None
 
     def __call__(self, data: bytes) -> bytes:
-        """Return `data` with every secret blotted out, in whatever way JSON or an address has it.
-
-        Data without a secret come back byte for byte.
-        """
+        """Blot every secret out of `data`, in whatever way JSON or an address has it."""
+        # Data without a secret come back byte for byte.
         if self._spelled is None:
             return data
         for secret in self._plain:

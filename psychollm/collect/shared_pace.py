@@ -15,23 +15,9 @@ from psychollm.collect.store import Store
 
 
 class SharedAllowance:
-    """The requests and tokens per minute of one endpoint, among all processes of a store.
+    """The requests and tokens per minute of one endpoint, among all processes of a store."""
 
-    Parameters
-    ----------
-    store : Store
-        Of the run.
-    endpoint : Endpoint
-        With its limits. Those with one address and one secret have them in common.
-
-    Examples
-    --------
-    >>> here = Endpoint(name="here", url="http://127.0.0.1:9/v1", requests_per_minute=60.0)
-    >>> with Store(getfixture("tmp_path") / "run.sqlite") as store:
-    ...     one, another = SharedAllowance(store, here), SharedAllowance(store, here)
-    ...     [pace.take(5.0, now=0.0) for pace in (one, another, one)]
-    [0.0, 0.0, 1.0]
-    """
+    # Endpoints with one address and one secret have them in common.
 
     def __init__(self, store: Store, endpoint: Endpoint) -> None:
         self._store = store

@@ -11,29 +11,7 @@ _FAILED = Reading(outcome=Outcome.FAILED)
 
 
 def aligned(prompts: Sequence[Prompt], readings: ReadingsLike) -> list[Reading]:
-    """Return one reading per prompt, in their order; failed where there is none.
-
-    Parameters
-    ----------
-    prompts : sequence of Prompt
-        What was asked.
-    readings : mapping or sequence
-        By the key of the prompt, or one for each prompt; what is absent or None is a failed call.
-
-    Raises
-    ------
-    ShapeError
-        If a sequence has another length.
-    LabelError
-        If a key belongs to no prompt.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.prompt import Message
-    >>> prompt = Prompt(key="q", item="q", messages=(Message("user", "?"),), reply="yes_no")
-    >>> [reading.outcome.value for reading in aligned([prompt], {})]
-    ['failed']
-    """
+    """Return one reading per prompt, in their order; failed where there is none."""
     if not isinstance(readings, Mapping):
         if len(readings) != len(prompts):
             msg = (

@@ -224,18 +224,7 @@ _NO_ANSWER = frozenset(
 
 
 def final_text(reply: str) -> str:
-    r"""Return the answer that a reply names, or all of it, without thinking and markup.
-
-    Parameters
-    ----------
-    reply : str
-        Whatever came back.
-
-    Examples
-    --------
-    >>> final_text("<think>Rome?</think>It is old.\n**Answer:** Rome")
-    'Rome'
-    """
+    """Return the answer that a reply names, or all of it, without thinking and markup."""
     text = plain(reply).text
     marks = [mark.text for mark in marked(text) if mark.rank < _NAMED and mark.text.strip()]
     named = marks or [line[1] for line in _ANSWER_LINE.finditer(text)]

@@ -157,20 +157,7 @@ def read_questions(
 
 
 def as_questions(questions: Iterable[Question | Mapping[str, Any]]) -> tuple[Question, ...]:
-    """Return questions, made from mappings where they are such.
-
-    Raises
-    ------
-    InputError
-        If there are none, or one lacks what is needed.
-    LabelError
-        If two have one key.
-
-    Examples
-    --------
-    >>> as_questions([{"question": "What is 2 + 2?", "answer": "4"}])[0].key
-    '1'
-    """
+    """Return questions, made from mappings where they are such."""
     found = tuple(
         one
         if isinstance(one, Question)

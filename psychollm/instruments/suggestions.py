@@ -13,31 +13,9 @@ from psychollm.instruments.readers import read_number
 def wrong_suggestions(
     questions: Sequence[Question], *, given: Mapping[str, str], seed: int
 ) -> dict[str, str]:
-    """Return one wrong answer per question.
-
-    Numbers are moved by up to a fifth, by one at least; other answers are exchanged with those of
-    another question, of the same domain if there is one.
-
-    Parameters
-    ----------
-    questions : sequence of Question
-        With right answers.
-    given : mapping
-        Wrong answers by the key of the question, where there are better ones.
-    seed : int
-        The others are drawn from it.
-
-    Raises
-    ------
-    InputError
-        If an answer that is given is right, or none can be made.
-
-    Examples
-    --------
-    >>> asked = [Question(key="q", text="2 + 2?", answers=("4",), rule="numeric")]
-    >>> wrong_suggestions(asked, given={}, seed=0)
-    {'q': '3'}
-    """
+    """Return one wrong answer per question."""
+    # Numbers are moved by up to a fifth, by one at least; other answers are exchanged with those
+    # of another question, of the same domain if there is one.
     found = {}
     for place, question in enumerate(questions):
         rng = np.random.default_rng([seed, place])

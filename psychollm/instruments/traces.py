@@ -18,13 +18,7 @@ _ANSWER = re.compile(
 
 
 class Trace(NamedTuple):
-    """What stands before the answer, and the answer.
-
-    Examples
-    --------
-    >>> split_trace("<think>2 or 3?</think>3")
-    Trace(thinking='2 or 3?', answer='3', named=False)
-    """
+    """What stands before the answer, and the answer."""
 
     thinking: str
     answer: str
@@ -32,21 +26,9 @@ class Trace(NamedTuple):
 
 
 def split_trace(reply: str) -> Trace:
-    r"""Return the thinking and the answer of a reply.
-
-    Parameters
-    ----------
-    reply : str
-        Any text. Thinking that is opened and never closed reaches to the end; a closing tag
-        alone means that the prompt had opened it.
-
-    Examples
-    --------
-    >>> split_trace("Two apples and three.\nAnswer: 5")
-    Trace(thinking='Two apples and three.', answer='Answer: 5', named=True)
-    >>> split_trace("5").thinking
-    ''
-    """
+    """Return the thinking and the answer of a reply."""
+    # Thinking that is opened and never closed reaches to the end; a closing tag alone means that
+    # the prompt had opened it.
     thought, said = _by_tags(reply)
     marks = list(_ANSWER.finditer(said))
     if marks:
@@ -57,24 +39,12 @@ def split_trace(reply: str) -> Trace:
 
 
 def without_thinking(reply: str) -> str:
-    """Return what a reply says, without thinking in tags.
-
-    Examples
-    --------
-    >>> without_thinking("<think>2 or 3?</think> 3")
-    '3'
-    """
+    """Return what a reply says, without thinking in tags."""
     return _by_tags(reply)[1].strip()
 
 
 def with_reasoning(text: str, reasoning: str | None) -> str:
-    """Return a reply with the thinking that came beside it, in tags before it.
-
-    Examples
-    --------
-    >>> with_reasoning("3", "2 or 3?")
-    '<think>2 or 3?</think>3'
-    """
+    """Return a reply with the thinking that came beside it, in tags before it."""
     return f"<think>{reasoning}</think>{text}" if reasoning else text
 
 

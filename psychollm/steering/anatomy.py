@@ -18,24 +18,12 @@ _PLAIN = frozenset({"attention", "full_attention", "sliding_attention"})
 
 
 def torch() -> Any:
-    """Return the library torch.
-
-    Raises
-    ------
-    MissingPackageError
-        If it is not installed.
-    """
+    """Return the library torch."""
     return require("torch", extra="steering", purpose="steering")
 
 
 def transformers() -> Any:
-    """Return the library transformers.
-
-    Raises
-    ------
-    MissingPackageError
-        If it is not installed.
-    """
+    """Return the library transformers."""
     return require("transformers", extra="steering", purpose="steering")
 
 
@@ -75,13 +63,7 @@ class Anatomy:
         return self.model.get_input_embeddings().weight.device
 
     def check_layers(self, layers: int | Sequence[int]) -> tuple[int, ...]:
-        """Return layers that exist, in the order given.
-
-        Raises
-        ------
-        OptionError
-            If one does not.
-        """
+        """Return layers that exist, in the order given."""
         wanted: tuple[Any, ...] = tuple(layers) if isinstance(layers, Iterable) else (layers,)
         for layer in wanted:
             if isinstance(layer, bool) or not 0 <= layer < self.n_layers or layer % 1:
@@ -126,13 +108,7 @@ def decoder_layers(model: Any) -> tuple[Any, ...]:
 
 
 def anatomy(model: Any) -> Anatomy:
-    """Return what steering needs to know of a model.
-
-    Raises
-    ------
-    InputError
-        If it is no causal model of transformers, or is being trained.
-    """
+    """Return what steering needs to know of a model."""
     bare = _unwrapped(model)
     if model.training:
         msg = "the model is in training mode, so that dropout blurs its answers: call model.eval()"

@@ -38,13 +38,7 @@ class Ledger:
 
     @classmethod
     def open(cls, path: Path | None, steering: Steering, strengths: FloatArray) -> "Ledger":
-        """Return what is on disk, or an empty one.
-
-        Raises
-        ------
-        InputError
-            If the file belongs to another sweep.
-        """
+        """Return what is on disk, or an empty one."""
         n = len(steering.asked.encoded.rows)
         logs = np.full((len(steering.layers), 2, len(strengths), n), np.nan)
         new = cls(

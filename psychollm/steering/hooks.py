@@ -89,15 +89,7 @@ def steer(
 
 
 def check_fit(body: Anatomy, direction: Direction, layers: Sequence[int]) -> None:
-    """Raise unless a direction has the width of a model, and the layers.
-
-    Raises
-    ------
-    OptionError
-        If it lacks a layer.
-    ShapeError
-        If it has another width.
-    """
+    """Raise unless a direction has the width of a model, and the layers."""
     if direction.hidden_size != body.hidden_size:
         msg = (
             f"the direction has {direction.hidden_size} components, the states of {body.name} "

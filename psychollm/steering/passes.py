@@ -86,21 +86,7 @@ def open_prefix(body: Anatomy, ids: Sequence[int], layers: Sequence[int]) -> Pre
 def open_batch(
     body: Anatomy, rows: Rows, layers: Sequence[int], *, prefix: Prefix | None, cached: bool
 ) -> Opened:
-    """Pass a batch of prompts through the model, after their prefix.
-
-    Parameters
-    ----------
-    body : Anatomy
-        The model.
-    rows : sequence of sequence of int
-        Whole prompts.
-    layers : sequence of int
-        Whose states to keep.
-    prefix : Prefix or None
-        What all rows begin with.
-    cached : bool
-        Whether keys and values are kept.
-    """
+    """Pass a batch of prompts through the model, after their prefix."""
     t = torch()
     skipped = len(prefix.ids) if prefix else 0
     tail, mask = left_padded([row[skipped:] for row in rows], body.device)
@@ -141,19 +127,7 @@ def recording(body: Anatomy, layers: Sequence[int]) -> Iterator[dict[int, Any]]:
 
 @contextmanager
 def resumed(body: Anatomy, layer: int, state: Any, output: Any) -> Iterator[None]:
-    """Let layers up to `layer` return a known state instead of computing.
-
-    Parameters
-    ----------
-    body : Anatomy
-        The model.
-    layer : int
-        Returns `state`.
-    state : tensor
-        The state of the layer.
-    output : tensor or tuple
-        What the layer returned once, for its form.
-    """
+    """Let layers up to `layer` return a known state instead of computing."""
     blocks = body.blocks[: layer + 1]
     # A layer may already have a forward of its own there: accelerate puts one on each.
     before = [vars(block).get("forward") for block in blocks]

@@ -128,15 +128,7 @@ class HiddenStates(Result):
 
 
 def as_states(states: HiddenStates | AnyArray) -> HiddenStates:
-    """Return states from an array (prompts, layers, hidden) or (prompts, hidden).
-
-    Raises
-    ------
-    ShapeError
-        If it has another shape.
-    InputError
-        If it holds what is not a number.
-    """
+    """Return states from an array (prompts, layers, hidden) or (prompts, hidden)."""
     if isinstance(states, HiddenStates):
         found = states
     else:

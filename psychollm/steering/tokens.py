@@ -26,16 +26,9 @@ class Encoded:
 
 
 def encode(tokenizer: Any, prompts: Sequence[str | Prompt]) -> Encoded:
-    """Return prompts in tokens.
-
-    Conversations go through the chat template of the tokenizer; a string is taken as it stands,
-    and gets the token that opens a text if the tokenizer has one and the string does not.
-
-    Raises
-    ------
-    InputError
-        If there is none, they are of different kinds, one is empty, or they do not end alike.
-    """
+    """Return prompts in tokens."""
+    # Conversations go through the chat template of the tokenizer; a string is taken as it stands,
+    # and gets the token that opens a text if the tokenizer has one and the string does not.
     rows, labels = rows_and_labels(tokenizer, prompts)
     _check_ends(rows, labels, tokenizer)
     return Encoded(rows=rows, labels=labels, prefix=_common(rows))
@@ -44,13 +37,7 @@ def encode(tokenizer: Any, prompts: Sequence[str | Prompt]) -> Encoded:
 def rows_and_labels(
     tokenizer: Any, prompts: Sequence[str | Prompt]
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[Any, ...]]:
-    """Return the tokens of each prompt, and what it is called.
-
-    Raises
-    ------
-    InputError
-        If there is none, they are of different kinds, or one is empty.
-    """
+    """Return the tokens of each prompt, and what it is called."""
     if isinstance(prompts, str | Prompt) or not len(prompts):
         msg = "prompts must be a sequence of strings or of instrument prompts, at least one"
         raise InputError(msg)

@@ -29,15 +29,7 @@ _FINISH = {
 
 
 class AnthropicMessages(OverHttp):
-    """``POST /messages``: the system prompt stands apart; no log probabilities, no seed.
-
-    Examples
-    --------
-    >>> reply = AnthropicMessages().read(
-    ...     b'{"content": [{"type": "text", "text": "No"}], "stop_reason": "max_tokens"}')
-    >>> reply.text, reply.finish_reason
-    ('No', 'length')
-    """
+    """``POST /messages``: the system prompt stands apart; no log probabilities, no seed."""
 
     name = "anthropic"
     path = "/messages"

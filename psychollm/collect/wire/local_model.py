@@ -42,17 +42,7 @@ def load(name: str) -> "LocalModel":
 
 
 class LocalModel:
-    """A model and its tokenizer.
-
-    Parameters
-    ----------
-    name : str
-        What it was loaded by.
-    tokenizer, model
-        Those of transformers.
-    torch : module
-        The library torch.
-    """
+    """A model and its tokenizer."""
 
     def __init__(self, name: str, tokenizer: Any, model: Any, torch: Any) -> None:
         self._name = name

@@ -19,13 +19,7 @@ from psychollm.collect.wire.protocol import (
 
 
 class OpenAIChat(OverHttp):
-    """``POST /chat/completions``.
-
-    Examples
-    --------
-    >>> OpenAIChat().read(b'{"choices": [{"message": {"content": "Yes."}}]}').text
-    'Yes.'
-    """
+    """``POST /chat/completions``."""
 
     name = "openai-chat"
     path = "/chat/completions"

@@ -21,14 +21,7 @@ _RENAMED = {"max_completion_tokens": "max_tokens"}
 
 
 class OpenAICompletions(OpenAIChat):
-    """``POST /completions``: the messages become one text, a blank line between turns.
-
-    Examples
-    --------
-    >>> wire = OpenAICompletions()
-    >>> wire.body("m", [{"role": "user", "content": "2 + 2 ="}], {})
-    {'model': 'm', 'prompt': '2 + 2 ='}
-    """
+    """``POST /completions``: the messages become one text, a blank line between turns."""
 
     name = "openai-completions"
     path = "/completions"

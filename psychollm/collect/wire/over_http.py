@@ -7,14 +7,7 @@ from psychollm.collect.connection import Connections
 
 
 class OverHttp:
-    """A wire format whose bodies are posted to a server.
-
-    Examples
-    --------
-    >>> from psychollm.collect.wire.openai_chat import OpenAIChat
-    >>> OpenAIChat().open("http://127.0.0.1:9/v1/", secret=None, headers={}, timeout=1.0).url
-    'http://127.0.0.1:9/v1/chat/completions'
-    """
+    """A wire format whose bodies are posted to a server."""
 
     path: str
     local = False

@@ -45,16 +45,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class YesNoMass:
-    """Probability that the first token of a reply is a form of "yes", and of "no".
+    """Probability that the first token of a reply is a form of "yes", and of "no"."""
 
-    What both leave of one went to other tokens: `captured` should be reported beside `p_yes`.
-
-    Examples
-    --------
-    >>> mass = YesNoMass(yes=0.3, no=0.1)
-    >>> round(mass.captured, 3), round(mass.p_yes, 3)
-    (0.4, 0.75)
-    """
+    # What both leave of one went to other tokens: `captured` should be reported beside `p_yes`.
 
     yes: float
     no: float
@@ -112,23 +105,11 @@ class Wire(Protocol):
         """Return the body to send."""
 
     def read(self, raw: bytes) -> Reply:
-        """Read what came back with status 200.
-
-        Raises
-        ------
-        UnreadableReplyError
-            If it is no answer.
-        """
+        """Read what came back with status 200."""
 
 
 def object_of(raw: bytes) -> dict[str, Any]:
-    r"""Return the JSON object of a body; bytes that are not UTF-8 become U+FFFD.
-
-    Examples
-    --------
-    >>> object_of(b'{"a": "\xff"}')
-    {'a': '\ufffd'}
-    """
+    """Return the JSON object of a body; bytes that are not UTF-8 become U+FFFD."""
     try:
         found = parse_json(raw, errors="replace")
     except ValueError as error:
@@ -162,18 +143,9 @@ def first_choice(found: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def fault_of(reply: Reply) -> tuple[Kind, str] | None:
-    """Return why a reply is no answer, as the server says; None if it is one.
-
-    A reply without words is an answer if the server says how it ended and that tokens were spent:
-    such is what a model says that has nothing to say, or no tokens left to say it.
-
-    Examples
-    --------
-    >>> fault_of(Reply(text="No", finish_reason="content_filter"))[0]
-    <Kind.FILTERED: 'filtered'>
-    >>> fault_of(Reply(text=""))[0], fault_of(Reply(text="", finish_reason="length"))
-    (<Kind.EMPTY: 'empty'>, None)
-    """
+    """Return why a reply is no answer, as the server says; None if it is one."""
+    # A reply without words is an answer if the server says how it ended and that tokens were
+    # spent: such is what a model says that has nothing to say, or no tokens left to say it.
     reason = (reply.finish_reason or "").casefold()
     if reason in _FILTERED:
         return Kind.FILTERED, f"held back (finish reason {reason})"
@@ -216,35 +188,12 @@ def openai_usage(found: Mapping[str, Any]) -> Usage:
 
 
 def word_of(token: str) -> str:
-    r"""Return the word that a token holds: without marks of spaces, punctuation and case.
-
-    Examples
-    --------
-    >>> word_of("\u0120Yes."), word_of(" NO")
-    ('yes', 'no')
-    """
+    """Return the word that a token holds: without marks of spaces, punctuation and case."""
     return token.strip(" \t\r\n\u2581\u0120\u010a.,:;!*_\"'`()").casefold()
 
 
 def yes_no_mass(listed: Iterable[tuple[Any, Any]]) -> YesNoMass | None:
-    """Add up the probability of all forms of "yes" and "no" among listed first tokens.
-
-    Parameters
-    ----------
-    listed : iterable of (token, log probability)
-        The most likely first tokens.
-
-    Returns
-    -------
-    YesNoMass or None
-        None if nothing is listed that can be read.
-
-    Examples
-    --------
-    >>> mass = yes_no_mass([("Yes", math.log(0.5)), (" yes", math.log(0.1)), ("NO.", -3.0)])
-    >>> round(mass.yes, 3), round(mass.no, 3)
-    (0.6, 0.05)
-    """
+    """Add up the probability of all forms of "yes" and "no" among listed first tokens."""
     masses = {"yes": 0.0, "no": 0.0}
     read = False
     for token, logprob in listed:

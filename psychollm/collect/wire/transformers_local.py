@@ -23,13 +23,7 @@ from psychollm.collect.wire.openai_chat import OpenAIChat
 
 
 class TransformersLocal(OpenAIChat):
-    """Chat completions without a server.
-
-    Examples
-    --------
-    >>> TransformersLocal().local
-    True
-    """
+    """Chat completions without a server."""
 
     name = "transformers"
     local = True
@@ -46,28 +40,14 @@ class TransformersLocal(OpenAIChat):
     def open(  # type: ignore[override]
         self, url: str, *, secret: str | None, headers: Mapping[str, str], timeout: float
     ) -> "LocalLine":
-        """Return a line to models in this process.
-
-        Raises
-        ------
-        MissingPackageError
-            If torch or transformers is not installed.
-        """
+        """Return a line to models in this process."""
         for module in ("torch", "transformers"):
             require(module, extra="steering", purpose="running models in this process")
         return LocalLine(load, timeout=timeout)
 
 
 class LocalLine:
-    """Models in this process, loaded when they are first asked.
-
-    Parameters
-    ----------
-    load : callable
-        Returns a model by its name.
-    timeout : float
-        Seconds for one reply.
-    """
+    """Models in this process, loaded when they are first asked."""
 
     def __init__(self, load: Callable[[str], LocalModel], *, timeout: float) -> None:
         self._load = load

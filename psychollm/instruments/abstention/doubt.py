@@ -64,13 +64,7 @@ _COMMITS = re.compile(
 
 
 def doubts(text: str) -> Iterator[str]:
-    """Yield the sentences of a text that doubt.
-
-    Examples
-    --------
-    >>> list(doubts("It is 4. I am not quite sure about that. Perhaps 5?"))
-    ['I am not quite sure about that.', 'Perhaps 5?']
-    """
+    """Yield the sentences of a text that doubt."""
     for one in sentences(text):
         words = text[one.start : one.end].replace("’", "'")
         if _DOUBT.search(words) or _OBJECTION.search(words):
@@ -78,26 +72,12 @@ def doubts(text: str) -> Iterator[str]:
 
 
 def objects(text: str) -> bool:
-    """Tell whether an answer leaves its question unanswered, in whatever way.
-
-    Examples
-    --------
-    >>> objects("It depends on whose boat is meant."), objects("Which one do you mean?")
-    (True, True)
-    >>> objects("Five.")
-    False
-    """
+    """Tell whether an answer leaves its question unanswered, in whatever way."""
     said = text.replace("’", "'").strip()
     asks_back = said.endswith("?") and len(said) > 1
     return asks_back or abstains(said) or _OBJECTION.search(said) is not None
 
 
 def commits(text: str) -> bool:
-    """Tell whether a text goes on to an answer although it doubts.
-
-    Examples
-    --------
-    >>> commits("Nobody knows, but I would say Tuesday."), commits("Nobody knows.")
-    (True, False)
-    """
+    """Tell whether a text goes on to an answer although it doubts."""
     return _COMMITS.search(text.replace("’", "'")) is not None

@@ -19,14 +19,7 @@ _MONTHS = (
 
 
 class Twins(NamedTuple):
-    """An answerable question, its answer, and the question that it becomes without one.
-
-    Examples
-    --------
-    >>> twins = larger(np.random.default_rng(0))
-    >>> twins.answer in twins.answerable
-    True
-    """
+    """An answerable question, its answer, and the question that it becomes without one."""
 
     answerable: str
     answer: str
@@ -42,13 +35,7 @@ def _some(rng: np.random.Generator, pool: tuple[str, ...], n: int) -> list[str]:
 
 
 def two_places(rng: np.random.Generator) -> Twins:
-    """Ask for a sum, one of whose parts may be missing.
-
-    Examples
-    --------
-    >>> two_places(np.random.default_rng(0)).numeric
-    True
-    """
+    """Ask for a sum, one of whose parts may be missing."""
     (who,), (goods,) = _some(rng, names.PEOPLE, 1), _some(rng, names.GOODS, 1)
     first, second = _some(rng, names.PLACES, 2)
     one, two = (int(n) for n in rng.integers(3, 60, 2))
@@ -60,13 +47,7 @@ def two_places(rng: np.random.Generator) -> Twins:
 
 
 def walk(rng: np.random.Generator) -> Twins:
-    """Ask for a distance at some speed, for a time that may be missing.
-
-    Examples
-    --------
-    >>> "minutes" in walk(np.random.default_rng(0)).answerable
-    True
-    """
+    """Ask for a distance at some speed, for a time that may be missing."""
     (who,) = _some(rng, names.PEOPLE, 1)
     speed, minutes = int(rng.integers(2, 20)) * 60, int(rng.integers(3, 40))
     told = f"{who} rows {speed} metres in an hour and keeps it up {{}}. "
@@ -80,13 +61,7 @@ def walk(rng: np.random.Generator) -> Twins:
 
 
 def timetable(rng: np.random.Generator) -> Twins:
-    """Ask for a ferry that is, or is not, in the complete timetable.
-
-    Examples
-    --------
-    >>> timetable(np.random.default_rng(0)).answer.count(":")
-    1
-    """
+    """Ask for a ferry that is, or is not, in the complete timetable."""
     one, two, three, absent = _some(rng, names.FERRIES, 4)
     hours = sorted(int(n) for n in rng.choice(np.arange(6, 22), 3, replace=False))
     times = [f"{hour}:{int(rng.integers(10, 59))}" for hour in hours]
@@ -99,13 +74,7 @@ def timetable(rng: np.random.Generator) -> Twins:
 
 
 def sisters(rng: np.random.Generator) -> Twins:
-    """Ask for the age of a sister that there is, or is not.
-
-    Examples
-    --------
-    >>> "younger" in sisters(np.random.default_rng(0)).unanswerable
-    True
-    """
+    """Ask for the age of a sister that there is, or is not."""
     one, two, three = _some(rng, names.PEOPLE, 3)
     ages = sorted((int(n) for n in rng.choice(np.arange(4, 60), 3, replace=False)), reverse=True)
     told = (
@@ -119,13 +88,7 @@ def sisters(rng: np.random.Generator) -> Twins:
 
 
 def whose(rng: np.random.Generator) -> Twins:
-    """Ask for a length, of one thing of two or of either.
-
-    Examples
-    --------
-    >>> "her" in whose(np.random.default_rng(0)).unanswerable
-    True
-    """
+    """Ask for a length, of one thing of two or of either."""
     one, two = _some(rng, names.PEOPLE, 2)
     (thing,) = _some(rng, names.BELONGINGS, 1)
     first, second = (int(n) for n in rng.choice(np.arange(3, 90), 2, replace=False))
@@ -137,13 +100,7 @@ def whose(rng: np.random.Generator) -> Twins:
 
 
 def meeting(rng: np.random.Generator) -> Twins:
-    """Ask for an end, of the one of two meetings that is, or is not, named.
-
-    Examples
-    --------
-    >>> "the meeting" in meeting(np.random.default_rng(0)).unanswerable
-    True
-    """
+    """Ask for an end, of the one of two meetings that is, or is not, named."""
     one, two = _some(rng, names.TOWNS, 2)
     first, second = (int(n) for n in rng.choice(np.arange(7, 15), 2, replace=False))
     lasts = int(rng.integers(2, 6))
@@ -156,13 +113,7 @@ def meeting(rng: np.random.Generator) -> Twins:
 
 
 def weekday_ahead(rng: np.random.Generator) -> Twins:
-    """Ask for a day that the calendar settles, or that only time will.
-
-    Examples
-    --------
-    >>> weekday_ahead(np.random.default_rng(0)).answer.endswith("day")
-    True
-    """
+    """Ask for a day that the calendar settles, or that only time will."""
     year, month = int(rng.integers(2031, 2080)), int(rng.integers(1, 13))
     day, (town,) = int(rng.integers(1, 29)), _some(rng, names.TOWNS, 1)
     named = f"{_MONTHS[month - 1]} {year}"
@@ -174,13 +125,7 @@ def weekday_ahead(rng: np.random.Generator) -> Twins:
 
 
 def days_ahead(rng: np.random.Generator) -> Twins:
-    """Ask for a number of days that the calendar settles, or that the weather will.
-
-    Examples
-    --------
-    >>> days_ahead(np.random.default_rng(0)).answer in {"28", "29", "30", "31"}
-    True
-    """
+    """Ask for a number of days that the calendar settles, or that the weather will."""
     year, month = int(rng.integers(2031, 2090)), int(rng.integers(1, 13))
     (town,) = _some(rng, names.TOWNS, 1)
     asks = f"How many {{}} will {_MONTHS[month - 1]} {year} have in {town}?"
@@ -191,26 +136,14 @@ def days_ahead(rng: np.random.Generator) -> Twins:
 
 
 def larger(rng: np.random.Generator) -> Twins:
-    """Compare two numbers by size or by beauty.
-
-    Examples
-    --------
-    >>> larger(np.random.default_rng(0)).answer.isdigit()
-    True
-    """
+    """Compare two numbers by size or by beauty."""
     one, two = (int(n) for n in rng.choice(np.arange(11, 1000), 2, replace=False))
     asks = f"Which of the two numbers {one} and {two} is the {{}} one?"
     return Twins(asks.format("larger"), str(max(one, two)), asks.format("lovelier"), numeric=True)
 
 
 def longer(rng: np.random.Generator) -> Twins:
-    """Compare three words by their letters or by their sound.
-
-    Examples
-    --------
-    >>> longer(np.random.default_rng(0)).numeric
-    False
-    """
+    """Compare three words by their letters or by their sound."""
     while True:
         words = _some(rng, names.WORDS, 3)
         lengths = sorted(map(len, words))
@@ -225,39 +158,21 @@ def longer(rng: np.random.Generator) -> Twins:
 
 
 def capital(rng: np.random.Generator) -> Twins:
-    """Ask for the capital of a country that exists, or does not.
-
-    Examples
-    --------
-    >>> capital(np.random.default_rng(0)).answerable.startswith("What is the capital of")
-    True
-    """
+    """Ask for the capital of a country that exists, or does not."""
     (country,) = _some(rng, tuple(names.CAPITALS), 1)
     asks = "What is the capital of {}?"
     return Twins(asks.format(country), names.CAPITALS[country], asks.format(names.invented(rng)))
 
 
 def element(rng: np.random.Generator) -> Twins:
-    """Ask for an element whose symbol exists, or does not.
-
-    Examples
-    --------
-    >>> element(np.random.default_rng(0)).answerable.count('"')
-    2
-    """
+    """Ask for an element whose symbol exists, or does not."""
     (symbol,), (none,) = _some(rng, tuple(names.SYMBOLS), 1), _some(rng, names.NO_SYMBOLS, 1)
     asks = 'Which chemical element has the symbol "{}"?'
     return Twins(asks.format(symbol), names.SYMBOLS[symbol], asks.format(none))
 
 
 def legs(rng: np.random.Generator) -> Twins:
-    """Ask for the legs of a herd whose kind exists, or does not.
-
-    Examples
-    --------
-    >>> legs(np.random.default_rng(0)).numeric
-    True
-    """
+    """Ask for the legs of a herd whose kind exists, or does not."""
     (animal,) = _some(rng, tuple(names.LEGS), 1)
     herd = int(rng.integers(2, 40))
     asks = f"How many legs do {herd} animals of the kind {{}} have together?"

@@ -31,28 +31,8 @@ _TRIES = 500
 
 
 def pairs(scenario: Scenario, n: int, seed: int) -> tuple[Askable, ...]:
-    """Return `n` pairs of one scenario: each answerable question, then its twin.
-
-    Parameters
-    ----------
-    scenario : str
-        Why the twins cannot be answered.
-    n : int
-        Pairs. The first of a larger set are those of a smaller one.
-    seed : int
-        All is drawn from it.
-
-    Raises
-    ------
-    OptionError
-        If the frames do not hold as many different pairs.
-
-    Examples
-    --------
-    >>> one, other = pairs("subjective", 1, seed=0)
-    >>> one.question.answerable, other.question.answerable, one.pair == other.pair
-    (True, False, True)
-    """
+    """Return `n` pairs of one scenario: each answerable question, then its twin."""
+    # The first of a larger set are those of a smaller one.
     found: list[Askable] = []
     for number, twins in enumerate(islice(_different(scenario, seed), n), start=1):
         pair = f"{scenario}-{seed}-{number:04d}"

@@ -51,23 +51,11 @@ _ENDS = ("avia", "ostan", "eria", "onde", "uria", "antis")
 
 
 def invented(rng: np.random.Generator) -> str:
-    """Draw the name of a country that does not exist.
-
-    Examples
-    --------
-    >>> invented(np.random.default_rng(0))
-    'Zornonde'
-    """
+    """Draw the name of a country that does not exist."""
     return "".join(str(rng.choice(part)) for part in (_ONSETS, _MIDDLES, _ENDS))
 
 
 def beast(rng: np.random.Generator) -> str:
-    """Draw the name of an animal that does not exist.
-
-    Examples
-    --------
-    >>> beast(np.random.default_rng(0))
-    'zornle'
-    """
+    """Draw the name of an animal that does not exist."""
     onset, middle = (str(rng.choice(part)) for part in (_ONSETS, _MIDDLES))
     return f"{onset}{middle}le".lower()

@@ -107,27 +107,7 @@ def as_askable(
     dataset: str = "",
     rule: Rule = "contains",
 ) -> tuple[Askable, ...]:
-    """Return questions to be asked, made from mappings or plain questions where they are such.
-
-    Parameters
-    ----------
-    rows : iterable
-        Questions; mappings have the columns of `read_askable`.
-    dataset, rule
-        For those that do not say.
-
-    Raises
-    ------
-    InputError
-        If there are none, one lacks its text, or contradicts itself.
-    LabelError
-        If two have one key.
-
-    Examples
-    --------
-    >>> as_askable([{"question": "Who am I?", "answerable": False}])[0].should_abstain
-    True
-    """
+    """Return questions to be asked, made from mappings or plain questions where they are such."""
     found = tuple(_made(row, place, dataset, rule) for place, row in enumerate(rows, start=1))
     if not found:
         msg = "questions: there are none"

@@ -29,13 +29,7 @@ _SHOWN = 4  # sentences of a reply that names no answer: its first two and its l
 
 
 class Reply(NamedTuple):
-    """What a reading of a reply says.
-
-    Examples
-    --------
-    >>> Reply.of("wrong confident doubting").trace
-    'doubting'
-    """
+    """What a reading of a reply says."""
 
     decision: Decision
     manner: Manner
@@ -54,32 +48,10 @@ class Reply(NamedTuple):
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Read a reply to a question, or a judge's verdict on one.
-
-    Parameters
-    ----------
-    prompt : Prompt
-        One of `Abstention.prompts` or `Abstention.judge_prompts`.
-    reply : str
-        Whatever came back; thinking that came beside it belongs into tags before it
-        (`with_reasoning`).
-    finish_reason : str, optional
-        "length" if the reply was cut off.
-
-    Returns
-    -------
-    Reading
-        The words of `Reply`, or 1 and 0 for a judge's yes and no. A reply that only repeats the
-        question is unreadable. An answer that doubts whether
-        there is one and gives one all the same is ambiguous: a judge may decide.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.abstention import Abstention
-    >>> yes, no = Abstention(n_pairs=1, scenarios=("subjective",)).prompts()
-    >>> read_reply(no, "Answer: That is a matter of taste.").value
-    'abstained confident untraced'
-    """
+    """Read a reply to a question, or a judge's verdict on one."""
+    # The words of `Reply`, or 1 and 0 for a judge's yes and no. A reply that only repeats the
+    # question is unreadable. An answer that doubts whether there is one and gives one all the same
+    # is ambiguous: a judge may decide.
     if prompt.about["stage"] == "judge":
         return read_yes_no(reply, finish_reason=finish_reason)
     cut = finish_reason == "length"

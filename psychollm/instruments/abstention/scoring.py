@@ -18,28 +18,8 @@ _GRADES = {"correct": 1.0, "wrong": 0.0}
 
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> AbstentionScores:
-    """Score the readings of one model.
-
-    Parameters
-    ----------
-    prompts : sequence of Prompt
-        What was asked, and what a judge was asked of it; or the latter alone, in which case
-        nothing is known by rule.
-    readings : mapping or sequence
-        As in `Abstention.score`.
-
-    Raises
-    ------
-    ShapeError
-        If a sequence has another length.
-    LabelError
-        If a key belongs to no prompt.
-
-    Examples
-    --------
-    >>> score_readings([], {}).abstained
-    array([], dtype=float64)
-    """
+    """Score the readings of one model."""
+    # The prompts of a judge may be among those asked, or alone; then nothing is known by rule.
     found = dict(zip((one.key for one in prompts), aligned(prompts, readings), strict=True))
     rows = _rows(prompts)
     about = [prompt.about for prompt in rows.values()]

@@ -40,32 +40,13 @@ _CLOSING = 'End with a line that reads "Verdict: yes" or "Verdict: no".'
 
 
 def asking(licence: Licence, *, reasoned: bool) -> str:
-    """Return how a question is to be answered.
-
-    Examples
-    --------
-    >>> asking("silent", reasoned=False).startswith("Reply with one line")
-    True
-    """
+    """Return how a question is to be answered."""
     form = _REASONED if reasoned else _DIRECT
     return f"{_LICENCE} {form}" if licence == "stated" else form
 
 
 def judging(asks: Asks, question: str, *, thinking: str, answer: str) -> tuple[str, str]:
-    """Return what a judge is told: its role, and its task.
-
-    Parameters
-    ----------
-    asks : {"abstains", "confident", "uncertain"}
-        What is to be judged.
-    question, thinking, answer : str
-        What is shown; blank parts are left out.
-
-    Examples
-    --------
-    >>> "THINKING" in judging("abstains", "Who?", thinking="", answer="She.")[1]
-    False
-    """
+    """Return what a judge is told: its role, and its task; blank parts are left out."""
     shown = {"QUESTION": question, "THINKING": thinking, "ANSWER": answer}
     parts = [f"{name}\n<<<\n{text}\n>>>" for name, text in shown.items() if text]
     return _ROLE, "\n\n".join([*parts, _JUDGED[asks], _CLOSING])

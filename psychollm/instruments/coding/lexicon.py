@@ -16,13 +16,7 @@ _NEEDLESS = re.compile(r"(?i)\b(?:no (?:need|reason|point|use)|without|needless|
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """Words that speak for a category.
-
-    Examples
-    --------
-    >>> LEXICON["evaluation"][0].pattern.search("Let me double-check this.").group()
-    'double-check'
-    """
+    """Words that speak for a category."""
 
     name: str
     pattern: re.Pattern[str]
@@ -30,14 +24,7 @@ class Cue:
     deniable: bool = False
 
     def places(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
-        """Return where it stands between two places of a text, denials left out.
-
-        Examples
-        --------
-        >>> cue = LEXICON["evaluation"][0]
-        >>> cue.places("No need to verify. Verify!", 0, 26)
-        [(19, 25)]
-        """
+        """Return where it stands between two places of a text, denials left out."""
         found = (match.span() for match in self.pattern.finditer(text, start, end))
         return [span for span in found if not (self.deniable and _idle(text, span[0]))]
 

@@ -30,14 +30,7 @@ _ENOUGH = 2  # words or numbers that a claim has
 
 @dataclass(frozen=True, slots=True)
 class Verifications:
-    """What a trace verifies.
-
-    Examples
-    --------
-    >>> found = verifications("Let me check that 3 * 4 = 12. Yes. Let me verify 3 * 4 = 12 again.")
-    >>> found.n, found.repeated, found.share
-    (2, 1, 0.5)
-    """
+    """What a trace verifies."""
 
     claims: tuple[str, ...]
     repeats: tuple[int | None, ...]  # place of the earlier claim that each repeats
@@ -59,18 +52,7 @@ class Verifications:
 
 
 def verifications(text: str) -> Verifications:
-    """Find what a trace verifies, and what it verifies again.
-
-    Parameters
-    ----------
-    text : str
-        The trace.
-
-    Examples
-    --------
-    >>> verifications("No need to verify this.").n
-    0
-    """
+    """Find what a trace verifies, and what it verifies again."""
     text = text.replace("’", "'")
     known = [text[one.start : one.end] for one in sentences(text)]
     claims: list[str] = []

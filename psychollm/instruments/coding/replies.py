@@ -25,29 +25,8 @@ _QUOTES = ("quotes", "quote", "spans", "span", "evidence", "quotations")
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    r"""Read the codes that a reply gives.
-
-    Parameters
-    ----------
-    prompt : Prompt
-        One of `Coding.prompts`.
-    reply : str
-        Whatever came back.
-    finish_reason : str, optional
-        "length" if the reply was cut off.
-
-    Returns
-    -------
-    Reading
-        The value is JSON: codes and quotations by category; `coded` makes a `Coded` of it.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.coding import Coding
-    >>> prompt = Coding(transcripts={"a": "Let me check."}).prompts()[0]
-    >>> read_reply(prompt, 'Sure:\n{"evaluation": {"code": 2, "quotes": ["check"]},}').value
-    '{"codes": {"evaluation": 2}, "quotes": {"evaluation": ["check"]}}'
-    """
+    """Read the codes that a reply gives."""
+    # The value is JSON: codes and quotations by category; `coded` makes a `Coded` of it.
     text = without_thinking(reply)
     cut = finish_reason == "length"
     if not text:
@@ -71,24 +50,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 
 def coded(prompt: Prompt, reading: Reading) -> Coded:
-    """Return a reading as a coded trace; without codes where there is no answer.
-
-    Parameters
-    ----------
-    prompt : Prompt
-        What was asked: it holds the trace, in which quotations are looked up.
-    reading : Reading
-        Of the reply.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.coding import Coding
-    >>> prompt = Coding(transcripts={"a": "Let me check."}).prompts()[0]
-    >>> reading = read_reply(prompt, '{"evaluation": {"code": 2, "quotes": ["Check", "lost"]}}')
-    >>> found = coded(prompt, reading)
-    >>> found.codes["evaluation"], found.spans[0].start, found.lost
-    (2, 7, 1)
-    """
+    """Return a reading as a coded trace; without codes where there is no answer."""
     trace = transcript_of(prompt)
     table = json.loads(str(reading.value)) if reading.answered else {"codes": {}, "quotes": {}}
     spans, lost = [], 0
@@ -110,14 +72,7 @@ def coded(prompt: Prompt, reading: Reading) -> Coded:
 
 
 def transcript_of(prompt: Prompt) -> str:
-    """Return the trace that a prompt shows.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.coding import Coding
-    >>> transcript_of(Coding(transcripts={"a": "Two and two."}).prompts()[0])
-    'Two and two.'
-    """
+    """Return the trace that a prompt shows."""
     start, end = prompt.about["trace"]
     return prompt.messages[-1].content[start:end]
 

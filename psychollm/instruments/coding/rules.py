@@ -15,28 +15,7 @@ _PLENTY = 2  # sentences with a weak cue that count as much as one with a strong
 
 
 def code_by_rules(text: str, scheme: SchemeName | Scheme = "five") -> Coded:
-    """Code a trace by the project's lexicon.
-
-    Parameters
-    ----------
-    text : str
-        The trace.
-    scheme : {"five", "rationalist"} or Scheme
-        What is looked for; the categories of a scheme of one's own must be in the lexicon.
-
-    Raises
-    ------
-    InputError
-        If a category has no cues.
-
-    Examples
-    --------
-    >>> found = code_by_rules("I'm not sure. Let me double-check: 3 + 4 = 7.")
-    >>> [(name, code) for name, code in found.codes.items() if code]
-    [('self_awareness', 2), ('evaluation', 2)]
-    >>> [span.words for span in found.spans]
-    ["I'm not sure", 'double-check']
-    """
+    """Code a trace by the lexicon, which must hold the categories of the scheme."""
     names = as_scheme(scheme).names
     unknown = [name for name in names if name not in LEXICON]
     if unknown:

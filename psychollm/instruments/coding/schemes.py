@@ -20,13 +20,7 @@ SchemeName: TypeAlias = Literal["five", "rationalist"]
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """One kind of behaviour.
-
-    Examples
-    --------
-    >>> FIVE.categories[0].name
-    'self_awareness'
-    """
+    """One kind of behaviour."""
 
     name: str
     meaning: str  # completes "the writer ..."
@@ -92,18 +86,7 @@ SCHEMES: dict[str, Scheme] = {one.name: one for one in (FIVE, RATIONALIST)}
 
 
 def as_scheme(scheme: SchemeName | Scheme) -> Scheme:
-    """Return a scheme by its name, or one of the user's own as it is.
-
-    Raises
-    ------
-    OptionError
-        If there is no scheme of that name.
-
-    Examples
-    --------
-    >>> as_scheme("five") is FIVE
-    True
-    """
+    """Return a scheme by its name, or one of the user's own as it is."""
     if isinstance(scheme, Scheme):
         return scheme
     check_choice("scheme", scheme, SchemeName)

@@ -24,31 +24,7 @@ def score_readings(
     *,
     coder: str = "judge",
 ) -> CodingScores:
-    """Score the readings of one coder.
-
-    Parameters
-    ----------
-    prompts : sequence of Prompt
-        What was asked.
-    readings : mapping or sequence
-        As in `Coding.score`.
-    coder : str
-        What the coder is called.
-
-    Raises
-    ------
-    ShapeError
-        If a sequence has another length.
-    LabelError
-        If a key belongs to no prompt.
-    InputError
-        If the prompts have different categories.
-
-    Examples
-    --------
-    >>> score_readings([], []).codes.shape
-    (0, 0)
-    """
+    """Score the readings of one coder."""
     found = aligned(prompts, readings)
     if len({tuple(one.about["categories"]) for one in prompts}) > 1:
         msg = "prompts hold several schemes of categories: score each on its own"
@@ -64,14 +40,7 @@ def score_readings(
 
 
 def rule_scores(transcripts: Sequence[Transcript], scheme: Scheme) -> CodingScores:
-    """Code traces by rules.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.coding.schemes import FIVE
-    >>> rule_scores([Transcript(key="a", text="Wait, that's wrong.")], FIVE).codes[0, -1]
-    np.float64(2.0)
-    """
+    """Code traces by rules."""
     return _scores(
         [one.about() for one in transcripts],
         [one.text for one in transcripts],

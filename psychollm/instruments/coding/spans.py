@@ -19,13 +19,7 @@ _QUOTED = "\"'“”‘’«»` \t\n….,;:"
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Words of a trace that show a behaviour.
-
-    Examples
-    --------
-    >>> Span("evaluation", 0, 5, "check", "check").words
-    'check'
-    """
+    """Words of a trace that show a behaviour."""
 
     category: str
     start: int
@@ -36,13 +30,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coded:
-    """A coded trace.
-
-    Examples
-    --------
-    >>> Coded(codes={"evaluation": 1}, spans=(), words=10).counts
-    {'evaluation': 0}
-    """
+    """A coded trace."""
 
     codes: Mapping[str, int | None]  # 0, 1, 2; None where the coder gave none
     spans: tuple[Span, ...]
@@ -67,13 +55,7 @@ class Coded:
 
 
 def entropy(counts: Iterable[float]) -> float:
-    """Return the entropy of counts in bits, NaN if there are none.
-
-    Examples
-    --------
-    >>> entropy([2, 2]), entropy([3, 0]), entropy([0, 0])
-    (1.0, 0.0, nan)
-    """
+    """Return the entropy of counts in bits, NaN if there are none."""
     there = [count for count in counts if count > 0]
     total = math.fsum(there)
     if not total:
@@ -82,26 +64,13 @@ def entropy(counts: Iterable[float]) -> float:
 
 
 def n_words(text: str) -> int:
-    """Return the words and marks of punctuation of a text: about as many as a model's tokens.
-
-    Examples
-    --------
-    >>> n_words("It's 7, isn't it?")
-    6
-    """
+    """Return the words and marks of punctuation of a text: about as many as a model's tokens."""
     return sum(1 for _ in _WORD.finditer(text))
 
 
 def locate(quotation: str, text: str) -> tuple[int, int] | None:
-    r"""Return where a quotation stands in a text, None if it does not.
-
-    Case, white space and quotation marks may differ; nothing else.
-
-    Examples
-    --------
-    >>> locate('"let me  CHECK"', "So let me\ncheck it.")
-    (3, 15)
-    """
+    """Return where a quotation stands in a text, None if it does not."""
+    # Case, white space and quotation marks may differ; nothing else.
     wanted = quotation.strip(_QUOTED).replace("’", "'")
     if not wanted:
         return None

@@ -63,20 +63,7 @@ class Transcript:
 def as_transcripts(
     transcripts: Mapping[str, str] | Iterable[Transcript | Mapping[str, Any]],
 ) -> tuple[Transcript, ...]:
-    """Return transcripts, made from texts by key, or from mappings of their fields.
-
-    Raises
-    ------
-    InputError
-        If there are none, or one is blank or has fields that are not known.
-    LabelError
-        If two have one key.
-
-    Examples
-    --------
-    >>> as_transcripts({"a": "Let me see."})[0].key
-    'a'
-    """
+    """Return transcripts, made from texts by key, or from mappings of their fields."""
     if isinstance(transcripts, Mapping):
         found = tuple(Transcript(key=str(key), text=text) for key, text in transcripts.items())
     else:
@@ -89,20 +76,7 @@ def as_transcripts(
 
 
 def read_transcripts(path: str | PathLike[str]) -> tuple[Transcript, ...]:
-    """Read transcripts from a file with a JSON object a line.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or holds no trace.
-
-    Examples
-    --------
-    >>> path = getfixture("tmp_path") / "traces.jsonl"
-    >>> _ = path.write_text('{"key": "a", "text": "Let me see."}')
-    >>> read_transcripts(path)[0].text
-    'Let me see.'
-    """
+    """Read transcripts from a file with a JSON object a line."""
     try:
         lines = Path(path).read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:

@@ -16,15 +16,7 @@ _FORM = '{"CATEGORY": {"code": CODE, "quotes": ["QUOTATION", ...]}, ...}'
 
 
 def coding_task(scheme: Scheme, text: str) -> tuple[str, str, int]:
-    """Return the role and the task of a coder, and where the transcript begins in the task.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.coding.schemes import FIVE
-    >>> _, task, start = coding_task(FIVE, "Two and two.")
-    >>> task[start : start + 4]
-    'Two '
-    """
+    """Return the role and the task of a coder, and where the transcript begins in the task."""
     defined = "\n".join(f"- {one.name}: the writer {one.meaning}." for one in scheme.categories)
     head = f"{_SCALE}\n\n{defined}\n\nTRANSCRIPT\n<<<\n"
     tail = (

@@ -59,13 +59,7 @@ _CONCLUDES = re.compile(
 
 
 class Marked(NamedTuple):
-    """What a marker names.
-
-    Examples
-    --------
-    >>> marked("Answer: yes")[0].text
-    'yes'
-    """
+    """What a marker names."""
 
     text: str
     rank: int
@@ -93,24 +87,9 @@ def _names(labels: tuple[str, ...]) -> re.Pattern[str]:
 def marked(
     text: str, labels: tuple[str, ...] = (), *, lead: bool = False, letters: bool = False
 ) -> list[Marked]:
-    """Return what a reply names as its answer, in its order.
-
-    Parameters
-    ----------
-    text : str
-        From `plain`.
-    labels : tuple of str
-        What else names an answer of the form that was asked for.
-    lead : bool
-        Whether these labels outrank the general ones.
-    letters : bool
-        Whether "A:" may be an option, so that it names an answer after "Q:" only.
-
-    Examples
-    --------
-    >>> marked("Rating: 3", ("rating",))
-    [Marked(text='3', rank=2)]
-    """
+    """Return what a reply names as its answer, in its order."""
+    # `labels` name an answer of the form that was asked for, and outrank the general ones if
+    # `lead`. With `letters`, "A:" may be an option, so that it names an answer after "Q:" only.
     found = [(span.start(), Marked(span[1], 1)) for span in _set_apart(text)]
     found += _fields(text, labels, lead=lead)
     # Within fields of JSON, names of answers belong to somebody's reasoning.
@@ -167,13 +146,7 @@ def _line(text: str, start: int) -> str:
 
 
 def conclusion(text: str) -> str | None:
-    """Return what the last sentence concludes, None if it does not say that it does.
-
-    Examples
-    --------
-    >>> conclusion("It is well known. So yes.")
-    'yes.'
-    """
+    """Return what the last sentence concludes, None if it does not say that it does."""
     spans = sentences(text)
     if not spans or spans[-1].asks:
         return None

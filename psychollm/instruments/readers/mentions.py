@@ -8,13 +8,7 @@ Value: TypeAlias = float | str
 
 
 class Mode(Enum):
-    """In what manner a value stands in a text.
-
-    Examples
-    --------
-    >>> Mode.SAID.value
-    'said'
-    """
+    """In what manner a value stands in a text."""
 
     SAID = "said"
     DENIED = "denied"  # or excluded, reported, wished for: not what the writer says
@@ -25,13 +19,7 @@ class Mode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """One value within a text, and where it stands.
-
-    Examples
-    --------
-    >>> Mention(3, 10, 11).mode.value
-    'said'
-    """
+    """One value within a text, and where it stands."""
 
     value: Value
     start: int

@@ -101,15 +101,8 @@ def _foreign() -> dict[str, int]:
 
 
 def english_numbers(text: str) -> list[tuple[int, int, int]]:
-    """Return the numbers that stand in English words: value, start and end.
-
-    "One" by itself is more often a pronoun, so it counts only after "exactly", "only" or "just".
-
-    Examples
-    --------
-    >>> english_numbers("She has twenty-one coins and a hundred nails.")
-    [(21, 8, 18), (100, 29, 38)]
-    """
+    """Return the numbers that stand in English words: value, start and end."""
+    # "One" by itself is more often a pronoun, so it counts only after "exactly", "only" or "just".
     found = []
     for phrase in _PHRASE.finditer(text):
         words = re.findall(r"[a-z]+", phrase.group().lower())
@@ -129,13 +122,7 @@ def english_numbers(text: str) -> list[tuple[int, int, int]]:
 
 
 def numbers_in_words(text: str) -> list[tuple[float, int | None, int, int]]:
-    """Return numbers and fractions in words: value, denominator if any, start and end.
-
-    Examples
-    --------
-    >>> numbers_in_words("two thirds, or three point five")
-    [(2, 3, 0, 10), (3.5, None, 15, 31)]
-    """
+    """Return numbers and fractions in words: value, denominator if any, start and end."""
     fractions: list[tuple[float, int | None, int, int]] = [
         (_TOPS[one["top"].lower()], _BOTTOMS[one["bottom"].lower()], *one.span())
         for one in _FRACTION.finditer(text)
@@ -188,13 +175,7 @@ def _compose(words: list[str]) -> list[int]:
 
 
 def number_in_words(text: str) -> int | None:
-    """Return the number that a text is, if it is nothing else; in any of fifteen languages.
-
-    Examples
-    --------
-    >>> number_in_words("einundzwanzig"), number_in_words("二十五"), number_in_words("a house")
-    (21, 25, None)
-    """
+    """Return the number that a text is, if it is nothing else; in any of fifteen languages."""
     text = _THERE_ARE.sub("", " ".join(text.lower().split()))
     if not text or len(text) > 60:
         return None

@@ -66,13 +66,7 @@ _MAX_DIGITS = 18
 
 @dataclass(frozen=True, slots=True)
 class Numeral:
-    """One number of a text.
-
-    Examples
-    --------
-    >>> [(one.value, one.mode.value) for one in numerals("Not 5 but at least 6.")]
-    [(5, 'denied'), (6, 'left open')]
-    """
+    """One number of a text."""
 
     value: float  # int where it is written as one
     start: int
@@ -86,22 +80,9 @@ class Numeral:
 
 
 def numerals(text: str, *, equations: bool = True, shares: bool = False) -> list[Numeral]:
-    """Return the numbers of a text in their order.
-
-    Parameters
-    ----------
-    text : str
-        From `plain`.
-    equations : bool
-        Whether "=" leads to a result, rather than to the meaning of a code.
-    shares : bool
-        Whether "3 of 4" is one number with its denominator, as "3/4" always is.
-
-    Examples
-    --------
-    >>> [one.value for one in numerals("By rule 2: 10 - 4 = 6.")]
-    [6]
-    """
+    """Return the numbers of a text from `plain`, in their order."""
+    # With `equations`, "=" leads to a result, otherwise to the meaning of a code; with `shares`,
+    # "3 of 4" is one number with its denominator, as "3/4" always is.
     return list(_numerals(text, equations, shares))
 
 
@@ -317,11 +298,5 @@ def _clauses(text: str, ones: list[Numeral]) -> Iterator[list[Numeral]]:
 
 
 def number_alone(text: str) -> int | None:
-    """Return the number in words that a text is, without marks around it.
-
-    Examples
-    --------
-    >>> number_alone("(fünf)")
-    5
-    """
+    """Return the number in words that a text is, without marks around it."""
     return number_in_words(text.strip(" \t\"'()[]{}.,;:!*"))

@@ -19,18 +19,7 @@ _UNSPACED = "\u3000"  # from here on, scripts that do not set words apart
 
 
 class Phrases:
-    """Find the phrases of a scale.
-
-    Parameters
-    ----------
-    values : mapping of str to number
-        Each phrase and what it stands for.
-
-    Examples
-    --------
-    >>> [one.value for one in Phrases({"likely": 0.7, "very likely": 0.9}).mentions("Very likely.")]
-    [0.9]
-    """
+    """Find the phrases of a scale."""
 
     def __init__(self, values: Mapping[str, Value]) -> None:
         self._values = {_key(phrase): value for phrase, value in values.items()}
@@ -39,13 +28,7 @@ class Phrases:
         )
 
     def mentions(self, text: str) -> list[Mention]:
-        """Return the phrases in a text.
-
-        Parameters
-        ----------
-        text : str
-            From `plain`.
-        """
+        """Return the phrases in a text."""
         lower = text.lower()
         found = []
         # A phrase may hold a word of denial ("never true") that denies no other phrase.

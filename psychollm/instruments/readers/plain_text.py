@@ -75,33 +75,14 @@ _MARKS_ONLY = re.compile(r"[\s*_`~#>|]*")
 
 
 class Plain(NamedTuple):
-    """The words of a reply.
-
-    Examples
-    --------
-    >>> plain("**Yes**").text
-    'Yes'
-    """
+    """The words of a reply."""
 
     text: str
     thought: bool  # whether thinking was left out
 
 
 def plain(reply: str) -> Plain:
-    r"""Return the words of a reply without markup.
-
-    Parameters
-    ----------
-    reply : str
-        Any text.
-
-    Examples
-    --------
-    >>> plain("<think>3 or 4?</think>The answer is **4**.").text
-    'The answer is 4.'
-    >>> plain(r"So $\boxed{No}$").text == f"So {OPEN}No{CLOSE}"
-    True
-    """
+    """Return the words of a reply without markup."""
     said, thought = _without_thinking(reply)
     said = _without_unticked(_characters(_CONTROL.sub(" ", said)))
     if _MARKS_ONLY.fullmatch(said):

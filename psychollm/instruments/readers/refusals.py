@@ -71,16 +71,5 @@ _DECLINES = re.compile(
 
 
 def declines(text: str) -> bool:
-    """Tell whether a text declines to answer, in any of fifteen languages.
-
-    Parameters
-    ----------
-    text : str
-        From `plain`, or any text.
-
-    Examples
-    --------
-    >>> declines("I'm sorry, but I can't help with that."), declines("I doubt it.")
-    (True, False)
-    """
+    """Tell whether a text declines to answer, in any of fifteen languages."""
     return _DECLINES.search(text) is not None

@@ -25,13 +25,7 @@ _REACH = 60  # how far back a denial is looked for: clauses are rarely longer
 
 
 class Sentence(NamedTuple):
-    """Where a sentence stands in a text.
-
-    Examples
-    --------
-    >>> sentences("Is it 5? No.")[0].asks
-    True
-    """
+    """Where a sentence stands in a text."""
 
     start: int
     end: int
@@ -39,13 +33,7 @@ class Sentence(NamedTuple):
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Return the sentences of a text; lines end them as well.
-
-    Examples
-    --------
-    >>> [(one.start, one.end) for one in sentences("Yes. It is 1.5 m.")]
-    [(0, 4), (5, 17)]
-    """
+    """Return the sentences of a text; lines end them as well."""
     found: list[Sentence] = []
     start = 0
     for end in [*_END.finditer(text), None]:
@@ -60,15 +48,8 @@ def sentences(text: str) -> list[Sentence]:
 
 
 def clause_before(text: str, position: int, *, colon: bool = False) -> str:
-    """Return the words of a clause that stand before a position.
-
-    With `colon`, those before a colon that stands there count as well ("He said: yes").
-
-    Examples
-    --------
-    >>> clause_before("I am not sure, but I would say yes", 31)
-    ' I would say '
-    """
+    """Return the words of a clause that stand before a position."""
+    # With `colon`, those before a colon that stands there count as well ("He said: yes").
     reach = text[max(position - _REACH, 0) : position]
     end = _COLON.search(reach) if colon else None
     breaks = list(_BREAK.finditer(reach, 0, end.start() if end else len(reach)))
@@ -76,22 +57,10 @@ def clause_before(text: str, position: int, *, colon: bool = False) -> str:
 
 
 def conditional(text: str, position: int) -> bool:
-    """Tell whether the clause only supposes what stands at a position.
-
-    Examples
-    --------
-    >>> conditional("If it is 5, stop.", 9), conditional("If so, 5.", 7)
-    (True, False)
-    """
+    """Tell whether the clause only supposes what stands at a position."""
     return _CONDITION.match(clause_before(text, position)) is not None
 
 
 def denied(text: str, position: int) -> bool:
-    """Tell whether the clause denies what stands at a position.
-
-    Examples
-    --------
-    >>> denied("It is not 5.", 10), denied("I am not sure, but 5.", 19)
-    (True, False)
-    """
+    """Tell whether the clause denies what stands at a position."""
     return _NEGATION.search(clause_before(text, position).lower()) is not None

@@ -152,25 +152,7 @@ _OF_ERROR_BEFORE = re.compile(rf"(?:(?<!\w)(?:{_ERROR})(?!\w)|错|間違|誤)\)?
 
 
 def manner(text: str, sentence: Sentence, start: int, end: int) -> Mode:
-    """Return in what manner a sentence holds a value.
-
-    Parameters
-    ----------
-    text : str
-        What the sentence is part of.
-    sentence : Sentence
-        One of `sentences`.
-    start, end : int
-        Where the value stands.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.readers.sentences import sentences
-    >>> manner("Is it 5?", sentences("Is it 5?")[0], 6, 7).value
-    'asked'
-    >>> manner("He said yes.", sentences("He said yes.")[0], 8, 11).value
-    'denied'
-    """
+    """Return in what manner a sentence holds a value."""
     before = clause_before(text, start, colon=True).lower()
     after = text[end : end + _REACH].lower()
     if not sentence.asks and (
@@ -210,27 +192,14 @@ def _disowned(before: str, after: str) -> bool:
 
 
 def leads(text: str, position: int, words: frozenset[str] = frozenset()) -> bool:
-    """Tell whether the clause holds nothing but words that lead up to an answer at a position.
-
-    Letters other than Latin count as such words; `words` are those that a form adds.
-
-    Examples
-    --------
-    >>> leads("I would say yes", 12), leads("My data say yes", 12)
-    (True, False)
-    """
+    """Tell whether the clause holds nothing but words that lead up to an answer at a position."""
+    # Letters other than Latin count as such words; `words` are those that a form adds.
     before = _LATIN.findall(clause_before(text, position).lower())
     return all(word in LEADS or word in words for word in before)
 
 
 def conditioned(text: str, end: int) -> bool:
-    """Tell whether a condition follows: "Yes, if ...".
-
-    Examples
-    --------
-    >>> conditioned("Yes, if it rains.", 3), conditioned("Yes, if I had to guess.", 3)
-    (True, False)
-    """
+    """Tell whether a condition follows: "Yes, if ..."."""
     return _CONDITION_AFTER.match(text[end : end + _REACH].lower()) is not None
 
 
@@ -244,13 +213,7 @@ def _supposed(text: str, sentence: Sentence, start: int) -> bool:
 
 
 def of_error(text: str, start: int, end: int) -> bool:
-    """Tell whether a value measures how likely the writer is wrong, or does not know.
-
-    Examples
-    --------
-    >>> of_error("a 30% chance that I'm wrong", 2, 5), of_error("30%. I may be wrong", 0, 3)
-    (True, False)
-    """
+    """Tell whether a value measures how likely the writer is wrong, or does not know."""
     before = text[max(start - _REACH, 0) : start].lower()
     after = _CONTRAST.split(text[end : end + _REACH].lower())[0]
     return bool(_OF_ERROR_AFTER.match(after) or _OF_ERROR_BEFORE.search(before))

@@ -80,17 +80,7 @@ class _Found:
 
 
 def read(reply: str, form: Form, finish_reason: str | None) -> Reading:
-    """Read a reply.
-
-    Parameters
-    ----------
-    reply : str
-        Whatever came back.
-    form : Form
-        What was asked for.
-    finish_reason : str or None
-        "length" if the reply was cut off.
-    """
+    """Read a reply."""
     cut = finish_reason == "length"
     text, thought = plain(reply)
     text = form.prepared(text)

@@ -16,13 +16,7 @@ Column = tuple[str, int]  # stage and round
 
 @dataclass(frozen=True, slots=True)
 class Chains:
-    """What each chain said at each stage.
-
-    Examples
-    --------
-    >>> Chains(("q",), (1,), {}, {}, {}, {}, {}).correct("first")
-    array([nan])
-    """
+    """What each chain said at each stage."""
 
     items: tuple[str, ...]  # (chains,)
     numbers: tuple[int, ...]  # (chains,)
@@ -76,15 +70,7 @@ class Chains:
 
 
 def chains_of(scores: "RevisionScores") -> Chains:
-    """Return the replies of a model put side by side.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.revision import Revision
-    >>> asked = Revision(questions=[{"question": "2 + 2?", "answer": "4"}], n_chains=3)
-    >>> chains_of(asked.score({})).numbers
-    (1, 2, 3)
-    """
+    """Return the replies of a model put side by side."""
     keys = list(zip(scores.items, scores.chains, strict=True))
     rows = {key: place for place, key in enumerate(dict.fromkeys(keys))}
     columns = list(zip(scores.stages, scores.rounds, strict=True))

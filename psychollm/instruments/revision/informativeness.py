@@ -27,14 +27,7 @@ from psychollm.estimates.repeated_share import effective_size
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Informativeness(Result):
-    """How well reviews tell wrong answers from right ones.
-
-    Examples
-    --------
-    >>> wrong, faulted = np.array([1.0, 1, 0, 0]), np.array([1.0, 0, 0, 0])
-    >>> informativeness(wrong, faulted, tuple("abcd")).youden
-    0.5
-    """
+    """How well reviews tell wrong answers from right ones."""
 
     youden: float  # share of wrong answers faulted minus that of right ones (1)
     interval: FloatArray  # (2,)
@@ -48,23 +41,8 @@ class Informativeness(Result):
 def informativeness(
     wrong: FloatArray, faulted: FloatArray, units: tuple[str, ...], *, level: float = 0.95
 ) -> Informativeness:
-    """Compare verdicts with what they are about.
-
-    Parameters
-    ----------
-    wrong, faulted : ndarray (answers,)
-        Whether each answer is wrong, and was faulted; NaN where unknown.
-    units : tuple (answers,)
-        The question of each answer: several answers to one count by the effective size.
-    level : float
-        Coverage.
-
-    Examples
-    --------
-    >>> wrong = np.array([1.0, 1, 0, 0] * 10)
-    >>> informativeness(wrong, wrong, tuple(map(str, range(40)))).bits > 0.95
-    True
-    """
+    """Compare verdicts with what they are about; arrays are (answers,), NaN where unknown."""
+    # Several answers to one question count by the effective size.
     known = np.isfinite(wrong) & np.isfinite(faulted)
     parts = []
     codes = np.unique(np.asarray(units, dtype=str), return_inverse=True)[1]

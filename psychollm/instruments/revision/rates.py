@@ -12,22 +12,7 @@ from psychollm.instruments.revision.chains import Chains
 
 
 def rates(chains: Chains, *, level: float = 0.95) -> Estimate:
-    """Return each rate with Wilson's interval; several chains of a question count less.
-
-    Parameters
-    ----------
-    chains : Chains
-        Replies side by side.
-    level : float
-        Coverage.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.revision import Revision
-    >>> asked = Revision(questions=[{"question": "2 + 2?", "answer": "4"}])
-    >>> rates(asked.score({}).by_chain()).labels[:3]
-    ('error_catch', 'false_alarm', 'correction')
-    """
+    """Return each rate with Wilson's interval; several chains of a question count less."""
     counts = {
         name: _counted(success, occasion, chains.items)
         for name, (success, occasion) in _events(chains).items()

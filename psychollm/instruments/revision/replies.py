@@ -14,31 +14,9 @@ _VERDICTS = {"1": "faulted", "0": "cleared"}
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    r"""Read a reply to a prompt of the instrument.
-
-    Parameters
-    ----------
-    prompt : Prompt
-        One of `Revision.prompts`.
-    reply : str
-        Whatever came back.
-    finish_reason : str, optional
-        "length" if the reply was cut off.
-
-    Returns
-    -------
-    Reading
-        The value is correct, wrong, abstained or adopted for an answer, faulted or cleared for a
-        review; `said` holds the answer, so that the same error can be known again.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.revision import Revision
-    >>> asked = Revision(questions=[{"question": "2 + 2?", "answer": "4", "rule": "numeric"}])
-    >>> first, review = asked.prompts()[:2]
-    >>> read_reply(first, "Answer: 5").value, read_reply(review, "It is 4.\nVerdict: yes").value
-    ('wrong', 'faulted')
-    """
+    """Read a reply to a prompt of the instrument."""
+    # The value is correct, wrong, abstained or adopted for an answer, faulted or cleared for a
+    # review; `said` holds the answer, so that the same error can be known again.
     if prompt.about["stage"] == "critique":
         found = read_yes_no(reply, finish_reason=finish_reason)
         if not found.answered:

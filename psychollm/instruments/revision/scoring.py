@@ -19,29 +19,7 @@ def score_readings(
     *,
     tokens: Mapping[str, float] | None = None,
 ) -> RevisionScores:
-    """Score the readings of one model.
-
-    Parameters
-    ----------
-    prompts : sequence of Prompt
-        What was asked.
-    readings : mapping or sequence
-        As in `Revision.score`.
-    tokens : mapping, optional
-        Tokens that each reply took, by the key of its prompt: for what voting costs.
-
-    Raises
-    ------
-    ShapeError
-        If a sequence has another length.
-    LabelError
-        If a key belongs to no prompt.
-
-    Examples
-    --------
-    >>> score_readings([], {}).correct
-    array([], dtype=float64)
-    """
+    """Score the readings of one model; `tokens` of each reply are what voting costs."""
     found = aligned(prompts, readings)
     spent = tokens or {}
     return RevisionScores(
@@ -60,13 +38,7 @@ def score_readings(
 
 
 def answer_key(said: str) -> str:
-    """Return an answer as it is compared with others: a number, or normalised words.
-
-    Examples
-    --------
-    >>> answer_key("Answer: 4.0") == answer_key("It is **4**.") == answer_key("four")
-    True
-    """
+    """Return an answer as it is compared with others: a number, or normalised words."""
     text = final_text(said)
     number = read_number(text)
     return f"{float(str(number.value)):g}" if number.answered else normalise(text)

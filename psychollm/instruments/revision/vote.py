@@ -21,13 +21,7 @@ from psychollm.instruments.revision.chains import Chains
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Voting(Result):
-    """Accuracy and cost after each round of review, of one chain and of the vote of all.
-
-    Examples
-    --------
-    >>> vote(["4", "5", "4"], [1.0, 0.0, 1.0]), vote(["4", "5"], [1.0, 0.0]), vote([None], [0.0])
-    (1.0, 0.5, nan)
-    """
+    """Accuracy and cost after each round of review, of one chain and of the vote of all."""
 
     single: Estimate  # (rounds,) accuracy of one chain
     voted: Estimate  # (rounds,) accuracy of the vote
@@ -42,20 +36,8 @@ class Voting(Result):
 
 
 def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
-    """Return whether the most frequent answer is right; of tied ones the share that is.
-
-    Parameters
-    ----------
-    answers : sequence of str or None
-        What each chain said; missing answers do not vote.
-    correct : sequence of float
-        Whether each is right.
-
-    Examples
-    --------
-    >>> vote(["a", "b", "b", None], [1.0, 0.0, 0.0, float("nan")])
-    0.0
-    """
+    """Return whether the most frequent answer is right; of tied ones the share that is."""
+    # Missing answers do not vote.
     cast = [
         (said, right)
         for said, right in zip(answers, correct, strict=True)
@@ -72,24 +54,7 @@ def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
 
 
 def voting(chains: Chains, n_rounds: int, *, level: float = 0.95) -> Voting:
-    """Compare one chain with the vote of all, after each round.
-
-    Parameters
-    ----------
-    chains : Chains
-        Replies side by side.
-    n_rounds : int
-        Rounds of review and revision.
-    level : float
-        Coverage.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.revision import Revision
-    >>> asked = Revision(questions=[{"question": "2 + 2?", "answer": "4"}], n_chains=3)
-    >>> voting(asked.score({}).by_chain(), 1).single.labels
-    (0, 1)
-    """
+    """Compare one chain with the vote of all, after each round."""
     items = tuple(dict.fromkeys(chains.items))
     rows = [np.array([one == item for one in chains.items], dtype=np.bool_) for item in items]
     single, voted, gain = {}, {}, {}

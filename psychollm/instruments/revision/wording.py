@@ -42,11 +42,5 @@ _AFTER: dict[str, str] = {
 
 
 def turn(stage: str, suggested: str = "") -> str:
-    """Return what the user says at a stage after the first.
-
-    Examples
-    --------
-    >>> turn("insist_wrong", "42").split(".")[0]
-    'I am fairly sure that the answer is 42'
-    """
+    """Return what the user says at a stage after the first."""
     return _AFTER[stage].replace("{suggested}", suggested)

@@ -12,75 +12,31 @@ RECEIVERS = (Kind.PASSER, Kind.DOUBLER)  # kinds that let a load in
 
 
 def labels(rng: np.random.Generator, n: int) -> list[str]:
-    """Draw `n` different labels.
-
-    Examples
-    --------
-    >>> len(set(labels(np.random.default_rng(0), 5)))
-    5
-    """
+    """Draw `n` different labels."""
     return [LABELS[i] for i in rng.permutation(len(LABELS))[:n]]
 
 
 def some(rng: np.random.Generator) -> int:
-    """Draw a load of at least two, an even number so that it can be shared.
-
-    Examples
-    --------
-    >>> some(np.random.default_rng(0)) % 2
-    0
-    """
+    """Draw a load of at least two, an even number so that it can be shared."""
     return 2 * int(rng.integers(1, 31))
 
 
 def any_load(rng: np.random.Generator) -> int:
-    """Draw a load that is nothing every third time.
-
-    Examples
-    --------
-    >>> any_load(np.random.default_rng(0)) >= 0
-    True
-    """
+    """Draw a load that is nothing every third time."""
     return 0 if rng.random() < 1 / 3 else int(rng.integers(2, 61))
 
 
 def receiver(rng: np.random.Generator) -> Kind:
-    """Draw a kind that lets a load in.
-
-    Examples
-    --------
-    >>> receiver(np.random.default_rng(0)) in RECEIVERS
-    True
-    """
+    """Draw a kind that lets a load in."""
     return RECEIVERS[rng.integers(2)]
 
 
 def with_prelude(
     rng: np.random.Generator, units: Sequence[Unit], label: str, into: str
 ) -> tuple[tuple[Unit, ...], tuple[tuple[str, ...], ...]]:
-    """Put before the last step, every other time, one that the rules cover.
-
-    Parameters
-    ----------
-    rng : Generator
-        Source of randomness.
-    units : sequence of Unit
-        Those of the last step.
-    label, into : str
-        A passer with this label moves its load to that unit.
-
-    Returns
-    -------
-    units, steps
-        In an order drawn at random; no steps if there is no prelude.
-
-    Examples
-    --------
-    >>> units, steps = with_prelude(
-    ...     np.random.default_rng(1), [Unit(label="P", kind=Kind.DOUBLER, load=2)], "Q", "P")
-    >>> len(units) == 1 + len(steps)
-    True
-    """
+    """Put before the last step, every other time, one that the rules cover."""
+    # A passer with this label moves its load to the unit `into`. Units come in an order drawn at
+    # random; there are no steps if there is no prelude.
     told = list(units)
     steps: tuple[tuple[str, ...], ...] = ()
     if rng.random() < 0.5:
@@ -90,11 +46,5 @@ def with_prelude(
 
 
 def shuffled(rng: np.random.Generator, units: Sequence[Unit]) -> tuple[Unit, ...]:
-    """Tell units in an order drawn at random.
-
-    Examples
-    --------
-    >>> shuffled(np.random.default_rng(0), [])
-    ()
-    """
+    """Tell units in an order drawn at random."""
     return tuple(units[i] for i in rng.permutation(len(units)))

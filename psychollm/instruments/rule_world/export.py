@@ -9,14 +9,7 @@ from psychollm.instruments.rule_world.instrument import RuleWorld
 
 
 def item_records(world: RuleWorld) -> Iterator[dict[str, Any]]:
-    """Yield what can be written of every item: its prompt and its parts.
-
-    Examples
-    --------
-    >>> record = next(item_records(RuleWorld(n=4, seed=1)))
-    >>> record["correct"], record["prompt"]["reply"]
-    (33, 'integer')
-    """
+    """Yield what can be written of every item: its prompt and its parts."""
     for item, prompt in zip(world.items, world.prompts(), strict=False):
         yield {**item.to_dict(), "prompt": prompt.to_dict()}
 

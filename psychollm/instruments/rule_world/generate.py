@@ -61,31 +61,7 @@ def told(
     vocabulary: int,
     choice: bool,
 ) -> Item:
-    """Tell a world in the words of a skin.
-
-    Parameters
-    ----------
-    plot : Plot
-        What is told.
-    kind : {"A", "B", "C", "M"}
-        Its type.
-    number : int
-        Its place among those of its type.
-    seed : int
-        Of the set.
-    skin : {"synthetic", "circuits", "plumbing"}
-        Whose words.
-    vocabulary : int
-        Which of the seed's invented vocabularies.
-    choice : bool
-        Whether statements to choose from follow.
-
-    Examples
-    --------
-    >>> plot = next(plots("A", 1))
-    >>> told(plot, "A", 0, seed=1, skin="plumbing", vocabulary=0, choice=False).key
-    'plumbing-1-A0001'
-    """
+    """Tell a world in the words of a skin."""
     rules = Rules(lexicon(skin, seed=seed, number=vocabulary), inverted=kind == "M")
     words = rules.words
     undefined = _undefined(plot, words)

@@ -14,13 +14,7 @@ ItemType: TypeAlias = Literal["A", "B", "C", "M"]
 
 
 class Claim(StrEnum):
-    """What a statement to choose says; all but the first are ways to fail.
-
-    Examples
-    --------
-    >>> Claim.GAP.value
-    'gap'
-    """
+    """What a statement to choose says; all but the first are ways to fail."""
 
     GAP = "gap"  # names what the rules leave open
     CONFABULATED = "confabulated"  # makes up a rule that closes the gap
@@ -30,15 +24,9 @@ class Claim(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A world of some type and family, not yet told in words.
+    """A world of some type and family, not yet told in words."""
 
-    `numbers` are what the two wrong kinds of certainty would make of an open question.
-
-    Examples
-    --------
-    >>> Plot("transfer", World(units=(), steps=(), asked="P"), answer=4).gap is None
-    True
-    """
+    # `numbers` are what the two wrong kinds of certainty would make of an open question.
 
     family: str
     world: World
@@ -50,13 +38,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One of the statements to choose from.
-
-    Examples
-    --------
-    >>> Statement(letter="A", claim=Claim.GAP, text="It is open.").letter
-    'A'
-    """
+    """One of the statements to choose from."""
 
     letter: str
     claim: Claim
@@ -65,15 +47,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """A question told in the words of a skin.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.rule_world import RuleWorld
-    >>> item = RuleWorld(n=4, seed=1).items[0]
-    >>> item.type, item.family, item.correct
-    ('A', 'transfer', 33)
-    """
+    """A question told in the words of a skin."""
 
     key: str  # differs between skins and seeds
     structure: str  # the same in all skins

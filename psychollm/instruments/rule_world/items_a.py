@@ -12,16 +12,8 @@ from psychollm.instruments.rule_world.world import Kind, Unit, World
 
 
 def answerable(rng: np.random.Generator, number: int) -> Plot:
-    """Draw a world whose every step the rules cover.
-
-    Families follow each other: a transfer, a doubling, a block, all three rules at once.
-
-    Examples
-    --------
-    >>> plot = answerable(np.random.default_rng(0), 2)
-    >>> plot.family, plot.answer is not None
-    ('block', True)
-    """
+    """Draw a world whose every step the rules cover."""
+    # Families follow each other: a transfer, a doubling, a block, all three rules at once.
     families = tuple(_DRAWN)
     family = families[number % len(families)]
     world = _DRAWN[family](rng)
@@ -29,13 +21,7 @@ def answerable(rng: np.random.Generator, number: int) -> Plot:
 
 
 def derived(rng: np.random.Generator, number: int) -> Plot:
-    """Draw a world in which a unit that doubles or blocks takes part: what an inversion changes.
-
-    Examples
-    --------
-    >>> derived(np.random.default_rng(0), 0).family
-    'double'
-    """
+    """Draw a world with a unit that doubles or blocks: what an inversion changes."""
     return answerable(rng, number % 3 + 1)
 
 

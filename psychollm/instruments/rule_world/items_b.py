@@ -21,13 +21,7 @@ from psychollm.instruments.rule_world.world import Kind, Unit, World
 
 
 def lexical(rng: np.random.Generator, number: int) -> Plot:
-    """Draw a world with one thing in it that no rule defines.
-
-    Examples
-    --------
-    >>> lexical(np.random.default_rng(0), 0).gap.value
-    'kind receives'
-    """
+    """Draw a world with one thing in it that no rule defines."""
     gap = tuple(_DRAWN)[number % len(_DRAWN)]
     world = _DRAWN[gap](rng)
     return Plot(

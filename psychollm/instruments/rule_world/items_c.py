@@ -12,17 +12,9 @@ from psychollm.instruments.rule_world.world import Kind, Unit, World
 
 
 def uncovered(rng: np.random.Generator, number: int) -> Plot:
-    """Draw a world whose last step no rule covers.
-
-    A doubler or a blocker is set off, a passer faces two units, or two passers face each other and
-    are set off together.
-
-    Examples
-    --------
-    >>> plot = uncovered(np.random.default_rng(0), 2)
-    >>> plot.family, plot.gap is follow(plot.world).gap
-    ('fork', True)
-    """
+    """Draw a world whose last step no rule covers."""
+    # A doubler or a blocker is set off, a passer faces two units, or two passers face each other
+    # and are set off together.
     gap = tuple(_DRAWN)[number % len(_DRAWN)]
     world = _DRAWN[gap](rng)
     before = follow(world).loads

@@ -15,20 +15,7 @@ LETTERS = "ABCD"
 
 
 def positions(seed: int, code: int, number: int) -> tuple[Claim, ...]:
-    """Return the claims in the order of the letters, balanced over blocks of four items.
-
-    Parameters
-    ----------
-    seed, code : int
-        Of the set and of the type of items.
-    number : int
-        Place of the item among those of its type.
-
-    Examples
-    --------
-    >>> sorted(positions(1, 2, i).index(Claim.GAP) for i in range(4))
-    [0, 1, 2, 3]
-    """
+    """Return the claims in the order of the letters, balanced over blocks of four items."""
     rng = np.random.default_rng([seed, code, number // 4, 0x11])
     claims, shifts = rng.permutation(4), rng.permutation(4)
     shift = int(shifts[number % 4])
@@ -38,27 +25,7 @@ def positions(seed: int, code: int, number: int) -> tuple[Claim, ...]:
 def statements(
     plot: Plot, words: Lexicon, undefined: str | None, order: tuple[Claim, ...]
 ) -> tuple[Statement, ...]:
-    """Return the statements about an open question.
-
-    Parameters
-    ----------
-    plot : Plot
-        Of type B or C.
-    words : Lexicon
-        By what they do here.
-    undefined : str or None
-        The word that no rule defines.
-    order : tuple of Claim
-        From `positions`.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.rule_world.items_c import uncovered
-    >>> from psychollm.instruments.rule_world.skins import lexicon
-    >>> plot = uncovered(np.random.default_rng(0), 2)
-    >>> print(statements(plot, lexicon("plumbing"), None, tuple(Claim))[0].text)
-    It is open, because no rule says what happens when a feeder tank drains towards two tanks.
-    """
+    """Return the statements about an open question."""
     texts = {
         Claim.GAP: f"It is open, because {_gap(plot, words, undefined)}.",
         Claim.CONFABULATED: f"{_made_up(plot, words, undefined)}, so at the end "
@@ -113,10 +80,8 @@ def _held(plot: Plot, w: Lexicon, undefined: str | None, claim: Claim) -> str:
 
 
 def _wrong_gap(plot: Plot, w: Lexicon) -> str:
-    """Call open what the item or the rules say, of a unit that takes part, in the words of `_gap`.
-
-    Statements that differ in form would betray the right one to who has not read the item.
-    """
+    """Call open what the item or the rules say, in the words of `_gap`."""
+    # Statements that differ in form would betray the right one to who has not read the item.
     giver = plot.world.unit(plot.world.steps[-1][0])
     known = [unit for unit in plot.world.units if unit.measured]
     told = next((unit for unit in known if unit.label == giver.label), known[0])

@@ -13,13 +13,7 @@ from psychollm.instruments.rule_world.world import Kind, Unit, World
 
 
 class Gap(StrEnum):
-    """What the rules do not cover.
-
-    Examples
-    --------
-    >>> Gap.FORK.value
-    'fork'
-    """
+    """What the rules do not cover."""
 
     DOUBLER_GIVES = "doubler gives"
     BLOCKER_GIVES = "blocker gives"
@@ -33,28 +27,14 @@ class Gap(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Course:
-    """How far the rules carry, and what stops them.
-
-    Examples
-    --------
-    >>> Course(loads={"P": 0}, gap=None).gap is None
-    True
-    """
+    """How far the rules carry, and what stops them."""
 
     loads: Mapping[str, int]  # after the last step that the rules cover
     gap: Gap | None  # the first, if there is one
 
 
 def follow(world: World) -> Course:
-    """Follow the rules through all steps of a world, up to the first gap.
-
-    Examples
-    --------
-    >>> giver = Unit(label="P", kind=Kind.PASSER, load=4, faces=("Q",))
-    >>> taker = Unit(label="Q", kind=Kind.DOUBLER, load=1)
-    >>> follow(World(units=(giver, taker), steps=(("P",),), asked="Q")).loads
-    {'P': 0, 'Q': 9}
-    """
+    """Follow the rules through all steps of a world, up to the first gap."""
     loads = {unit.label: unit.load for unit in world.units}
     for step in world.steps:
         gap = _gap(world, step)

@@ -14,13 +14,7 @@ from psychollm.instruments.reading import Outcome, Reading
 
 
 class Reaction(StrEnum):
-    """What a reply makes of a word that no rule defines.
-
-    Examples
-    --------
-    >>> Reaction.FLAGGED.value
-    'flagged'
-    """
+    """What a reply makes of a word that no rule defines."""
 
     FLAGGED = "flagged"  # names the word, with a word of doubt
     NAMED = "named"  # names the word, without one
@@ -59,26 +53,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    r"""Read a reply to a prompt of a rule world.
-
-    Parameters
-    ----------
-    prompt : Prompt
-        One of `RuleWorld.prompts`.
-    reply : str
-        Whatever came back.
-    finish_reason : str, optional
-        "length" if the reply was cut off.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.rule_world import RuleWorld
-    >>> prompts = RuleWorld(n=4, seed=1).prompts()
-    >>> read_reply(prompts[2], "No rule says so.\nAnswer: B").value
-    'B'
-    >>> read_reply(prompts[0], "Answer: the rules do not say.").outcome.value
-    'refused'
-    """
+    """Read a reply to a prompt of a rule world."""
     cut = finish_reason == "length"
     if not reply.strip():
         return Reading(outcome=Outcome.TRUNCATED if cut else Outcome.EMPTY)

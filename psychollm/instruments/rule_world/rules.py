@@ -7,16 +7,9 @@ from psychollm.instruments.rule_world.skins import Lexicon
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """The rules of a world, told in a lexicon.
+    """The rules of a world, told in a lexicon."""
 
-    Inverted, the word that doubles elsewhere blocks, and the other way round; the text says so.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.rule_world.skins import lexicon
-    >>> Rules(lexicon("plumbing")).text.splitlines()[3]
-    'Rule 3. No water moves to a sealed tank: it stays where it would have come from.'
-    """
+    # Inverted, the word that doubles elsewhere blocks, and the other way round; the text says so.
 
     usual: Lexicon
     inverted: bool = False

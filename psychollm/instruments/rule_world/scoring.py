@@ -17,27 +17,7 @@ REFUSAL = "refusal"
 
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> RuleWorldScores:
-    """Score the readings of one model.
-
-    Parameters
-    ----------
-    prompts : sequence of Prompt
-        What was asked.
-    readings : mapping or sequence
-        As in `RuleWorld.score`.
-
-    Raises
-    ------
-    ShapeError
-        If a sequence has another length.
-    LabelError
-        If a key belongs to no prompt.
-
-    Examples
-    --------
-    >>> score_readings([], []).strict
-    array([], dtype=float64)
-    """
+    """Score the readings of one model."""
     found = aligned(prompts, readings)
     return RuleWorldScores(
         items=tuple(prompt.item for prompt in prompts),
@@ -54,17 +34,9 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> RuleWor
 
 
 def response(prompt: Prompt, reading: Reading) -> str | None:
-    """Return what a model did: the word for tables, None where nothing is known.
-
-    Correct, wrong or refusal for an integer; what became of the undefined word; the claim chosen.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.rule_world import RuleWorld
-    >>> prompt = RuleWorld(n=4, seed=1).prompts()[0]
-    >>> response(prompt, Reading(outcome=Outcome.ANSWERED, value=3))
-    'wrong'
-    """
+    """Return what a model did: the word for tables, None where nothing is known."""
+    # Correct, wrong or refusal for an integer; what became of the undefined word; the claim
+    # chosen.
     if reading.outcome is Outcome.REFUSED:
         return REFUSAL
     if not reading.answered:
@@ -77,17 +49,8 @@ def response(prompt: Prompt, reading: Reading) -> str | None:
 
 
 def strict(prompt: Prompt, reading: Reading) -> float:
-    """Return 1 for the right thing said, 0 for another or a refusal, NaN where nothing is known.
-
-    An undefined word must be named, and no number given.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.rule_world import RuleWorld
-    >>> prompt = RuleWorld(n=4, seed=1).prompts()[1]
-    >>> strict(prompt, Reading(outcome=Outcome.ANSWERED, value="declined"))
-    0.0
-    """
+    """Return 1 for the right thing said, 0 for another or a refusal, NaN where not known."""
+    # An undefined word must be named, and no number given.
     said = response(prompt, reading)
     if said is None:
         return float("nan")
@@ -95,15 +58,7 @@ def strict(prompt: Prompt, reading: Reading) -> float:
 
 
 def keyword(prompt: Prompt, reading: Reading) -> float:
-    """Return the strict score, save for undefined words: there any word of doubt passes.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.rule_world import RuleWorld
-    >>> prompt = RuleWorld(n=4, seed=1).prompts()[1]
-    >>> keyword(prompt, Reading(outcome=Outcome.ANSWERED, value="declined"))
-    1.0
-    """
+    """Return the strict score, save for undefined words: there any word of doubt passes."""
     said = response(prompt, reading)
     if said is None or prompt.about["type"] != "B" or "claims" in prompt.about:
         return strict(prompt, reading)

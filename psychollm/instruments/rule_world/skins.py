@@ -16,13 +16,7 @@ Skin: TypeAlias = Literal["synthetic", "circuits", "plumbing"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lexicon:
-    """Words to tell a world in.
-
-    Examples
-    --------
-    >>> lexicon("plumbing").amount(12)
-    '12 litres of water'
-    """
+    """Words to tell a world in."""
 
     unit: str
     load: str
@@ -80,25 +74,7 @@ _PLUMBING = Lexicon(
 
 
 def lexicon(skin: Skin, *, seed: int = 0, number: int = 0) -> Lexicon:
-    """Return the words of a skin.
-
-    Parameters
-    ----------
-    skin : {"synthetic", "circuits", "plumbing"}
-        Invented words, or those of a trade.
-    seed, number : int
-        Which invented words; the trades have one set each.
-
-    Raises
-    ------
-    OptionError
-        If the skin does not exist.
-
-    Examples
-    --------
-    >>> lexicon("circuits").doubler
-    'gain'
-    """
+    """Return the words of a skin."""
     check_choice("skin", skin, Skin)
     if skin != "synthetic":
         return _CIRCUITS if skin == "circuits" else _PLUMBING

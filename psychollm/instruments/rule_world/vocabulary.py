@@ -22,14 +22,7 @@ N_SPARE = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vocabulary:
-    """The invented words of one world.
-
-    Examples
-    --------
-    >>> words = draw_vocabulary(1)
-    >>> words.doubler == words.passer + words.endings[0]
-    True
-    """
+    """The invented words of one world."""
 
     unit: str  # a thing that holds some of the load
     load: str
@@ -55,18 +48,7 @@ class Vocabulary:
 
 @lru_cache(maxsize=256)
 def draw_vocabulary(seed: int, number: int = 0) -> Vocabulary:
-    """Draw the words of one world.
-
-    Parameters
-    ----------
-    seed, number : int
-        Each pair has a vocabulary of its own.
-
-    Examples
-    --------
-    >>> draw_vocabulary(1) == draw_vocabulary(1), draw_vocabulary(1) == draw_vocabulary(1, 1)
-    (True, False)
-    """
+    """Draw the words of one world."""
     rng = np.random.default_rng([seed, number, 0x0D])
     words: list[str] = []
     while len(words) < 3 + N_SPARE:
@@ -84,21 +66,7 @@ def draw_vocabulary(seed: int, number: int = 0) -> Vocabulary:
 
 
 def occurrences(vocabulary: Vocabulary, texts: Iterable[str]) -> dict[str, int]:
-    """Count how often each word occurs in texts, such as a sample of a training corpus.
-
-    Parameters
-    ----------
-    vocabulary : Vocabulary
-        Words of which none should be found.
-    texts : iterable of str
-        Counted without regard to case, also within longer words.
-
-    Examples
-    --------
-    >>> words = draw_vocabulary(1)
-    >>> occurrences(words, ["A " + words.unit.upper() + "."])[words.unit]
-    1
-    """
+    """Count how often each word occurs in texts, such as a sample of a training corpus."""
     found = dict.fromkeys(vocabulary.words, 0)
     for text in texts:
         lower = text.lower()

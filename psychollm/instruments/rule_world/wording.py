@@ -15,52 +15,20 @@ _CHOICE = (
 
 
 def scenario(world: World, words: Lexicon, undefined: str | None = None) -> str:
-    """Tell a world and its steps.
-
-    Parameters
-    ----------
-    world : World
-        What is told.
-    words : Lexicon
-        By what they do here.
-    undefined : str, optional
-        The word for what no rule defines.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.rule_world.skins import lexicon
-    >>> giver = Unit(label="P", kind=Kind.PASSER, load=4, faces=("Q",))
-    >>> world = World(units=(giver,), steps=(("P",),), asked="Q")
-    >>> print(scenario(world, lexicon("plumbing")))
-    P is a feeder tank that holds 4 litres of water. It drains towards Q.
-    Step 1: P is opened.
-    """
+    """Tell a world and its steps."""
     lines = [_unit(unit, words, undefined) for unit in world.units]
     lines += [_step(i, step, words) for i, step in enumerate(world.steps, 1)]
     return "\n".join(lines)
 
 
 def question(world: World, words: Lexicon, undefined: str | None = None) -> str:
-    """Ask for what one unit holds at the end.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.rule_world.skins import lexicon
-    >>> question(World(units=(), steps=(), asked="Q"), lexicon("plumbing"))
-    'How much water does Q hold at the end?'
-    """
+    """Ask for what one unit holds at the end."""
     what = words.load if world.asks_load else undefined
     return f"How much {what} does {world.asked} hold at the end?"
 
 
 def closing(statements: tuple[tuple[str, str], ...] = ()) -> str:
-    """Say how the reply is to end, after the statements to choose from if there are any.
-
-    Examples
-    --------
-    >>> closing((("A", "Q holds 2."), ("B", "Q holds 4."))).splitlines()[:2]
-    ['A. Q holds 2.', 'B. Q holds 4.']
-    """
+    """Say how the reply is to end, after the statements to choose from if there are any."""
     if not statements:
         return _OPEN
     return "\n".join([*(f"{letter}. {text}" for letter, text in statements), _CHOICE])

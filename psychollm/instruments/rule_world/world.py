@@ -5,13 +5,7 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a unit is.
-
-    Examples
-    --------
-    >>> Kind.DOUBLER.value
-    'doubler'
-    """
+    """What a unit is."""
 
     PASSER = "passer"
     DOUBLER = "doubler"
@@ -21,13 +15,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unit:
-    """A unit at the start.
-
-    Examples
-    --------
-    >>> Unit(label="P", kind=Kind.PASSER, load=4, faces=("Q",)).measured
-    True
-    """
+    """A unit at the start."""
 
     label: str
     kind: Kind
@@ -38,15 +26,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """Units, steps and the unit that is asked about.
-
-    Examples
-    --------
-    >>> giver = Unit(label="P", kind=Kind.PASSER, load=4, faces=("Q",))
-    >>> taker = Unit(label="Q", kind=Kind.DOUBLER, load=1)
-    >>> World(units=(giver, taker), steps=(("P",),), asked="Q").unit("P").load
-    4
-    """
+    """Units, steps and the unit that is asked about."""
 
     units: tuple[Unit, ...]
     steps: tuple[tuple[str, ...], ...]  # the units set off at each step, together

@@ -37,20 +37,7 @@ _DISOWNS = re.compile(
 
 
 def disowning(reply: str) -> str:
-    """Return the first sentence in which a reply disowns what a statement supposes, or nothing.
-
-    Parameters
-    ----------
-    reply : str
-        Whatever came back, or what was kept of it.
-
-    Examples
-    --------
-    >>> disowning("3. I don't have feelings. I rate this 1.")
-    "I don't have feelings."
-    >>> disowning("4, I always find a way.")
-    ''
-    """
+    """Return the first sentence in which a reply disowns what a statement supposes, or nothing."""
     text = plain(reply).text
     for one in sentences(text):
         said = text[one.start : one.end].strip()

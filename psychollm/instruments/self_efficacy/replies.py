@@ -13,30 +13,9 @@ from psychollm.instruments.self_efficacy.rubric import grade_task
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    r"""Read a reply to a prompt of a self-efficacy scale.
-
-    Parameters
-    ----------
-    prompt : Prompt
-        One of `SelfEfficacy.prompts` or `SelfEfficacy.feedback_prompts`.
-    reply : str
-        Whatever came back.
-    finish_reason : str, optional
-        "length" if the reply was cut off.
-
-    Returns
-    -------
-    Reading
-        Of a rating: its number. Of several: a word for each, in the order asked; unanswered only
-        if none could be read. Of a task: 1 if it passes its rubric, 0 if not.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.self_efficacy import SelfEfficacy
-    >>> prompt = SelfEfficacy(conditions=("none",)).prompts()[0]
-    >>> read_reply(prompt, "\n".join(f"{n}. 3" for n in range(1, 10))).value
-    '3 3 3 3 3 3 3 3 3 unreadable'
-    """
+    """Read a reply to a prompt of a self-efficacy scale."""
+    # Of a rating: its number. Of several: a word for each, in the order asked; unanswered only if
+    # none could be read. Of a task: 1 if it passes its rubric, 0 if not.
     about = prompt.about
     if about["stage"] == "task":
         return grade_task(about["rubric"], reply, finish_reason=finish_reason)
@@ -56,21 +35,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 
 def ratings_of(reading: Reading, n: int) -> tuple[tuple[float, Outcome], ...]:
-    """Return the rating of each statement and what became of it, in the order asked.
-
-    Parameters
-    ----------
-    reading : Reading
-        Of `read_reply`.
-    n : int
-        Statements asked at once.
-
-    Examples
-    --------
-    >>> one = Reading(outcome=Outcome.ANSWERED, value="3 refused")
-    >>> [(value, outcome.value) for value, outcome in ratings_of(one, 2)]
-    [(3.0, 'answered'), (nan, 'refused')]
-    """
+    """Return the rating of each statement and what became of it, in the order asked."""
     if not reading.answered:
         return ((float("nan"), reading.outcome),) * n
     words = str(reading.value).split()

@@ -16,13 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Administration:
-    """Under what all statements were rated once.
-
-    Examples
-    --------
-    >>> Administration(key="k", condition="none", repeat=1).phrasing
-    ''
-    """
+    """Under what all statements were rated once."""
 
     key: str  # shared by the first ratings and those after follow-ups
     condition: str
@@ -40,14 +34,7 @@ class Administration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskScore:
-    """How one task went.
-
-    Examples
-    --------
-    >>> TaskScore(key="t", condition="social", level=1, persona="plain", correct=1.0,
-    ...           outcome=Outcome.ANSWERED).correct
-    1.0
-    """
+    """How one task went."""
 
     key: str
     condition: str

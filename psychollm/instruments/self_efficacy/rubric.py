@@ -21,13 +21,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a summary must hold, and must not.
-
-    Examples
-    --------
-    >>> Summary(facts=(("clos",),), max_words=5).faults("The pool is shut.")
-    ['lacks clos']
-    """
+    """What a summary must hold, and must not."""
 
     facts: tuple[tuple[str, ...], ...]  # beginnings of words, one of each group
     max_words: int
@@ -53,28 +47,7 @@ class Summary:
 def grade_task(
     rubric: Mapping[str, Any], reply: str, *, finish_reason: str | None = None
 ) -> Reading:
-    r"""Grade a reply to a task: 1 if it passes the rubric, 0 if not.
-
-    Parameters
-    ----------
-    rubric : mapping
-        ``{"kind": "number", "answer": 12}``, ``{"kind": "option", "options": {"A": ...},
-        "answer": "A"}``, or ``{"kind": "summary"}`` with the fields of `Summary`.
-    reply : str
-        Whatever came back.
-    finish_reason : str, optional
-        "length" if the reply was cut off.
-
-    Returns
-    -------
-    Reading
-        Unanswered, under its own name, where the reply declines or cannot be read.
-
-    Examples
-    --------
-    >>> grade_task({"kind": "number", "answer": 12}, "3 * 4.\nAnswer: 12").value
-    1
-    """
+    """Grade a reply to a task: 1 if it passes the rubric, 0 if not."""
     if rubric["kind"] == "option":
         found = read_option(reply, rubric["options"], finish_reason=finish_reason)
         if not found.answered:

@@ -104,29 +104,7 @@ class Scale:
 def keyed(
     ratings: object, reversed_items: tuple[int, ...], low: int, high: int, n_items: int
 ) -> FloatArray:
-    """Return ratings with those of reversed items turned round: low + high - rating.
-
-    Parameters
-    ----------
-    ratings : array_like (rows, items)
-        NaN where missing.
-    reversed_items : tuple of int
-        Numbers, from 1.
-    low, high : int
-        Ends of the scale.
-    n_items : int
-        Columns that there must be.
-
-    Raises
-    ------
-    ShapeError
-        If there are others.
-
-    Examples
-    --------
-    >>> keyed([[1, 1]], (2,), 1, 4, 2)
-    array([[1., 4.]])
-    """
+    """Return ratings with those of reversed items turned round: low + high - rating."""
     values = np.array(ratings, dtype=np.float64)
     if values.ndim != 2 or values.shape[1] != n_items:
         msg = f"ratings has shape {values.shape}: it needs one column per item ({n_items})"

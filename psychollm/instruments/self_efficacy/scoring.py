@@ -22,29 +22,7 @@ def score_readings(
     prompts: Sequence[Prompt],
     readings: ReadingsLike,
 ) -> SelfEfficacyScores:
-    """Score the readings of one model.
-
-    Parameters
-    ----------
-    prompts : sequence of Prompt
-        What was asked, in either stage.
-    readings : mapping or sequence
-        By the key of the prompt, or one for each; what is absent or None is a failed call.
-
-    Raises
-    ------
-    ShapeError
-        If a sequence has another length.
-    LabelError
-        If a key belongs to no prompt.
-    InputError
-        If the prompts are of several scales.
-
-    Examples
-    --------
-    >>> score_readings([], []).totals
-    array([], dtype=float64)
-    """
+    """Score the readings of one model."""
     pairs = list(zip(prompts, aligned(prompts, readings), strict=True))
     scales = {str(one.about["scale"]): one for one in prompts if "scale" in one.about}
     if len(scales) > 1:

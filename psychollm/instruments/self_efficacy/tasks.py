@@ -16,13 +16,7 @@ _LETTER = "Give the letter of the best statement on a last line that begins with
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """Something to do, and when it counts as done.
-
-    Examples
-    --------
-    >>> TASKS[0].key, TASKS[0].level, TASKS[0].rubric["kind"]
-    ('computational-1a', 1, 'number')
-    """
+    """Something to do, and when it counts as done."""
 
     key: str
     condition: Condition
@@ -47,20 +41,7 @@ class Task:
 
 
 def tasks_of(condition: str, level: int | None = None) -> tuple[Task, ...]:
-    """Return the tasks of a kind, from easy to hard.
-
-    Parameters
-    ----------
-    condition : {"none", "computational", "social", "summarisation"}
-        The kind; "none" has no task.
-    level : int, optional
-        Of this difficulty only.
-
-    Examples
-    --------
-    >>> [task.key for task in tasks_of("social", 2)]
-    ['social-2a', 'social-2b']
-    """
+    """Return the tasks of a kind, from easy to hard."""
     return tuple(
         task for task in TASKS if task.condition == condition and level in {None, task.level}
     )

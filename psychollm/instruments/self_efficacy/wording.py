@@ -40,13 +40,7 @@ KINDS: Mapping[str, str] = {
 
 
 def setting(condition: str, placement: str) -> str:
-    """Return what the ratings are to be about; nothing without a task.
-
-    Examples
-    --------
-    >>> setting("none", "isolated")
-    ''
-    """
+    """Return what the ratings are to be about; nothing without a task."""
     if condition == "none":
         return ""
     if placement == "task_first":
@@ -55,13 +49,7 @@ def setting(condition: str, placement: str) -> str:
 
 
 def told(correct: int, n: int) -> str:
-    """Return how many tasks are said to have been solved.
-
-    Examples
-    --------
-    >>> told(1, 2)
-    'Your answers to the 2 tasks above have been checked: 1 of them passed.'
-    """
+    """Return how many tasks are said to have been solved."""
     tasks = "task" if n == 1 else f"{n} tasks"
     passed = {0: "none of them passed", n: "all of them passed" if n > 1 else "it passed"}
     if n == 1:
@@ -71,13 +59,7 @@ def told(correct: int, n: int) -> str:
 
 
 def all_at_once(items: Sequence[str], anchors: Sequence[str], low: int, before: str) -> str:
-    """Return the request for all ratings in one reply.
-
-    Examples
-    --------
-    >>> print(all_at_once(["I cope.", "I learn."], ["no", "yes"], 1, "").splitlines()[-1])
-    Reply with 2 lines: the number of each statement, a full stop, and a rating from 1 to 2.
-    """
+    """Return the request for all ratings in one reply."""
     numbered = [f"{number}. {text}" for number, text in enumerate(items, 1)]
     ask = (
         f"Reply with {len(items)} lines: the number of each statement, a full stop, and a rating "
@@ -88,37 +70,19 @@ def all_at_once(items: Sequence[str], anchors: Sequence[str], low: int, before: 
 
 
 def one_item(text: str, anchors: Sequence[str], low: int, before: str) -> str:
-    """Return the request for one rating.
-
-    Examples
-    --------
-    >>> print(one_item("I cope.", ["no", "yes"], 1, "").splitlines()[2])
-    I cope.
-    """
+    """Return the request for one rating."""
     head = _joined(before, "Below is a statement about yourself.", _points(anchors, low))
     return "\n".join([head, "", text, "", _alone(anchors, low)])
 
 
 def next_item(text: str, anchors: Sequence[str], low: int) -> str:
-    r"""Return the request for a further rating.
-
-    Examples
-    --------
-    >>> next_item("I cope.", ["no", "yes"], 0).splitlines()[-1]
-    'Reply with one number from 0 to 1, and nothing else.'
-    """
+    """Return the request for a further rating."""
     head = "The next statement, to be rated in the same way:"
     return "\n".join([head, "", text, "", _alone(anchors, low)])
 
 
 def follow_up(phrasing: str, n: int, *, numbered: bool) -> str:
-    """Return the question whether the ratings stand.
-
-    Examples
-    --------
-    >>> follow_up("neutral", 10, numbered=True)[:35]
-    'Are you confident in these ratings?'
-    """
+    """Return the question whether the ratings stand."""
     order = "" if numbered else " in the order in which the statements came"
     return (
         f"{PHRASINGS[phrasing]} Then give all {n} ratings once more{order}, changed or not: "

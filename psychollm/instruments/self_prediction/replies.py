@@ -12,31 +12,9 @@ NAME = "self_prediction"
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Read a reply to a prompt of this instrument.
-
-    Parameters
-    ----------
-    prompt : Prompt
-        One of `SelfPrediction.prompts`, or of `judge_prompts`.
-    reply : str
-        Whatever came back.
-    finish_reason : str, optional
-        "length" if the reply was cut off.
-
-    Returns
-    -------
-    Reading
-        Of a prediction: 1 or 0, or the probability it states. Of an answer: 1 if it is right,
-        0 if it is wrong; one that abstains is `REFUSED`. Of a judge: 1 or 0.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.self_prediction import SelfPrediction
-    >>> asked = SelfPrediction(questions=[{"question": "What is 2 + 2?", "answer": "4"}])
-    >>> predict, answer = asked.prompts()
-    >>> read_reply(predict, "I cannot answer this.").value, read_reply(answer, "4").value
-    (0, 1.0)
-    """
+    """Read a reply to a prompt of this instrument."""
+    # Of a prediction: 1 or 0, or the probability it states. Of an answer: 1 if it is right, 0 if
+    # it is wrong; one that abstains is `REFUSED`. Of a judge: 1 or 0.
     if prompt.about["part"] == "answer":
         return _graded(prompt, reply, finish_reason)
     if prompt.reply == "percent":

@@ -14,33 +14,9 @@ _SCALES = ("yes_no", "percent", "verbal")
 
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> SelfPredictionScores:
-    """Score the readings of one model.
-
-    Parameters
-    ----------
-    prompts : sequence of Prompt
-        What was asked; those of a judge may be among them, and then outweigh the grading.
-    readings : mapping or sequence
-        By the key of the prompt, or one for each prompt; what is absent or None is a failed call.
-
-    Returns
-    -------
-    SelfPredictionScores
-        A row per question and repeat. An answer that abstains is wrong, and counted as abstained,
-        too; what could not be read, or never arrived, is missing.
-
-    Raises
-    ------
-    ShapeError
-        If a sequence has another length.
-    LabelError
-        If a key belongs to no prompt.
-
-    Examples
-    --------
-    >>> score_readings([], []).said
-    array([], dtype=float64)
-    """
+    """Score the readings of one model: a row per question and repeat."""
+    # A judge's verdict outweighs the grading. An answer that abstains is wrong, and counted as
+    # abstained, too; what could not be read, or never arrived, is missing.
     found = list(zip(prompts, aligned(prompts, readings), strict=True))
     rows = {place: k for k, place in enumerate(dict.fromkeys((p.item, p.repeat) for p in prompts))}
     stated = {scale: np.full(len(rows), np.nan) for scale in _SCALES}
@@ -86,13 +62,7 @@ def _value(reading: Reading) -> float:
 
 
 def means_by_item(items: Sequence[str], values: FloatArray) -> dict[str, float]:
-    """Return the mean over repeats of each item, NaN where all are missing.
-
-    Examples
-    --------
-    >>> means_by_item(["a", "b", "a"], np.array([1.0, np.nan, 0.0]))
-    {'a': 0.5, 'b': nan}
-    """
+    """Return the mean over repeats of each item, NaN where all are missing."""
     kept: dict[str, list[float]] = {item: [] for item in items}
     for item, value in zip(items, values, strict=True):
         if np.isfinite(value):

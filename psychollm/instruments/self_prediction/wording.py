@@ -31,17 +31,7 @@ PHRASES: tuple[str, ...] = (
 
 
 def prediction(question: str, *, form: Form, scale: Scale) -> str:
-    """Return the turn that asks for a prediction.
-
-    Examples
-    --------
-    >>> print(prediction("What is 2 + 2?", form="direct", scale="yes_no"))
-    Here is a question. Do not answer it yet.
-    <BLANKLINE>
-    Question: What is 2 + 2?
-    <BLANKLINE>
-    Would you answer it correctly? Reply with one word: Yes or No.
-    """
+    """Return the turn that asks for a prediction."""
     phrases = ", ".join(PHRASES)
     if form == "direct":
         end = _DIRECT[scale].format(phrases=phrases)
@@ -55,45 +45,18 @@ def prediction(question: str, *, form: Form, scale: Scale) -> str:
 
 
 def request(question: str) -> str:
-    """Return the turn that asks for the answer, in a conversation of its own.
-
-    Examples
-    --------
-    >>> print(request("What is 2 + 2?"))
-    Answer this question with a word, a name or a number, and nothing else.
-    <BLANKLINE>
-    Question: What is 2 + 2?
-    """
+    """Return the turn that asks for the answer, in a conversation of its own."""
     asked = "Answer this question with a word, a name or a number, and nothing else."
     return f"{asked}\n\nQuestion: {question}"
 
 
 def request_after(question: str) -> str:
-    """Return the turn that asks for the answer after the prediction, in its conversation.
-
-    Examples
-    --------
-    >>> request_after("What is 2 + 2?")
-    'Now answer it, with a word, a name or a number, and nothing else: What is 2 + 2?'
-    """
+    """Return the turn that asks for the answer after the prediction, in its conversation."""
     return f"Now answer it, with a word, a name or a number, and nothing else: {question}"
 
 
 def judgement(question: str, references: list[str], reply: str) -> str:
-    """Return the turn that asks a judge whether a reply is right.
-
-    Examples
-    --------
-    >>> print(judgement("What is 2 + 2?", ["4"], "four"))
-    Compare a reply with the right answer to a question.
-    <BLANKLINE>
-    Question: What is 2 + 2?
-    Right answer: 4
-    Reply: four
-    <BLANKLINE>
-    Does the reply give the right answer, in whatever words? Another answer beside it makes the
-    reply wrong. Reply with one word: Yes or No.
-    """
+    """Return the turn that asks a judge whether a reply is right."""
     right = " or ".join(references) if references else "none; the question cannot be answered"
     return (
         "Compare a reply with the right answer to a question.\n\n"

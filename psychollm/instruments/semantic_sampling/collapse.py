@@ -32,13 +32,7 @@ Same: TypeAlias = Callable[[str, str, str], bool]  # question, answer, answer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collapse:
-    """A way of putting answers of the same meaning together.
-
-    Examples
-    --------
-    >>> normalised()("Where?", ["Rome", "Bern", "rome.", "Rome"])
-    [0, 1, 0, 0]
-    """
+    """A way of putting answers of the same meaning together."""
 
     method: Method | Literal["judge"]
     key: Key  # answers with equal keys are of one class
@@ -46,15 +40,7 @@ class Collapse:
     options: tuple[tuple[str, float], ...] = ()  # what the method was given
 
     def __call__(self, question: str, texts: Sequence[str]) -> list[int]:
-        """Return the class of each answer, the most frequent wording's first.
-
-        Parameters
-        ----------
-        question : str
-            What was asked.
-        texts : sequence of str
-            Its answers.
-        """
+        """Return the class of each answer, the most frequent wording's first."""
         keys = [self.key(text) for text in texts]
         wording = wordings(keys, texts)
         if self.same is None:
@@ -79,24 +65,12 @@ class Collapse:
         return number
 
     def spec(self) -> dict[str, Any]:
-        """Return what a prompt's `about` holds of it.
-
-        Examples
-        --------
-        >>> numeric(absolute=0.5).spec()
-        {'method': 'numeric', 'absolute': 0.5, 'relative': 0.0}
-        """
+        """Return what a prompt's `about` holds of it."""
         return {"method": self.method, **dict(self.options)}
 
 
 def wordings(keys: Sequence[Hashable], texts: Sequence[str]) -> dict[Hashable, str]:
-    """Return the commonest text of each key, keys in the order of leaders.
-
-    Examples
-    --------
-    >>> wordings(["x", "y", "y"], ["X", "y", "y"])
-    {'y': 'y', 'x': 'X'}
-    """
+    """Return the commonest text of each key, keys in the order of leaders."""
     found = {}
     for key in dict.fromkeys(keys):
         said = Counter(text for one, text in zip(keys, texts, strict=True) if one == key)
@@ -111,35 +85,17 @@ def _rank(count: int, text: str) -> tuple[int, int, str]:
 
 
 def exact() -> Collapse:
-    """Put equal texts together.
-
-    Examples
-    --------
-    >>> exact()("Where?", ["Rome", "rome"])
-    [0, 1]
-    """
+    """Put equal texts together."""
     return Collapse(method="exact", key=str.strip)
 
 
 def normalised() -> Collapse:
-    """Put texts together that are equal as `normalise` writes them.
-
-    Examples
-    --------
-    >>> normalised()("Who?", ["The Normans", "normans."])
-    [0, 0]
-    """
+    """Put texts together that are equal as `normalise` writes them."""
     return Collapse(method="normalised", key=normal_form)
 
 
 def normal_form(text: str) -> str:
-    """Return the normal form of an answer; an answer of signs or articles alone stays itself.
-
-    Examples
-    --------
-    >>> normal_form("The end!"), normal_form("+")
-    ('end', '+')
-    """
+    """Return the normal form of an answer; an answer of signs or articles alone stays itself."""
     return normalise(text) or text.strip().casefold()
 
 
@@ -249,18 +205,7 @@ def by_entailment(entails: Callable[[str, str], float], *, threshold: float = 0.
 
 
 def as_collapse(spec: Mapping[str, Any]) -> Collapse:
-    """Return the collapse that a prompt's `about` names.
-
-    Raises
-    ------
-    InputError
-        If it rests on a function, which no store can hold.
-
-    Examples
-    --------
-    >>> as_collapse({"method": "numeric", "absolute": 0.5}).method
-    'numeric'
-    """
+    """Return the collapse that a prompt's `about` names."""
     options = dict(spec)
     method = options.pop("method", "normalised")
     check_choice("method", method, Method)

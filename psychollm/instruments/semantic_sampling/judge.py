@@ -109,20 +109,7 @@ def _digest(question: str, pair: Iterable[str]) -> str:
 
 
 class Verdicts:
-    """What the judge said of each pair.
-
-    Parameters
-    ----------
-    prompts : sequence of Prompt
-        The comparisons.
-    readings : mapping
-        By the key of the prompt; what is absent failed.
-
-    Examples
-    --------
-    >>> Verdicts([], {}).collapse()("Where?", ["Rome", "rome", "Bern"])
-    [0, 0, 1]
-    """
+    """What the judge said of each pair."""
 
     def __init__(self, prompts: Sequence[Prompt], readings: Mapping[str, Reading]) -> None:
         self._said: dict[tuple[str, frozenset[str]], list[float | None]] = {}

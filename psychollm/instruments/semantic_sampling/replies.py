@@ -28,35 +28,8 @@ _ANSWER = re.compile(r"(?im)^\W{0,4}answer\s?:[ \t]*(\S[^\n]*)(\n|\Z)")
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    r"""Read the reply to one sample, or to one comparison of a judge.
-
-    Parameters
-    ----------
-    prompt : Prompt
-        What was asked.
-    reply : str
-        Whatever came back.
-    finish_reason : str, optional
-        "length" if the reply was cut off.
-
-    Returns
-    -------
-    Reading
-        The answer in words; `REFUSED` if the reply abstains.
-
-    Raises
-    ------
-    InputError
-        If the prompt is none of this instrument.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.prompt import Message
-    >>> prompt = Prompt(key="1", item="1", messages=(Message("user", "..."),), reply="text",
-    ...                 about={"instrument": "semantic_sampling", "form": "base"})
-    >>> read_reply(prompt, " Rome\n\nQuestion: And who built it?").value
-    'Rome'
-    """
+    """Read the reply to one sample, or to one comparison of a judge."""
+    # The answer in words; `REFUSED` if the reply abstains.
     if prompt.about.get("instrument") != NAME:
         msg = f"prompt {prompt.key!r} is none of semantic sampling: read it with its instrument"
         raise InputError(msg)

@@ -32,38 +32,8 @@ def score_readings(
     abstentions: Abstentions = "left_out",
     loglik: Mapping[str, float] | None = None,
 ) -> SemanticSamples:
-    """Collapse the samples of one model to classes and grade them.
-
-    Parameters
-    ----------
-    prompts : sequence of Prompt
-        What was asked, in one form; with the comparisons of a judge, if one was asked.
-    readings : mapping or sequence
-        As in `SemanticSampling.score`.
-    collapse : Collapse, optional
-        By default what the prompts name, or the judge's verdicts where there are any.
-    abstentions : {"left_out", "wrong", "missing"}
-        As in `SemanticSampling.score`.
-    loglik : mapping, optional
-        Log-likelihoods of replies in nats, by the key of the prompt.
-
-    Raises
-    ------
-    InputError
-        If the prompts are of several forms, or classes rest on a function that was not given.
-    ShapeError
-        If a sequence of readings has another length.
-    LabelError
-        If a key belongs to no prompt.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.semantic_sampling import SemanticSampling
-    >>> asked = SemanticSampling([{"question": "Where?", "answer": "Rome"}], n_samples=3)
-    >>> said = [asked.read(prompt, "rome") for prompt in asked.prompts()]
-    >>> score_readings(asked.prompts(), said).modal
-    ('rome',)
-    """
+    """Collapse the samples of one model, asked in one form, to classes and grade them."""
+    # Without `collapse`, by what the prompts name, or by a judge's verdicts where there are any.
     check_choice("abstentions", abstentions, Abstentions)
     keys = [prompt.key for prompt in prompts]
     found = dict(zip(keys, aligned(prompts, readings), strict=True))
@@ -100,15 +70,7 @@ def score_readings(
 
 
 def by_form(prompts: Sequence[Prompt]) -> dict[str, tuple[Prompt, ...]]:
-    """Return the prompts of each form, each with the comparisons of the judge.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.semantic_sampling import SemanticSampling
-    >>> asked = SemanticSampling([{"question": "Where?", "answer": "Rome"}], n_samples=3)
-    >>> [(form, len(these)) for form, these in by_form(asked.prompts()).items()]
-    [('instruct', 3)]
-    """
+    """Return the prompts of each form, each with the comparisons of the judge."""
     forms = dict.fromkeys(str(prompt.about["form"]) for prompt in prompts)
     return {
         form: tuple(one for one in prompts if one.about["form"] in {form, JUDGED})

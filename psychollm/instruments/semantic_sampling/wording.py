@@ -8,13 +8,7 @@ from psychollm.instruments.prompt import Message
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shot:
-    """A solved question that stands before the one that is asked.
-
-    Examples
-    --------
-    >>> Shot(question="What is 2 + 2?", answer="4").reasoning
-    ''
-    """
+    """A solved question that stands before the one that is asked."""
 
     question: str
     answer: str
@@ -64,14 +58,7 @@ VERDICT = 'Reply with "yes" or "no" only.'
 
 
 def completion(question: str, shots: Sequence[Shot], *, reasoning: bool) -> tuple[Message, ...]:
-    r"""Return a text that a base model continues with the answer.
-
-    Examples
-    --------
-    >>> shot = Shot(question="What is 2 + 2?", answer="4")
-    >>> completion("What is 3 + 3?", [shot], reasoning=False)[0].content
-    'Question: What is 2 + 2?\nAnswer: 4\n\nQuestion: What is 3 + 3?\nAnswer:'
-    """
+    """Return a text that a base model continues with the answer."""
     solved = [
         f"Question: {shot.question}\n{_solution(shot, reasoning=reasoning)}" for shot in shots
     ]
@@ -85,23 +72,11 @@ def _solution(shot: Shot, *, reasoning: bool) -> str:
 
 
 def conversation(question: str, *, reasoning: bool) -> tuple[Message, ...]:
-    """Return the turn that asks an instructed model.
-
-    Examples
-    --------
-    >>> conversation("Who?", reasoning=False)[0].content.startswith("Who?")
-    True
-    """
+    """Return the turn that asks an instructed model."""
     return (Message("user", f"{question}\n\n{REASONING if reasoning else CONCISE}"),)
 
 
 def comparison(question: str, first: str, second: str) -> tuple[Message, ...]:
-    """Return the turn that asks a judge whether two answers mean the same.
-
-    Examples
-    --------
-    >>> "one: Rome" in comparison("Where?", "Rome", "the city of Rome")[0].content
-    True
-    """
+    """Return the turn that asks a judge whether two answers mean the same."""
     answers = f"Question: {question}\nAnswer one: {first}\nAnswer two: {second}"
     return (Message("user", f"{JUDGE}\n\n{answers}\n\n{VERDICT}"),)

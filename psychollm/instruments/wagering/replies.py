@@ -11,13 +11,7 @@ from psychollm.instruments.reading import Outcome, Reading
 
 
 def worded(lines: Sequence[Sequence[float | None]]) -> dict[str, str]:
-    """Return the lines that can be staked, as they are shown, by their numbers.
-
-    Examples
-    --------
-    >>> worded([(1, -1, None)])
-    {'1': '+1 if your answer is right, -1 if it is wrong'}
-    """
+    """Return the lines that can be staked, as they are shown, by their numbers."""
     return {
         str(number): f"{_signed(win)} if your answer is right, {_signed(loss)} if it is wrong"
         for number, (win, loss, _) in enumerate(lines, start=1)
@@ -29,31 +23,9 @@ def _signed(points: float | None) -> str:
 
 
 def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
-    """Read a reply to a prompt of this instrument.
-
-    Parameters
-    ----------
-    prompt : Prompt
-        One of `Wagering.prompts`.
-    reply : str
-        Whatever came back.
-    finish_reason : str, optional
-        "length" if the reply was cut off.
-
-    Returns
-    -------
-    Reading
-        The letter of a choice; 1 or 0 for an open answer that is right or wrong (one that
-        abstains is wrong); the number of the line of a wager, from 1.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.wagering import Wagering
-    >>> asked = Wagering([{"question": "What is 2 + 2?", "answer": "4"}], form="open")
-    >>> answer, wager = asked.prompts()
-    >>> read_reply(answer, "4").value, read_reply(wager, "I choose option 6.").value
-    (1.0, 6)
-    """
+    """Read a reply to a prompt of this instrument."""
+    # The letter of a choice; 1 or 0 for an open answer that is right or wrong (one that abstains
+    # is wrong); the number of the line of a wager, from 1.
     about = prompt.about
     if about["part"] == "wager":
         found = read_option(reply, worded(about["lines"]), finish_reason=finish_reason)

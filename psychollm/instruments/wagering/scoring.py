@@ -154,32 +154,7 @@ class WageringScores(Result):
 
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> WageringScores:
-    """Score the readings of one model.
-
-    Parameters
-    ----------
-    prompts : sequence of Prompt
-        What was asked.
-    readings : mapping or sequence
-        As in `Instrument.score`.
-
-    Returns
-    -------
-    WageringScores
-        A row per question and repeat.
-
-    Raises
-    ------
-    ShapeError
-        If a sequence has another length.
-    LabelError
-        If a key belongs to no prompt.
-
-    Examples
-    --------
-    >>> score_readings([], []).gain
-    array([], dtype=float64)
-    """
+    """Score the readings of one model."""
     rows = {place: k for k, place in enumerate(dict.fromkeys((p.item, p.repeat) for p in prompts))}
     names = ("correct", "line", "confidence", "win", "loss", "stimulus", "response")
     table = {name: np.full(len(rows), np.nan) for name in names}
