@@ -48,37 +48,8 @@ def paired_contrast(
     level: float,
     few_clusters: bool = False,
 ) -> Difference:
-    """Return the difference of two columns of draws.
-
-    Parameters
-    ----------
-    name : str
-        What is compared.
-    labels : tuple
-        The two models.
-    values : tuple of float
-        Their values in the sample.
-    draws : ndarray (resamples, 2)
-        Their values in the same resamples.
-    df : float
-        Degrees of freedom of the units, or clusters, that were drawn: percentiles and p-value
-        allow for them.
-    level : float
-        Coverage.
-    few_clusters : bool
-        Whether there are too few of them for any interval.
-
-    Notes
-    -----
-    The p-value is the smallest level at which the two-sided percentile interval excludes zero,
-    with one count added so that it is never zero.
-
-    Examples
-    --------
-    >>> draws = np.stack([np.arange(1.0, 100.0), np.zeros(99)], axis=1)
-    >>> paired_contrast("x", ("a", "b"), (50.0, 0.0), draws, df=np.inf, level=0.9).p_value
-    0.02
-    """
+    """Return the difference of two columns of draws."""
+    # The p-value is the smallest level at which the percentile interval excludes zero.
     value = values[0] - values[1]
     gaps = draws[:, 0] - draws[:, 1]
     gaps = gaps[np.isfinite(gaps)]

@@ -26,13 +26,7 @@ from psychollm.estimates.reasons import Reason, first_reason
 
 
 def normal_multiplier(level: float) -> float:
-    """Return the z with P(-z < Z < z) = `level`.
-
-    Examples
-    --------
-    >>> round(normal_multiplier(0.95), 4)
-    1.96
-    """
+    """Return the z with P(-z < Z < z) = `level`."""
     return float(ndtri(0.5 + 0.5 * check_fraction("level", level)))
 
 
@@ -105,13 +99,7 @@ def clopper_pearson(successes: Any, n: Any, *, level: float = 0.95) -> FloatArra
 
 
 def proportion_se(successes: Any, n: Any) -> FloatArray:
-    """Return the Wald standard error of a proportion, NaN where `n` is zero.
-
-    Examples
-    --------
-    >>> float(proportion_se(50, 100))
-    0.05
-    """
+    """Return the Wald standard error of a proportion, NaN where `n` is zero."""
     hits, size = _counts(successes, n)
     with np.errstate(invalid="ignore", divide="ignore"):
         rate = hits / size
@@ -155,13 +143,7 @@ def paired_difference(
 
 
 def paired_difference_se(first_only: Any, second_only: Any, n: Any) -> FloatArray:
-    """Return the Wald standard error of a difference between two paired proportions.
-
-    Examples
-    --------
-    >>> round(float(paired_difference_se(10, 4, 50)), 4)
-    0.0729
-    """
+    """Return the Wald standard error of a difference between two paired proportions."""
     up, down, size = (np.asarray(count, float) for count in (first_only, second_only, n))
     with np.errstate(invalid="ignore", divide="ignore"):
         variance = (up + down) / size - ((up - down) / size) ** 2

@@ -96,18 +96,7 @@ class Reason(StrEnum):
 
 
 def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:
-    """Return for each model the first reason whose condition holds.
-
-    Parameters
-    ----------
-    *cases : tuple of (bool array (models,), Reason)
-        In order of precedence.
-
-    Examples
-    --------
-    >>> first_reason((np.array([True, False]), Reason.NO_YES))
-    (<Reason.NO_YES: 'never says yes'>, <Reason.NONE: ''>)
-    """
+    """Return for each model the first reason whose condition holds."""
     conditions = np.array([condition for condition, _ in cases], dtype=np.bool_)
     names = [reason for _, reason in cases]
     found = np.where(conditions.any(axis=0), conditions.argmax(axis=0), len(names))
@@ -115,29 +104,12 @@ def first_reason(*cases: tuple[BoolArray, Reason]) -> tuple[Reason, ...]:
 
 
 def undefined(reasons: Sequence[Reason]) -> BoolArray:
-    """Return which models have a reason.
-
-    Examples
-    --------
-    >>> undefined([Reason.NONE, Reason.CONSTANT])
-    array([False,  True])
-    """
+    """Return which models have a reason."""
     return np.array([bool(reason) for reason in reasons], dtype=np.bool_)
 
 
 def untestable(yes: FloatArray, correct: FloatArray) -> Reason:
-    """Return why nothing can be said about one model's answers and its correctness.
-
-    Parameters
-    ----------
-    yes, correct : ndarray (questions,)
-        1 where it said yes, or was correct, on the questions where both are known.
-
-    Examples
-    --------
-    >>> untestable(np.array([1.0, 1.0]), np.array([1.0, 0.0]))
-    <Reason.NO_NO: 'always says yes'>
-    """
+    """Return why nothing can be said about one model's answers and its correctness."""
     if not yes.size:
         return Reason.NO_ANSWERS
     cases = (

@@ -38,18 +38,7 @@ from psychollm.estimates.reasons import Reason, first_reason
 
 
 def effective_size(hits: FloatArray, n: FloatArray) -> float:
-    """Return how many independent answers would tell as much (1).
-
-    Parameters
-    ----------
-    hits, n : ndarray (units,)
-        Successes and answers of each unit; units without answers are left out.
-
-    Examples
-    --------
-    >>> effective_size(np.array([2.0, 0, 2, 0]), np.array([2.0, 2, 2, 2]))
-    3.0
-    """
+    """Return how many independent answers would tell as much (1)."""
     there = n > 0
     hits, n = hits[there], n[there]
     total, units = float(n.sum()), float(n.size)
@@ -63,13 +52,7 @@ def effective_size(hits: FloatArray, n: FloatArray) -> float:
 
 
 def unit_freedom(n: FloatArray) -> float:
-    """Return the degrees of freedom that units of n answers leave; infinite for single answers.
-
-    Examples
-    --------
-    >>> unit_freedom(np.ones(4)), round(unit_freedom(np.array([2.0, 2.0, 2.0])), 3)
-    (inf, 2.0)
-    """
+    """Return the degrees of freedom that units of n answers leave; infinite for single answers."""
     if not n.size or n.max() <= 1.0:
         return np.inf
     df = float(satterthwaite(n / n.sum()))

@@ -183,14 +183,7 @@ def outcome(
 
 @dataclass(frozen=True, slots=True)
 class Verdicts:
-    """The outcomes of several labels, such as models, to be counted and named in a sentence.
-
-    Examples
-    --------
-    >>> found = Verdicts(("a", "b", "c"), (Outcome.ABOVE, Outcome.OPEN, Outcome.ABOVE))
-    >>> found.which(Outcome.ABOVE), found.count(Outcome.SMALL)
-    (['a', 'c'], 0)
-    """
+    """The outcomes of several labels, such as models, to be counted and named in a sentence."""
 
     labels: tuple[Any, ...]
     outcomes: tuple[Outcome, ...]
@@ -304,12 +297,6 @@ def _of_all(n: int, total: int, kind: str) -> str:
 
 
 def names_of(labels: Sequence[str], *, most: int = 4) -> str:
-    """Return labels as a list that breaks off.
-
-    Examples
-    --------
-    >>> names_of(list("abcdef"))
-    'a, b, c, d and 2 more'
-    """
+    """Return labels as a list that breaks off."""
     more = len(labels) - most
     return ", ".join(labels[:most]) + (f" and {more} more" if more > 0 else "")

@@ -169,14 +169,7 @@ def answer_variance(
 
 @dataclass(frozen=True, slots=True)
 class QuestionAnswers:
-    """What each model's answers to each question come to.
-
-    Examples
-    --------
-    >>> parts = QuestionAnswers.of(repeated_scores([[[1, 0], [1, 1]]]))
-    >>> parts.mean, parts.variance
-    (array([[0.5, 1. ]]), array([[0.5, 0. ]]))
-    """
+    """What each model's answers to each question come to."""
 
     mean: FloatArray  # (models, questions) 0 where there is no answer
     variance: FloatArray  # (models, questions) 0 where there are fewer than two

@@ -130,29 +130,7 @@ def mean_estimate(
     correction: Correction,
     labels: Labels,
 ) -> Estimate:
-    """Return `mean_score` of scores that are already checked.
-
-    Parameters
-    ----------
-    values : ndarray (models, questions)
-        NaN where missing.
-    weight : ndarray (models, questions)
-        Zero where missing.
-    clusters : ndarray of int (questions,) or None
-        Numbered from zero.
-    options : Resampling
-        Level and resamples.
-    correction : {"cr0", "cr1", "cr2"}
-        As in `mean_score`.
-    labels : tuple
-        The models.
-
-    Examples
-    --------
-    >>> scores, options = np.array([[1.0, 0.0, 1.0]]), Resampling(n=10, rng=0)
-    >>> mean_estimate(scores, np.ones((1, 3)), None, options, "cr1", ("m",)).n
-    array([3.])
-    """
+    """Return `mean_score` of checked values and weights (models, questions)."""
     found = clustered_mean(values, weight, clusters, correction=correction)
     units, flags = units_of(weight, clusters), _flags(found, weight)
     return Estimate(
@@ -193,25 +171,7 @@ def clustered_mean(
     *,
     correction: Correction = "cr2",
 ) -> ClusteredMean:
-    """Return weighted means of rows with the standard errors (2).
-
-    Parameters
-    ----------
-    values : ndarray (rows, questions)
-        NaN where missing.
-    weight : ndarray (rows, questions)
-        Zero where missing.
-    clusters : ndarray of int (questions,) or None
-        Numbered from zero; without them every question is a cluster.
-    correction : {"cr0", "cr1", "cr2"}
-        As in `mean_score`.
-
-    Examples
-    --------
-    >>> scores = np.array([[1.0, 0.0, 1.0, 0.0, 1.0]])
-    >>> clustered_mean(scores, np.ones((1, 5)), np.array([0, 0, 1, 2, 2])).df.round(3)
-    array([1.8])
-    """
+    """Return weighted means of rows with the standard errors (2): by question without clusters."""
     with np.errstate(invalid="ignore", divide="ignore"):
         total = weight.sum(axis=1, keepdims=True)
         share = weight / total
@@ -236,22 +196,7 @@ def clustered_mean(
 def cluster_sums(
     values: FloatArray, clusters: IntArray | None, n_clusters: int | None = None
 ) -> FloatArray:
-    """Return sums over clusters (rows, clusters); the values themselves without clusters.
-
-    Parameters
-    ----------
-    values : ndarray (rows, questions)
-        What is summed.
-    clusters : ndarray of int (questions,) or None
-        Numbered from zero.
-    n_clusters : int, optional
-        How many there are, where the last may hold none of these questions.
-
-    Examples
-    --------
-    >>> cluster_sums(np.array([[1.0, 2.0, 4.0]]), np.array([0, 1, 0]))
-    array([[5., 2.]])
-    """
+    """Return sums over clusters (rows, clusters); the values themselves without clusters."""
     if clusters is None:
         return values
     n = int(clusters.max()) + 1 if n_clusters is None else n_clusters
@@ -264,16 +209,8 @@ def _first(values: FloatArray, weight: FloatArray) -> FloatArray:
 
 
 def row_products(counts: FloatArray, parts: FloatArray) -> FloatArray:
-    """Return sums of parts (parts, questions) over resamples (resamples, questions).
-
-    One resample at a time: a product of whole matrices would round differently with the number of
-    its rows, and so with the number of workers.
-
-    Examples
-    --------
-    >>> row_products(np.array([[1.0, 2.0]]), np.array([[1.0, 1.0], [0.5, 0.0]]))
-    array([[3. , 0.5]])
-    """
+    """Return sums of parts (parts, questions) over resamples (resamples, questions)."""
+    # One resample at a time: a product of matrices rounds by its shape, hence by n_jobs.
     return np.array([parts @ row for row in counts])
 
 

@@ -241,16 +241,7 @@ def estimate_agreement(
     interval: AgreementInterval,
     resampling: Resampling,
 ) -> list[Estimate]:
-    """Estimate named coefficients of every model on the same resamples.
-
-    Examples
-    --------
-    >>> ratings, options = as_ratings([[1, 1], [2, 2], [1, 2]]), Resampling(n=9, rng=0)
-    >>> found = estimate_agreement({"Fleiss' kappa": FLEISS}, ratings, clusters=None,
-    ...                            interval="bca", resampling=options)
-    >>> found[0].value.round(3)
-    array([0.333])
-    """
+    """Estimate named coefficients of every model on the same resamples."""
     members = [_member(list(coefficients.values()), table) for table in unit_tables(ratings)]
     return estimate_panel(
         Panel(

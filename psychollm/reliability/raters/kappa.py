@@ -186,21 +186,7 @@ def fleiss_kappa(
 
 
 def kappa_weights(weights: Any, ratings: Ratings) -> FloatArray:
-    """Return the credit for each pair of categories (categories, categories).
-
-    Raises
-    ------
-    OptionError
-        If the weights are unknown, have the wrong shape or a diagonal that is not one, or the
-        categories have no order and need one.
-
-    Examples
-    --------
-    >>> kappa_weights("linear", Ratings.from_table([[1, 2], [3, 3]]))
-    array([[1. , 0.5, 0. ],
-           [0.5, 1. , 0.5],
-           [0. , 0.5, 1. ]])
-    """
+    """Return the credit for each pair of categories (categories, categories), checked."""
     size = len(ratings.categories)
     if weights is None:
         return np.eye(size)
@@ -226,13 +212,7 @@ def kappa_weights(weights: Any, ratings: Ratings) -> FloatArray:
 
 
 def kappa_of(tables: FloatArray, credit: FloatArray) -> FloatArray:
-    """Return kappa (1) of tables of counts (n, categories, categories); NaN where undefined.
-
-    Examples
-    --------
-    >>> kappa_of(np.array([[[44.0, 5, 1], [7, 20, 3], [9, 5, 6]]]), np.eye(3)).round(4)
-    array([0.4915])
-    """
+    """Return kappa (1) of tables of counts (n, categories, categories); NaN where undefined."""
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = tables / tables.sum(axis=(1, 2), keepdims=True)
         # Losses instead of credits: what both agree on cancels exactly.
@@ -244,13 +224,7 @@ def kappa_of(tables: FloatArray, credit: FloatArray) -> FloatArray:
 
 
 def kappa_variance(table: FloatArray, credit: FloatArray) -> float:
-    """Return the large-sample variance (2) of kappa of one table of counts.
-
-    Examples
-    --------
-    >>> round(kappa_variance(np.array([[40.0, 9], [6, 45]]), np.eye(2)), 6)
-    0.005097
-    """
+    """Return the large-sample variance (2) of kappa of one table of counts."""
     n = float(table.sum())
     shares = table / n
     rows, columns = shares.sum(axis=1), shares.sum(axis=0)

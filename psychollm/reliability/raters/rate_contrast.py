@@ -144,21 +144,7 @@ class Contrast:
 
 
 def stratified_counts(seeds: WordArray, kind: IntArray) -> FloatArray:
-    """Draw as many questions of each type as there are, once per seed.
-
-    Parameters
-    ----------
-    seeds : ndarray of uint64 (replicates, 2)
-        Keys of streams.
-    kind : ndarray of int (questions,)
-        Type of each question; negative ones are not drawn.
-
-    Examples
-    --------
-    >>> counts = stratified_counts(np.array([[1, 2]], dtype=np.uint64), np.array([0, 0, 1, -1]))
-    >>> counts[0, :2].sum(), counts[0, 2:]
-    (np.float64(2.0), array([1., 0.]))
-    """
+    """Draw as many questions of each type as there are, once per seed."""
     counts = np.zeros((len(seeds), kind.size))
     strata = [np.flatnonzero(kind == one) for one in range(kind.max() + 1)]
     for row, seed in enumerate(seeds):

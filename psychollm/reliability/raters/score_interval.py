@@ -67,31 +67,7 @@ def clustered_share(
     level: float = 0.95,
     most: float | None = None,
 ) -> Share:
-    """Return a share with Wilson's interval for the effective number of answers (1).
-
-    Parameters
-    ----------
-    hits, sizes : ndarray (questions,)
-        Sum of the scores and number of answers of each question; zero where there is none.
-    clusters : ndarray of int (questions,), optional
-        What each question belongs to.
-    level : float
-        Coverage.
-    most : float, optional
-        Upper bound of the effective number: all answers by default.
-
-    Returns
-    -------
-    Share
-        NaN without answers.
-
-    Examples
-    --------
-    >>> clustered_share(np.array([1.0, 0.0, 1.0]), np.ones(3)).interval.round(3)
-    array([0.208, 0.939])
-    >>> clustered_share(np.array([3.0, 0.0, 3.0]), np.full(3, 3.0)).effective_n
-    3.0
-    """
+    """Return a share with Wilson's interval for the effective number of answers (1)."""
     total = float(sizes.sum())
     if total == 0.0:
         return Share(np.nan, np.nan, np.full(2, np.nan), 0.0)
@@ -120,34 +96,7 @@ def clustered_share(
 def score_interval(
     value: float, variance: float, *, units: int, df: float, expected: float, level: float
 ) -> FloatArray:
-    """Return the interval (2) of a coefficient of agreement beyond chance.
-
-    Parameters
-    ----------
-    value, variance : float
-        The coefficient and its sampling variance.
-    units : int
-        Questions, or clusters, that vary independently.
-    df : float
-        Degrees of freedom of the variance.
-    expected : float
-        Disagreement expected by chance: used where there is no disagreement at all.
-    level : float
-        Coverage.
-
-    Returns
-    -------
-    ndarray (2,)
-        NaN where value or variance is.
-
-    Examples
-    --------
-    >>> options = {"units": 50, "df": 49.0, "expected": 0.5, "level": 0.95}
-    >>> score_interval(0.8, 0.004, **options).round(3)
-    array([0.637, 0.895])
-    >>> score_interval(1.0, 0.0, **options).round(3)
-    array([0.851, 1.   ])
-    """
+    """Return the interval (2) of a coefficient of agreement beyond chance."""
     if not (np.isfinite(value) and np.isfinite(variance)) or units < 2:
         return np.full(2, np.nan)
     disagreement = 1.0 - value

@@ -61,28 +61,7 @@ class Panel:
 
 
 def estimate_panel(panel: Panel) -> list[Estimate]:
-    """Estimate every coefficient for every model.
-
-    Parameters
-    ----------
-    panel : Panel
-        What to compute, and how.
-
-    Returns
-    -------
-    list of Estimate
-        One per output.
-
-    Examples
-    --------
-    >>> member = Panelist(compute=lambda counts: counts[:, :1] / counts.sum(axis=1)[:, None],
-    ...                   paired=np.ones(4, dtype=bool), flags=(Reason.NONE,),
-    ...                   expected=np.ones(1), pairs=4.0, shares=(None,))
-    >>> panel = Panel(names=("x",), members=[member], labels=("m",), clusters=None,
-    ...               resampling=Resampling(n=50, rng=0))
-    >>> estimate_panel(panel)[0].value
-    array([0.25])
-    """
+    """Estimate every coefficient for every model."""
     check_choice("interval", panel.interval, AgreementInterval)
     n_questions = panel.members[0].paired.size
 
@@ -95,15 +74,7 @@ def estimate_panel(panel: Panel) -> list[Estimate]:
 
 
 def mean_of_shares(shares: Sequence[UnitShare]) -> Compute:
-    """Return shares as functions of how often each question is drawn.
-
-    Examples
-    --------
-    >>> share = UnitShare(np.array([2.0, 0.0]), np.array([2.0, 2.0]), 4.0)
-    >>> mean_of_shares([share])(np.array([[1.0, 1.0], [2.0, 0.0]]))
-    array([[0.5],
-           [1. ]])
-    """
+    """Return shares as functions of how often each question is drawn."""
     sums = [np.ascontiguousarray(np.stack([one.hits, one.sizes])) for one in shares]
 
     def compute(counts: FloatArray) -> FloatArray:
@@ -119,13 +90,7 @@ def mean_of_shares(shares: Sequence[UnitShare]) -> Compute:
 
 
 def independent_units(paired: BoolArray, clusters: IntArray | None) -> int:
-    """Return how many questions, or clusters of them, count.
-
-    Examples
-    --------
-    >>> independent_units(np.array([True, True, False]), np.array([0, 0, 1]))
-    1
-    """
+    """Return how many questions, or clusters of them, count."""
     return int(paired.sum()) if clusters is None else np.unique(clusters[paired]).size
 
 

@@ -104,21 +104,7 @@ def alpha_of_matrix(
 
 
 def covariance_matrix(data: Any) -> FloatArray:
-    """Return a matrix of covariances or correlations, checked and exactly symmetric.
-
-    Raises
-    ------
-    ShapeError
-        If it is not square.
-    InputError
-        If it is not symmetric, has an undefined entry or a negative variance.
-
-    Examples
-    --------
-    >>> covariance_matrix([[4, 1], [1, 1]])
-    array([[4., 1.],
-           [1., 1.]])
-    """
+    """Return a matrix of covariances or correlations, checked and exactly symmetric."""
     matrix = float_array(getattr(data, "matrix", data), "matrix")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
         msg = f"matrix must have shape (items, items), got {matrix.shape}"
