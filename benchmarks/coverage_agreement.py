@@ -15,8 +15,8 @@ from scipy.stats import betabinom
 from benchmarks.coverage_cases import Case, Intervals
 from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.raters.agreement import agreement
+from psychollm.reliability.raters.coefficients import krippendorff_alpha
 from psychollm.reliability.raters.kappa import cohen_kappa
-from psychollm.reliability.raters.krippendorff import krippendorff_alpha
 from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.ratings import Ratings
 from psychollm.reliability.raters.retest import retest

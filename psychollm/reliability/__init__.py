@@ -30,15 +30,18 @@ from psychollm.reliability.means.score_differences import (
     score_differences,
 )
 from psychollm.reliability.means.set_difference import set_difference
-from psychollm.reliability.omegas.categorical_result import OmegaCategorical
 from psychollm.reliability.omegas.omega import omega
 from psychollm.reliability.omegas.omega_categorical import omega_categorical
-from psychollm.reliability.omegas.omega_of_loadings import omega_of_loadings
+from psychollm.reliability.omegas.omega_of_loadings import OmegaCategorical, omega_of_loadings
 from psychollm.reliability.omegas.omega_result import Omega
-from psychollm.reliability.raters.agreement import Agreement, agreement, percent_agreement
-from psychollm.reliability.raters.gwet import gwet_ac1
-from psychollm.reliability.raters.kappa import cohen_kappa, fleiss_kappa
-from psychollm.reliability.raters.krippendorff import krippendorff_alpha
+from psychollm.reliability.raters.agreement import Agreement, agreement
+from psychollm.reliability.raters.coefficients import (
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
+    percent_agreement,
+)
+from psychollm.reliability.raters.kappa import cohen_kappa
 from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.ratings import Ratings
 from psychollm.reliability.raters.response_shares import ResponseShares, response_shares

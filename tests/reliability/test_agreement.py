@@ -15,11 +15,14 @@ from psychollm.reliability.raters.agreement import (
     COEFFICIENTS,
     Agreement,
     agreement,
+)
+from psychollm.reliability.raters.coefficients import (
+    fleiss_kappa,
+    gwet_ac1,
+    krippendorff_alpha,
     percent_agreement,
 )
-from psychollm.reliability.raters.gwet import gwet_ac1
-from psychollm.reliability.raters.kappa import cohen_kappa, fleiss_kappa
-from psychollm.reliability.raters.krippendorff import krippendorff_alpha
+from psychollm.reliability.raters.kappa import cohen_kappa
 from psychollm.reliability.raters.ratings import Ratings
 from psychollm.reliability.raters.response_shares import response_shares
 from psychollm.reliability.raters.score_interval import clustered_share, score_interval

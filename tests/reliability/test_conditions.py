@@ -16,14 +16,14 @@ from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.reliability.contrasts.condition_scores import condition_scores
 from psychollm.reliability.contrasts.conditions import friedman, kruskal_wallis
-from psychollm.reliability.contrasts.intercept_fit import (
+from psychollm.reliability.contrasts.mixed_model import _fitted, mixed_model
+from psychollm.reliability.contrasts.pairwise_conditions import pairwise_conditions
+from psychollm.reliability.contrasts.random_intercept import (
+    InterceptDesign,
     InterceptFit,
     against_first,
     variance_draws,
 )
-from psychollm.reliability.contrasts.mixed_model import _fitted, mixed_model
-from psychollm.reliability.contrasts.pairwise_conditions import pairwise_conditions
-from psychollm.reliability.contrasts.random_intercept import InterceptDesign
 from tests.effort import examples
 from tests.oracles import conditions_slow as slow
 

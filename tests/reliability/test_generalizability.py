@@ -14,8 +14,11 @@ from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.components.crossed_design import CrossedDesign, Profiles
 from psychollm.reliability.components.decision_study import decision_study
 from psychollm.reliability.components.generalizability import generalizability
-from psychollm.reliability.components.incomplete_design import incomplete_likelihood
-from psychollm.reliability.components.reml import balanced_likelihood, maximise
+from psychollm.reliability.components.reml import (
+    balanced_likelihood,
+    incomplete_likelihood,
+    maximise,
+)
 from psychollm.reliability.means.repeated_scores import RepeatedScores
 from tests.effort import examples
 from tests.oracles import generalizability_slow as slow

@@ -10,9 +10,12 @@ from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.components.generalised_interval import generalised_interval
 from psychollm.reliability.components.intraclass import FORMS, MCGRAW_WONG, intraclass
-from psychollm.reliability.components.two_way import expected_mean_squares, mean_squares
+from psychollm.reliability.components.two_way import (
+    expected_mean_squares,
+    generalised_interval,
+    mean_squares,
+)
 from tests.effort import examples
 from tests.oracles import consistency_slow as slow
 

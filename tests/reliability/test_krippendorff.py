@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError
-from psychollm.reliability.raters.krippendorff import krippendorff_alpha
+from psychollm.reliability.raters.coefficients import krippendorff_alpha
 from psychollm.reliability.raters.ratings import Ratings
 from tests.oracles import agreement_slow as slow
 
@@ -71,8 +71,7 @@ def test_slow_twin(metric: str, table) -> None:
 @pytest.mark.parametrize("metric", METRICS)
 @given(table=tables, counts=st.lists(st.integers(0, 3), min_size=10, max_size=10))
 def test_a_resample_is_the_table_with_its_units_repeated(metric: str, table, counts) -> None:
-    from psychollm.reliability.raters.chance_corrected import krippendorff
-    from psychollm.reliability.raters.unit_table import Summation, unit_tables
+    from psychollm.reliability.raters.chance_corrected import Summation, krippendorff, unit_tables
 
     counts = counts[: len(table)]
     repeated = [unit for unit, times in zip(table, counts, strict=True) for _ in range(times)]

@@ -13,12 +13,12 @@ from psychollm.estimates.reasons import Reason
 from psychollm.reliability.scales.consistency import consistency
 from psychollm.reliability.scales.guttman import guttman, guttman_of_matrix
 from psychollm.reliability.scales.item_matrix import multiple_correlations
-from psychollm.reliability.scales.split_half import split_half
-from psychollm.reliability.scales.splits import (
+from psychollm.reliability.scales.split_half import (
     coefficient,
     improved,
     mean_coefficient,
     n_splits_of,
+    split_half,
     tried_splits,
 )
 from tests.oracles import consistency_slow as slow

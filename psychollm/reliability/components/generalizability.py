@@ -33,15 +33,21 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
-from psychollm.reliability.components.component_draws import (
+from psychollm.reliability.components.crossed_design import (
+    CellCounts,
+    CrossedDesign,
+    Profiles,
     completed,
     corrected_for_resampling,
     effective_freedom,
     pivotal_draws,
 )
-from psychollm.reliability.components.crossed_design import CellCounts, CrossedDesign, Profiles
-from psychollm.reliability.components.incomplete_design import incomplete_likelihood
-from psychollm.reliability.components.reml import RemlFit, balanced_likelihood, maximise
+from psychollm.reliability.components.reml import (
+    RemlFit,
+    balanced_likelihood,
+    incomplete_likelihood,
+    maximise,
+)
 from psychollm.reliability.means.repeated_scores import repeated_scores
 
 Estimation: TypeAlias = Literal["auto", "ems", "reml"]
@@ -113,7 +119,7 @@ def generalizability(
         Expected mean squares, which need complete data, or restricted maximum likelihood; "auto"
         takes the first where it can.
     interval : {"pivotal", "bootstrap"}
-        Draws for intervals (`component_draws`): "pivotal" covers for new models, items and runs;
+        Draws for intervals: "pivotal" covers for new models, items and runs;
         "bootstrap" resamples models only, with bias corrected, and covers too little with few
         models and for all components without them. With missing cells it refits every resample.
     bootstrap : int or Bootstrap

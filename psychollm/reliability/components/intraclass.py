@@ -42,15 +42,15 @@ from psychollm.data.encode import numbers
 from psychollm.data.table import as_table
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.components.generalised_interval import generalised_interval
 from psychollm.reliability.components.two_way import (
     MeanSquares,
     expected_mean_squares,
+    generalised_interval,
     mean_squares,
     residual_freedom,
 )
 from psychollm.reliability.scales.alpha_intervals import f_quantile
-from psychollm.reliability.scales.score_table import complete_rows
+from psychollm.reliability.scales.moments import complete_rows
 
 Method: TypeAlias = Literal["anova", "reml"]
 AbsoluteInterval: TypeAlias = Literal["satterthwaite", "generalised"]

@@ -10,7 +10,7 @@ level; repeats are then kept, and the variance between models is what conditions
 
 The fit is restricted maximum likelihood (`random_intercept`), exact and for many data sets at
 once, tests are Satterthwaite's and a parametric bootstrap, intervals of the variances are pivotal
-(`intercept_fit`). The reactions to all conditions are taken to vary alike; where models scatter
+(`random_intercept`). The reactions to all conditions are taken to vary alike; where models scatter
 under one condition only, F alarms too often (figures in docs/reliability.md), and
 `pairwise_conditions`, whose tests are of two conditions at a time, does not.
 
@@ -41,13 +41,13 @@ from psychollm.reliability.contrasts.condition_scores import (
     check_known,
     condition_scores,
 )
-from psychollm.reliability.contrasts.intercept_fit import (
+from psychollm.reliability.contrasts.random_intercept import (
+    InterceptDesign,
     InterceptFit,
     against_first,
     parametric_draws,
     variance_draws,
 )
-from psychollm.reliability.contrasts.random_intercept import InterceptDesign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

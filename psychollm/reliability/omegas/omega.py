@@ -48,8 +48,12 @@ from psychollm.reliability.scales.moments import (
     centred_items,
     correlation,
 )
-from psychollm.reliability.scales.scale_scores import ScaleScores, scale_scores
-from psychollm.reliability.scales.score_table import ScoreTable, score_table
+from psychollm.reliability.scales.score_table import (
+    ScaleScores,
+    ScoreTable,
+    scale_scores,
+    score_table,
+)
 
 _NO_INTERVAL = "none: n is unknown"
 _SINGULAR = 1e-10

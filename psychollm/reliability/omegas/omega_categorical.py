@@ -15,7 +15,6 @@ from psychollm._base.types import FloatArray, RandomState
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Replicates, Resampling, resample
 from psychollm.kernels.ordinal_covariance import score_covariances
-from psychollm.reliability.omegas.categorical_result import CategoricalParts, OmegaCategorical
 from psychollm.reliability.omegas.latent_response import (
     NUMBERS,
     Counts,
@@ -27,10 +26,15 @@ from psychollm.reliability.omegas.latent_response import (
     observed_covariances,
     reliability_numbers,
 )
+from psychollm.reliability.omegas.omega_of_loadings import CategoricalParts, OmegaCategorical
 from psychollm.reliability.scales.alpha_intervals import ResamplingInterval
 from psychollm.reliability.scales.moments import Incomplete
-from psychollm.reliability.scales.scale_scores import ScaleScores, scale_scores
-from psychollm.reliability.scales.score_table import ScoreTable, score_table
+from psychollm.reliability.scales.score_table import (
+    ScaleScores,
+    ScoreTable,
+    scale_scores,
+    score_table,
+)
 
 Variance: TypeAlias = Literal["observed", "implied"]
 

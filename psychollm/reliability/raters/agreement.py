@@ -39,7 +39,10 @@ from psychollm.reliability.raters.chance_corrected import (
     PAIRWISE,
     Coefficient,
     Distance,
+    Summation,
+    UnitTable,
     krippendorff,
+    unit_tables,
 )
 from psychollm.reliability.raters.ratings import Ratings, as_ratings
 from psychollm.reliability.raters.unit_bootstrap import (
@@ -49,7 +52,6 @@ from psychollm.reliability.raters.unit_bootstrap import (
     UnitShare,
     estimate_panel,
 )
-from psychollm.reliability.raters.unit_table import Summation, UnitTable, unit_tables
 
 # Below this many questions with an unusual answer (or, on graded scales, with disagreement) 95 %
 # intervals of chance-corrected agreement hold in 60 to 90 % of samples only.
@@ -172,7 +174,7 @@ def agreement(
     """
     known = as_ratings(ratings, categories=categories)
     alpha = krippendorff(known, metric)
-    options = Resampling.of(bootstrap, level, rng)
+    options = Resampling.of(bootstrap, level, rng, interval)
     found = estimate_agreement(
         {
             "pairwise agreement": PAIRWISE,
@@ -182,64 +184,18 @@ def agreement(
             f"Krippendorff's alpha ({metric})": alpha,
         },
         known,
-        clusters=clusters,
-        interval=interval,
-        resampling=options,
+        clusters,
+        options,
     )
     fields = dict(zip(COEFFICIENTS, found, strict=True))
     return Agreement(**fields, metric=metric, categories=known.categories, labels=known.models)
 
 
-def percent_agreement(
-    ratings: Any,
-    *,
-    categories: Iterable[Hashable] | None = None,
-    clusters: Any = None,
-    interval: AgreementInterval = "score",
-    bootstrap: Bootstrap | int = 2000,
-    level: float = 0.95,
-    rng: RandomState = None,
-) -> Estimate:
-    """Chance that two runs of a question, drawn at random, give the same answer.
-
-    Parameters
-    ----------
-    ratings, categories, clusters, interval, bootstrap, level, rng
-        As in `agreement`.
-
-    Returns
-    -------
-    Estimate
-        Mean over the questions rated at least twice.
-
-    Raises
-    ------
-    ShapeError, LabelError, CodeError, OptionError
-        As in `agreement`.
-
-    Examples
-    --------
-    >>> percent_agreement([[1, 1, 1], [1, 2, 1]], rng=0).value.round(3)
-    array([0.667])
-    """
-    options = Resampling.of(bootstrap, level, rng)
-    (found,) = estimate_agreement(
-        {"pairwise agreement": PAIRWISE},
-        as_ratings(ratings, categories=categories),
-        clusters=clusters,
-        interval=interval,
-        resampling=options,
-    )
-    return found
-
-
 def estimate_agreement(
     coefficients: dict[str, Coefficient],
     ratings: Ratings,
-    *,
     clusters: Any,
-    interval: AgreementInterval,
-    resampling: Resampling,
+    options: Resampling,
 ) -> list[Estimate]:
     """Estimate named coefficients of every model on the same resamples."""
     members = [_member(list(coefficients.values()), table) for table in unit_tables(ratings)]
@@ -249,8 +205,7 @@ def estimate_agreement(
             members=members,
             labels=ratings.models,
             clusters=None if clusters is None else cluster_codes(clusters, ratings.questions),
-            resampling=resampling,
-            interval=interval,
+            options=options,
         )
     )
 

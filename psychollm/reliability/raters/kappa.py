@@ -46,11 +46,9 @@ from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.agreement import sum_over_units
-from psychollm.reliability.raters.agreement import FEW, estimate_agreement
-from psychollm.reliability.raters.chance_corrected import FLEISS
+from psychollm.reliability.raters.agreement import FEW
 from psychollm.reliability.raters.ratings import Ratings, as_ratings
 from psychollm.reliability.raters.unit_bootstrap import (
-    AgreementInterval,
     Panel,
     Panelist,
     estimate_panel,
@@ -124,14 +122,14 @@ def cohen_kappa(
         msg = 'interval="asymptotic" takes questions as independent: with clusters, drop it'
         raise OptionError(msg)
     of_table = interval in {"posterior", "asymptotic"} and numbers is None
+    bounds = "score" if interval in {"posterior", "asymptotic"} else interval
     found = estimate_panel(
         Panel(
             names=("Cohen's kappa" if weights is None else "weighted kappa",),
             members=[_member(codes, credit) for codes in pair.codes],
             labels=pair.models,
             clusters=numbers,
-            resampling=Resampling.of(bootstrap, level, rng),
-            interval="score" if interval == "posterior" or interval == "asymptotic" else interval,
+            options=Resampling.of(bootstrap, level, rng, bounds),
         )
     )[0]
     if not of_table:
@@ -140,49 +138,6 @@ def cohen_kappa(
     if interval == "posterior":
         return _posterior(found, tables, credit, rng)
     return _asymptotic(found, tables, credit)
-
-
-def fleiss_kappa(
-    ratings: Any,
-    *,
-    categories: Iterable[Hashable] | None = None,
-    clusters: Any = None,
-    interval: AgreementInterval = "score",
-    bootstrap: Bootstrap | int = 2000,
-    level: float = 0.95,
-    rng: RandomState = None,
-) -> Estimate:
-    """Fleiss' kappa of every model: agreement of any number of runs beyond chance.
-
-    Parameters
-    ----------
-    ratings, categories, clusters, interval, bootstrap, level, rng
-        As in `agreement`. Where the number of ratings differs, each question counts the same.
-
-    Returns
-    -------
-    Estimate
-        NaN with a reason where a single value occurs, or no question was rated twice.
-
-    Raises
-    ------
-    ShapeError, LabelError, CodeError, OptionError
-        As in `agreement`.
-
-    Examples
-    --------
-    >>> fleiss_kappa([[1, 1, 1], [2, 2, 1], [2, 2, 2]], rng=0).value.round(4)
-    array([0.55])
-    """
-    options = Resampling.of(bootstrap, level, rng)
-    (found,) = estimate_agreement(
-        {"Fleiss' kappa": FLEISS},
-        as_ratings(ratings, categories=categories),
-        clusters=clusters,
-        interval=interval,
-        resampling=options,
-    )
-    return found
 
 
 def kappa_weights(weights: Any, ratings: Ratings) -> FloatArray:

@@ -128,7 +128,7 @@ def retest(
             members=members,
             labels=known.models,
             clusters=codes,
-            resampling=options,
+            options=options,
         )
     )
     totals, n = np.nansum(values, axis=1), np.isfinite(values).sum(axis=1).astype(np.float64)

@@ -56,8 +56,12 @@ class Panel:
     members: Sequence[Panelist]
     labels: Labels
     clusters: IntArray | None
-    resampling: Resampling
-    interval: AgreementInterval = "score"
+    options: Resampling
+
+    @property
+    def interval(self) -> str:
+        """How bounds are found."""
+        return self.options.interval or "score"
 
 
 def estimate_panel(panel: Panel) -> list[Estimate]:
@@ -68,7 +72,7 @@ def estimate_panel(panel: Panel) -> list[Estimate]:
     def statistic(counts: FloatArray) -> FloatArray:
         return _computed(panel, counts)
 
-    options = panel.resampling.required()
+    options = panel.options.required()
     parts = _Parts(panel, resample(statistic, n_questions, options, clusters=panel.clusters))
     return [parts.estimate(output) for output in range(len(panel.names))]
 
@@ -161,7 +165,7 @@ class _Parts:
 
     def _bounds(self, row: int, output: int) -> tuple[float, FloatArray]:
         """Return the standard error and the score interval of one model."""
-        member, level = self.panel.members[row], self.panel.resampling.level
+        member, level = self.panel.members[row], self.panel.options.level
         share = member.shares[output]
         if share is not None:
             found = clustered_share(

@@ -28,15 +28,20 @@ from psychollm._base.types import FloatArray, RandomState
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import POSITIVE, RELIABILITY
 from psychollm.estimates.resampling import Bootstrap, Resampling, resample
-from psychollm.reliability.scales.alpha_estimates import (
+from psychollm.reliability.scales.alpha_intervals import (
+    AlphaInterval,
     AlphaParts,
     chosen_interval,
     mean_correlation_scale,
 )
-from psychollm.reliability.scales.alpha_intervals import AlphaInterval
 from psychollm.reliability.scales.moments import Incomplete
-from psychollm.reliability.scales.scale_scores import coefficients, mean_scores, scale_scores
-from psychollm.reliability.scales.score_table import ScoreTable, score_table
+from psychollm.reliability.scales.score_table import (
+    ScoreTable,
+    coefficients,
+    mean_scores,
+    scale_scores,
+    score_table,
+)
 
 ESTIMATES = ("alpha", "standardised", "of_means", "mean_correlation", "sem")
 

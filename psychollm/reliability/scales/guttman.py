@@ -42,9 +42,8 @@ from psychollm.reliability.scales.item_matrix import (
 )
 from psychollm.reliability.scales.matrix_alpha import covariance_matrix
 from psychollm.reliability.scales.moments import ROUNDING, Incomplete, correlation
-from psychollm.reliability.scales.scale_scores import scale_scores
-from psychollm.reliability.scales.score_table import score_table
-from psychollm.reliability.scales.splits import Splits, best_coefficient, splits_of
+from psychollm.reliability.scales.score_table import scale_scores, score_table
+from psychollm.reliability.scales.split_half import Splits, best_coefficient, splits_of
 
 LAMBDAS = tuple(f"lambda{number}" for number in range(1, 7))
 

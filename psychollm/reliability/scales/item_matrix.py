@@ -6,7 +6,7 @@ import numpy as np
 
 from psychollm._base.types import FloatArray
 from psychollm.reliability.scales.moments import centred_covariance, centred_items, correlation
-from psychollm.reliability.scales.scale_scores import ScaleScores
+from psychollm.reliability.scales.score_table import ScaleScores
 
 Of: TypeAlias = Literal["correlations", "covariances"]
 

@@ -30,8 +30,11 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import CORRELATION, RELIABILITY, Scale
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import Bootstrap, Replicates, Resampling, resample
-from psychollm.reliability.scales.alpha_estimates import chosen_interval
-from psychollm.reliability.scales.alpha_intervals import AlphaInterval, feldt_interval
+from psychollm.reliability.scales.alpha_intervals import (
+    AlphaInterval,
+    chosen_interval,
+    feldt_interval,
+)
 from psychollm.reliability.scales.item_matrix import multiple_correlations
 from psychollm.reliability.scales.moments import (
     ROUNDING,
@@ -41,8 +44,7 @@ from psychollm.reliability.scales.moments import (
     correlation,
     covariance,
 )
-from psychollm.reliability.scales.scale_scores import ScaleScores, scale_scores
-from psychollm.reliability.scales.score_table import score_table
+from psychollm.reliability.scales.score_table import ScaleScores, scale_scores, score_table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

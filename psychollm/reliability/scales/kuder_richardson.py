@@ -22,12 +22,15 @@ from psychollm._base.types import FloatArray, RandomState
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import RELIABILITY
 from psychollm.estimates.resampling import Bootstrap, Resampling, resample
-from psychollm.reliability.scales.alpha_estimates import AlphaParts
-from psychollm.reliability.scales.alpha_intervals import AlphaInterval
+from psychollm.reliability.scales.alpha_intervals import AlphaInterval, AlphaParts
 from psychollm.reliability.scales.consistency import consistency_of
 from psychollm.reliability.scales.moments import ROUNDING, Incomplete
-from psychollm.reliability.scales.scale_scores import ScaleScores, scale_scores
-from psychollm.reliability.scales.score_table import ScoreTable, score_table
+from psychollm.reliability.scales.score_table import (
+    ScaleScores,
+    ScoreTable,
+    scale_scores,
+    score_table,
+)
 
 
 def kr20(

@@ -24,7 +24,6 @@ import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.kernels.item_moments import resampled_moments
-from psychollm.reliability.scales.score_table import complete_rows
 
 Incomplete: TypeAlias = Literal["pairwise", "listwise"]
 
@@ -176,3 +175,8 @@ def _nil(centred: FloatArray) -> FloatArray:
     """Return what counts as no variance of each item (items,)."""
     largest = np.where(np.isfinite(centred), centred**2, 0.0).max(axis=0, initial=0.0)
     return np.asarray(ROUNDING * largest)
+
+
+def complete_rows(values: FloatArray) -> BoolArray:
+    """Return which rows have no missing score (rows,)."""
+    return np.asarray(np.isfinite(values).all(axis=1), dtype=np.bool_)
