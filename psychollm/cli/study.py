@@ -257,11 +257,12 @@ def results(
 ) -> dict[str, Any]:
     """Return what a study found as plain data: findings first, then the tables by model."""
     from psychollm.cli.outputs import records
-    from psychollm.studies.shared_confidence.text import verdict
+    from psychollm.studies.shared_confidence.findings import verdict
 
     found = study.dimensionality
     return {
-        "verdict": verdict(study, smallest=smallest),
+        "verdict": verdict(study, smallest),
+        "findings": study.findings(smallest=smallest).to_dict()["items"],
         "n_factors": found.n_factors,
         "simulated": study.simulated,
         "n_models": len(study.labels),

@@ -38,6 +38,8 @@ class Finding(Result):
         The answer, in sentences; empty where the rows say all.
     rows : tuple of str
         A line for each model, condition or control.
+    explanation : str
+        How to read the answer: on pages, not on the screen.
     numbers : mapping
         What the answer rests on, by name: numbers, and results such as estimates.
     outcome : Outcome or None
@@ -49,31 +51,28 @@ class Finding(Result):
     --------
     >>> found = Finding(key="own", question="Whose signal?", statement="Its own.")
     >>> print(found.text())
-    Whose signal?
-      Its own.
+    Whose signal? Its own.
     """
 
     key: str
     question: str = ""
     statement: str = ""
     rows: tuple[str, ...] = ()
+    explanation: str = ""
     numbers: Mapping[str, Any] = field(default_factory=dict)
     outcome: Outcome | None = None
     reason: str = ""
 
     def text(self) -> str:
         """Return the finding in lines of plain text."""
-        lines = [self.question] if self.question else []
-        indent = "  " if self.question else ""
-        if self.statement:
-            lines.append(_filled(self.statement, indent, indent))
+        lines = [_filled(f"{self.question} {self.statement}".strip(), "", "  ")]
         lines += [_filled(row, "  ", "    ") for row in self.rows]
         return "\n".join(lines)
 
     def to_markdown(self) -> str:  # type: ignore[override]
         """Return the finding as Markdown: a heading, a paragraph and a list."""
         parts = [f"### {self.question}"] if self.question else []
-        parts += [self.statement] if self.statement else []
+        parts += [text for text in (self.statement, self.explanation) if text]
         parts += ["\n".join(f"- {row}" for row in self.rows)] if self.rows else []
         return "\n\n".join(parts)
 
@@ -86,7 +85,12 @@ class Finding(Result):
         '<p>A &lt; B by −0.1.</p>'
         """
         parts = [f"<h3>{_markup(self.question)}</h3>"] if self.question else []
-        parts += [f"<p>{_markup(self.statement)}</p>"] if self.statement else []
+        return "\n".join([*parts, self.body_html()])
+
+    def body_html(self) -> str:
+        """Return the answer as HTML, without the question."""
+        texts = (self.statement, self.explanation)
+        parts = [f"<p>{_markup(text)}</p>" for text in texts if text]
         if self.rows:
             rows = "".join(f"<li>{_markup(row)}</li>" for row in self.rows)
             parts.append(f"<ul>{rows}</ul>")
@@ -103,8 +107,8 @@ class Findings(Result):
     >>> found = Findings(items=(first, Finding(key="left", question="Left over?")))
     >>> found.verdict, found["left"].question, len(found)
     ('One shared signal.', 'Left over?', 2)
-    >>> print(found.to_json()[:59])
-    {"head": "", "items": [{"key": "verdict", "question": "", "
+    >>> print(found.to_json()[:44])
+    {"items": [{"key": "verdict", "question": ""
     """
 
     items: tuple[Finding, ...]
@@ -139,7 +143,7 @@ class Findings(Result):
     def text(self) -> str:
         """Return the findings as plain text of 96 characters to the line."""
         head = [_filled(self.head, "", "")] if self.head else []
-        return "\n\n".join([*head, *(one.text() for one in self.items)])
+        return "\n".join([*head, *(one.text() for one in self.items)])
 
     def to_markdown(self) -> str:  # type: ignore[override]
         """Return the findings as Markdown."""
@@ -171,8 +175,8 @@ class Findings(Result):
         return self.text()
 
 
-class Study(Result):
-    """Base of the results that say what they found."""
+class Study:
+    """What the results that say what they found have in common."""
 
     __slots__ = ()
 

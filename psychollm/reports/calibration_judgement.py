@@ -8,6 +8,7 @@ import numpy as np
 from psychollm._base.numbers import count, number
 from psychollm.calibration.panels.catalogue import panel_outputs
 from psychollm.estimates.comparisons import Comparisons
+from psychollm.estimates.findings import sentence
 from psychollm.estimates.verdict import FEWEST, Outcome, Verdicts, counted, outcome
 from psychollm.plots.calibration_panel import rank_order
 from psychollm.plots.comparisons import plot_comparisons
@@ -15,7 +16,6 @@ from psychollm.reports.figure import Figure, draw_figure
 from psychollm.reports.marks import cells, places
 from psychollm.reports.page import Section, sentence_list
 from psychollm.reports.table import Table, interval_column, p_column, text_column
-from psychollm.reports.words import sentence
 
 if TYPE_CHECKING:
     from psychollm.reports.calibration_evidence import Evidence

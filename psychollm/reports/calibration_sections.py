@@ -9,6 +9,7 @@ import numpy as np
 from psychollm._base.numbers import count, extent, number
 from psychollm.calibration.panels.catalogue import listed, panel_outputs
 from psychollm.calibration.panels.panel_text import TOLD, told_apart
+from psychollm.estimates.findings import sentence
 from psychollm.estimates.verdict import Outcome, SmallestEffects, counted
 from psychollm.plots.calibration_panel import MAIN, panel_size, plot_calibration_panel
 from psychollm.plots.reliability import (
@@ -35,7 +36,6 @@ from psychollm.reports.table import (
     p_column,
     text_column,
 )
-from psychollm.reports.words import sentence
 
 if TYPE_CHECKING:
     from psychollm.calibration.discrimination.type2_roc import Type2ROC

@@ -12,6 +12,7 @@ from psychollm._base.errors import InputError
 from psychollm._base.numbers import typeset
 from psychollm._base.optional import require
 from psychollm._base.version import __version__
+from psychollm.estimates.findings import Finding
 from psychollm.reports.figure import Figure
 from psychollm.reports.table import Table
 
@@ -28,6 +29,7 @@ class Section:
     title: str
     key: str
     paragraphs: tuple[str, ...] = ()  # may hold markup
+    body: str = ""  # markup: a finding
     figures: tuple[Figure, ...] = ()
     tables: tuple[Table, ...] = ()
     folded: tuple[Table, ...] = ()  # long tables, shown on demand and in print
@@ -60,6 +62,24 @@ class Page:
     simulated: str = ""
     models: tuple[str, ...] = ()  # whose marks the page can light, in the order of their places
     version: str = field(default=__version__)
+
+
+def finding_section(
+    finding: Finding,
+    *,
+    figures: tuple[Figure, ...] = (),
+    tables: tuple[Table, ...] = (),
+    folded: tuple[Table, ...] = (),
+) -> Section:
+    """Return a finding with what shows it."""
+    return Section(
+        title=finding.question,
+        key=finding.key,
+        body=finding.body_html(),
+        figures=figures,
+        tables=tables,
+        folded=folded,
+    )
 
 
 def render(page: Page) -> str:

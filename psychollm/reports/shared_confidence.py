@@ -10,13 +10,13 @@ import numpy as np
 
 from psychollm._base.errors import OptionError
 from psychollm._base.numbers import count, extent, p_equals, percent, with_interval
-from psychollm.estimates.verdict import SMALLEST, SmallestEffects
-from psychollm.reports import knowledge_sections as knowledge
-from psychollm.reports import structure_sections as structure
+from psychollm.estimates.findings import sentence
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
 from psychollm.reports.methods import code, methods, reference_list
-from psychollm.reports.page import Fact, Page, render, write_text
-from psychollm.reports.words import beyond_factor, names, sentence
-from psychollm.studies.shared_confidence.text import verdict
+from psychollm.reports.page import Fact, Page, render, sentence_list, write_text
+from psychollm.reports.study_sections import sections
+from psychollm.reports.words import names
+from psychollm.studies.shared_confidence.findings import private_verdicts
 
 if TYPE_CHECKING:
     from psychollm.studies.dimensionality.study import Dimensionality
@@ -87,28 +87,18 @@ def study_page(
     study: "SharedConfidence", *, source: str = "", smallest: SmallestEffects = SMALLEST
 ) -> Page:
     """Put the parts of the report together."""
+    found = study.findings(smallest=smallest)
     return Page(
         title="Shared confidence: what do the models know about what they know?",
         subtitle=(
             f"{len(study.labels)} models, {count(study.n_questions)} questions, "
             f"{percent(study.level)} intervals"
         ),
-        verdict=sentence(verdict(study, smallest=smallest)),
+        verdict=found.verdict,
         lead=sentence(study.dimensionality.verdict),
         facts=_facts(study, smallest),
         notices=_notices(study),
-        sections=(
-            structure.structure(study),
-            structure.thresholds(study),
-            knowledge.own_knowledge(study, smallest),
-            knowledge.agreement(study, smallest),
-            knowledge.risk(study),
-            knowledge.between(study),
-            knowledge.disagreement(study),
-            knowledge.ensemble(study),
-            structure.remainder(study),
-            knowledge.validity(study),
-        ),
+        sections=sections(study, found, smallest),
         methods=methods(study),
         call=code(study, source),
         versions=named_versions(study.versions),
@@ -124,7 +114,7 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
     place = {name: i for i, name in enumerate(own.average.labels)}
     fair = place["own_minus_cut"]
     line = between.confidence_on_accuracy
-    known, _ = beyond_factor(study, smallest)
+    known = private_verdicts(study, smallest).which(Outcome.ABOVE)
     return (
         Fact(
             name="Shared factors",
@@ -146,11 +136,7 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
             value=with_interval(private.mean, private.mean_interval, 2).partition(" ")[0],
             detail=f"{with_interval(private.mean, private.mean_interval, 2).partition(' ')[2]}, "
             f"{p_equals(private.mean_p)}; "
-            + (
-                f"in {names(study.labels, known, most=4)}"
-                if any(known)
-                else "shown in no single model"
-            ),
+            + (f"in {sentence_list(known, most=4)}" if known else "shown in no single model"),
         ),
         Fact(
             name="Confidence on accuracy, between models (slope)",

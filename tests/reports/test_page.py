@@ -62,12 +62,13 @@ def test_numbers_are_those_of_the_study(page: str, study: SharedConfidence) -> N
     words = read(page).text.replace("\xa0", " ")
     between, pairs, private = study.between, study.pairwise, study.private_signal
     line = between.confidence_on_accuracy
-    for value, interval, digits in (
-        (line.slope, line.slope_interval, 2),
-        (pairs.pooled_difference, pairs.pooled_difference_interval, 3),
-        (private.mean, private.mean_interval, 3),
+    for value, interval, digits, signed in (
+        (line.slope, line.slope_interval, 2, False),
+        (pairs.pooled_difference, pairs.pooled_difference_interval, 3, True),
+        (private.mean, private.mean_interval, 3, True),
     ):
-        assert typeset(with_interval(value, interval, digits)).replace("\xa0", " ") in words
+        text = typeset(with_interval(value, interval, digits, signed=signed))
+        assert text.replace("\xa0", " ") in words
     for i, label in enumerate(study.labels):
         assert str(label) in words
         assert number(float(study.confusion.accuracy.value[i])) in words

@@ -64,7 +64,7 @@ def test_verdict_names_who_knows_more(result):
     # In a table as large as this, what is not there is shown to be small.
     large = SmallestEffects(correlation=0.9)
     assert "by less than a correlation of 0.9" in nothing.summary(smallest=large).replace(
-        "\n" + " " * 17, " "
+        "\n  ", " "
     )
 
 

@@ -28,6 +28,7 @@ from psychollm.estimates.verdict import (
 
 if TYPE_CHECKING:
     from psychollm.calibration.consensus.between_models import Line
+    from psychollm.studies.dimensionality.study import Dimensionality
     from psychollm.studies.shared_confidence.study import SharedConfidence
 
 STRONGEST = 4  # models whose private correlation is told
@@ -62,7 +63,7 @@ def _head(study: SharedConfidence) -> str:
     )
 
 
-def _verdict(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
+def verdict(study: SharedConfidence, smallest: SmallestEffects) -> str:
     """Say whether confidence is shared, and whether it is more than that."""
     n_factors, private = study.dimensionality.n_factors, private_verdicts(study, smallest)
     minor, knows = study.dimensionality.second_is_minor, private.which(Outcome.ABOVE)
@@ -70,20 +71,24 @@ def _verdict(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
     shared += " and a little beside it" * minor
     whose = f"{len(knows)} models" if len(knows) > 3 else " and ".join(knows)
     if n_factors == 0:
-        text = f"no shared signal is shown in {count(study.n_questions)} questions"
-    elif n_factors > 1 and knows:
-        text = (
+        return f"no shared signal is shown in {count(study.n_questions)} questions"
+    if n_factors > 1 and knows:
+        return (
             f"{shared}; the confidence of {whose} goes with correctness beyond the first, "
             "which may be the second signal or the model's own knowledge"
         )
-    elif knows:
-        text = f"{shared}; beyond it the confidence of {whose} knows its own correctness"
-    else:
-        text = f"{shared}; {beyond(private, smallest)}"
+    if knows:
+        return f"{shared}; beyond it the confidence of {whose} knows its own correctness"
+    return f"{shared}; {beyond(private, smallest)}"
+
+
+def _verdict(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
+    known = private_verdicts(study, smallest).count(Outcome.ABOVE)
     return Finding(
         key=VERDICT,
-        statement=sentence(text),
-        numbers={"n_factors": n_factors, "models_that_know": len(knows)},
+        question="Verdict.",
+        statement=sentence(verdict(study, smallest)),
+        numbers={"n_factors": study.dimensionality.n_factors, "models_that_know": known},
     )
 
 
@@ -128,6 +133,7 @@ def _structure(study: SharedConfidence) -> Finding:
             f"of the latent variance; chance gives {percent(middle, 1)} where there is one "
             f"factor, and less than {percent(top, 1)} in 95 of 100 tables."
         ),
+        explanation=_plain_spectrum(dimensions),
         numbers={
             "n_factors": dimensions.n_factors,
             "p_no_factor": none.p_value,
@@ -135,6 +141,23 @@ def _structure(study: SharedConfidence) -> Finding:
             "second_share": share.observed,
             "second_share_chance": middle,
         },
+    )
+
+
+def _plain_spectrum(dimensions: Dimensionality) -> str:
+    plain = dimensions.spectrum
+    low, high = np.nanquantile(plain.quadratic_r2.draws, [0.05, 0.95])
+    pairs = len(dimensions.labels) * (len(dimensions.labels) - 1) // 2
+    return (
+        "In the plain spectrum of tetrachoric correlations under the rule "
+        f"{plain.correlation.empty_cells!r}, the first component takes {percent(plain.shares[0])} "
+        f"and the second {percent(plain.shares[1])}. {count(plain.n_empty)} of {count(pairs)} "
+        "pairs of models have an empty cell, whose correlation the rule supplies. Loadings on the "
+        "first component follow a quadratic curve in the threshold with R2 = "
+        f"{number(plain.quadratic_r2.observed)}; data with one factor and these thresholds give "
+        f"{number(low)} to {number(high)} ({p_equals(plain.quadratic_r2.p_value)}). The second "
+        f"component's loadings have a congruence of {number(plain.congruence)} with those that "
+        f"one factor produces (single one-factor replicates: {number(plain.null_congruence)})."
     )
 
 
@@ -155,11 +178,14 @@ def _thresholds(study: SharedConfidence) -> Finding:
         key="thresholds",
         question="Where does each model put its threshold?",
         statement=(
-            "A model says yes where its view of a question exceeds its threshold: low is bold, "
-            "high is cautious. The loading says how closely it follows the shared signal. "
             f"Thresholds run from {extent(study.thresholds)}, loadings from "
             f"{extent(study.loadings)}; the score of a question is known with reliability "
             f"{number(study.scores.reliability)}.{bound}"
+        ),
+        explanation=(
+            "A model says yes where its view of a question exceeds its threshold, in standard "
+            "deviations of that view: low is bold, high is cautious. The loading says how closely "
+            "it follows the shared signal."
         ),
         numbers={"reliability": study.scores.reliability},
     )
@@ -180,12 +206,16 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
             f"{own.average.text(row['own'], 3)}; at equal yes rates, the fair comparison, the own "
             f"answer differs by {own.average.text(row['own_minus_cut'], 3, signed=True)}. Own "
             f"answers add to the shared score in {naive} of {tested} models if that score is "
-            "taken as exact; but it is measured with error, and an answer that carries nothing "
-            "but the shared signal still adds to a noisy measurement of it. With that error "
-            f"allowed for, {beyond(judged, smallest)}. {_strongest(study, judged)}The mean "
+            f"taken as exact; with its error allowed for, {beyond(judged, smallest)}. "
+            f"{_strongest(study, judged)}The mean "
             "correlation beyond the factor is "
             f"{with_interval(private.mean, private.mean_interval, 3, signed=True)} "
             f"({p_equals(private.mean_p)})."
+        ),
+        explanation=(
+            "The shared score is measured with error, and an answer that carries nothing but the "
+            "shared signal still adds to a noisy measurement of it: only knowledge beyond that is "
+            "the model's own."
         ),
         numbers={
             "own_minus_shared_at_equal_rate": own.own_minus_cut,
@@ -230,11 +260,14 @@ def _risk(study: SharedConfidence) -> Finding:
         key="risk",
         question="Whose confidence is best for which purpose?",
         statement=(
-            "F-beta weighs precision against recall: at low β a wrong yes costs more, at high β a "
-            f"missed one. F1 of confidence as a classifier of correctness: "
+            f"F1 of confidence as a classifier of correctness: "
             f"{extent(sweep.value[:, one])}; {clearly} of {len(study.labels)} models are clearly "
-            "above saying yes to everything, which needs no knowledge and reaches "
-            f"{extent(sweep.all_yes[:, one])}, depending on accuracy. {_leaders(study)}"
+            f"above saying yes to everything ({extent(sweep.all_yes[:, one])}). {_leaders(study)}"
+        ),
+        explanation=(
+            "F-beta weighs precision against recall: at low β a wrong yes costs more, at high β a "
+            "missed one. A model that knew nothing and always said yes would reach what its "
+            "accuracy gives."
         ),
         numbers={"f1": sweep.value[:, one], "f1_always_yes": sweep.all_yes[:, one]},
     )
@@ -317,8 +350,12 @@ def _ensemble(study: SharedConfidence) -> Finding:
         question="Do many models know more than the best one?",
         statement=(
             "In predicting a model's correctness, the mean vote of all models differs from the "
-            f"best single answer, chosen on other questions, by {free} in AUROC. Most of that may "
-            f"be owed to the vote's many levels: at equal yes rates it differs by {fair}."
+            f"best single answer by {free} in AUROC, and by {fair} at equal yes rates."
+        ),
+        explanation=(
+            "The best single model is chosen on other questions. Most of what the vote gains may "
+            "be owed to its many levels: the fair comparison cuts it at the single model's yes "
+            "rate."
         ),
         numbers={"gain": gain.mean_gain, "gain_at_equal_rate": gain.mean_gain_at_equal_rate},
     )
@@ -338,6 +375,10 @@ def _remainder(study: SharedConfidence) -> Finding:
         key="remainder",
         question="What is left after the shared factor?",
         statement=statement,
+        explanation=(
+            "For every pair of models, the number of questions to which both said yes is compared "
+            "with what the shared factor expects."
+        ),
         numbers={"correlation": left.correlation, "p": left.p_value},
         reason=str(left.reason),
     )
@@ -351,12 +392,12 @@ def _validity(study: SharedConfidence) -> Finding:
         if reasons
     ]
     left = [
-        f"{model}: left out of {what} ({why})"
+        f"left out of {what}: " + ", ".join(f"{model} ({why})" for model, why in models.items())
         for what, models in (
             ("everything", study.dropped),
             ("the correlations", study.uncorrelated),
         )
-        for model, why in models.items()
+        if models
     ]
     usable = int(screen.usable.sum())
     kept = not study.dropped and usable < len(screen.models)
@@ -374,4 +415,4 @@ def _validity(study: SharedConfidence) -> Finding:
 
 def _repeat(study: SharedConfidence) -> Finding:
     packages = ", ".join(f"{name} {version}" for name, version in study.versions.items())
-    return Finding(key="repeat", question="To repeat", statement=f"{study.call}; {packages}.")
+    return Finding(key="repeat", question="To repeat:", statement=f"{study.call}; {packages}.")

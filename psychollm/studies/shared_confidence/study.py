@@ -28,6 +28,7 @@ from psychollm.calibration.decisions.confusion import Confusion, confusion
 from psychollm.calibration.decisions.f_beta import FBeta, f_beta
 from psychollm.data.responses import Responses, ResponsesLike
 from psychollm.data.screen import Screen, validity_screen
+from psychollm.estimates.findings import Findings, Study
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.factor.one_factor.residual_test import LEAST_MODELS
@@ -35,13 +36,13 @@ from psychollm.factor.one_factor.scores import QuestionScores, question_scores
 from psychollm.studies.dimensionality.study import Dimensionality, dimensionality
 from psychollm.studies.preparation import pair_tables, uncorrelatable, unusable
 from psychollm.studies.provenance import call_text, choose_seed, versions
+from psychollm.studies.shared_confidence.findings import findings, verdict
 from psychollm.studies.shared_confidence.private_signal import PrivateSignal, private_signal
 from psychollm.studies.shared_confidence.residual_structure import (
     ResidualStructure,
     residual_structure,
 )
 from psychollm.studies.shared_confidence.tables import loadings_frame, models_frame, spread_over
-from psychollm.studies.shared_confidence.text import summary, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -50,7 +51,7 @@ Screening: TypeAlias = Literal["flag", "drop"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class SharedConfidence(Result):
+class SharedConfidence(Study, Result):
     """Everything the study found; `summary()` says it on one screen.
 
     Attributes
@@ -131,9 +132,11 @@ class SharedConfidence(Result):
     @property
     def verdict(self) -> str:
         """Whether confidence is one shared signal, and whether it is more, in one sentence."""
-        return verdict(self)
+        return verdict(self, SMALLEST)
 
-    summary = summary
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the verdict, and a finding per question asked of the data."""
+        return findings(self, smallest)
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per model: rates, threshold, loading, areas, tests, flags."""

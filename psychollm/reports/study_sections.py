@@ -1,0 +1,483 @@
+"""Sections of the report of the study: each finding with the figures and tables that show it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from psychollm._base.numbers import significant
+from psychollm.estimates.findings import Findings
+from psychollm.estimates.verdict import SmallestEffects
+from psychollm.plots.shared_confidence import FIGURES
+from psychollm.reports.figure import Figure, draw_figure
+from psychollm.reports.page import Section, finding_section
+from psychollm.reports.study_marks import marks_of
+from psychollm.reports.table import (
+    Column,
+    Table,
+    estimate_column,
+    interval_column,
+    number_column,
+    p_column,
+    text_column,
+)
+from psychollm.studies.shared_confidence.findings import private_verdicts
+
+if TYPE_CHECKING:
+    from psychollm.studies.dimensionality.study import Dimensionality
+    from psychollm.studies.shared_confidence.study import SharedConfidence
+
+    Tables = Callable[[SharedConfidence, SmallestEffects], tuple[Table, ...]]
+
+_COMPONENTS = 8
+_WIDEST_PAIRS = 12
+_WALD = 1.96
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawing:
+    """A figure of the study on its page: its name among the plots, title and caption."""
+
+    name: str
+    title: str
+    caption: str
+
+    def drawn(self, study: "SharedConfidence") -> Figure:
+        """Return the figure."""
+        drawing = FIGURES[self.name]
+        return draw_figure(
+            lambda ax: drawing.draw(study, ax),
+            size=drawing.size(len(study.labels)),
+            caption=self.caption,
+            title=self.title,
+            key=self.name.replace("_", "-"),
+            marks=lambda figure: marks_of(study, self.name, figure.axes[0]),
+        )
+
+
+def _none(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What is shown beside one finding."""
+
+    key: str
+    figures: tuple[Drawing, ...] = ()
+    tables: "Tables" = field(default=_none)
+    folded: "Tables" = field(default=_none)
+
+
+def sections(
+    study: "SharedConfidence", findings: Findings, smallest: SmallestEffects
+) -> tuple[Section, ...]:
+    """Return a section for each finding that is shown."""
+    return tuple(
+        finding_section(
+            findings[shown.key],
+            figures=_figures(study, shown),
+            tables=shown.tables(study, smallest),
+            folded=shown.folded(study, smallest),
+        )
+        for shown in SHOWN
+    )
+
+
+def _figures(study: "SharedConfidence", shown: Shown) -> tuple[Figure, ...]:
+    if shown.key == "disagreement" and not study.pairwise.n_disagreements:
+        return ()
+    return tuple(drawing.drawn(study) for drawing in shown.figures)
+
+
+def _structure_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+    return _spectrum_table(study.dimensionality), _rules_table(study.dimensionality)
+
+
+def _spectrum_table(found: "Dimensionality") -> Table:
+    plain = found.spectrum
+    shown = slice(0, min(_COMPONENTS, plain.eigenvalues.size))
+    rows = np.arange(1, plain.eigenvalues.size + 1)[shown]
+
+    def band(name: str, bounds: np.ndarray) -> Column:
+        middle, low, high = bounds[:, shown]
+        return interval_column(name, middle, np.stack([low, high], axis=-1))
+
+    return Table.of(
+        [
+            number_column("component", rows, digits=0),
+            number_column("eigenvalue", plain.eigenvalues[shown]),
+            number_column("share, %", 100 * plain.shares[shown], digits=1),
+            band("shuffled", plain.permutation.quantile([0.5, 0.05, 0.95])),
+            p_column("p, shuffled", plain.permutation.p_value[shown]),
+            band("one factor", plain.one_factor.quantile([0.5, 0.05, 0.95])),
+            p_column("p, one factor", plain.one_factor.p_value[shown]),
+        ],
+        caption="Eigenvalues, and the median and 90 % range of each null",
+    )
+
+
+def _rules_table(found: "Dimensionality") -> Table:
+    return Table.of(
+        [
+            text_column("rule", found.factors_by_rule),
+            number_column("factors", found.factors_by_rule.values(), digits=0),
+        ],
+        caption="Number of factors by each rule; the first decides",
+        emphasised=[place == 0 for place in range(len(found.factors_by_rule))],
+    )
+
+
+def _moved_pairs(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+    frame = study.dimensionality.spectrum.sensitivity.to_frame().head(_WIDEST_PAIRS)
+    if frame.empty:
+        return ()
+    columns = [text_column("first", frame["first"]), text_column("second", frame["second"])]
+    values = (*study.dimensionality.spectrum.sensitivity.rules, "spread")
+    columns += [number_column(name, frame[name]) for name in values]
+    return (Table.of(columns, caption="Pairs that the rule for empty cells moves most"),)
+
+
+def _threshold_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+    frame = study.loadings_frame().sort_values("threshold", kind="stable")
+    reasons = [str(study.uncorrelated.get(model, "")) for model in frame["model"]]
+    bounds = {
+        name: np.stack(
+            [frame[name] - _WALD * frame[f"{name}_se"], frame[name] + _WALD * frame[f"{name}_se"]],
+            axis=-1,
+        )
+        for name in ("threshold", "loading")
+    }
+    bounds["loading"] = np.clip(bounds["loading"], -1.0, 1.0)
+    return (
+        Table.of(
+            [
+                text_column("model", frame["model"]),
+                number_column("yes, %", 100 * frame["yes_rate"], digits=1),
+                interval_column(
+                    "threshold", frame["threshold"], bounds["threshold"], reasons=reasons
+                ),
+                interval_column("loading", frame["loading"], bounds["loading"], reasons=reasons),
+                number_column("first component", frame["first_component"]),
+                number_column("quadratic fit", frame["quadratic_fit"]),
+            ],
+            caption="Thresholds and loadings: full information with 95 % intervals; and, bent "
+            "by the rule for empty cells, the first component",
+        ),
+    )
+
+
+def _own_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+    own, private = study.individuation, study.private_signal
+    table = Table.of(
+        [
+            text_column("model", study.labels),
+            estimate_column("AUROC, own answer", own.own),
+            estimate_column("AUROC, shared score", own.shared),
+            estimate_column("own − shared at equal rate", own.own_minus_cut, digits=3),
+            estimate_column("odds ratio, own yes", own.odds_ratio),
+            estimate_column("correlation beyond the factor", private.correlation),
+            p_column("p, adjusted", private.p_adjusted, reasons=private.reason),
+        ],
+        caption="What the own answer knows",
+        emphasised=[one.shown for one in private_verdicts(study, smallest).outcomes],
+    )
+    return (table,)
+
+
+def _agreement_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+    table = study.confusion
+    rates = ("yes_rate", "accuracy", "overconfidence", "precision", "recall", "specificity")
+    headings = (
+        "yes rate",
+        "accuracy",
+        "yes rate − accuracy",
+        "correct, of yes",
+        "yes, of correct",
+        "no, of wrong",
+    )
+    columns = [text_column("model", table.labels), number_column("n", table.n, digits=0)]
+    columns += [
+        estimate_column(heading, getattr(table, rate))
+        for heading, rate in zip(headings, rates, strict=True)
+    ]
+    return (
+        Table.of(columns, caption="Confidence as a classifier of correctness, with intervals"),
+    )
+
+
+def _leader_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+    frame = study.f_beta.leaders_frame()
+    table = Table.of(
+        [
+            text_column("best model", frame["model"]),
+            Column(heading="from β", cells=tuple(map(significant, frame["from_beta"]))),
+            Column(heading="to β", cells=tuple(map(significant, frame["to_beta"]))),
+        ],
+        caption="Where the best model changes (exact, not read off a grid)",
+    )
+    return (table,)
+
+
+def _f_one_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+    sweep = study.f_beta
+    one = int(np.abs(np.log(sweep.betas)).argmin())
+    reasons = [str(reason) for reason in sweep.reason]
+    table = Table.of(
+        [
+            text_column("model", sweep.labels),
+            interval_column("F1", sweep.value[:, one], sweep.interval[:, one], reasons=reasons),
+            number_column("always yes", sweep.all_yes[:, one]),
+            number_column("at random, same rate", sweep.rate_matched[:, one]),
+            number_column("P(beats always yes)", sweep.beats_all_yes[:, one]),
+        ],
+        caption="F1 beside what knowing nothing reaches",
+    )
+    return (table,)
+
+
+def _between_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+    frame = study.between.to_frame()
+    reason = str(study.between.reason)
+    table = Table.of(
+        [
+            text_column("coefficient", frame["coefficient"]),
+            interval_column(
+                "value",
+                frame["value"],
+                frame[["lower", "upper"]].to_numpy(),
+                reasons=[reason] * len(frame),
+            ),
+            p_column("p", frame["p_value"]),
+        ],
+        caption="Between models",
+    )
+    return (table,)
+
+
+def _ensemble_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+    gain = study.ensemble
+    return (
+        Table.of(
+            [
+                text_column("model predicted", gain.labels),
+                estimate_column("AUROC, vote", gain.vote),
+                estimate_column("AUROC, best single", gain.single),
+                estimate_column("vote at equal rate", gain.vote_cut),
+                estimate_column("gain at equal rate", gain.gain_at_equal_rate, digits=3),
+            ],
+            caption="Mean vote and best single answer",
+        ),
+    )
+
+
+def _residual_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+    frame = study.dimensionality.residuals.to_frame().head(10)
+    return (
+        Table.of(
+            [
+                text_column("first", frame["first"]),
+                text_column("second", frame["second"]),
+                number_column("both yes", frame["observed"], digits=0),
+                number_column("expected", frame["expected"], digits=1),
+                number_column("standard errors", frame["standardised"]),
+                number_column("questions", frame["n"], digits=0),
+            ],
+            caption="The ten largest residuals",
+        ),
+    )
+
+
+def _validity_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+    frame = study.screen.to_frame()
+    flagged = frame[frame["reasons"] != ""]
+    if not len(flagged):
+        return ()
+    return (
+        Table.of(
+            [
+                text_column("model", flagged["model"]),
+                text_column("usable", ["yes" if ok else "no" for ok in flagged["usable"]]),
+                number_column("answers", flagged["answered"], digits=0),
+                number_column("yes, %", 100 * flagged["yes_rates"], digits=1),
+                text_column("why", flagged["reasons"]),
+            ],
+            caption="Flagged models",
+        ),
+    )
+
+
+SHOWN = (
+    Shown(
+        key="structure",
+        figures=(
+            Drawing(
+                name="factor_structure",
+                title="Loadings over thresholds, with the spectrum",
+                caption=(
+                    "Each model’s loading on the shared signal over its threshold. "
+                    "Dots: first component of the tetrachoric matrix, with a "
+                    "quadratic fit. Diamonds: full-information loadings with "
+                    "intervals, which need no rule for empty cells. Where dots fall "
+                    "and diamonds do not, the fall is made by the rule. Left inset: "
+                    "shares of variance beside both nulls (bands: 90 % of "
+                    "replicates). Right inset: R² of the fit in tables that have one "
+                    "factor."
+                ),
+            ),
+            Drawing(
+                name="scree",
+                title="Eigenvalues beside two nulls",
+                caption=(
+                    "Eigenvalues beside both nulls. The question “is anything "
+                    "shared?” is answered by the tables shuffled within models; “is "
+                    "there a second factor?” by the one-factor tables."
+                ),
+            ),
+            Drawing(
+                name="second_factor",
+                title="Loadings of the second component beside one-factor replicates",
+                caption=(
+                    "Loadings on the second component, and the range of 90 % of them "
+                    "in one-factor tables with the same thresholds. Points inside "
+                    "the band show nothing that one factor does not make."
+                ),
+            ),
+            Drawing(
+                name="sensitivity",
+                title="Eigenvalue shares under each empty-cell rule",
+                caption=(
+                    "Shares of the eigenvalues under each rule for empty cells. What "
+                    "moves from row to row is owed to the rule. Values below zero "
+                    "belong to no correlation matrix."
+                ),
+            ),
+        ),
+        tables=_structure_tables,
+        folded=_moved_pairs,
+    ),
+    Shown(
+        key="thresholds",
+        tables=_threshold_tables,
+    ),
+    Shown(
+        key="own",
+        figures=(
+            Drawing(
+                name="private_signal",
+                title="Correlation of confidence and correctness beyond the shared factor",
+                caption=(
+                    "Correlation of confidence and correctness that the shared "
+                    "factor does not explain, with intervals. Names in bold: "
+                    "different from zero after adjustment for the number of models."
+                ),
+            ),
+            Drawing(
+                name="individuation",
+                title="Areas under the ROC curve of own answers and of the shared score",
+                caption=(
+                    "Areas under the ROC curve for being correct. The fair rival of "
+                    "a yes or no is the shared score cut at the same yes rate; the "
+                    "uncut score has more levels. Bold names as before."
+                ),
+            ),
+        ),
+        tables=_own_tables,
+    ),
+    Shown(
+        key="agreement",
+        tables=_agreement_tables,
+    ),
+    Shown(
+        key="risk",
+        figures=(
+            Drawing(
+                name="f_beta",
+                title="F-beta of all models over beta",
+                caption=(
+                    "F-beta of every model; the strip names the best one at each β, "
+                    "with its bootstrap band. A curve is solid where it beats its "
+                    "own “always yes” and dotted where it does not. Black: what the "
+                    "best model would reach without any knowledge of the question."
+                ),
+            ),
+        ),
+        tables=_leader_tables,
+        folded=_f_one_tables,
+    ),
+    Shown(
+        key="between",
+        figures=(
+            Drawing(
+                name="between_models",
+                title="Yes rate over accuracy of all models",
+                caption=(
+                    "Mean confidence over accuracy, one point per model with "
+                    "intervals in both directions; fitted line with its band, and "
+                    "the line of perfect calibration."
+                ),
+            ),
+        ),
+        tables=_between_tables,
+    ),
+    Shown(
+        key="disagreement",
+        figures=(
+            Drawing(
+                name="pairwise_calibration",
+                title="Observed over expected difference in correctness, pairs of models",
+                caption=(
+                    "Each point is an ordered pair of models, on the questions where "
+                    "the first says yes and the second no: the observed difference "
+                    "of their correctness over what is expected without "
+                    "self-knowledge. Cross: pooled, with its interval."
+                ),
+            ),
+        ),
+    ),
+    Shown(
+        key="ensemble",
+        figures=(
+            Drawing(
+                name="ensemble",
+                title="Gain of the mean vote over the best single answer",
+                caption=(
+                    "Gain of the mean vote over the best single answer in predicting "
+                    "each model’s correctness, with intervals."
+                ),
+            ),
+        ),
+        folded=_ensemble_tables,
+    ),
+    Shown(
+        key="remainder",
+        figures=(
+            Drawing(
+                name="residuals",
+                title="Residuals of all pairs of models after the shared factor",
+                caption=(
+                    "Residuals of joint yes counts in standard errors, models from "
+                    "bold to cautious; dots mark those beyond three. Orange pairs "
+                    "agree more than one factor expects."
+                ),
+            ),
+        ),
+        folded=_residual_tables,
+    ),
+    Shown(
+        key="validity",
+        figures=(
+            Drawing(
+                name="screen",
+                title="Yes rates and AUROC of yes for correctness, flagged models named",
+                caption=(
+                    "Yes rate of each model, and how well its yes tells correct from "
+                    "wrong answers (one half: not at all; below: it runs against its "
+                    "own correctness)."
+                ),
+            ),
+        ),
+        tables=_validity_tables,
+    ),
+)
