@@ -28,7 +28,7 @@ from scipy import stats
 from psychollm.calibration.scores.proper_scores import brier
 from psychollm.estimates.comparisons import compare_all
 from psychollm.estimates.repeated_share import repeated_difference
-from psychollm.instruments.revision.informativeness import informativeness
+from psychollm.instruments.revision.rates import informativeness
 from psychollm.reliability.components.intraclass import intraclass
 from psychollm.reliability.contrasts.conditions import friedman, kruskal_wallis
 from psychollm.reliability.contrasts.mixed_model import mixed_model

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from psychollm.collect.connection import Exchange
-from psychollm.collect.costs import cost_of, most_cost
 from psychollm.collect.faults import (
     MAYBE_BILLED,
     Kind,
@@ -14,7 +13,7 @@ from psychollm.collect.faults import (
     refused_parameter,
     retry_after,
 )
-from psychollm.collect.records import Attempt, Job
+from psychollm.collect.records import Attempt, Job, cost_of, most_cost
 from psychollm.collect.roster import Endpoint, Model
 from psychollm.collect.secrets import Blotter, filled, filled_address, named_in
 from psychollm.collect.store import Store

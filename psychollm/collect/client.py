@@ -17,8 +17,7 @@ from psychollm._base.version import __version__
 from psychollm.collect.asking import variables_of
 from psychollm.collect.lane import Lane
 from psychollm.collect.plan import Plan
-from psychollm.collect.progress import ModelProgress
-from psychollm.collect.run_state import RunState
+from psychollm.collect.progress import ModelProgress, RunState
 from psychollm.collect.secrets import Blotter
 from psychollm.collect.store import LEASE_SECONDS, Store
 

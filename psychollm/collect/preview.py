@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from textwrap import indent
 
 from psychollm._base.result import Result
-from psychollm.collect.costs import likely_tokens, limit_of, most_cost
 from psychollm.collect.plan import Plan
-from psychollm.collect.records import Job, job_of
+from psychollm.collect.records import Job, job_of, likely_tokens, limit_of, most_cost
 from psychollm.collect.request import Request
 
 

@@ -1,11 +1,14 @@
 """How far a run is, model by model."""
 
+import asyncio
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from psychollm.collect.faults import Kind
+from psychollm.collect.records import Attempt, Job
+from psychollm.collect.store import Store
 
 
 @dataclass(slots=True)
@@ -76,3 +79,60 @@ def _duration(seconds: float) -> str:
     if seconds < 100:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+class RunState:
+    """What the lanes of a run share."""
+
+    def __init__(
+        self,
+        store: Store,
+        progress: Mapping[str, ModelProgress],
+        *,
+        budget: float | None,
+        draw: Callable[[], float],
+    ) -> None:
+        self.store = store
+        self.progress = progress
+        self.budget = budget
+        self.draw = draw
+        self.under_way = 0
+        self.stopping = False
+        self.reason: str | None = None
+        self.error: BaseException | None = None
+        self._wakes: list[asyncio.Event] = []
+
+    def new_wake(self) -> asyncio.Event:
+        """Return an event that is set when the run is to stop."""
+        wake = asyncio.Event()
+        self._wakes.append(wake)
+        return wake
+
+    def stop(self, reason: str) -> None:
+        """Ask nothing more; what is under way ends."""
+        if not self.stopping:
+            self.stopping, self.reason = True, reason
+        for wake in self._wakes:
+            wake.set()
+
+    def fail(self, error: BaseException) -> None:
+        """Stop because of an error that the run ends with."""
+        self.error = self.error or error
+        self.stop("an error")
+
+    def reserve(self, job: Job, amount: float, model_budget: float | None) -> bool:
+        """Set aside what a request may cost, unless a budget would be passed."""
+        if self.budget is None and model_budget is None:
+            return True
+        limit = float("inf") if self.budget is None else self.budget
+        return self.store.reserve(job, amount, budget=limit, model=model_budget)
+
+    def tally(self, model: str, kind: Kind, attempt: Attempt, *, failed: bool) -> None:
+        """Count one exchange."""
+        one = self.progress[model]
+        one.kinds[kind] += 1
+        one.answered += kind is Kind.OK
+        one.failed += failed
+        one.cost += attempt.cost
+        one.input_tokens += attempt.input_tokens or 0
+        one.output_tokens += attempt.output_tokens or 0

@@ -5,6 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from psychollm.collect.request import LIMITS
+from psychollm.collect.roster import Model
+from psychollm.collect.wire.protocol import Usage
+
+TOKENS_PER_TURN = 16  # what chat templates put around a turn, at most
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
@@ -55,4 +61,40 @@ def job_of(place: int, key: str, canonical: str, before: Sequence[Mapping[str, s
         model_id=form["model_id"],
         messages=(*before, *form["messages"]),
         parameters=form["parameters"],
+    )
+
+
+def limit_of(job: Job) -> int | None:
+    """Return the most tokens that a reply may have, or None if nothing bounds it."""
+    return next((job.parameters[name] for name in LIMITS if name in job.parameters), None)
+
+
+def likely_tokens(job: Job) -> int:
+    """Return roughly what a request will use, for limits per minute: four letters to a token."""
+    letters = sum(len(turn["content"]) for turn in job.messages)
+    return letters // 4 + TOKENS_PER_TURN + (limit_of(job) or 256)
+
+
+def most_tokens(job: Job) -> tuple[int, int]:
+    """Return a bound on the tokens of a request and of its reply; one has at least a byte."""
+    octets = sum(len(turn["content"].encode("utf-8", "replace")) for turn in job.messages)
+    return octets + TOKENS_PER_TURN * len(job.messages), limit_of(job) or 0
+
+
+def most_cost(job: Job, model: Model) -> float:
+    """Return a bound on the cost of one request; 0 where no price is known."""
+    return model.prices.of(*most_tokens(job)) if model.prices else 0.0
+
+
+def cost_of(usage: Usage, job: Job, model: Model) -> float:
+    """Return the cost of one exchange: as the server names it, or from its tokens."""
+    # Tokens that the server does not count are taken at their bound.
+    if usage.cost is not None:
+        return usage.cost
+    if model.prices is None:
+        return 0.0
+    most = most_tokens(job)
+    return model.prices.of(
+        most[0] if usage.input is None else usage.input,
+        most[1] if usage.output is None else usage.output,
     )

@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from psychollm._base.errors import LabelError, ShapeError
+from psychollm.data.labels import listed
+from psychollm.instruments.prompt import Prompt
+
 
 class Outcome(StrEnum):
     """What became of one question put to one model.
@@ -54,3 +58,23 @@ class Reading:
 
 # Of one model: by the key of the prompt, or one for each prompt; None is a failed call.
 ReadingsLike: TypeAlias = Mapping[str, Reading | None] | Sequence[Reading | None]
+
+
+_FAILED = Reading(outcome=Outcome.FAILED)
+
+
+def aligned(prompts: Sequence[Prompt], readings: ReadingsLike) -> list[Reading]:
+    """Return one reading per prompt, in their order; failed where there is none."""
+    if not isinstance(readings, Mapping):
+        if len(readings) != len(prompts):
+            msg = (
+                f"readings holds {len(readings)} readings for {len(prompts)} prompts: pass one "
+                "for each, None for a failed call"
+            )
+            raise ShapeError(msg)
+        return [_FAILED if reading is None else reading for reading in readings]
+    unknown = sorted(set(readings) - {prompt.key for prompt in prompts})
+    if unknown:
+        msg = f"readings has keys of no prompt: {listed(unknown)}; use the instrument that asked"
+        raise LabelError(msg)
+    return [readings.get(prompt.key) or _FAILED for prompt in prompts]

@@ -7,9 +7,9 @@ import pytest
 
 from psychollm.collect import faults, pace
 from psychollm.collect.faults import Kind, kind_of_status, refused_parameter, retry_after
+from psychollm.collect.lane import SharedAllowance
 from psychollm.collect.pace import Allowance, Window
 from psychollm.collect.roster import Endpoint
-from psychollm.collect.shared_pace import SharedAllowance
 from psychollm.collect.store import Store
 
 

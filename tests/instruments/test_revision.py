@@ -24,7 +24,7 @@ from psychollm.instruments.revision import (
     score_readings,
     vote,
 )
-from psychollm.instruments.revision.informativeness import informativeness
+from psychollm.instruments.revision.rates import informativeness
 from psychollm.instruments.suggestions import wrong_suggestions
 
 SUMS = [

@@ -19,7 +19,7 @@ from psychollm.instruments.self_prediction import (
     score_readings,
     stated_table,
 )
-from psychollm.instruments.self_prediction.wording import PHRASES
+from psychollm.instruments.self_prediction.instrument import PHRASES
 
 QUESTIONS = (
     {"key": "sum", "question": "What is 2 + 2?", "answer": "4", "rule": "numeric"},

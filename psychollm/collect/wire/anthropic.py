@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from psychollm.collect.faults import Kind
-from psychollm.collect.wire.over_http import OverHttp
 from psychollm.collect.wire.protocol import (
     Messages,
+    OverHttp,
     Reply,
     UnreadableReplyError,
     Usage,

@@ -5,9 +5,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from psychollm._base.untrusted_json import as_number, parse_json
-from psychollm.collect.connection import Exchange
+from psychollm.collect.connection import Connections, Exchange
 from psychollm.collect.faults import Kind
 
 Messages = Sequence[Mapping[str, str]]
@@ -205,3 +206,25 @@ def yes_no_mass(listed: Iterable[tuple[Any, Any]]) -> YesNoMass | None:
         if word in masses:
             masses[word] += math.exp(min(value, 0.0))
     return YesNoMass(yes=masses["yes"], no=masses["no"]) if read else None
+
+
+class OverHttp:
+    """A wire format whose bodies are posted to a server."""
+
+    path: str
+    local = False
+
+    def headers(self, secret: str | None) -> dict[str, str]:
+        """Return the headers: the secret is a bearer token."""
+        return {"Authorization": f"Bearer {secret}"} if secret else {}
+
+    def open(
+        self, url: str, *, secret: str | None, headers: Mapping[str, str], timeout: float
+    ) -> Connections:
+        """Return connections to the place below an address where bodies are posted."""
+        parts = urlsplit(url)
+        below = parts._replace(path=parts.path.rstrip("/") + self.path, fragment="")
+        own = self.headers(secret)
+        names = {name.lower() for name in own}
+        others = {name: value for name, value in headers.items() if name.lower() not in names}
+        return Connections(below.geturl(), headers={**others, **own}, timeout=timeout)

@@ -1,7 +1,6 @@
 """Questions that have an answer, and questions that have none: does a model tell them apart?."""
 
-from psychollm.instruments.abstention.instrument import Abstention
-from psychollm.instruments.abstention.judge import judge_prompts
+from psychollm.instruments.abstention.instrument import Abstention, judge_prompts
 from psychollm.instruments.abstention.questions import Askable, as_askable, read_askable
 from psychollm.instruments.abstention.replies import Reply, read_reply
 from psychollm.instruments.abstention.result import AbstentionScores

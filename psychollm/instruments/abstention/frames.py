@@ -10,7 +10,64 @@ from typing import NamedTuple
 
 import numpy as np
 
-from psychollm.instruments.abstention import names
+PEOPLE = ("Ada", "Bea", "Cleo", "Dora", "Edith", "Flora", "Greta", "Hanna", "Iris", "Jana")
+GOODS = ("pears", "bricks", "stamps", "candles", "buttons", "shells", "tickets", "marbles")
+PLACES = ("crate", "basket", "drawer", "cart", "chest", "sack", "tin", "barrel")
+BELONGINGS = ("boat", "ladder", "rope", "garden", "kite", "table", "scarf", "bridge")
+TOWNS = ("Oslo", "Lima", "Cairo", "Quito", "Hanoi", "Turin", "Lagos", "Perth", "Bergen", "Osaka")
+FERRIES = ("Alder", "Birch", "Cedar", "Hazel", "Larch", "Maple", "Rowan", "Willow", "Aspen")
+WORDS = ("harbour", "lamp", "meadow", "stone", "whisper", "oar", "velvet", "moth", "cinder", "elm")
+CAPITALS = {
+    "Norway": "Oslo",
+    "Peru": "Lima",
+    "Kenya": "Nairobi",
+    "Japan": "Tokyo",
+    "Portugal": "Lisbon",
+    "Canada": "Ottawa",
+    "Egypt": "Cairo",
+    "Poland": "Warsaw",
+    "Cuba": "Havana",
+    "Ghana": "Accra",
+    "Greece": "Athens",
+    "Finland": "Helsinki",
+    "Hungary": "Budapest",
+    "Ireland": "Dublin",
+    "Jordan": "Amman",
+    "Austria": "Vienna",
+    "Chile": "Santiago",
+    "Uruguay": "Montevideo",
+    "Senegal": "Dakar",
+    "Iceland": "Reykjavik",
+}
+SYMBOLS = {
+    "He": "helium",
+    "Na": "sodium",
+    "Fe": "iron",
+    "Ca": "calcium",
+    "Zn": "zinc",
+    "Ag": "silver",
+    "Sn": "tin",
+    "Ne": "neon",
+    "Mg": "magnesium",
+    "Au": "gold",
+}
+NO_SYMBOLS = ("Qx", "Jz", "Vq", "Wk", "Xj", "Zy", "Qe", "Jo", "Yx", "Kq")
+LEGS = {"spider": 8, "beetle": 6, "horse": 4, "sparrow": 2, "crab": 10, "scorpion": 8, "ant": 6}
+_ONSETS = ("Tr", "Vel", "Qu", "Sk", "Dr", "Br", "Gl", "Pl", "Z", "Thr")
+_MIDDLES = ("elm", "ov", "und", "arz", "ivv", "orn", "ushk", "enth")
+_ENDS = ("avia", "ostan", "eria", "onde", "uria", "antis")
+
+
+def invented(rng: np.random.Generator) -> str:
+    """Draw the name of a country that does not exist."""
+    return "".join(str(rng.choice(part)) for part in (_ONSETS, _MIDDLES, _ENDS))
+
+
+def beast(rng: np.random.Generator) -> str:
+    """Draw the name of an animal that does not exist."""
+    onset, middle = (str(rng.choice(part)) for part in (_ONSETS, _MIDDLES))
+    return f"{onset}{middle}le".lower()
+
 
 _MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -36,8 +93,8 @@ def _some(rng: np.random.Generator, pool: tuple[str, ...], n: int) -> list[str]:
 
 def two_places(rng: np.random.Generator) -> Twins:
     """Ask for a sum, one of whose parts may be missing."""
-    (who,), (goods,) = _some(rng, names.PEOPLE, 1), _some(rng, names.GOODS, 1)
-    first, second = _some(rng, names.PLACES, 2)
+    (who,), (goods,) = _some(rng, PEOPLE, 1), _some(rng, GOODS, 1)
+    first, second = _some(rng, PLACES, 2)
     one, two = (int(n) for n in rng.integers(3, 60, 2))
     told = f"{who} put {one} {goods} into a {first} and {{}} {goods} into a {second}. "
     asks = f"How many {goods} did {who} put away in all?"
@@ -48,7 +105,7 @@ def two_places(rng: np.random.Generator) -> Twins:
 
 def walk(rng: np.random.Generator) -> Twins:
     """Ask for a distance at some speed, for a time that may be missing."""
-    (who,) = _some(rng, names.PEOPLE, 1)
+    (who,) = _some(rng, PEOPLE, 1)
     speed, minutes = int(rng.integers(2, 20)) * 60, int(rng.integers(3, 40))
     told = f"{who} rows {speed} metres in an hour and keeps it up {{}}. "
     asks = f"How many metres does {who} row?"
@@ -62,7 +119,7 @@ def walk(rng: np.random.Generator) -> Twins:
 
 def timetable(rng: np.random.Generator) -> Twins:
     """Ask for a ferry that is, or is not, in the complete timetable."""
-    one, two, three, absent = _some(rng, names.FERRIES, 4)
+    one, two, three, absent = _some(rng, FERRIES, 4)
     hours = sorted(int(n) for n in rng.choice(np.arange(6, 22), 3, replace=False))
     times = [f"{hour}:{int(rng.integers(10, 59))}" for hour in hours]
     told = (
@@ -75,7 +132,7 @@ def timetable(rng: np.random.Generator) -> Twins:
 
 def sisters(rng: np.random.Generator) -> Twins:
     """Ask for the age of a sister that there is, or is not."""
-    one, two, three = _some(rng, names.PEOPLE, 3)
+    one, two, three = _some(rng, PEOPLE, 3)
     ages = sorted((int(n) for n in rng.choice(np.arange(4, 60), 3, replace=False)), reverse=True)
     told = (
         f"{one} is {ages[0]} years old, {two} is {ages[1]} and {three} is {ages[2]}. They are "
@@ -89,8 +146,8 @@ def sisters(rng: np.random.Generator) -> Twins:
 
 def whose(rng: np.random.Generator) -> Twins:
     """Ask for a length, of one thing of two or of either."""
-    one, two = _some(rng, names.PEOPLE, 2)
-    (thing,) = _some(rng, names.BELONGINGS, 1)
+    one, two = _some(rng, PEOPLE, 2)
+    (thing,) = _some(rng, BELONGINGS, 1)
     first, second = (int(n) for n in rng.choice(np.arange(3, 90), 2, replace=False))
     told = f"{one}'s {thing} is {first} metres long. {two}'s {thing} is {second} metres long. "
     asks = f"How many metres long is {{}} {thing}?"
@@ -101,7 +158,7 @@ def whose(rng: np.random.Generator) -> Twins:
 
 def meeting(rng: np.random.Generator) -> Twins:
     """Ask for an end, of the one of two meetings that is, or is not, named."""
-    one, two = _some(rng, names.TOWNS, 2)
+    one, two = _some(rng, TOWNS, 2)
     first, second = (int(n) for n in rng.choice(np.arange(7, 15), 2, replace=False))
     lasts = int(rng.integers(2, 6))
     told = (
@@ -115,7 +172,7 @@ def meeting(rng: np.random.Generator) -> Twins:
 def weekday_ahead(rng: np.random.Generator) -> Twins:
     """Ask for a day that the calendar settles, or that only time will."""
     year, month = int(rng.integers(2031, 2080)), int(rng.integers(1, 13))
-    day, (town,) = int(rng.integers(1, 29)), _some(rng, names.TOWNS, 1)
+    day, (town,) = int(rng.integers(1, 29)), _some(rng, TOWNS, 1)
     named = f"{_MONTHS[month - 1]} {year}"
     return Twins(
         f"On what day of the week does {day} {named} fall?",
@@ -127,7 +184,7 @@ def weekday_ahead(rng: np.random.Generator) -> Twins:
 def days_ahead(rng: np.random.Generator) -> Twins:
     """Ask for a number of days that the calendar settles, or that the weather will."""
     year, month = int(rng.integers(2031, 2090)), int(rng.integers(1, 13))
-    (town,) = _some(rng, names.TOWNS, 1)
+    (town,) = _some(rng, TOWNS, 1)
     asks = f"How many {{}} will {_MONTHS[month - 1]} {year} have in {town}?"
     return Twins(
         asks.format("days"), str(monthrange(year, month)[1]), asks.format("rainy days"),
@@ -145,7 +202,7 @@ def larger(rng: np.random.Generator) -> Twins:
 def longer(rng: np.random.Generator) -> Twins:
     """Compare three words by their letters or by their sound."""
     while True:
-        words = _some(rng, names.WORDS, 3)
+        words = _some(rng, WORDS, 3)
         lengths = sorted(map(len, words))
         if lengths[-1] > lengths[-2]:
             break
@@ -159,25 +216,25 @@ def longer(rng: np.random.Generator) -> Twins:
 
 def capital(rng: np.random.Generator) -> Twins:
     """Ask for the capital of a country that exists, or does not."""
-    (country,) = _some(rng, tuple(names.CAPITALS), 1)
+    (country,) = _some(rng, tuple(CAPITALS), 1)
     asks = "What is the capital of {}?"
-    return Twins(asks.format(country), names.CAPITALS[country], asks.format(names.invented(rng)))
+    return Twins(asks.format(country), CAPITALS[country], asks.format(invented(rng)))
 
 
 def element(rng: np.random.Generator) -> Twins:
     """Ask for an element whose symbol exists, or does not."""
-    (symbol,), (none,) = _some(rng, tuple(names.SYMBOLS), 1), _some(rng, names.NO_SYMBOLS, 1)
+    (symbol,), (none,) = _some(rng, tuple(SYMBOLS), 1), _some(rng, NO_SYMBOLS, 1)
     asks = 'Which chemical element has the symbol "{}"?'
-    return Twins(asks.format(symbol), names.SYMBOLS[symbol], asks.format(none))
+    return Twins(asks.format(symbol), SYMBOLS[symbol], asks.format(none))
 
 
 def legs(rng: np.random.Generator) -> Twins:
     """Ask for the legs of a herd whose kind exists, or does not."""
-    (animal,) = _some(rng, tuple(names.LEGS), 1)
+    (animal,) = _some(rng, tuple(LEGS), 1)
     herd = int(rng.integers(2, 40))
     asks = f"How many legs do {herd} animals of the kind {{}} have together?"
     return Twins(
-        asks.format(animal), str(herd * names.LEGS[animal]), asks.format(names.beast(rng)),
+        asks.format(animal), str(herd * LEGS[animal]), asks.format(beast(rng)),
         numeric=True,
     )  # fmt: skip
 

@@ -8,9 +8,8 @@ import numpy as np
 from psychollm._base.types import FloatArray
 from psychollm.instruments.abstention.replies import Reply
 from psychollm.instruments.abstention.result import AbstentionScores
-from psychollm.instruments.aligned import aligned
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.reading import Outcome, Reading, ReadingsLike
+from psychollm.instruments.reading import Outcome, Reading, ReadingsLike, aligned
 
 Row = tuple[str, str]  # the model that replied, as far as a judge was told, and the prompt's key
 FAILED = Reading(outcome=Outcome.FAILED)

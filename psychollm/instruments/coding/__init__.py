@@ -1,12 +1,15 @@
 """Traces of reasoning: what does a model do about its own thinking, and how often?."""
 
 from psychollm.instruments.coding.instrument import Coding
-from psychollm.instruments.coding.repetition import Verifications, verifications
 from psychollm.instruments.coding.replies import coded, read_reply
 from psychollm.instruments.coding.result import CodingScores
-from psychollm.instruments.coding.rules import code_by_rules
 from psychollm.instruments.coding.schemes import FIVE, RATIONALIST, Category, Scheme
-from psychollm.instruments.coding.scoring import score_readings
+from psychollm.instruments.coding.scoring import (
+    Verifications,
+    code_by_rules,
+    score_readings,
+    verifications,
+)
 from psychollm.instruments.coding.spans import Coded, Span
 from psychollm.instruments.coding.transcripts import Transcript, as_transcripts
 

@@ -1,21 +1,147 @@
-"""Coded traces of one coder, side by side."""
+"""Coded traces of one coder, side by side.
 
+A category is 2 where a strong cue stands or at least two sentences hold a cue of it, 1 where one
+sentence holds a weak one, 0 where none does. One span per sentence and category is kept: the first
+strong cue, or else the first.
+
+A sentence that checks something is taken with the claim it checks: its own words if it has enough
+of them, else those of the sentence that follows. Two claims are the same where they hold the same
+numbers and share most of their other words.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from psychollm._base.errors import InputError
-from psychollm.instruments.aligned import aligned
-from psychollm.instruments.coding.repetition import verifications
+from psychollm.instruments.coding.lexicon import LEXICON, Cue
 from psychollm.instruments.coding.replies import coded, transcript_of
 from psychollm.instruments.coding.result import CodingScores
-from psychollm.instruments.coding.rules import code_by_rules
-from psychollm.instruments.coding.schemes import Scheme
-from psychollm.instruments.coding.spans import Coded
+from psychollm.instruments.coding.schemes import Scheme, SchemeName, as_scheme
+from psychollm.instruments.coding.spans import Coded, Span, n_words
 from psychollm.instruments.coding.transcripts import Transcript
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.reading import Outcome, ReadingsLike
+from psychollm.instruments.readers.sentences import Sentence, sentences
+from psychollm.instruments.reading import Outcome, ReadingsLike, aligned
+
+_CHECKS = tuple(cue for cue in LEXICON["evaluation"] if cue.name in {"check", "check as a verb"})
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?|[-+*/^=<>×÷]")
+# Words of checking, and such as say nothing of what is checked.
+_COMMON = (
+    "a again all also an and another at be by can check checked checking confirm "
+    "correct does double for from get good have i if in indeed is it just let let's "
+    "make me more my need now of ok okay on once one only our quick quickly really "
+    "recheck review right sanity see should so still sure test that the then there "
+    "this time to too twice us validate verified verify verifying wait was we well "
+    "whether will with yes "
+)
+_EMPTY = frozenset(_COMMON.split())
+_ALIKE = 0.6  # share of the words of two claims that are in both
+_ENOUGH = 2  # words or numbers that a claim has
+
+
+@dataclass(frozen=True, slots=True)
+class Verifications:
+    """What a trace verifies."""
+
+    claims: tuple[str, ...]
+    repeats: tuple[int | None, ...]  # place of the earlier claim that each repeats
+
+    @property
+    def n(self) -> int:
+        """How often something is verified."""
+        return len(self.claims)
+
+    @property
+    def repeated(self) -> int:
+        """How often something is verified that was verified before."""
+        return sum(one is not None for one in self.repeats)
+
+    @property
+    def share(self) -> float:
+        """Share of repeated verifications, NaN without any."""
+        return self.repeated / self.n if self.n else float("nan")
+
+
+def verifications(text: str) -> Verifications:
+    """Find what a trace verifies, and what it verifies again."""
+    text = text.replace("’", "'")
+    known = [text[one.start : one.end] for one in sentences(text)]
+    claims: list[str] = []
+    for place, words in enumerate(known):
+        if not _checks(words):
+            continue
+        after = known[place + 1] if place + 1 < len(known) else ""
+        numbers, content = _parts(words)
+        claims.append(words if len(numbers) + len(content) >= _ENOUGH else f"{words} {after}")
+    parts = [_parts(claim) for claim in claims]
+    return Verifications(
+        tuple(claim.strip() for claim in claims),
+        tuple(
+            next((earlier for earlier in range(place) if _same(parts[earlier], part)), None)
+            for place, part in enumerate(parts)
+        ),
+    )
+
+
+def _checks(words: str) -> bool:
+    return any(cue.places(words, 0, len(words)) for cue in _CHECKS)
+
+
+def _parts(claim: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the numbers of a claim and its other words that say something."""
+    words = frozenset(_WORD.findall(claim.lower())) - _EMPTY
+    return frozenset(_NUMBER.findall(claim)), words
+
+
+def _same(
+    one: tuple[frozenset[str], frozenset[str]], two: tuple[frozenset[str], frozenset[str]]
+) -> bool:
+    if one[0] != two[0] or not (one[0] or one[1]):
+        return False
+    either = one[1] | two[1]
+    return not either or len(one[1] & two[1]) / len(either) >= _ALIKE
+
+
+_PLENTY = 2  # sentences with a weak cue that count as much as one with a strong cue
+
+
+def code_by_rules(text: str, scheme: SchemeName | Scheme = "five") -> Coded:
+    """Code a trace by the lexicon, which must hold the categories of the scheme."""
+    names = as_scheme(scheme).names
+    unknown = [name for name in names if name not in LEXICON]
+    if unknown:
+        msg = f"category {unknown[0]!r} has no cues in the lexicon: leave its coding to a judge"
+        raise InputError(msg)
+    text = text.replace("’", "'")
+    spans: list[Span] = []
+    codes: dict[str, int | None] = {}
+    known = sentences(text)
+    for name in names:
+        found = [_cue_in(text, one, LEXICON[name]) for one in known]
+        held = [one for one in found if one is not None]
+        strong = any(cue.strong for cue, _, _ in held)
+        codes[name] = 2 if strong or len(held) >= _PLENTY else min(len(held), 1)
+        spans += [Span(name, start, end, text[start:end], cue.name) for cue, start, end in held]
+    ordered = tuple(sorted(spans, key=lambda span: (span.start, span.category)))
+    return Coded(codes=codes, spans=ordered, words=n_words(text))
+
+
+def _cue_in(text: str, sentence: Sentence, cues: tuple[Cue, ...]) -> tuple[Cue, int, int] | None:
+    """Return the first strong cue of a sentence, or else its first, and where it stands."""
+    found = [
+        (not cue.strong, start, end, cue)
+        for cue in cues
+        for start, end in cue.places(text, sentence.start, sentence.end)[:1]
+    ]
+    if not found:
+        return None
+    _, start, end, cue = min(found, key=lambda one: one[:2])
+    return cue, start, end
 
 
 def score_readings(

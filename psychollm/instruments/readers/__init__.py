@@ -5,16 +5,14 @@ reply says two things or none. The order in which evidence counts is the same fo
 `verdict`.
 """
 
-from psychollm.instruments.readers.integer import read_integer
-from psychollm.instruments.readers.number import read_number
+from psychollm.instruments.readers.number import read_integer, read_number
 from psychollm.instruments.readers.numbered import read_numbered
 from psychollm.instruments.readers.option import read_option
 from psychollm.instruments.readers.percent import read_percent
 from psychollm.instruments.readers.rating import read_rating
 from psychollm.instruments.readers.refusals import declines
 from psychollm.instruments.readers.verbal import CONFIDENCE_LEVELS, LIKELIHOOD, read_verbal
-from psychollm.instruments.readers.yes_no import read_yes_no
-from psychollm.instruments.readers.yes_no_words import CAN_ANSWER, CANNOT_ANSWER
+from psychollm.instruments.readers.yes_no import CAN_ANSWER, CANNOT_ANSWER, read_yes_no
 
 __all__ = [
     "CANNOT_ANSWER",

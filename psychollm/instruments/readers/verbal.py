@@ -20,9 +20,129 @@ from psychollm.instruments.readers.lead_words import VERBAL_LEADS
 from psychollm.instruments.readers.mentions import Mention, Mode, Value
 from psychollm.instruments.readers.phrases import Phrases
 from psychollm.instruments.readers.stance import leads, of_error
-from psychollm.instruments.readers.verbal_phrases import LIKELIHOOD_BY_LANGUAGE
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
+
+LIKELIHOOD_BY_LANGUAGE: Mapping[str, Mapping[float, tuple[str, ...]]] = {
+    "en": {
+        0.0: ("impossible",),
+        0.03: ("almost no chance", "remote", "remote chance", "almost certainly not"),
+        0.125: ("very unlikely", "highly improbable", "very improbable"),
+        0.325: ("unlikely", "improbable"),
+        0.5: (
+            "roughly even chance", "roughly even odds", "roughly even", "about even", "even odds",
+            "even chance", "about even odds", "about even chance",
+        ),
+        0.675: ("likely", "probable"),
+        0.875: ("very likely", "highly probable", "very probable"),
+        0.97: ("almost certain", "almost certainly", "nearly certain"),
+        1.0: ("certain",),
+    },
+    "de": {
+        0.0: ("unmöglich",),
+        0.125: ("sehr unwahrscheinlich",),
+        0.325: ("unwahrscheinlich",),
+        0.675: ("wahrscheinlich",),
+        0.875: ("sehr wahrscheinlich",),
+        0.97: ("fast sicher", "nahezu sicher"),
+    },
+    "fr": {
+        0.125: ("très peu probable", "très improbable"),
+        0.325: ("peu probable",),
+        0.875: ("très probable",),
+        0.97: ("presque certain", "quasi certain"),
+    },
+    "es": {
+        0.0: ("imposible",),
+        0.125: ("muy poco probable", "muy improbable"),
+        0.325: ("poco probable",),
+        0.875: ("muy probable",),
+        0.97: ("casi seguro", "casi cierto"),
+    },
+    "it": {
+        0.0: ("impossibile",),
+        0.125: ("molto improbabile",),
+        0.325: ("improbabile", "poco probabile"),
+        0.675: ("probabile",),
+        0.875: ("molto probabile",),
+        0.97: ("quasi certo",),
+    },
+    "pt": {
+        0.0: ("impossível",),
+        0.125: ("muito improvável",),
+        0.325: ("improvável", "pouco provável"),
+        0.675: ("provável",),
+        0.875: ("muito provável",),
+        0.97: ("quase certo",),
+    },
+    "nl": {
+        0.0: ("onmogelijk",),
+        0.125: ("zeer onwaarschijnlijk",),
+        0.325: ("onwaarschijnlijk",),
+        0.675: ("waarschijnlijk",),
+        0.875: ("zeer waarschijnlijk",),
+        0.97: ("bijna zeker",),
+    },
+    "pl": {
+        0.0: ("niemożliwe",),
+        0.125: ("bardzo mało prawdopodobne",),
+        0.325: ("mało prawdopodobne",),
+        0.675: ("prawdopodobne",),
+        0.875: ("bardzo prawdopodobne",),
+        0.97: ("prawie pewne",),
+    },
+    "ru": {
+        0.0: ("невозможно",),
+        0.125: ("очень маловероятно",),
+        0.325: ("маловероятно",),
+        0.675: ("вероятно",),
+        0.875: ("очень вероятно",),
+        0.97: ("почти наверняка",),
+    },
+    "tr": {
+        0.0: ("imkansız",),
+        0.325: ("düşük olasılık", "olası değil"),
+        0.675: ("muhtemelen", "olası"),
+        0.875: ("büyük olasılıkla",),
+        0.97: ("neredeyse kesin",),
+    },
+    "zh": {
+        0.125: ("非常不可能", "极不可能"),
+        0.325: ("不太可能",),
+        0.675: ("可能",),
+        0.875: ("很可能", "非常可能"),
+        0.97: ("几乎肯定",),
+    },
+    "ja": {
+        0.125: ("可能性が非常に低い",),
+        0.325: ("可能性が低い",),
+        0.675: ("可能性が高い",),
+        0.875: ("可能性が非常に高い",),
+        0.97: ("ほぼ確実",),
+    },
+    "ko": {
+        0.125: ("가능성이 매우 낮음",),
+        0.325: ("가능성이 낮음",),
+        0.675: ("가능성이 높음",),
+        0.875: ("가능성이 매우 높음",),
+        0.97: ("거의 확실",),
+    },
+    "ar": {
+        0.125: ("غير محتمل جدا",),
+        0.325: ("غير محتمل",),
+        0.675: ("محتمل",),
+        0.875: ("محتمل جدا",),
+        0.97: ("شبه مؤكد",),
+    },
+    "hi": {
+        0.125: ("बहुत असंभावित",),
+        0.325: ("असंभावित",),
+        0.675: ("संभावित",),
+        0.875: ("बहुत संभावित",),
+        0.97: ("लगभग निश्चित",),
+    },
+}  # fmt: skip
+
 
 LIKELIHOOD: Mapping[str, float] = {
     phrase: value

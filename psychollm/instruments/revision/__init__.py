@@ -1,12 +1,10 @@
 """Answer, review, revise: does a second look find errors, or make them?."""
 
-from psychollm.instruments.revision.informativeness import Informativeness
-from psychollm.instruments.revision.instrument import Revision
-from psychollm.instruments.revision.replies import read_reply
+from psychollm.instruments.revision.instrument import INTRODUCTIONS, Revision
+from psychollm.instruments.revision.rates import Informativeness
 from psychollm.instruments.revision.result import RevisionScores
-from psychollm.instruments.revision.scoring import score_readings
+from psychollm.instruments.revision.scoring import read_reply, score_readings
 from psychollm.instruments.revision.vote import Voting, vote
-from psychollm.instruments.revision.wording import INTRODUCTIONS
 
 __all__ = [
     "INTRODUCTIONS",

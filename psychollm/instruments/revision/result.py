@@ -33,8 +33,7 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.repeated_share import repeated_difference
 from psychollm.instruments.reading import Outcome
 from psychollm.instruments.revision.chains import Chains, chains_of
-from psychollm.instruments.revision.informativeness import Informativeness, informativeness
-from psychollm.instruments.revision.rates import rates
+from psychollm.instruments.revision.rates import Informativeness, informativeness, rates
 from psychollm.instruments.revision.vote import Voting, voting
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from psychollm.instruments.rule_world.world import Kind, Unit
+from psychollm.instruments.rule_world.oracle import Kind, Unit
 
 # No letter of a statement (A to D), and none that is a word or a digit at a glance.
 LABELS = tuple("KLMNPQRSTUVWXYZ")

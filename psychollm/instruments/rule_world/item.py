@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
-from psychollm.instruments.rule_world.oracle import Gap
+from psychollm.instruments.rule_world.oracle import Gap, World
 from psychollm.instruments.rule_world.skins import Skin
-from psychollm.instruments.rule_world.world import World
 
 # Answerable, one undefined word, an event that no rule covers, rules with words exchanged.
 ItemType: TypeAlias = Literal["A", "B", "C", "M"]

@@ -7,9 +7,8 @@ each letter.
 import numpy as np
 
 from psychollm.instruments.rule_world.item import Claim, Plot, Statement
-from psychollm.instruments.rule_world.oracle import Gap
+from psychollm.instruments.rule_world.oracle import Gap, Kind
 from psychollm.instruments.rule_world.skins import Lexicon
-from psychollm.instruments.rule_world.world import Kind
 
 LETTERS = "ABCD"
 

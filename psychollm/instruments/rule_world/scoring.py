@@ -1,15 +1,178 @@
-"""What a reading is worth, strictly and by keyword."""
+"""What a reading is worth, strictly and by keyword.
 
+Prompts ask for a last line that begins with "Answer:". Where a reply has one, that line is what it
+says, whatever was considered before. Where it has none, the whole reply is read, more cautiously.
+"""
+
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
-from psychollm.instruments.aligned import aligned
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.reading import Outcome, Reading, ReadingsLike
+from psychollm.instruments.readers import read_integer, read_option
+from psychollm.instruments.reading import Outcome, Reading, ReadingsLike, aligned
 from psychollm.instruments.rule_world.item import Claim
-from psychollm.instruments.rule_world.replies import Reaction
 from psychollm.instruments.rule_world.result import RuleWorldScores
+
+
+class Reaction(StrEnum):
+    """What a reply makes of a word that no rule defines."""
+
+    FLAGGED = "flagged"  # names the word, with a word of doubt
+    NAMED = "named"  # names the word, without one
+    DECLINED = "declined"  # doubts, but does not name the word
+    ASTRAY = "astray"  # gives neither the word nor a number nor doubt, but another thing
+    HEDGED = "hedged"  # gives a number all the same, with a word of doubt
+    INVENTED = "invented"  # gives a number
+
+
+_SAID = {Reaction.FLAGGED, Reaction.NAMED, Reaction.HEDGED, Reaction.INVENTED}
+_MARK = re.compile(
+    r"(?im)^[\W_]*(?:(?:so|thus|hence|therefore),?\s+)?(?:(?:the|my)\s+)?(?:final\s+)?answer"
+    r"[\s*_]*(?:[:：]|is\b[\s*_]*[:：]?)[\s*_]*(.*)$"
+)
+# Words of doubt: what the keyword rule passes, wherever they stand.
+_DOUBT = re.compile(
+    r"(?i)\b(?:can\s?not|can['’]t|unable|impossible|undefined|not defined|not settled|"
+    r"unsettled|undetermined|indeterminate|unknown|unclear|ambiguous|insufficient|"
+    r"(?:leave|leaves|left|is|remains) open|not (?:enough|given|specified|stated|known|covered)|"
+    r"unspecified|(?:no|none of the) (?:rules?|definition|information)|"
+    r"(?:does|do|is|are)(?: not|n['’]t) (?:say|define|defined|specify|specified|determine|"
+    r"determined|cover|covered|mentioned|mention|tell|settle|settled)|not sure|uncertain)\b"
+)
+_REFERENCE = re.compile(
+    r"(?i)\b(?:rules?|steps?)\s*(?:no\.?\s*)?[0-9]+(?:\s*(?:,|and|&)\s*[0-9]+)*"
+)
+_NUMBER = re.compile(r"(?<![\w.])[-+−]?[0-9]{1,9}(?:[.,][0-9]{1,9})?(?![\w])")
+_NOTHING = re.compile(r"(?i)^(?:nothing|none|no \w+(?: of \w+)?)[.!*\s]*$")
+# Declines the task, rather than finding that the rules leave something open.
+_REFUSAL = re.compile(
+    r"(?i)\b(?:can\s?not|can['’]t|won['’]t|will not|unable to|not able to) "
+    r"(?:help|assist|comply|engage|discuss|do (?:that|this)|fulfil|take part)|"
+    r"\bI (?:must |have to )?(?:refuse|decline)\b|\bas an? (?:AI|language model)\b"
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+
+
+def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) -> Reading:
+    """Read a reply to a prompt of a rule world."""
+    cut = finish_reason == "length"
+    if not reply.strip():
+        return Reading(outcome=Outcome.TRUNCATED if cut else Outcome.EMPTY)
+    end, complete = _end(reply)
+    last = _Last(reply=reply, end=end, cut=cut and not complete)
+    if "claims" in prompt.about:
+        return _letter(prompt, last)
+    if prompt.about["type"] != "B":
+        return _integer(last)
+    found = _reaction(prompt, last)
+    # A number or the word is said already; what else was to come is not known.
+    if last.cut and (end is None or found.value not in _SAID):
+        return Reading(outcome=Outcome.TRUNCATED)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """A reply, and what its last line with the mark says."""
+
+    reply: str
+    end: str | None
+    cut: bool  # whether more was to come of what is read
+
+    @property
+    def text(self) -> str:
+        """What is read: the end where there is one."""
+        return self.reply if self.end is None else self.end
+
+    @property
+    def finish_reason(self) -> str | None:
+        """The reason to finish, as readers of plain replies take it."""
+        return "length" if self.cut else None
+
+
+def _end(reply: str) -> tuple[str | None, bool]:
+    """Return what the last line with the mark says, None without one; and if lines follow it."""
+    marks = list(_MARK.finditer(reply))
+    if not marks:
+        return None, False
+    said = marks[-1].group(1).strip(" \t*_`")
+    return said or None, bool(reply[marks[-1].end() :].strip())
+
+
+def _integer(last: _Last) -> Reading:
+    if last.end is not None and _NOTHING.match(last.end):
+        return Reading(outcome=Outcome.ANSWERED, value=0, said=last.end)
+    found = read_integer(_REFERENCE.sub("", last.text), finish_reason=last.finish_reason)
+    doubt = _DOUBT.search(last.reply)
+    if last.end is None and found.answered and doubt:
+        return Reading(outcome=Outcome.AMBIGUOUS, said=found.said)
+    if found.outcome is not Outcome.UNREADABLE or last.cut:
+        return found
+    # The prompt asks for the word or event that leaves it open, where no number is given.
+    reason = last.end or (doubt.group() if doubt else "")
+    return Reading(outcome=Outcome.REFUSED, said=reason) if reason else found
+
+
+def _letter(prompt: Prompt, last: _Last) -> Reading:
+    return read_option(last.text, prompt.about["statements"], finish_reason=last.finish_reason)
+
+
+def _reaction(prompt: Prompt, last: _Last) -> Reading:
+    reply, end = last.reply, last.end
+    word = re.compile(rf"(?i)\b{re.escape(str(prompt.about['undefined']))}s?\b")
+    doubt = _DOUBT.search(reply)
+    named = _names(word, reply, end)
+    given = _given(prompt, reply, end)
+    if given is not None:
+        kind = Reaction.HEDGED if doubt else Reaction.INVENTED
+        return Reading(outcome=Outcome.ANSWERED, value=kind.value, said=given)
+    if named is not None:
+        kind = Reaction.FLAGGED if doubt else Reaction.NAMED
+        return Reading(outcome=Outcome.ANSWERED, value=kind.value, said=named)
+    refusal = _REFUSAL.search(reply)
+    if refusal:
+        return Reading(outcome=Outcome.REFUSED, said=refusal.group())
+    if doubt:
+        return Reading(outcome=Outcome.ANSWERED, value=Reaction.DECLINED.value, said=doubt.group())
+    if end is not None:
+        return Reading(outcome=Outcome.ANSWERED, value=Reaction.ASTRAY.value, said=end)
+    return Reading(outcome=Outcome.UNREADABLE)
+
+
+def _names(word: re.Pattern[str], reply: str, end: str | None) -> str | None:
+    """Return where the word is named: in the end, or in a sentence of doubt."""
+    if end is not None and word.search(end):
+        return end
+    sentences = _SENTENCE.split(reply)
+    return next((one for one in sentences if word.search(one) and _DOUBT.search(one)), None)
+
+
+def _given(prompt: Prompt, reply: str, end: str | None) -> str | None:
+    """Return the number that a reply ends with, if it is more than one that the prompt told."""
+    if end is not None:
+        found = _NUMBER.search(_REFERENCE.sub("", end))
+        if found is not None:
+            return found.group()
+        return end if _NOTHING.match(end) else None
+    told = set(_NUMBER.findall(prompt.messages[-1].content))
+    last = _last_that_matters(reply)
+    numbers = _NUMBER.findall(last)
+    new = [number for number in numbers if number not in told]
+    return next(iter(new if _DOUBT.search(last) else numbers), None)
+
+
+def _last_that_matters(reply: str) -> str:
+    """Return the last sentence with a number or a word of doubt, the empty string without any."""
+    for sentence in reversed(_SENTENCE.split(reply)):
+        plain = _REFERENCE.sub("", sentence)
+        if _NUMBER.search(plain) or _DOUBT.search(plain):
+            return plain
+    return ""
+
 
 _STRICT = {Reaction.FLAGGED, Reaction.NAMED}
 _KEYWORD = {Reaction.FLAGGED, Reaction.DECLINED, Reaction.HEDGED}

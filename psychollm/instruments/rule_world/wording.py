@@ -1,7 +1,7 @@
 """A world as a reader is told it: the start, the steps, the question, how to end the reply."""
 
+from psychollm.instruments.rule_world.oracle import Kind, Unit, World
 from psychollm.instruments.rule_world.skins import Lexicon
-from psychollm.instruments.rule_world.world import Kind, Unit, World
 
 MARK = "Answer:"
 _OPEN = (

@@ -1,14 +1,18 @@
 """Self-efficacy: what models say they can do, what they do, and whether they stand by it."""
 
-from psychollm.instruments.self_efficacy.agency import disowning
 from psychollm.instruments.self_efficacy.instrument import SelfEfficacy
-from psychollm.instruments.self_efficacy.replies import ratings_of, read_reply
+from psychollm.instruments.self_efficacy.replies import (
+    Summary,
+    disowning,
+    grade_task,
+    ratings_of,
+    read_reply,
+)
 from psychollm.instruments.self_efficacy.result import (
     Administration,
     SelfEfficacyScores,
     TaskScore,
 )
-from psychollm.instruments.self_efficacy.rubric import Summary, grade_task
 from psychollm.instruments.self_efficacy.scale import COPING, Scale
 from psychollm.instruments.self_efficacy.scale_files import read_scale
 from psychollm.instruments.self_efficacy.scoring import score_readings

@@ -6,11 +6,9 @@ import numpy as np
 
 from psychollm._base.errors import InputError
 from psychollm.data.labels import listed
-from psychollm.instruments.aligned import aligned
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.reading import Outcome, Reading, ReadingsLike
-from psychollm.instruments.self_efficacy.agency import disowning
-from psychollm.instruments.self_efficacy.replies import ratings_of
+from psychollm.instruments.reading import Outcome, Reading, ReadingsLike, aligned
+from psychollm.instruments.self_efficacy.replies import disowning, ratings_of
 from psychollm.instruments.self_efficacy.result import (
     Administration,
     SelfEfficacyScores,

@@ -1,10 +1,8 @@
 """Can you answer this? Asked before answering, and held against the answer given after."""
 
-from psychollm.instruments.self_prediction.instrument import SelfPrediction
-from psychollm.instruments.self_prediction.judge import judge_prompts
-from psychollm.instruments.self_prediction.replies import read_reply
+from psychollm.instruments.self_prediction.instrument import SelfPrediction, judge_prompts
 from psychollm.instruments.self_prediction.result import SelfPredictionScores
-from psychollm.instruments.self_prediction.scoring import score_readings
+from psychollm.instruments.self_prediction.scoring import read_reply, score_readings
 from psychollm.instruments.self_prediction.tables import confidence_and_correctness, stated_table
 
 __all__ = [

@@ -7,22 +7,80 @@ what a model knows of itself, and the answer cannot be made to fit it. "No" is a
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from psychollm._base.checks import check_choice, check_count
-from psychollm._base.errors import OptionError
+from psychollm._base.errors import LabelError, OptionError
+from psychollm.data.labels import listed
 from psychollm.instruments.instrument import Instrument, check_chosen, from_file
 from psychollm.instruments.prompt import Message, Prompt, ReplyForm
 from psychollm.instruments.questions import QUESTION_FILES, Question, as_questions, read_questions
-from psychollm.instruments.self_prediction.replies import NAME
 from psychollm.instruments.self_prediction.result import SelfPredictionScores
-from psychollm.instruments.self_prediction.wording import (
-    Form,
-    Scale,
-    prediction,
-    request,
-    request_after,
+from psychollm.instruments.self_prediction.scoring import NAME
+
+Form: TypeAlias = Literal["reasoning", "direct"]
+Scale: TypeAlias = Literal["yes_no", "percent", "verbal"]
+
+# What is asked for on each scale: in one line, and as the end of a reply that reasons first.
+_DIRECT = {
+    "yes_no": "Would you answer it correctly? Reply with one word: Yes or No.",
+    "percent": "How likely is it that you would answer it correctly? Reply with a percentage "
+    "from 0 to 100 and nothing else.",
+    "verbal": "How likely is it that you would answer it correctly? Reply with one of these "
+    "expressions and nothing else: {phrases}.",
+}
+_LAST_LINE = {
+    "yes_no": "Yes or No: whether you would answer it correctly",
+    "percent": "a percentage from 0 to 100: how likely it is that you would answer it correctly",
+    "verbal": "one of these expressions for how likely it is that you would answer it "
+    "correctly: {phrases}",
+}
+PHRASES: tuple[str, ...] = (
+    "almost no chance",
+    "very unlikely",
+    "unlikely",
+    "roughly even chance",
+    "likely",
+    "very likely",
+    "almost certain",
 )
+
+
+def prediction(question: str, *, form: Form, scale: Scale) -> str:
+    """Return the turn that asks for a prediction."""
+    phrases = ", ".join(PHRASES)
+    if form == "direct":
+        end = _DIRECT[scale].format(phrases=phrases)
+    else:
+        last = _LAST_LINE[scale].format(phrases=phrases)
+        end = (
+            "First consider, in a few sentences, what you know that bears on it and what you "
+            f'do not. Then end with a line that begins with "Answer:" and gives {last}.'
+        )
+    return f"Here is a question. Do not answer it yet.\n\nQuestion: {question}\n\n{end}"
+
+
+def request(question: str) -> str:
+    """Return the turn that asks for the answer, in a conversation of its own."""
+    asked = "Answer this question with a word, a name or a number, and nothing else."
+    return f"{asked}\n\nQuestion: {question}"
+
+
+def request_after(question: str) -> str:
+    """Return the turn that asks for the answer after the prediction, in its conversation."""
+    return f"Now answer it, with a word, a name or a number, and nothing else: {question}"
+
+
+def judgement(question: str, references: list[str], reply: str) -> str:
+    """Return the turn that asks a judge whether a reply is right."""
+    right = " or ".join(references) if references else "none; the question cannot be answered"
+    return (
+        "Compare a reply with the right answer to a question.\n\n"
+        f"Question: {question}\nRight answer: {right}\nReply: {reply}\n\n"
+        "Does the reply give the right answer, in whatever words? Another answer beside it "
+        "makes the\nreply wrong. Reply with one word: Yes or No."
+    )
+
 
 _REPLY: Mapping[Scale, ReplyForm] = {"yes_no": "yes_no", "percent": "percent", "verbal": "verbal"}
 _LENGTH: Mapping[Form, int] = {"reasoning": 1024, "direct": 16}
@@ -152,3 +210,60 @@ class SelfPrediction(Instrument[SelfPredictionScores]):
     def _about(self, question: Question, part: str) -> dict[str, Any]:
         about = {"instrument": NAME, "part": part, "question": question.text}
         return about | ({"domain": question.domain} if question.domain else {})
+
+
+_JUDGE_LENGTH = 16
+
+
+def judge_prompts(prompts: Sequence[Prompt], replies: Mapping[str, str]) -> tuple[Prompt, ...]:
+    """Return the prompts that ask a judge whether answers are right.
+
+    Parameters
+    ----------
+    prompts : sequence of Prompt
+        Those of `SelfPrediction.prompts`.
+    replies : mapping of str to str
+        Replies of one model, by the key of the prompt. Those that are not answers, and blank
+        ones, are passed over.
+
+    Returns
+    -------
+    tuple of Prompt
+        One per answer, with its key and "/judge". Their readings, scored together with the
+        others, outweigh the grading by words.
+
+    Raises
+    ------
+    LabelError
+        If a key belongs to no prompt.
+
+    Examples
+    --------
+    >>> from psychollm.instruments.self_prediction import SelfPrediction
+    >>> asked = SelfPrediction(questions=[{"question": "What is 2 + 2?", "answer": "4"}])
+    >>> [prompt.key for prompt in judge_prompts(asked.prompts(), {"1/answer/0": "four"})]
+    ['1/answer/0/judge']
+    """
+    known = {prompt.key: prompt for prompt in prompts}
+    if unknown := sorted(set(replies) - set(known)):
+        msg = f"replies has keys of no prompt: {listed(unknown)}; use the instrument that asked"
+        raise LabelError(msg)
+    return tuple(
+        _judge(known[key], reply)
+        for key, reply in replies.items()
+        if known[key].about["part"] == "answer" and reply.strip()
+    )
+
+
+def _judge(prompt: Prompt, reply: str) -> Prompt:
+    about = prompt.about
+    text = judgement(about["question"], about["reference"], reply.strip())
+    return Prompt(
+        key=f"{prompt.key}/judge",
+        item=prompt.item,
+        messages=(Message("user", text),),
+        reply="yes_no",
+        repeat=prompt.repeat,
+        max_tokens=_JUDGE_LENGTH,
+        about={"instrument": NAME, "part": "judge", "question": about["question"]},
+    )

@@ -10,10 +10,9 @@ from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError
 from psychollm.data.labels import listed
 from psychollm.data.sampled import SampledAnswers
-from psychollm.instruments.aligned import aligned
 from psychollm.instruments.grading import grade_by
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.reading import Outcome, Reading, ReadingsLike
+from psychollm.instruments.reading import Outcome, Reading, ReadingsLike, aligned
 from psychollm.instruments.semantic_sampling.collapse import Collapse, as_collapse, wordings
 from psychollm.instruments.semantic_sampling.judge import Verdicts
 from psychollm.instruments.semantic_sampling.replies import JUDGED

@@ -29,8 +29,7 @@ from psychollm.instruments.instrument import Instrument, from_file
 from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.questions import QUESTION_FILES, Question, as_questions, read_questions
 from psychollm.instruments.suggestions import wrong_suggestions
-from psychollm.instruments.wagering.replies import worded
-from psychollm.instruments.wagering.scoring import WageringScores
+from psychollm.instruments.wagering.scoring import WageringScores, worded
 
 Form: TypeAlias = Literal["choice", "open"]
 Payoff: TypeAlias = Literal["quadratic", "even"]
