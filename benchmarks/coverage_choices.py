@@ -16,7 +16,7 @@ from psychollm.calibration.two_choice.meta_information_trials import (
     MetaInformation,
     meta_information,
 )
-from psychollm.data.simulate_meta_d import simulate_meta_d
+from psychollm.data.simulate import simulate_meta_d
 from psychollm.estimates.resampling import Bootstrap
 
 STEPS = np.array([0.5, 1.0, 1.5])

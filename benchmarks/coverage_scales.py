@@ -11,7 +11,7 @@ import numpy as np
 
 from benchmarks.coverage_cases import Case, Intervals
 from psychollm.calibration.two_choice.meta_d import meta_d
-from psychollm.data.simulate_meta_d import simulate_meta_d
+from psychollm.data.simulate import simulate_meta_d
 from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.components.intraclass import AbsoluteInterval, intraclass
 from psychollm.reliability.means.clustered import mean_score

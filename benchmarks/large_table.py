@@ -58,7 +58,7 @@ def scan(path: Path) -> dict[str, object]:
     """Read all batches and drop them."""
     import pyarrow.parquet as pq
 
-    from psychollm.data.pair_counts_file import BATCH
+    from psychollm.data.pair_counts_blocks import BATCH
 
     rows = 0
     with pq.ParquetFile(path, read_dictionary=["model", "question"]) as file:
@@ -69,7 +69,7 @@ def scan(path: Path) -> dict[str, object]:
 
 def count(path: Path, n_jobs: int | None = None) -> dict[str, object]:
     """Count all pairs of models."""
-    from psychollm.data.pair_counts_file import read_pair_counts
+    from psychollm.data.pair_counts_blocks import read_pair_counts
 
     counts = read_pair_counts(path, n_jobs=n_jobs)
     return {
@@ -81,7 +81,7 @@ def count(path: Path, n_jobs: int | None = None) -> dict[str, object]:
 
 def table(path: Path) -> dict[str, object]:
     """Read the whole as a table."""
-    from psychollm.data.pair_counts_file import stream_responses
+    from psychollm.data.pair_counts_blocks import stream_responses
 
     found = stream_responses(path)
     return {"models": found.n_models, "questions": found.n_questions}
@@ -94,7 +94,7 @@ def measured(step: str, path: Path) -> None:
     """Run one step in this process and print what it took."""
     import pyarrow.parquet as pq
 
-    from psychollm.data.pair_counts_file import read_pair_counts
+    from psychollm.data.pair_counts_blocks import read_pair_counts
 
     if step.startswith("count"):  # compile first: that is paid once per machine
         small = path.with_suffix(".small.parquet")

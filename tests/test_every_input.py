@@ -62,7 +62,7 @@ MORE: dict[str, dict[str, Any]] = {
     "calibration.individuation": {"scores": _RNG.random((5, 200))},
     "calibration.pairwise_calibration": {"scores": [0.5, 0.2, 0.9]},
     "confirmatory_factors": {"covariance": np.diag([0.001] * 10), "n": 400},
-    "data.simulate_meta_d": {
+    "data.simulate": {
         "criterion": [0.1, 0.2],
         "distances": [0.3, 0.6],
         "m_ratio": [1, 0.8],

@@ -11,8 +11,8 @@ from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.types import Axis, BoolArray, EmptyCells, Missing
 from psychollm.correlation.polychoric import PolychoricCorrelation, polychoric
 from psychollm.data.coerce import check_correlatable
-from psychollm.data.grouping import group_members
 from psychollm.data.labels import listed
+from psychollm.data.per_unit import group_members
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 
 FEWEST = 10  # units in a group

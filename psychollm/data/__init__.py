@@ -1,19 +1,16 @@
 """Floor 2: the table of responses, and all that reads, checks, counts or simulates one."""
 
 from psychollm.data.alignment import Aligned, align
-from psychollm.data.examples import Example, load_example
+from psychollm.data.examples import Example, Recorded, load_example
 from psychollm.data.logs import read_logs
 from psychollm.data.logs_result import LogImport
 from psychollm.data.pair_counts import PairCounts
-from psychollm.data.pair_counts_blocks import count_blocks
-from psychollm.data.pair_counts_file import read_pair_counts, stream_responses
+from psychollm.data.pair_counts_blocks import count_blocks, read_pair_counts, stream_responses
 from psychollm.data.readers import read_clusters, read_responses, read_table
-from psychollm.data.recorded import Recorded
 from psychollm.data.responses import Responses, as_responses
 from psychollm.data.sampled import SampledAnswers
 from psychollm.data.screen import Screen, validity_screen
-from psychollm.data.simulate import Simulated, simulate_factor
-from psychollm.data.simulate_meta_d import SimulatedRatings, simulate_meta_d
+from psychollm.data.simulate import Simulated, SimulatedRatings, simulate_factor, simulate_meta_d
 from psychollm.data.simulate_study import SimulatedStudy, StudyTruth, simulate_study
 
 __all__ = [

@@ -16,11 +16,19 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import InputError, OptionError, ValidityWarning
 from psychollm.data.labels import as_labels, listed
-from psychollm.data.logs_choice import Choice, Scorer, choose
-from psychollm.data.logs_files import LeftOut, all_runs, leave_out, valid
-from psychollm.data.logs_labels import questions, respondents
 from psychollm.data.logs_repeats import Repeats, one_per_cell
 from psychollm.data.logs_result import LogImport
+from psychollm.data.logs_runs import (
+    Choice,
+    LeftOut,
+    Scorer,
+    all_runs,
+    choose,
+    leave_out,
+    questions,
+    respondents,
+    valid,
+)
 from psychollm.data.long import check_cells
 from psychollm.data.readers.logs.detect import LogFormat
 from psychollm.data.readers.logs.run import NO_ANSWER, Run, Sample, Score

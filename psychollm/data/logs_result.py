@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from psychollm._base.result import Result
 from psychollm.data.labels import listed
-from psychollm.data.logs_files import LeftOut
+from psychollm.data.logs_runs import LeftOut
 from psychollm.data.responses import Responses
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ import numpy as np
 from psychollm._base.arrays import float_array, is_missing, plain_array
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.data.labels import Labels, order_of
+from psychollm.data.labels import Labels, listed, order_of
 
 
 def unit_labels(
@@ -85,3 +85,18 @@ def index_of(values: Any) -> Labels | None:
     if hasattr(values, "dims") and values.dims[0] in values.coords:
         return tuple(values.coords[values.dims[0]].to_numpy().tolist())
     return None
+
+
+def group_members(
+    groups: Any, labels: Labels, *, unit: str, fewest: int = 2
+) -> tuple[tuple[Hashable, ...], IntArray]:
+    """Return the labels of the groups in order of occurrence, and each unit's group (n,)."""
+    member, names = numbered(unit_labels(groups, labels, argument="groups", kind=unit[:-1]))
+    if len(names) < 2:
+        msg = f"groups holds one label only ({names[0]!r}): a comparison needs at least two groups"
+        raise LabelError(msg)
+    small = [names[g] for g in np.flatnonzero(np.bincount(member) < fewest)]
+    if small:
+        msg = f"groups {listed(small)} have fewer than {fewest} {unit}: merge or leave them out"
+        raise ShapeError(msg)
+    return names, member

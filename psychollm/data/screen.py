@@ -22,17 +22,18 @@ Holm (1979), A simple sequentially rejective multiple test procedure, Scand. J. 
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import betaln, logsumexp
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction
+from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.clones import agreement_beyond_chance
 from psychollm.data.coerce import check_binary
-from psychollm.data.inversion import Inversion, inversion
 from psychollm.data.labels import Labels, listed
-from psychollm.data.responses import ResponsesLike, as_responses
+from psychollm.data.pair_counts import PairCounts
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -198,7 +199,7 @@ def _rate_reasons(
     return texts
 
 
-def _inversion_reasons(tests: Inversion, inverted: BoolArray) -> list[str]:
+def _inversion_reasons(tests: "Inversion", inverted: BoolArray) -> list[str]:
     return [
         "inverted: its yes goes with wrong answers "
         f"(AUROC {auroc:.2f}, {p_equals(p)} after Holm's correction)"
@@ -226,3 +227,75 @@ def _repeats(alike: BoolArray, sound: BoolArray) -> BoolArray:
     """Tell models that answer like a sound one before them."""
     earlier = np.tril(alike, -1) & sound
     return np.asarray(earlier.any(axis=1))
+
+
+def agreement_beyond_chance(
+    said: Responses, eligible: BoolArray, min_answers: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return Cohen's kappa of each pair of models, and how many questions both answered."""
+    counts = PairCounts.count(said)
+    n, own = counts.n, counts.yes
+    other = own.T
+    with np.errstate(invalid="ignore", divide="ignore"):
+        observed = (n - own - other + 2.0 * counts.joint) / n
+        expected = (own * other + (n - own) * (n - other)) / n**2
+        kappa = (observed - expected) / (1.0 - expected)
+    compared = eligible[:, None] & eligible & (n >= min_answers)
+    np.fill_diagonal(compared, val=False)
+    return np.where(compared, kappa, np.nan), n
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inversion:
+    """Whether each model's yes goes with wrong answers."""
+
+    auroc: FloatArray  # (models,)
+    p_value: FloatArray  # (models,) adjusted by Holm, NaN where not tested
+    untested: tuple[str, ...]  # (models,) why not
+
+
+def inversion(said: Responses, correctness: ResponsesLike | None) -> Inversion:
+    """Test whether each model's yes goes with wrong answers."""
+    k = said.n_models
+    if correctness is None:
+        nothing = np.full(k, np.nan)
+        return Inversion(nothing, nothing.copy(), ("no correctness was given",) * k)
+    right = as_responses(correctness, argument="correctness", like=said)
+    check_binary(right, argument="correctness")
+    both = ~(said.missing | right.missing)
+    yes, correct = (said.codes == 1) & both, (right.codes == 1) & both
+    n, n_yes, n_correct = both.sum(axis=1), yes.sum(axis=1), correct.sum(axis=1)
+    hits = (yes & correct).sum(axis=1)
+    untested = tuple(map(_why_untested, n, n_yes, n_correct))
+    tested = np.array([not reason for reason in untested])
+    p, auroc = np.full(k, np.nan), np.full(k, np.nan)
+    for i in np.flatnonzero(tested):
+        p[i] = fisher_lower(hits[i], n[i], n_yes[i], n_correct[i])
+    hit_rate = np.divide(hits, n_correct, out=auroc.copy(), where=tested)
+    false_rate = np.divide(n_yes - hits, n - n_correct, out=auroc.copy(), where=tested)
+    return Inversion(0.5 * (1.0 + hit_rate - false_rate), adjust_p_values(p), untested)
+
+
+def _why_untested(n: int, n_yes: int, n_correct: int) -> str:
+    if n == 0:
+        return "no question has both an answer and a correctness"
+    if n_yes in {0, n}:
+        return "always says yes" if n_yes else "always says no"
+    if n_correct in {0, n}:
+        return "always correct" if n_correct else "never correct"
+    return ""
+
+
+def fisher_lower(hits: int, n: int, n_yes: int, n_correct: int) -> float:
+    """Return P(H <= hits) of a hypergeometric count: Fisher's exact test, lower tail."""
+    h = np.arange(max(0, n_yes + n_correct - n), hits + 1)
+    terms = (
+        _log_choose(n_correct, h)
+        + _log_choose(n - n_correct, n_yes - h)
+        - _log_choose(n, np.array(n_yes))
+    )
+    return float(min(1.0, np.exp(logsumexp(terms))))
+
+
+def _log_choose(n: int, k: IntArray) -> FloatArray:
+    return np.asarray(-np.log1p(n) - betaln(n - k + 1.0, k + 1.0), dtype=np.float64)

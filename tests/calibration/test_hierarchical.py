@@ -20,7 +20,7 @@ from psychollm.calibration.two_choice.hierarchical_meta_d_quadrature import (
     sample,
 )
 from psychollm.calibration.two_choice.meta_d import meta_d
-from psychollm.data.simulate_meta_d import simulate_meta_d
+from psychollm.data.simulate import simulate_meta_d
 from psychollm.estimates.posterior import (
     effective_size,
     r_hat,

@@ -19,7 +19,7 @@ from psychollm.calibration.two_choice import meta_d_result
 from psychollm.calibration.two_choice.meta_d import meta_d, meta_d_from_counts
 from psychollm.calibration.two_choice.meta_d_fit import fit_counts
 from psychollm.calibration.two_choice.trials import rate_confidence, rated_trials
-from psychollm.data.simulate_meta_d import simulate_meta_d
+from psychollm.data.simulate import simulate_meta_d
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap
 from psychollm.kernels import meta_d as kernel

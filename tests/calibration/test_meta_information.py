@@ -17,7 +17,7 @@ from psychollm.calibration.two_choice.meta_information_trials import (
     gaussian_meta_information,
     meta_information,
 )
-from psychollm.data.simulate_meta_d import simulate_meta_d
+from psychollm.data.simulate import simulate_meta_d
 from psychollm.estimates.reasons import Reason
 from psychollm.kernels.meta_information import table_information
 from tests.effort import examples

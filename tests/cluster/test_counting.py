@@ -6,8 +6,7 @@ import pytest
 
 import psychollm as psy
 from psychollm._base import spread
-from psychollm.data.pair_counts_blocks import count_blocks
-from psychollm.data.pair_counts_file import read_pair_counts
+from psychollm.data.pair_counts_blocks import count_blocks, read_pair_counts
 
 pytest.importorskip("pyarrow")
 

@@ -8,8 +8,7 @@ import pytest
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError
 from psychollm.data import pair_counts_bits
-from psychollm.data.pair_counts_blocks import count_blocks
-from psychollm.data.pair_counts_file import read_pair_counts, stream_responses
+from psychollm.data.pair_counts_blocks import count_blocks, read_pair_counts, stream_responses
 
 pytest.importorskip("pyarrow")
 

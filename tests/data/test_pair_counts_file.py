@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
-from psychollm.data import pair_counts_file as module
-from psychollm.data.pair_counts_file import read_pair_counts, stream_responses
+from psychollm.data import pair_counts_blocks as module
+from psychollm.data.pair_counts_blocks import read_pair_counts, stream_responses
 from psychollm.kernels.bit_planes import fill_planes
 from tests.effort import examples
 from tests.oracles.bit_planes_slow import planes

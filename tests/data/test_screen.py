@@ -4,8 +4,7 @@ from scipy.stats import fisher_exact
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, OptionError, ShapeError
-from psychollm.data.inversion import fisher_lower
-from psychollm.data.screen import validity_screen
+from psychollm.data.screen import fisher_lower, validity_screen
 
 BASE = np.random.default_rng(20).integers(0, 2, (6, 200)).astype(float)
 CORRECT = np.where(np.random.default_rng(21).random(BASE.shape) < 0.7, BASE, 1 - BASE)

@@ -38,7 +38,7 @@ from psychollm.calibration.two_choice.hierarchical_meta_d_result import (
 from psychollm.calibration.two_choice.meta_d_fit import Fits, fit_counts
 from psychollm.calibration.two_choice.trials import counted_tables, rated_trials
 from psychollm.data.labels import Labels
-from psychollm.data.simulate_meta_d import MetaCriterion
+from psychollm.data.simulate import MetaCriterion
 from psychollm.estimates.posterior import effective_size, r_hat
 
 _TRUSTED_R_HAT = 1.01
@@ -106,7 +106,7 @@ def hierarchical_meta_d(
 
     Examples
     --------
-    >>> from psychollm.data.simulate_meta_d import simulate_meta_d
+    >>> from psychollm.data.simulate import simulate_meta_d
     >>> made = simulate_meta_d(d_prime=[1.5] * 8, m_ratio=0.7, n_questions=400, rng=0)
     >>> found = hierarchical_meta_d(made.stimulus, made.response, made.rating, rng=0)
     >>> found.group_m_ratio.value.round(1), found.m_ratio.se.round(1)[:3]

@@ -11,7 +11,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.calibration.two_choice.meta_d_fit import Fits
 from psychollm.data.labels import Labels
-from psychollm.data.simulate_meta_d import MetaCriterion
+from psychollm.data.simulate import MetaCriterion
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.posterior import (
     effective_size,

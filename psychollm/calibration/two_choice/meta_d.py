@@ -29,7 +29,7 @@ from psychollm._base.types import FloatArray, RandomState, WordArray
 from psychollm.calibration.two_choice.meta_d_fit import OUTPUTS, Fits, fit_counts
 from psychollm.calibration.two_choice.meta_d_result import MetaD, Sampling, assemble
 from psychollm.calibration.two_choice.trials import RatedTrials, counted_tables, rated_trials
-from psychollm.data.simulate_meta_d import MetaCriterion
+from psychollm.data.simulate import MetaCriterion
 from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
 
 
@@ -97,7 +97,7 @@ def meta_d(
 
     Examples
     --------
-    >>> from psychollm.data.simulate_meta_d import simulate_meta_d
+    >>> from psychollm.data.simulate import simulate_meta_d
     >>> made = simulate_meta_d(d_prime=[1.5, 1.5], m_ratio=[1, 0.6], n_questions=600, rng=1)
     >>> found = meta_d(made.stimulus, made.response, made.rating, rng=0, bootstrap=200)
     >>> found.m_ratio.value.round(2), round(found.m_ratio.difference(0, 1).se, 2)

@@ -28,7 +28,7 @@ from scipy.special import ndtr, ndtri
 
 from psychollm._base.convergence import Convergence
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.data.simulate_meta_d import MetaCriterion
+from psychollm.data.simulate import MetaCriterion
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.kernels import meta_d as kernel
 

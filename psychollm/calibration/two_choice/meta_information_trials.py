@@ -142,7 +142,7 @@ def meta_information(
 
     Examples
     --------
-    >>> from psychollm.data.simulate_meta_d import simulate_meta_d
+    >>> from psychollm.data.simulate import simulate_meta_d
     >>> made = simulate_meta_d(d_prime=[1.5, 1.5], m_ratio=[1, 0.5], n_questions=2000, rng=0)
     >>> told = meta_information(made.stimulus, made.response, made.rating, bootstrap=50, rng=0)
     >>> told.meta_i1.value.round(2)

@@ -1,14 +1,19 @@
-"""Parquet files, wide or long, through pyarrow."""
+"""Parquet files, wide or long, through pyarrow.
 
-from collections.abc import Sequence
+Files that nobody vouches for are opened within bounds: values that repeat take next to nothing in
+a file, and few bytes may declare any number of them.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import InputError, LabelError
+from psychollm._base.optional import require
 from psychollm.data.labels import as_labels
 from psychollm.data.long import spread
 from psychollm.data.readers.layout import Columns, Layout, is_long, long_columns
-from psychollm.data.readers.parquet_open import open_parquet
 from psychollm.data.table import Table, as_table
 
 if TYPE_CHECKING:
@@ -66,4 +71,56 @@ def _read_wide(path: Path, frame: "pd.DataFrame", columns: Columns) -> Table:
         table.models,
         questions,
         lambda row, column: f"{path}, row {row + 1}, column {questions[column]!r}",
+    )
+
+
+MAX_BYTES = 1 << 33  # that a file declares once unpacked
+MAX_ROWS = 50_000_000
+MAX_VALUES = 64  # per byte of the file; scores of right and wrong alone reach about 10
+FREE = 1_000_000  # values that any file may hold
+
+
+@contextmanager
+def open_parquet(path: Path, *, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
+    """Open a Parquet file; what is damaged in it is named, now or while it is read."""
+    arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
+    module = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")
+    try:
+        with module.ParquetFile(path, read_dictionary=list(dictionaries) or None) as file:
+            _check(path, file)
+            yield file
+    except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
+        msg = f"{path} is not a Parquet file, or damaged: {error}"
+        raise InputError(msg) from error
+
+
+def _check(path: Path, file: Any) -> None:
+    about = file.metadata
+    if about.num_rows > MAX_ROWS:
+        msg = (
+            f"{path} declares {about.num_rows:,} rows, and {MAX_ROWS:,} are the most: count a "
+            "long table with psychollm.data.pair_counts_blocks.read_pair_counts"
+        )
+        raise InputError(msg)
+    size = path.stat().st_size
+    n_values = max(about.num_rows * about.num_columns, _nested_values(file))
+    if n_values > max(FREE, MAX_VALUES * size):
+        msg = (
+            f"{path} is refused: it declares {n_values:,} values in {size:,} bytes, more than "
+            "answers take; if it is right, write it as CSV"
+        )
+        raise InputError(msg)
+    groups = (about.row_group(i) for i in range(about.num_row_groups))
+    declared = sum(group.total_byte_size for group in groups)
+    if declared > MAX_BYTES:
+        msg = f"{path} declares {declared:,} bytes, and {MAX_BYTES:,} are the most"
+        raise InputError(msg)
+
+
+def _nested_values(file: Any) -> int:
+    """Return how many values stand in lists, of which a row may hold any number."""
+    about, schema = file.metadata, file.schema
+    deep = [k for k in range(about.num_columns) if schema.column(k).max_repetition_level]
+    return sum(
+        about.row_group(i).column(k).num_values for i in range(about.num_row_groups) for k in deep
     )

@@ -10,8 +10,8 @@ import numpy as np
 
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.grouping import group_members
 from psychollm.data.labels import listed
+from psychollm.data.per_unit import group_members
 from psychollm.data.responses import as_responses
 from psychollm.irt.answers import Respondents, orient, patterns_of
 from psychollm.irt.families import Link

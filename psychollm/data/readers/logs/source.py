@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from psychollm._base.errors import InputError
 from psychollm._base.untrusted_json import parse_json
 from psychollm.data.readers.logs.archive import Archive
-from psychollm.data.readers.parquet_open import open_parquet
+from psychollm.data.readers.parquet_file import open_parquet
 
 Shape: TypeAlias = Literal["archive", "parquet", "document", "lines", "text"]
 

@@ -1,0 +1,294 @@
+"""Paths to runs: every log in files and folders, and which of the runs count.
+
+A respondent is a model in one configuration: two runs of one model on one task that differ in
+their settings are two respondents, and their names say in what they differ. A question is known
+by what was asked, not by its position: the same question has one name in all runs, and two
+questions that stand in the same place in two runs have two. Tasks, scorers and filters are chosen
+by the caller wherever there is a choice.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TypeAlias
+
+from psychollm._base.errors import InputError, LabelError, OptionError
+from psychollm._base.progress import progress_bar
+from psychollm.data.labels import listed
+from psychollm.data.readers.logs.detect import read_runs, readable
+from psychollm.data.readers.logs.run import Run, Sample, digest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """What a log held that takes no part, and why."""
+
+    source: str  # the file
+    what: str  # the model and the task
+    reason: str
+    n: int  # answers
+
+
+def all_runs(
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+    *,
+    format: str | None,  # noqa: A002
+    columns: Mapping[str, str] | None,
+    progress: bool,
+) -> tuple[list[Run], int]:
+    """Return every run in files and folders, and the number of logs."""
+    # What is named must be a log; in a folder, files that no reader knows are passed over, for
+    # tools keep more than answers there.
+    files = list(_files(paths))
+    bar = progress_bar(show=progress, total=len(files), label="logs")
+    runs: list[Run] = []
+    n_logs = 0
+    try:
+        for path, named in files:
+            found = read_runs(path, format=format, columns=columns, named=named)
+            runs += found
+            n_logs += bool(found)
+            bar.update(1)
+    finally:
+        bar.close()
+    if not runs:
+        msg = f"there is no log in {', '.join(str(path) for path, _ in files[:3]) or 'the folder'}"
+        raise InputError(msg)
+    return runs, n_logs
+
+
+def _files(
+    paths: str | PathLike[str] | Iterable[str | PathLike[str]],
+) -> Iterator[tuple[Path, bool]]:
+    """Yield each file, and whether it was named itself."""
+    several = [paths] if isinstance(paths, str | PathLike) else list(paths)
+    if not several:
+        msg = "paths is empty: name at least one log or folder"
+        raise InputError(msg)
+    for path in map(Path, several):
+        if path.is_dir():
+            inside = sorted(one for one in path.rglob("*") if readable(one) and one.is_file())
+            if not inside:
+                msg = f"{path}: there is no log in this folder"
+                raise InputError(msg)
+            yield from ((one, False) for one in inside)
+        elif path.is_file():
+            yield path, True
+        else:
+            msg = f"{path}: there is no such file or folder"
+            raise InputError(msg)
+
+
+def valid(runs: Sequence[Run]) -> tuple[list[Run], list[LeftOut]]:
+    """Return the runs that count: not those invalidated or replaced by a later one."""
+    newest: dict[tuple[str, ...], Run] = {}
+    for run in runs:
+        key = _key(run)
+        if not run.invalid and (key not in newest or newest[key].created <= run.created):
+            newest[key] = run
+    kept, left_out = [], []
+    for run in runs:
+        replaced = bool(run.identity) and newest.get(_key(run)) is not run
+        if run.invalid or replaced:
+            left_out.append(leave_out(run, run.invalid or "a later run takes its place"))
+        else:
+            kept.append(run)
+    return kept, left_out
+
+
+def _key(run: Run) -> tuple[str, ...]:
+    # Not the task where there is an identity: one form of a log may not name it.
+    return (run.format, run.identity, run.model, "" if run.identity else run.task)
+
+
+def leave_out(run: Run, reason: str) -> LeftOut:
+    """Return the record of a run that takes no part."""
+    what = f"{run.model} on {run.task}"
+    return LeftOut(source=run.source, what=what, reason=reason, n=len(run.samples))
+
+
+Scorer: TypeAlias = str | Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What counts, by task."""
+
+    scorers: Mapping[str, str]
+    filters: Mapping[str, str]
+
+    def takes(self, run: Run, sample: Sample) -> bool:
+        """Tell whether a sample of a chosen task counts; one without any score is missing."""
+        if sample.filter != self.filters[run.task] and sample.filter != "":
+            return False
+        return self.scorers[run.task] in sample.scores or _unscored(sample)
+
+
+def choose(
+    runs: Sequence[Run],
+    *,
+    task: str | Iterable[str] | None,
+    scorer: Scorer | None,
+    filter: str | None,  # noqa: A002
+) -> Choice:
+    """Return what counts."""
+    tasks = _tasks(runs, task)
+    names = {one: _scorers(_samples(runs, one)) for one in tasks}
+    if scorer is None:
+        _check_alike(names, named=task is not None)
+    elif not isinstance(scorer, str):
+        _check_known("scorer", scorer, tasks)
+    stated = scorer if isinstance(scorer, Mapping) else dict.fromkeys(tasks, scorer)
+    scorers = {one: _one("scorer", one, found, stated.get(one)) for one, found in names.items()}
+    filters = _filters({one: _names_of_filters(_samples(runs, one)) for one in tasks}, filter)
+    return Choice(scorers, filters)
+
+
+def _samples(runs: Sequence[Run], task: str) -> list[Sample]:
+    return [sample for run in runs if run.task == task for sample in run.samples]
+
+
+def _tasks(runs: Sequence[Run], task: str | Iterable[str] | None) -> list[str]:
+    present = list(dict.fromkeys(run.task for run in runs))
+    if task is None:
+        return present
+    wanted = [task] if isinstance(task, str) else list(dict.fromkeys(task))
+    _check_known("task", wanted, present)
+    return wanted
+
+
+def _check_known(what: str, wanted: Iterable[str], present: Sequence[str]) -> None:
+    for one in wanted:
+        if one not in present:
+            msg = f"{what}={one!r}: there is no such task; the logs hold {listed(present)}"
+            raise LabelError(msg)
+
+
+def _unscored(sample: Sample) -> bool:
+    return all(score is None for score in sample.scores.values()) and "" in sample.scores
+
+
+def _scorers(samples: Iterable[Sample]) -> list[str]:
+    """Return the scorers of a task; a sample that none could score says nothing of them."""
+    scored = (one for one in samples if not _unscored(one))
+    return list(dict.fromkeys(name for one in scored for name in one.scores)) or [""]
+
+
+def _names_of_filters(samples: Iterable[Sample]) -> list[str]:
+    found = list(dict.fromkeys(one.filter for one in samples))
+    return [name for name in found if name] or [""]
+
+
+def _check_alike(names: Mapping[str, Sequence[str]], *, named: bool) -> None:
+    """Refuse to mix tasks that nobody asked for by name and that have different scorers."""
+    if named or len({frozenset(found) for found in names.values()}) == 1:
+        return
+    shown = "; ".join(f"{task!r}: {listed(found)}" for task, found in list(names.items())[:12])
+    msg = (
+        f"these logs hold {len(names)} tasks that were not scored alike ({shown}): "
+        "pass task=, with a scorer= for each task if need be"
+    )
+    raise OptionError(msg)
+
+
+_REMEDIES = {"scorer": "pass scorer=, one of", "filter": "pass filter=, one of"}
+
+
+def _one(what: str, task: str, found: Sequence[str], wanted: str | None) -> str:
+    if wanted is None:
+        if len(found) == 1:
+            return found[0]
+        msg = f"task {task!r} has {len(found)} {what}s: {_REMEDIES[what]} {_all(found)}"
+        raise OptionError(msg)
+    if wanted not in found:
+        msg = f"{what}={wanted!r}: task {task!r} has no such {what}, but {_all(found)}"
+        raise LabelError(msg)
+    return wanted
+
+
+def _all(names: Sequence[str]) -> str:
+    return ", ".join(repr(name) for name in names[:40])
+
+
+def _filters(names: Mapping[str, Sequence[str]], wanted: str | None) -> dict[str, str]:
+    """Return the filter of each task; a task with one filter has no choice."""
+    if wanted is not None and not any(wanted in found for found in names.values()):
+        present = list(dict.fromkeys(name for found in names.values() for name in found if name))
+        known = f"the filters are {_all(present)}" if present else "these logs have no filters"
+        msg = f"filter={wanted!r}: {known}"
+        raise LabelError(msg)
+    return {
+        task: found[0] if len(found) == 1 else _one("filter", task, found, wanted)
+        for task, found in names.items()
+    }
+
+
+_LONG = 40
+UNSET = "unset"
+
+
+def respondents(runs: Sequence[Run]) -> list[str]:
+    """Return the name of the respondent of each run."""
+    # Settings that differ between tasks only, such as the number of examples shown, are no
+    # difference between respondents.
+    differing: dict[str, dict[str, None]] = {}
+    by_place: dict[tuple[str, str], list[Mapping[str, str]]] = {}
+    for run in runs:
+        by_place.setdefault((run.model, run.task), []).append(run.configuration)
+    for (model, _), settings in by_place.items():
+        names = dict.fromkeys(name for one in settings for name in one)
+        found = {name: None for name in names if len({one.get(name) for one in settings}) > 1}
+        differing.setdefault(model, {}).update(found)
+    return [_respondent(run, list(differing[run.model])) for run in runs]
+
+
+def _respondent(run: Run, differing: Sequence[str]) -> str:
+    if not differing:
+        return run.model
+    short = [name.split(".")[-1] for name in differing]
+    names = short if len(set(short)) == len(short) else differing
+    values = [_brief(run.configuration.get(name, UNSET)) for name in differing]
+    pairs = (f"{name}={value}" for name, value in zip(names, values, strict=True))
+    return f"{run.model} [{', '.join(pairs)}]"
+
+
+def _brief(value: str) -> str:
+    return value if len(value) <= _LONG else f"{value[: _LONG - 16]}~{digest(value)[:8]}"
+
+
+def questions(
+    runs: Sequence[Sequence[Sample]], *, by_content: bool = True
+) -> tuple[list[list[str]], int]:
+    """Return the label of each sample's question, and how many labels were taken."""
+    if not by_content:
+        return [[one.question for one in samples] for samples in runs], 0
+    taken: dict[str, tuple[str, int]] = {}
+    labels: dict[tuple[str, int], str] = {}
+    keys = [_keys(samples) for samples in runs]
+    n_apart = 0
+    for samples, found in zip(runs, keys, strict=True):
+        for one, key in zip(samples, found, strict=True):
+            if key is None or key in labels:
+                continue
+            label = one.question
+            if label in taken:
+                n_apart += 1
+                label = f"{label}~{digest(*key)[:8]}"
+            taken[label], labels[key] = key, label
+    named = [
+        [one.question if key is None else labels[key] for one, key in zip(*both, strict=True)]
+        for both in zip(runs, keys, strict=True)
+    ]
+    return named, n_apart
+
+
+def _keys(samples: Sequence[Sample]) -> list[tuple[str, int] | None]:
+    """Return what identifies each question: its content and a count; None without content."""
+    seen: dict[str, dict[str, int]] = {}
+    found: list[tuple[str, int] | None] = []
+    for one in samples:
+        twins = seen.setdefault(one.content, {})
+        place = twins.setdefault(one.question, len(twins))
+        found.append((one.content, place) if one.content else None)
+    return found
