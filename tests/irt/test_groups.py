@@ -302,3 +302,12 @@ def test_groups_without_common_items():
     data.loc[group == "y", ITEMS[4:]] = np.nan
     with pytest.raises(ShapeError, match="'y' share no item with 'x'"):
         fit_irt_groups(data, group)
+
+
+def test_a_limit_of_steps_is_kept_and_said(simulated):
+    answers = simulated(200, np.linspace(0.8, 1.5, 6), np.linspace(-1, 1, 6), 3)
+    group = np.repeat(["a", "b"], 100)
+    with pytest.warns(ConvergenceWarning, match="max_iterations=2 was reached"):
+        fit = fit_irt_groups(answers, group, max_iterations=2)
+    assert fit.convergence.iterations == 2
+    assert fit_irt_groups(answers, group).convergence.converged

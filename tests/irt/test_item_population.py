@@ -1,8 +1,11 @@
 """Items whose distribution is estimated with them: the scale stated is the scale estimated."""
 
+import warnings
+
 import numpy as np
 import pytest
 
+from psychollm._base.errors import ConvergenceWarning
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.ability import ability
 from psychollm.irt.families import Dichotomous
@@ -105,3 +108,24 @@ def test_coordinates_go_there_and_back(model):
         change = way.parameters(place + away, 1.3) - way.parameters(place - away, 1.3)
         expected = way.jacobian(place)[:, :, k]
         np.testing.assert_allclose(change[:, way.first :] / (2 * step), expected, atol=1e-8)
+
+
+def test_the_summary_says_where_simulations_found_bias_or_too_little_coverage():
+    _, _, _, few = drawn(15, 60, 8)
+    _, _, _, more = drawn(30, 60, 8)
+    assert "slopes come out about 5 % too large" in fit_irt(few).summary()
+    assert "too large" not in fit_irt(few, model="rasch").summary()
+    assert "too large" not in fit_irt(more).summary()
+    assert "cover about 93 %" in fit_irt(more, model="3pl").summary()
+    assert "cover about" not in fit_irt(more).summary()
+
+
+def test_difficulties_further_apart_than_answers_can_tell_are_named():
+    rng = np.random.default_rng(9)
+    z = 0.2 * rng.normal(size=(14, 1)) + rng.normal(3.0, 3.0, size=200)
+    answers = (rng.random(z.shape) < 1.0 / (1.0 + np.exp(-z))).astype(float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        fit = fit_irt(answers, max_iterations=60)
+    assert (~fit.fitted).mean() > 0.3
+    assert "do not quote items that rest on the prior alone" in fit.summary()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtr
 
+from psychollm._base.errors import ConvergenceWarning
 from psychollm.factor.exploratory.rotate import rotate
 from psychollm.irt.answers import patterns_of
 from psychollm.irt.fit import fit_irt
@@ -403,3 +404,13 @@ def test_priors_of_a_fit_to_few_models():
     assert confirmed.correlation_prior == 1.0
     assert abs(confirmed.factor_correlation[0, 1]) < 1.0
     assert "|Phi|^1" in confirmed.summary()
+
+
+@pytest.mark.parametrize("integration", ["quadrature", "quasi_random"])
+def test_a_limit_of_steps_is_kept_and_said(integration, simulated):
+    answers = simulated(200, np.linspace(0.8, 1.5, 6), np.linspace(-1, 1, 6), 3)
+    with pytest.warns(ConvergenceWarning, match="max_iterations=4 was reached"):
+        fit = fit_multidimensional(
+            answers, 2, integration=integration, n_points=32, max_iterations=4
+        )
+    assert fit.convergence.iterations <= 6  # a cycle of EM is three

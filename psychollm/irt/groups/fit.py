@@ -25,16 +25,20 @@ statistic for the analysis of measurement invariance. Applied Psychological Meas
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from contextlib import closing
 from typing import Any, Literal
 
 import numpy as np
 
+from psychollm._base.checks import check_count
 from psychollm._base.errors import CodeError, ShapeError
+from psychollm._base.progress import progress_bar
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, spread
+from psychollm.irt.climb import MAX_ITERATIONS, Steps
 from psychollm.irt.families import Link
 from psychollm.irt.groups.newton import Top, maximise
 from psychollm.irt.groups.population import Groups, information
@@ -53,6 +57,8 @@ def fit_irt_groups(
     respondents: Respondents = "models",
     free: Sequence[Hashable] = (),
     priors: Priors | Literal["auto"] | None = "auto",
+    max_iterations: int = MAX_ITERATIONS,
+    progress: bool = False,
 ) -> GroupIRTFit:
     """Fit an item response model to several groups of respondents at once.
 
@@ -64,9 +70,13 @@ def fit_irt_groups(
         The group that occurs first is the reference: its abilities are N(0, 1), those of the
         others have means and standard deviations of their own.
     model, link, respondents, priors
-        As in `fit_irt`; "auto" puts weak fixed priors on items below 500 respondents.
+        As in `fit_irt`; "auto" puts weak fixed priors on items below 500 respondents, which with
+        many items and few respondents outvote the scale: abilities then spread more than stated,
+        as the summary of the pooled `fit_irt` with these priors says.
     free : sequence of labels
         Items with parameters of their own in every group; the others anchor the scale.
+    max_iterations, progress
+        As in `fit_irt`, for the steps of all groups together.
 
     Returns
     -------
@@ -100,7 +110,10 @@ def fit_irt_groups(
     apart = answers.chosen(free, "free")
     check_free(answers, apart)
     problem = answers.model(apart)
-    top = maximise(problem, answers.start(problem.places))
+    most = check_count("max_iterations", max_iterations)
+    bar = progress_bar(show=progress, total=most, label="steps of the fit")
+    with closing(bar):
+        top = maximise(problem, answers.start(problem.places), Steps(most, bar))
     top.convergence.warn(f"the {answers.pooled.model} fit of {len(answers.names)} groups")
     return _result(answers, problem, top, apart)
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from psychollm._base.convergence import Convergence
 from psychollm._base.types import FloatArray
+from psychollm.irt.climb import MAX_ITERATIONS, Steps
 from psychollm.irt.groups.population import Groups, Height, height, information
 from psychollm.irt.likelihood import Grid
 
 TOLERANCE = 1e-8  # of the gradient
 ROUNDING = 1e-12  # of the gradient, per respondent
-MAX_STEPS = 60
 LONGEST = 1.0  # largest change of a parameter in one step
 SLACK = 1e-13
 MOST_DAMPING = 1e8
@@ -32,15 +32,15 @@ class Top:
     convergence: Convergence
 
 
-def maximise(model: Groups, x: FloatArray) -> Top:
+def maximise(model: Groups, x: FloatArray, steps: Steps | None = None) -> Top:
     """Climb from x (q,), on grids that fit the point where the climb ends."""
+    steps = steps or Steps(MAX_ITERATIONS)
     n = sum(problem.patterns.n_respondents for problem in model.problems)
     tolerance = max(TOLERANCE, ROUNDING * n)
-    taken, grids = 0, model.grids(x)
+    grids = model.grids(x)
     at = height(model, x, grids)
     for _ in range(4):
-        at, steps = _climbed(model, at, grids, tolerance)
-        taken += steps
+        at = _climbed(model, at, grids, tolerance, steps)
         finer = model.grids(at.x)
         if model.unbounded(at.x) or all(
             old.spacing <= 1.02 * new.spacing for old, new in zip(grids, finer, strict=True)
@@ -50,18 +50,23 @@ def maximise(model: Groups, x: FloatArray) -> Top:
         at = height(model, at.x, grids)
     done = at.steepness <= 100.0 * tolerance
     reason = "converged" if done else f"the gradient is still {at.steepness:.1e}"
+    if not (done or steps.left):
+        reason = f"max_iterations={steps.limit} was reached where {reason}"
     if model.unbounded(at.x):
         done, reason = False, "the likelihood has no maximum: use priors, or more respondents"
-    ending = Convergence(converged=done, iterations=taken, reason=reason, objective=at.objective)
+    ending = Convergence(
+        converged=done, iterations=steps.taken, reason=reason, objective=at.objective
+    )
     return Top(at, grids, ending)
 
 
-def _climbed(model: Groups, at: Height, grids: list[Grid], tolerance: float) -> tuple[Height, int]:
-    """Return the highest point reached on these grids, and the steps taken."""
+def _climbed(
+    model: Groups, at: Height, grids: list[Grid], tolerance: float, steps: Steps
+) -> Height:
+    """Return the highest point reached on these grids."""
     damping, matrix = 0.0, None
-    for taken in range(MAX_STEPS):
-        if at.steepness <= tolerance or model.unbounded(at.x):
-            return at, taken
+    while steps.left and at.steepness > tolerance and not model.unbounded(at.x):
+        steps.take(1)
         fresh = matrix is None
         if matrix is None:
             matrix = information(model, at, grids)
@@ -70,7 +75,7 @@ def _climbed(model: Groups, at: Height, grids: list[Grid], tolerance: float) -> 
             if not fresh:
                 matrix = None
             elif damping > MOST_DAMPING or at.steepness <= 100.0 * tolerance:
-                return at, taken
+                return at
             else:
                 damping = max(10.0 * damping, 1e-3)
             continue
@@ -78,7 +83,7 @@ def _climbed(model: Groups, at: Height, grids: list[Grid], tolerance: float) -> 
         if reached.steepness > 0.1 * at.steepness:
             matrix = None
         at = reached
-    return at, MAX_STEPS
+    return at
 
 
 def _stepped(

@@ -25,6 +25,7 @@ import numpy as np
 
 from psychollm._base.convergence import Convergence
 from psychollm._base.types import FloatArray
+from psychollm.irt.climb import MAX_ITERATIONS, Steps
 from psychollm.irt.multidimensional.curvature import (
     DenseInformation,
     LowRankInformation,
@@ -128,11 +129,20 @@ def improved(
 
 
 def accelerated_em(
-    problem: Problem, point: Point, rule: Rule, *, cycles: int, close: float = CLOSE
+    problem: Problem,
+    point: Point,
+    rule: Rule,
+    steps: Steps,
+    *,
+    cycles: int,
+    close: float = CLOSE,
 ) -> tuple[Point, list[float]]:
     """Run SQUAREM cycles until an EM step changes no parameter by more than `close`."""
     path = [point.objective]
     for _ in range(cycles):
+        if not steps.left:
+            break
+        steps.take(3)
         first = _em(problem, point, rule)
         if first is None:
             break
@@ -183,43 +193,47 @@ def newton(
     point: Point,
     rules: tuple[Rule, Rule],
     matrix: Information | None,
+    steps: Steps,
     *,
     small: float,
-) -> tuple[Point, Information | None, int, bool]:
-    """Climb until a Newton step is `small`; return also the matrix, steps and success.
+) -> tuple[Point, Information | None, bool]:
+    """Climb until a Newton step is `small`; return also the matrix and success.
 
     The first rule is for the gradient, the second for the matrix, which is computed anew only
     where a step has not become three times shorter.
     """
     rule, coarse = rules
     singular = 0
-    for taken in range(MAX_NEWTON):
+    for _ in range(MAX_NEWTON):
+        if not steps.left:
+            break
+        steps.take(1)
         fresh = matrix is None
         if matrix is None:
             matrix = information(problem, point, coarse)
             singular += matrix is None
         if singular > MAX_SINGULAR:
-            return point, None, taken, False
+            return point, None, False
         reached = None
         if matrix is not None:
             step = matrix.solve(point.gradient)
             longest = _longest(step)
             if longest <= small:
-                return point, matrix, taken, True
+                return point, matrix, True
             reached = _newton_step(problem, point, rule, matrix, step)
             if reached is None and fresh and longest <= STALLED[rule[3] > 0]:
-                return point, matrix, taken, True
+                return point, matrix, True
         if reached is None:
             if not fresh:
                 matrix = None
                 continue
-            reached, _ = accelerated_em(problem, point, rule, cycles=5, close=1e-6)
+            reached, _ = accelerated_em(problem, point, rule, steps, cycles=5, close=1e-6)
             if reached.objective <= point.objective:
-                return point, matrix, taken, False
+                return point, matrix, False
         if matrix is None or _longest(matrix.solve(reached.gradient)) > longest / 3.0:
             matrix = None
         point = reached
-    return point, matrix, MAX_NEWTON, False
+    return point, matrix, False
 
 
 def _longest(step: FloatArray) -> float:
@@ -252,8 +266,16 @@ def _newton_step(
     return None
 
 
-def climb(problem: Problem, start: Place, *, points: int | None, cycles: int = 60) -> Summit:
+def climb(
+    problem: Problem,
+    start: Place,
+    *,
+    points: int | None,
+    steps: Steps | None = None,
+    cycles: int = 60,
+) -> Summit:
     """Maximise from `start`: by product rules, or by `points` quasi-random ones."""
+    steps = steps or Steps(MAX_ITERATIONS)
     m, rows = problem.dimensions, problem.frequency.size
     if points is None:
         coarse, middle = product_rule(START_NODES[m], m), product_rule(NODES[m][0], m)
@@ -263,32 +285,38 @@ def climb(problem: Problem, start: Place, *, points: int | None, cycles: int = 6
         coarse = inner = quasi_random_rule(max(2 * (points // 16), START_POINTS), m, rows)
         middle = quasi_random_rule(max(2 * (points // 8), START_POINTS), m, rows)
     point = at(problem, start, coarse, np.zeros((rows, m)))
-    point, path = accelerated_em(problem, point, coarse, cycles=cycles)
+    point, path = accelerated_em(problem, point, coarse, steps, cycles=cycles)
     problem, place = with_pivots(problem, point.place)
     point = at(problem, place, middle, point.modes)
-    point, matrix, taken, done = newton(problem, point, (middle, inner), None, small=FIRST_STEP)
-    steps = len(path) + taken
+    point, matrix, done = newton(problem, point, (middle, inner), None, steps, small=FIRST_STEP)
     summit = Summit(problem, point, middle, matrix, _ending(steps, point, done=done), np.nan, ())
     if points is None:
-        summit = _refined(summit)
+        summit = _refined(summit, steps)
     else:
-        summit = _polished(summit, quasi_random_rule(points, m, rows), middle)
+        summit = _polished(summit, steps, quasi_random_rule(points, m, rows), middle)
     return replace(summit, em_objectives=tuple(path))
 
 
-def _ending(steps: int, point: Point, *, done: bool, reason: str = "") -> Convergence:
+def _ending(steps: Steps, point: Point, *, done: bool, reason: str = "") -> Convergence:
     """Return how the climb ended."""
     why = "converged" if done else reason or f"the gradient is still {point.steepness:.1e}"
-    return Convergence(converged=done, iterations=steps, reason=why, objective=point.objective)
+    if not (done or steps.left):
+        why = f"max_iterations={steps.limit} was reached where {why}"
+    return Convergence(
+        converged=done, iterations=steps.taken, reason=why, objective=point.objective
+    )
 
 
-def _refined(summit: Summit) -> Summit:
+def _refined(summit: Summit, steps: Steps) -> Summit:
     """Take ever finer product rules until the next would hardly move a parameter."""
     problem, point, matrix = summit.problem, summit.point, summit.matrix
     m = problem.dimensions
-    steps, done, error = summit.convergence.iterations, summit.convergence.converged, np.nan
+    done, error = summit.convergence.converged, np.nan
     rule, coarse = summit.rule, product_rule(MATRIX_NODES[m], m)
     for nodes in NODES[m][1:]:
+        if not steps.left:
+            done = False
+            break
         rule = product_rule(nodes, m)
         point = at(problem, point.place, rule, point.modes)
         moved = np.full(1, np.inf) if matrix is None else matrix.solve(point.gradient)
@@ -296,10 +324,9 @@ def _refined(summit: Summit) -> Summit:
         error = np.inf if matrix is None else _in_errors(moved, matrix)
         last = longest <= PRECISION[m]
         small = SMALL_STEP if last or nodes == NODES[m][-1] else min(0.05 * longest, FIRST_STEP)
-        point, matrix, taken, done = newton(
-            problem, point, (rule, coarse), matrix, small=max(small, SMALL_STEP)
+        point, matrix, done = newton(
+            problem, point, (rule, coarse), matrix, steps, small=max(small, SMALL_STEP)
         )
-        steps += taken
         if (done and last) or (matrix is None and not done):
             break
     return replace(
@@ -312,15 +339,15 @@ def _refined(summit: Summit) -> Summit:
     )
 
 
-def _polished(summit: Summit, rule: Rule, coarse: Rule) -> Summit:
+def _polished(summit: Summit, steps: Steps, rule: Rule, coarse: Rule) -> Summit:
     """Climb on the final quasi-random rule, and measure what other shifts would change."""
     problem, point = summit.problem, summit.point
     m, rows = problem.dimensions, problem.frequency.size
     point = at(problem, point.place, rule, point.modes)
-    point, matrix, taken, done = newton(
-        problem, point, (rule, coarse), summit.matrix, small=SMALL_QUASI
+    point, matrix, done = newton(
+        problem, point, (rule, coarse), summit.matrix, steps, small=SMALL_QUASI
     )
-    steps, error = summit.convergence.iterations + taken, np.nan
+    error = np.nan
     if matrix is not None:
         others = [quasi_random_rule(rule[2], m, rows, shift) for shift in range(1, SHIFTS + 1)]
         moved = [
@@ -349,7 +376,7 @@ def _in_errors(moved: FloatArray, matrix: Information) -> float:
 
 
 def _judged(
-    steps: int, point: Point, matrix: Information | None, error: float, *, done: bool
+    steps: Steps, point: Point, matrix: Information | None, error: float, *, done: bool
 ) -> Convergence:
     """Say how the climb ended, errors of integration included."""
     if matrix is None:

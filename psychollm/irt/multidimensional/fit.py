@@ -24,6 +24,7 @@ https://doi.org/10.1007/978-0-387-89976-3
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
@@ -31,11 +32,13 @@ import numpy as np
 
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import OptionError
+from psychollm._base.progress import progress_bar
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Oriented, Respondents, orient, patterns_of, spread
+from psychollm.irt.climb import MAX_ITERATIONS, Steps
 from psychollm.irt.families import Link
 from psychollm.irt.multidimensional.climb import NODES, POINTS, Summit, climb
 from psychollm.irt.multidimensional.errors import Errors, errors_of
@@ -69,6 +72,8 @@ def fit_multidimensional(
     priors: Priors | Literal["auto"] | None = "auto",
     integration: IntegrationMethod = "auto",
     n_points: int = POINTS,
+    max_iterations: int = MAX_ITERATIONS,
+    progress: bool = False,
 ) -> MultidimensionalIRT:
     """Fit a 2PL with several abilities by marginal maximum likelihood.
 
@@ -89,11 +94,15 @@ def fit_multidimensional(
     priors : Priors, "auto" or None
         "auto" puts weak priors on slopes and intercepts below 500 respondents, N(0, 1.25) and
         N(0, 2.5) with several abilities, and the determinant of their correlations; None
-        maximises the likelihood alone. The result says what was used.
+        maximises the likelihood alone. The result says what was used. These priors are fixed:
+        with many items and few respondents they outvote the scale on which abilities have
+        standard deviation 1.
     integration : {"auto", "quadrature", "quasi_random"}
         Adaptive quadrature up to three abilities, quasi-random importance sampling beyond.
     n_points : int
         Quasi-random points for each pattern of answers, at least; more where patterns are few.
+    max_iterations, progress
+        As in `fit_irt`.
 
     Raises
     ------
@@ -143,7 +152,10 @@ def fit_multidimensional(
     else:
         start = confirmatory_start(patterns, free[:, :m], link, correlated=correlated)
     points = _points(integration, m, n_points)
-    summit = climb(problem, start, points=points)
+    most = check_count("max_iterations", max_iterations)
+    bar = progress_bar(show=progress, total=most, label="steps of the fit")
+    with closing(bar):
+        summit = climb(problem, start, points=points, steps=Steps(most, bar))
     summit.convergence.warn("the fit on several abilities")
     return _result(summit, shape, answers, (keep, reasons), patterns.of_respondent, used)
 
