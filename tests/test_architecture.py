@@ -1,8 +1,12 @@
 """The laws of the house, read from the source itself."""
 
 import ast
+import importlib
+import itertools
+import re
 import statistics
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -54,7 +58,29 @@ MAX_POSITIONAL = 7
 
 FILES = sorted(PACKAGE.rglob("*.py"))
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+MODULES = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    for path in FILES
+}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+# Files that still know each other, for type checkers only: none may be added.
+CIRCLES = [
+    {f"psychollm.{folder}.{name}" for name in names.split()}
+    for folder, names in (
+        ("_base", "axes result"),
+        ("calibration.panels", "panel panel_text"),
+        ("cli", "calibrate calibrate_tables"),
+        ("instruments.revision", "chains rates result vote"),
+        ("studies.dimensionality", "study text findings"),
+        ("studies.inference_boundary", "study text findings"),
+        ("studies.metacognitive_skill", "study text findings"),
+        ("studies.self_efficacy", "study text findings"),
+        ("studies.semantic_calibration", "study text findings"),
+        ("studies.shared_confidence", "study tables text findings"),
+        ("studies.steering_match", "result text findings"),
+    )
+]
 
 
 def where(path: Path, node: ast.AST | None = None) -> str:
@@ -122,6 +148,83 @@ def allowed(room: str, target: str) -> bool:
 def test_every_room_stands_on_a_floor() -> None:
     rooms = {room_of(path) for path in FILES} - {""}
     assert rooms <= set(FLOORS) | ANNEXES
+
+
+def test_floors_are_those_of_the_design_and_of_the_docstrings() -> None:
+    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d) \| (.+?) \|", page, flags=re.MULTILINE)
+    drawn = {room: int(floor) for floor, rooms in rows for room in re.findall(r"`(\w+)`", rooms)}
+    assert drawn == FLOORS
+    said = {room: ast.get_docstring(TREES[PACKAGE / room / "__init__.py"]) for room in FLOORS}
+    wrong = {
+        room: text
+        for room, text in said.items()
+        if not (text or "").startswith(f"Floor {FLOORS[room]}: ") and room != "_base"
+    }
+    assert not wrong
+
+
+def test_no_file_imports_in_a_circle() -> None:
+    """Those for type checkers count: what two files need of each other stands in a third."""
+    graph = {name_of(path): set(imported_at_top(path)) for path in FILES}
+    circles = []
+    while True:
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            circle = error.args[1]  # each imports the one before it
+            circles.append(set(circle))
+            for target, name in itertools.pairwise(circle):
+                graph[name].discard(target)
+        else:
+            break
+    assert [one for one in circles if not any(one <= known for known in CIRCLES)] == []
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported_at_top(path: Path) -> Iterator[str]:
+    """Yield the modules of the package that a file imports outside functions."""
+    pending: list[ast.stmt] = list(TREES[path].body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.If | ast.Try):
+            pending += [*node.body, *node.orelse]
+        for name in imported(node, path):
+            target = name if name in MODULES else name.rpartition(".")[0]
+            if target in MODULES and target != name_of(path):
+                yield target
+
+
+def test_modules_that_docstrings_name_exist() -> None:
+    wrong = [
+        f"{where(path, node)}: {name}"
+        for path in FILES
+        for node in ast.walk(TREES[path])
+        if isinstance(node, Function | ast.ClassDef)
+        for name in re.findall(r"\bpsychollm(?:\.\w+)+", ast.get_docstring(node) or "")
+        if not leads_somewhere(name)
+    ]
+    wrong += [
+        f"{where(path)}: {name}"
+        for path in FILES
+        for name in re.findall(r"\bpsychollm(?:\.\w+)+", ast.get_docstring(TREES[path]) or "")
+        if not leads_somewhere(name)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def leads_somewhere(name: str) -> bool:
+    """Return whether a dotted name is a module, or something in one."""
+    parts = name.split(".")
+    longest = next(k for k in range(len(parts), 0, -1) if ".".join(parts[:k]) in MODULES)
+    found: object = importlib.import_module(".".join(parts[:longest]))
+    for part in parts[longest:]:
+        found = getattr(found, part, None)
+    return found is not None
 
 
 def test_imports_go_down() -> None:

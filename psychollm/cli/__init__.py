@@ -1,4 +1,4 @@
-"""Floor 7: the command ``psychollm``, one file per subcommand.
+"""Floor 8: the command ``psychollm``, one file per subcommand.
 
 Exit codes: 0 done; 1 the machine failed us (a bug, a full disk); 2 the input or an option cannot
 be used, said in one line; 130 interrupted.

@@ -1,4 +1,4 @@
-"""Floor 5: one plot per file; a result goes in, Axes come out.
+"""Floor 6: one plot per file; a result goes in, Axes come out.
 
 Every function draws numbers that the result also gives as a table, on axes of its own or on those
 passed. matplotlib is loaded at the first plot; nothing global is set.

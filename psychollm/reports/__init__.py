@@ -1,4 +1,4 @@
-"""Floor 6: one self-contained HTML page per study."""
+"""Floor 7: one self-contained HTML page per study."""
 
 from psychollm.reports.calibration import write_calibration_report
 from psychollm.reports.shared_confidence import report_text, write_report

@@ -9,7 +9,7 @@ yes      true positive    false positive
 no       false negative   true negative
 ======== ================ ================
 
-The statistics and their intervals are those of `psychollm.calibration.two_by_two`.
+The statistics and their intervals are those of `psychollm.calibration.decisions.two_by_two`.
 """
 
 from dataclasses import dataclass, replace

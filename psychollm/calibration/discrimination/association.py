@@ -1,6 +1,7 @@
 """Coefficients of association between a score and correctness.
 
-The statistics and their intervals are those of `psychollm.calibration.rank_statistics`.
+The statistics and their intervals are those of
+`psychollm.calibration.discrimination.rank_statistics`.
 """
 
 from typing import Any

@@ -1,6 +1,7 @@
 """How well a score ranks a model's correct answers above its wrong ones.
 
-The statistics and their intervals are those of `psychollm.calibration.rank_statistics`.
+The statistics and their intervals are those of
+`psychollm.calibration.discrimination.rank_statistics`.
 """
 
 from dataclasses import replace

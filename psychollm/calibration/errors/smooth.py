@@ -11,7 +11,7 @@ smaller than the error are not told apart. Unlike a binned error it is continuou
 confidences, and no number of bins is to be chosen. It is biased upward too, for the same reason,
 and comes with the same companions: what a calibrated model would show, a p-value, and the
 corrected error with its interval. The interval keeps the bandwidth of the sample; in the
-simulations described in `psychollm.calibration.binned` it covers 92 to 99 %.
+simulations described in `psychollm.calibration.errors.binned` it covers 92 to 99 %.
 
 References
 ----------

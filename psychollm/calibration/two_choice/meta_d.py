@@ -7,7 +7,7 @@ with two classes of right answers (true or false, first or second, verified or n
 questions use the area under the ROC curve or the information of confidence about correctness.
 
 The likelihood stands in `psychollm.kernels.meta_d_likelihood`, the standard errors in
-`psychollm.calibration.meta_d_fit`.
+`psychollm.calibration.two_choice.meta_d_fit`.
 
 References
 ----------

@@ -1,6 +1,6 @@
 """Omega of scores that are categories: yes/no answers or ratings, summed as they are.
 
-The mathematics is in `psychollm.reliability.latent_response`.
+The mathematics is in `psychollm.reliability.omegas.latent_response`.
 """
 
 from dataclasses import dataclass

@@ -1,10 +1,10 @@
 r"""How often each answer is given: shares of all categories with simultaneous intervals.
 
-Goodman's intervals of k shares hold together: each is Wilson's at the level
-:math:`1 - (1 - \text{level}) / k`. Answers to one question in several runs depend on each other,
-so each share counts its effective number of answers instead of all of them
-(`psychollm.reliability.score_interval`); with one run that is their number, and the intervals are
-Goodman's own.
+Goodman's intervals of k shares hold together: each is Wilson's at the level :math:`1 - (1 -
+\text{level}) / k`. Answers to one question in several runs depend on each other, so each share
+counts its effective number of answers instead of all of them
+(`psychollm.reliability.raters.score_interval`); with one run that is their number, and the
+intervals are Goodman's own.
 
 References
 ----------

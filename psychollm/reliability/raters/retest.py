@@ -2,8 +2,8 @@
 
 Answers to one question in several runs depend on each other, so questions are what varies: a rate
 over questions and runs has Wilson's interval for the effective number of answers
-(`psychollm.reliability.score_interval`), between the number of questions, where runs always agree,
-and the number of answers, where they do not at all.
+(`psychollm.reliability.raters.score_interval`), between the number of questions, where runs always
+agree, and the number of answers, where they do not at all.
 """
 
 from dataclasses import dataclass
