@@ -22,6 +22,7 @@ extensions = [
     "myst_parser",
     "sphinx_gallery.gen_gallery",
     "mathml",
+    "architecture",
 ]
 myst_enable_extensions = ["dollarmath", "deflist", "colon_fence"]
 myst_heading_anchors = 3
@@ -110,6 +111,7 @@ _SINGLE = (
     "versions",
     "gallery/*",
     "design",
+    "contributing/*",
     "changelog",
 )
 html_sidebars = {page: [] for page in _SINGLE}
