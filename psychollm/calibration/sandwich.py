@@ -25,10 +25,7 @@ def cluster_sums(tally: Tally, scores: FloatArray) -> FloatArray:
     weighted = tally.weight[:, None] * scores
     if tally.cluster is None:
         return weighted
-    _, code = np.unique(tally.cluster, return_inverse=True)
-    sums = np.zeros((int(code.max()) + 1, scores.shape[1]))
-    np.add.at(sums, code, weighted)
-    return sums
+    return np.stack([np.bincount(tally.cluster, column) for column in weighted.T], axis=1)
 
 
 def cluster_shares(tally: Tally) -> FloatArray:

@@ -21,7 +21,7 @@ class Tally:
     group: IntArray  # (n,) the place of its confidence among `values`
     right: FloatArray  # (n,) 1 where it was correct, 0 where wrong, or the chance of it
     weight: FloatArray  # (n,) how much each answer counts, with mean one over all questions
-    cluster: IntArray | None  # (n,) what each question belongs to
+    cluster: IntArray | None  # (n,) what each question belongs to, numbered without gaps
 
     def resampled(self, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return correct and wrong answers (resamples, groups) for counts per question."""
@@ -52,8 +52,13 @@ def _tally(answers: StatedAnswers, row: int) -> Tally:
         group=group,
         right=right,
         weight=weight,
-        cluster=None if answers.clusters is None else answers.clusters[question],
+        cluster=None if answers.clusters is None else _numbered(answers.clusters[question]),
     )
+
+
+def _numbered(clusters: IntArray) -> IntArray:
+    """Return clusters numbered anew: some may hold no answer of this model."""
+    return np.unique(clusters, return_inverse=True)[1].astype(np.int64)
 
 
 def _sums(group: IntArray, weight: FloatArray, n: int) -> FloatArray:
