@@ -17,6 +17,7 @@ from psychollm.calibration import calibration_panel
 from psychollm.calibration.panels.catalogue import panel_metrics
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.resampling import Bootstrap
+from psychollm.reliability import cohen_kappa
 
 RESAMPLES = 1_000
 GRID = 2_000
@@ -102,10 +103,68 @@ def panel_intervals(
         confidence, correct, bootstrap=Bootstrap(RESAMPLES, n_jobs=jobs), rng=rng
     )
     truth = forecaster.truth()
+    # What learns from its answers has another true value at each size.
+    keys = [key for key in panel if key != "beta_log_score"]
+    return {key: (panel[key].interval, truth[key]) for key in keys}
+
+
+# Of these the interval is a formula, and needs no resamples.
+CLOSED = (
+    "auroc", "gamma", "somers_d", "tau_b", "average_precision", "average_precision_errors",
+    "point_biserial", "brier", "brier_skill", "log_score", "overconfidence",
+    "aurc", "e_aurc", "aurc_normalised", "augrc", "e_augrc", "accuracy", "phi", "kappa", "f1",
+)  # fmt: skip
+
+
+def rare(share: float) -> Forecaster:
+    """Return a forecaster who is wrong in a small share of answers, more often the less sure."""
+    usual = stated(0.0, 1.0)
+    doubt = 1.1 - usual.values
+    return Forecaster(
+        usual.values, usual.shares, 1.0 - share * doubt / float(usual.shares @ doubt)
+    )
+
+
+def closed_intervals(
+    forecaster: Forecaster, n: int, count: int, rng: np.random.Generator, jobs: int
+) -> Intervals:
+    """Return the intervals that are formulas."""
+    confidence, correct = forecaster.draw(n, count, rng)
+    panel = calibration_panel(confidence, correct, metrics=CLOSED, bootstrap=0)
+    truth = forecaster.truth()
     return {key: (panel[key].interval, truth[key]) for key in panel}
 
 
+def two_runs(
+    share: float, agreement: float, n: int, count: int, rng: np.random.Generator, jobs: int
+) -> Intervals:
+    """Return Cohen's kappa of two runs that agree beyond chance in a known share of questions."""
+    first, other = (rng.random((2, count, n)) < share) * 1.0
+    second = np.where(rng.random((count, n)) < agreement, first, other)
+    found = cohen_kappa(first, second, bootstrap=2, rng=rng)
+    return {"cohen_kappa": (found.interval, agreement)}
+
+
 CASES = [
-    Case("panel", scenario, partial(panel_intervals, forecaster))
-    for scenario, forecaster in SCENARIOS.items()
+    *(
+        Case("panel", scenario, partial(panel_intervals, forecaster))
+        for scenario, forecaster in SCENARIOS.items()
+    ),
+    *(
+        Case(
+            "rare errors",
+            f"one answer in {one_in} wrong",
+            partial(closed_intervals, rare(1 / one_in)),
+        )
+        for one_in in (50, 10)
+    ),
+    *(
+        Case(
+            "rare errors",
+            f"two runs, one answer in ten wrong, kappa {kappa}",
+            partial(two_runs, 0.1, kappa),
+            (20, 50, 200),
+        )
+        for kappa in (0.2, 0.6)
+    ),
 ]

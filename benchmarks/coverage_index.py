@@ -26,6 +26,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
     "Ensemble gain": ("ensemble_gain",),
     "F-beta": ("f_beta",),
     "False alarms": ("pairwise_conditions",),
+    "Rare errors": ("auroc", "gamma", "brier", "cohen_kappa"),
     "Few clusters": ("calibration_panel", "mean_score", "score_differences", "cohen_kappa"),
     "Generalizability": ("generalizability", "decision_study"),
     "Hierarchical meta-d'": ("hierarchical_meta_d", "hierarchical_meta_d_from_counts"),
