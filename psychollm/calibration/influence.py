@@ -6,8 +6,10 @@ order, the sampling variance
 .. math:: \sum_i \Big(\frac{\partial \theta}{\partial n_i}
           - \overline{\frac{\partial \theta}{\partial n}}\Big)^2                        \quad (1)
 
-over single answers i; sums over clusters take their place where questions are clustered, and the
-corrections of `estimates.clustered` are applied. Standard errors are the root of that. A few
+over single answers i. Where questions are clustered or weighted, sums over clusters vary
+independently of each other, whatever happens inside a cluster (Liang & Zeger): they take the place
+of answers, with the corrections of `estimates.clustered`, and each question is a cluster where
+there are weights only. Standard errors are the root of that. A few
 errors carry a statistic that compares them with correct answers as a few clusters do. For
 intervals the variance is therefore computed a second time, within correct and within wrong answers
 and between the two, with the degrees of freedom of Welch and Satterthwaite; the larger variance
@@ -19,6 +21,11 @@ is nearly normal, so that they stay inside its bounds:
 * ``"log"`` for what is positive, ``"real"`` for what has no bounds.
 
 At a bound the variance is zero; there Wilson's interval is that of a given number of trials.
+
+References
+----------
+Liang, K.-Y., & Zeger, S. L. (1986). Longitudinal data analysis using generalized linear models.
+Biometrika, 73, 13-22.
 """
 
 from collections.abc import Sequence
@@ -26,12 +33,41 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
+from scipy.special import stdtrit
 
 from psychollm._base.types import FloatArray
-from psychollm.calibration.sandwich import cluster_shares, cluster_sums, student_multiplier
 from psychollm.calibration.tally import Tally
 from psychollm.estimates.clustered import corrected_sums, satterthwaite
 from psychollm.estimates.proportions import wilson
+
+
+def cluster_sums(tally: Tally, scores: FloatArray) -> FloatArray:
+    """Return sums of scores over clusters, weighted; over single questions without clusters."""
+    # Shapes: scores (n, k); returns (clusters, k).
+    weighted = tally.weight[:, None] * scores
+    if tally.cluster is None:
+        return weighted
+    return np.stack([np.bincount(tally.cluster, column) for column in weighted.T], axis=1)
+
+
+def cluster_shares(tally: Tally) -> FloatArray:
+    """Return the share of each cluster, or question, in all weight (clusters,); may be empty."""
+    if not tally.n:
+        return np.empty(0)
+    sizes = cluster_sums(tally, np.ones((tally.n, 1)))[:, 0]
+    return np.asarray(sizes / sizes.sum(), dtype=np.float64)
+
+
+def spread_of_sum(sums: FloatArray, shares: FloatArray) -> FloatArray:
+    """Return the covariance of the total of cluster sums (clusters, k); NaN for one cluster."""
+    corrected = corrected_sums(sums, shares[:, None])
+    return np.asarray(corrected.T @ corrected, dtype=np.float64)
+
+
+def student_multiplier(level: float, df: float) -> float:
+    """Return the quantile of t that bounds an interval; NaN without degrees of freedom."""
+    return float(stdtrit(df, 0.5 + 0.5 * level)) if df > 0 else float("nan")
+
 
 Scale: TypeAlias = Literal["log odds", "Fisher z", "proportion", "log", "real"]
 # What one correct, and one wrong, answer at each score adds to a statistic: (groups,) each.

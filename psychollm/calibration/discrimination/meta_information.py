@@ -43,13 +43,13 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
-from psychollm.calibration.metric import Metric, Output, estimate_all
-from psychollm.calibration.sandwich import (
+from psychollm.calibration.influence import (
     cluster_shares,
     cluster_sums,
     spread_of_sum,
     student_multiplier,
 )
+from psychollm.calibration.metric import Metric, Output, estimate_all
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
 from psychollm.data.labels import Labels

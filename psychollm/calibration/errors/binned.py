@@ -59,8 +59,10 @@ from psychollm.calibration.errors.bins import (
     Binning,
     Bins,
     Closed,
+    ReliabilityBins,
     bins_of,
     levels,
+    reliability_bins,
 )
 from psychollm.calibration.errors.calibration_error import CalibrationError, assembled
 from psychollm.calibration.errors.error_interval import (
@@ -70,7 +72,6 @@ from psychollm.calibration.errors.error_interval import (
     scales,
     short,
 )
-from psychollm.calibration.errors.reliability_bins import ReliabilityBins, reliability_bins
 from psychollm.calibration.metric import NOISY, Metric, Output
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally

@@ -40,7 +40,7 @@ Cowan, G., Cranmer, K., Gross, E., & Vitells, O. (2011). Power-constrained limit
 import numpy as np
 
 from psychollm._base.types import FloatArray
-from psychollm.calibration.sandwich import cluster_shares
+from psychollm.calibration.influence import cluster_shares
 from psychollm.calibration.tally import Tally
 
 METHOD = "inverted bootstrap"

@@ -49,13 +49,13 @@ from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
-from psychollm.calibration.metric import Metric, Output, estimate_all
-from psychollm.calibration.sandwich import (
+from psychollm.calibration.influence import (
     cluster_shares,
     cluster_sums,
     spread_of_sum,
     student_multiplier,
 )
+from psychollm.calibration.metric import Metric, Output, estimate_all
 from psychollm.calibration.scores.proper_scores import CLIP, clipped, one_class
 from psychollm.calibration.significance import Significance
 from psychollm.calibration.stated import StatedAnswers, stated_answers

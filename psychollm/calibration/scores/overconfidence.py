@@ -39,14 +39,14 @@ from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.errors.bins import Binning, Closed
-from psychollm.calibration.influence import interval_on
-from psychollm.calibration.metric import NOISY, Metric, Output, estimate_all
-from psychollm.calibration.sandwich import (
+from psychollm.calibration.influence import (
     cluster_shares,
     cluster_sums,
+    interval_on,
     spread_of_sum,
     student_multiplier,
 )
+from psychollm.calibration.metric import NOISY, Metric, Output, estimate_all
 from psychollm.calibration.scores.murphy import (
     FixedBins,
     Shared,

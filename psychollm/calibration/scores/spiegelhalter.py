@@ -24,8 +24,8 @@ import numpy as np
 from scipy.special import ndtr, stdtr
 
 from psychollm._base.types import FloatArray
+from psychollm.calibration.influence import cluster_shares, cluster_sums, spread_of_sum
 from psychollm.calibration.metric import Metric
-from psychollm.calibration.sandwich import cluster_shares, cluster_sums, spread_of_sum
 from psychollm.calibration.significance import Significance
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.calibration.tally import Tally, tallies
