@@ -155,19 +155,6 @@ def simulated_pair(seed, missing):
     return Responses.from_array(values)
 
 
-def test_empty_cells_and_sensitivity():
-    correlation = tetrachoric([[1, 1, 1, 0, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0], [1, 0] * 4])
-    assert correlation.status[0, 1] == PairStatus.ADJUSTED
-    report = correlation.sensitivity()
-    assert report.n_empty == 1
-    assert report.spread[0, 1] > 0
-    assert report.spread[0, 2] == 0
-    assert report.to_frame().loc[0, "none"] == 1.0
-    bound = tetrachoric(correlation.counts, empty_cells="none")
-    assert bound.status[0, 1] == PairStatus.AT_BOUND
-    assert np.isnan(bound.se[0, 1])
-
-
 def test_constant_model_is_undefined_not_a_number():
     correlation = tetrachoric([[1, 1, 1, 1], [1, 0, 1, 0], [0, 0, 1, 1]])
     assert np.isnan(correlation.matrix[0]).all()

@@ -12,7 +12,7 @@ import psychollm as psy
 from psychollm.factor.exploratory.extract import extract
 from psychollm.factor.exploratory.weighted import BOUND, weighted_factor
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "psychometrics"
 
 
 def answers(name):

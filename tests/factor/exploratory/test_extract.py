@@ -24,8 +24,8 @@ from psychollm.factor.exploratory.minimise import (
 from tests.effort import examples
 from tests.oracles import factor_slow as slow
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "golden" / "psychometrics"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "psychometrics"
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "golden" / "psychometrics"
 METHODS = {"truth_uls": "minres", "truth_ml": "ml", "pa": "principal_axis"}
 
 

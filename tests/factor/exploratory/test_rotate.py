@@ -17,8 +17,8 @@ from psychollm.factor.exploratory.rotate import rotate
 from tests.effort import examples
 from tests.oracles import factor_slow as slow
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "golden" / "psychometrics"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "psychometrics"
+SHARED = Path(__file__).resolve().parents[4] / "shared" / "golden" / "psychometrics"
 
 
 def cases(folder, inputs):

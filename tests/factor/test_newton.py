@@ -1,0 +1,14 @@
+"""Newton's method from gradients alone."""
+
+import numpy as np
+
+from psychollm.factor.newton import descend
+
+
+def test_descend_leaves_a_saddle_and_flat_directions():
+    found = descend(
+        lambda x: (0.25 * x[0] ** 4 - 0.5 * x[0] ** 2, np.array([x[0] ** 3 - x[0], 0])),
+        np.array([0.01, 3.0]),
+    )
+    np.testing.assert_allclose(found.x, [1.0, 3.0], atol=1e-10)
+    assert found.converged
