@@ -9,8 +9,7 @@ from psychollm.irt.bayes.result import BayesianIRT
 from psychollm.irt.bayes.target import HierarchicalPriors
 from psychollm.irt.conditional.andersen import AndersenTest, andersen_test
 from psychollm.irt.conditional.martin_loef import MartinLoefTest, martin_loef_test
-from psychollm.irt.conditional.persons import rasch_ability
-from psychollm.irt.conditional.rasch import ConditionalRasch, conditional_rasch
+from psychollm.irt.conditional.rasch import ConditionalRasch, conditional_rasch, rasch_ability
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.fit_statistics.item_fit import ItemFit, item_fit
 from psychollm.irt.fit_statistics.local_dependence import LocalDependence, local_dependence
@@ -21,6 +20,7 @@ from psychollm.irt.groups.fit import fit_irt_groups
 from psychollm.irt.groups.logistic import DifferentialFunctioning, differential_functioning
 from psychollm.irt.groups.result import GroupIRTFit
 from psychollm.irt.information import Information, information
+from psychollm.irt.known import known_items
 from psychollm.irt.linking import Linking, link_scales
 from psychollm.irt.multidimensional.abilities import (
     MultidimensionalAbilities,
@@ -33,8 +33,8 @@ from psychollm.irt.multidimensional.result import MultidimensionalIRT
 from psychollm.irt.multidimensional.scale import ItemSlopes, item_slopes
 from psychollm.irt.priors import Priors
 from psychollm.irt.replicated.bootstrap import bootstrap_fit
-from psychollm.irt.replicated.null import FitNull
 from psychollm.irt.replicated.shuffle import SlopeNull, shuffle_null, slope_null
+from psychollm.irt.replicated.statistics import FitNull
 from psychollm.irt.result import IRTFit
 from psychollm.irt.screen import ItemScreen, item_screen
 from psychollm.irt.short_form import ShortForm, short_form
@@ -86,6 +86,7 @@ __all__ = [
     "item_fit",
     "item_screen",
     "item_slopes",
+    "known_items",
     "link_scales",
     "local_dependence",
     "martin_loef_test",

@@ -155,10 +155,8 @@ def reliability(value: FloatArray, se: FloatArray) -> float:
 def _posterior_means(
     fit: IRTFit, items: BoolArray, family: Family, patterns: Patterns
 ) -> tuple[FloatArray, FloatArray]:
-    """Return posterior means and standard deviations per pattern.
-
-    Where the items' distribution was estimated, each item counts as far as it is known.
-    """
+    """Return posterior means and standard deviations per pattern."""
+    # Where the items' distribution was estimated, each item counts as far as it is known.
     parameters = np.nan_to_num(fit.parameters[items])
     grid = grid_for(family, parameters)
     nothing = np.zeros(parameters.shape[1])

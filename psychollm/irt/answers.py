@@ -49,41 +49,21 @@ class Oriented:
 
 
 def code_range(given: BoolArray) -> tuple[IntArray, IntArray]:
-    """Return the lowest and highest code of each item, given which it has (items, C).
-
-    An item with one answer ranges from 0 to that, or to 1.
-
-    Examples
-    --------
-    >>> code_range(np.array([[False, True, True], [False, True, False]]))
-    (array([1, 0]), array([2, 1]))
-    """
+    """Return the lowest and highest code of each item, given which it has (items, C)."""
+    # An item with one answer ranges from 0 to that, or to 1.
     high = given.shape[1] - 1 - given[:, ::-1].argmax(axis=1)
     low = np.where(given.sum(axis=1) > 1, given.argmax(axis=1), 0)
     return low, np.maximum(high, 1)
 
 
 def code_shares(given: BoolArray) -> FloatArray:
-    """Return codes from 0 at the lowest answer of an item to 1 at its highest (items, C).
-
-    Examples
-    --------
-    >>> code_shares(np.array([[True, True, True], [True, True, False]]))
-    array([[0. , 0.5, 1. ],
-           [0. , 1. , 2. ]])
-    """
+    """Return codes from 0 at the lowest answer of an item to 1 at its highest (items, C)."""
     low, high = code_range(given)
     return np.asarray((np.arange(given.shape[1]) - low[:, None]) / (high - low)[:, None])
 
 
 def orient(table: Responses, reading: Respondents) -> Oriented:
-    """Return the codes with respondents in rows.
-
-    Examples
-    --------
-    >>> orient(Responses.from_array([[1, 0, None]]), "questions").codes.tolist()
-    [[1], [0], [-1]]
-    """
+    """Return the codes with respondents in rows."""
     check_choice("respondents", reading, Respondents)
     codes = table.codes.astype(np.int64)
     codes[table.missing] = MISSING
@@ -93,29 +73,7 @@ def orient(table: Responses, reading: Respondents) -> Oriented:
 
 
 def answers_to(responses: Any, items: Labels, reading: Respondents) -> Oriented:
-    """Return answers to the items of a fit, in the order of the fit.
-
-    Parameters
-    ----------
-    responses : Responses, DataFrame, DataArray or array_like
-        A table oriented as the one that was fitted. Labels go by labels; without any, items go by
-        position.
-    items : tuple
-        Labels of the items of the fit.
-    reading : {"models", "questions"}
-        Who the respondents are.
-
-    Raises
-    ------
-    ShapeError, LabelError
-        If the table does not hold the items of the fit.
-
-    Examples
-    --------
-    >>> table = Responses.from_array([[1, 0]], questions=["b", "a"])
-    >>> answers_to(table, ("a", "b"), "models").codes
-    array([[0, 1]])
-    """
+    """Return answers to the items of a fit, in the order of the fit."""
     table = as_table(responses)
     axis = 1 if reading == "models" else 0
     own = table.questions if axis else table.models
@@ -165,18 +123,7 @@ class Patterns:
 
 
 def patterns_of(codes: IntArray, n_categories: int) -> Patterns:
-    """Collect the distinct rows of `codes` (N, J).
-
-    Raises
-    ------
-    ShapeError
-        If there is no row.
-
-    Examples
-    --------
-    >>> patterns_of(np.array([[1, 0], [1, 0], [0, 0]]), 2).frequency
-    array([1., 2.])
-    """
+    """Collect the distinct rows of `codes` (N, J)."""
     if not codes.size:
         msg = "responses: no item varies, so there is nothing to fit: look at the `reasons`"
         raise ShapeError(msg)

@@ -205,10 +205,8 @@ def _extrapolated(
 
 
 def curvature(problem: Problem, point: Point, grid: Grid, *, step: bool = False) -> Matrix | None:
-    """Return the observed information, factored; None if it is not positive definite.
-
-    For a `step` it is less exact, and made positive definite where it is not.
-    """
+    """Return the observed information, factored; None if it is not positive definite."""
+    # For a step it is less exact, and made positive definite where it is not.
     pieces = parts(problem, point.parameters, grid, point.state.counts, point.observed, rough=step)
     build = dense_curvature if pieces.dense else low_rank_curvature
     matrix = build(pieces, point.frozen, tied=problem.family.tied)
@@ -221,11 +219,9 @@ def curvature(problem: Problem, point: Point, grid: Grid, *, step: bool = False)
 
 
 def _newton_target(problem: Problem, point: Point, matrix: Matrix) -> FloatArray:
-    """Return where a Newton step leads, no parameter further than the longest step.
-
-    Asymptotes, and items whose own step is longer, are held back alone: a guessing of next to
-    nothing, which no answer speaks of, delays no other parameter.
-    """
+    """Return where a Newton step leads, no parameter further than the longest step."""
+    # Asymptotes, and items whose own step is longer, are held back alone: a guessing of next to
+    # nothing, which no answer speaks of, delays no other parameter.
     gradient = np.where(point.frozen, 0.0, point.gradient)
     if problem.family.tied:
         gradient[:, 0] /= gradient.shape[0]
@@ -246,10 +242,8 @@ def newton(
     steps: Steps,
     matrix: Matrix | None = None,
 ) -> tuple[Point, bool, Matrix | None]:
-    """Climb to where the gradient is at most `tolerance`; return also success and matrix.
-
-    A matrix of a point nearby saves the first one.
-    """
+    """Climb to where the gradient is at most `tolerance`; return also success and matrix."""
+    # A matrix of a point nearby saves the first one.
     while point.steepness > tolerance:
         if not steps.left:
             return point, False, matrix

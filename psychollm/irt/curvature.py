@@ -114,10 +114,8 @@ def _logistic_products(
 
 
 def _projected(codes: IntArray, table: FloatArray) -> Projection:
-    """Return what turns node weights (u, Q) into sums of weight times score, (u, J p).
-
-    `codes` are the answers (u, J), `table` the derivatives of log-probabilities (J, C, p, Q).
-    """
+    """Return what turns node weights (u, Q) into sums of weight times score, (u, J p)."""
+    # codes are the answers (u, J), table the derivatives of log-probabilities (J, C, p, Q).
     items, answers, size, n_nodes = table.shape
 
     def project(weighted: FloatArray) -> FloatArray:
@@ -169,10 +167,8 @@ def _projections(
 def leading_columns(
     problem: Problem, parameters: FloatArray, grid: Grid
 ) -> Iterator[tuple[FloatArray, FloatArray, Iterator[FloatArray]]]:
-    """Yield, for blocks of patterns, means and deviations of abilities and the terms of (2).
-
-    The first term is the one linear in the ability.
-    """
+    """Yield, for blocks of patterns, means and deviations of abilities and the terms of (2)."""
+    # The first term is the one linear in the ability.
     patterns = problem.patterns
     if problem.family.exponential:
         table = logistic(linear(parameters, grid.nodes))[0]
@@ -190,10 +186,8 @@ def leading_columns(
 
 
 def _windows(posterior: FloatArray, nodes: FloatArray) -> Iterator[tuple[IntArray, slice]]:
-    """Yield groups of rows (places) of near abilities, and the nodes where they have any mass.
-
-    With thousands of items a posterior sits on a few of a thousand nodes.
-    """
+    """Yield groups of rows (places) of near abilities, and the nodes where they have any mass."""
+    # With thousands of items a posterior sits on a few of a thousand nodes.
     if nodes.size <= WIDE:
         yield np.arange(posterior.shape[0]), slice(0, nodes.size)
         return
@@ -238,11 +232,9 @@ def _polynomial_products(
 def _node_products(
     problem: Problem, parameters: FloatArray, grid: Grid
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the same without a series: E(s s^T) from counts of pairs of answers at each node.
-
-    A curve much steeper than posteriors are narrow is a step to them, which takes more
-    polynomials than there are nodes.
-    """
+    """Return the same without a series: E(s s^T) from counts of pairs of answers at each node."""
+    # A curve much steeper than posteriors are narrow is a step to them, which takes more
+    # polynomials than there are nodes.
     patterns, size = problem.patterns, parameters.size
     table = problem.family.scores(parameters, grid.nodes)  # (J, C, p, Q)
     always = table[:, 0] * patterns.complete  # (J, p, Q)

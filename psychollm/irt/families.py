@@ -359,13 +359,7 @@ class Dichotomous(Family):
 
 
 def chunks(items: int, nodes: int) -> list[slice]:
-    """Return slices of items whose (items, nodes) tables stay in the cache.
-
-    Examples
-    --------
-    >>> chunks(3, 400_000)
-    [slice(0, 1, None), slice(1, 2, None), slice(2, 3, None)]
-    """
+    """Return slices of items whose (items, nodes) tables stay in the cache."""
     step = max(1, CHUNK // nodes)
     return [slice(low, min(low + step, items)) for low in range(0, items, step)]
 

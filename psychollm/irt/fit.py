@@ -182,10 +182,8 @@ def fit_answers(
     start: IRTFit | None = None,
     steps: Steps | None = None,
 ) -> IRTFit:
-    """Fit the model of each item to oriented answers, from where a fit ended if there is one.
-
-    Without `standard_errors` there are none, which saves the curvature at the top.
-    """
+    """Fit the model of each item to oriented answers, from where a fit ended if there is one."""
+    # Without standard_errors there are none, which saves the curvature at the top.
     reasons = answers.reasons()
     keep = np.array([not reason for reason in reasons])
     if keep.any() and proper(priors, models):
@@ -351,17 +349,8 @@ def _result(
 
 
 def codes_for(fit: IRTFit, responses: object, items: BoolArray | None = None) -> IntArray:
-    """Return the codes (respondents, fitted items) of a table read as the fit read its own.
-
-    `items` (J,) are others than the fitted ones.
-
-    Raises
-    ------
-    CodeError
-        If a code is one that the fit does not have.
-    ShapeError
-        If the table does not have the fit's items.
-    """
+    """Return the codes (respondents, fitted items) of a table read as the fit read its own."""
+    # items (J,) are others than the fitted ones.
     answers = answers_to(responses, fit.labels, fit.respondents)
     items = fit.fitted if items is None else items
     codes = np.asarray(answers.codes[:, items], dtype=np.int64)

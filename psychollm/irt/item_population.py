@@ -206,11 +206,9 @@ def _round(way: Coordinates, patterns: Patterns, items: Items) -> tuple[Items, f
 
 
 def _updated(items: Items, score: FloatArray, root: FloatArray) -> Items:
-    """Return new means and covariances, given the scores (2q, J, q) at the sigma points.
-
-    The expected curvature comes from the differences of the scores (Price's theorem), in units of
-    the roots of the old covariances.
-    """
+    """Return new means and covariances, given the scores (2q, J, q) at the sigma points."""
+    # The expected curvature comes from the differences of the scores (Price's theorem), in units
+    # of the roots of the old covariances.
     q = items.mean.shape[1]
     apart = (score[1::2] - score[0::2]) / (2.0 * np.sqrt(q))  # (q, J, q)
     bend = np.einsum("jab,kja->jbk", root, apart)
@@ -278,12 +276,11 @@ def _rescaled(way: Coordinates, items: Items, state: Expectation, grid: Grid) ->
 
 
 def _with_population(items: Items) -> Items:
-    """Return items with the mean and covariance of their population, and their own weights.
-
-    Where the prior makes up most of each posterior, plain EM creeps: steps are divided by what
-    share of the information on the mean or the logarithm of a standard deviation is not missing;
-    no longer where items have been slowed down, as these lengths may be what makes them swing.
-    """
+    """Return items with the mean and covariance of their population, and their own weights."""
+    # Where the prior makes up most of each posterior, plain EM creeps: steps are divided by what
+    # share of the information on the mean or the logarithm of a standard deviation is not
+    # missing; no longer where items have been slowed down, as these lengths may be what makes
+    # them swing.
     old, (n, q) = items.population, items.mean.shape
     own, weight = np.einsum("jqq->jq", items.covariance), items.weight
     calm = (items.stride.mean() - SHORTEST) / (1.0 - SHORTEST)
@@ -313,11 +310,9 @@ def _with_population(items: Items) -> Items:
 
 
 def covariance_here(problem: Problem, settled: Settled) -> FloatArray:
-    """Return covariance blocks (J, p, p) on the scale of these respondents.
-
-    What abilities leave open comes in by Louis's identity (`psychollm.irt.curvature`), but for
-    what shifts or stretches them all: on their own scale that is known.
-    """
+    """Return covariance blocks (J, p, p) on the scale of these respondents."""
+    # What abilities leave open comes in by Louis's identity (psychollm.irt.curvature), but for
+    # what shifts or stretches them all: on their own scale that is known.
     family, parameters = problem.family, settled.parameters
     grid = grid_for(family, parameters, COARSE)
     linear, others, directions, place = [], [], [], 0

@@ -96,16 +96,7 @@ def narrowest_posterior(family: Family, parameters: FloatArray) -> float:
 
 
 def grid_for(family: Family, parameters: FloatArray, fineness: float = FINE) -> Grid:
-    """Return a grid whose spacing is `fineness` times the narrowest posterior, or finer.
-
-    Examples
-    --------
-    >>> from psychollm.irt.families import Dichotomous
-    >>> short, long = np.ones((10, 2)), np.ones((4_000, 2))
-    >>> family = Dichotomous("2pl", "logit")
-    >>> [grid_for(family, items).nodes.size for items in (short, long)]
-    [61, 858]
-    """
+    """Return a grid whose spacing is `fineness` times the narrowest posterior, or finer."""
     sd = narrowest_posterior(family, parameters)
     low = MIN_NODES if fineness <= FINE else MIN_COARSE
     wanted = np.ceil(2.0 * HALF_RANGE / (fineness * sd)) + 1.0

@@ -61,20 +61,7 @@ def curve_columns(models: Collection[Model]) -> list[str]:
 
 
 def models_of_items(model: ItemModels, labels: Labels) -> tuple[Model, ...]:
-    """Return the model of each item.
-
-    Raises
-    ------
-    OptionError
-        If there is no such model, or one that cannot stand beside others.
-    LabelError, ShapeError
-        If items are not named, or others are, or models are not as many as items.
-
-    Examples
-    --------
-    >>> models_of_items({"a": "2pl", "b": "graded"}, ("b", "a"))
-    ('graded', '2pl')
-    """
+    """Return the model of each item."""
     if isinstance(model, str):
         _check(model)
         return (model,) * len(labels)
@@ -106,13 +93,7 @@ def models_of_items(model: ItemModels, labels: Labels) -> tuple[Model, ...]:
 
 
 def codes_of(has_answer: BoolArray) -> list[Codes]:
-    """Return the codes of the answers of each item, given which it has (J, C).
-
-    Examples
-    --------
-    >>> codes_of(np.array([[True, False, True]]))
-    [(0, 2)]
-    """
+    """Return the codes of the answers of each item, given which it has (J, C)."""
     return [tuple(np.flatnonzero(row).tolist()) for row in has_answer]
 
 
@@ -135,27 +116,7 @@ def kind_of(model: Model) -> Family:
 def family_of_items(
     models: Sequence[Model], link: Link, categories: Sequence[Codes], n_categories: int
 ) -> Family:
-    """Return the family of items, given the model and the codes of the answers of each.
-
-    Parameters
-    ----------
-    models : sequence of str, one per item
-        The model of each.
-    link : {"logit", "probit"}
-        That of all which have one.
-    categories : sequence of tuple of int, one per item
-        Codes of the answers of each item, rising.
-    n_categories : int
-        One more than the highest code of all.
-
-    Examples
-    --------
-    >>> family_of_items(["2pl", "graded"], "logit", [(0, 1), (0, 1, 2)], 3).absent
-    array([[False, False,  True],
-           [False, False, False]])
-    >>> family_of_items(["2pl", "2pl"], "logit", [(0, 1), (0, 1)], 2)
-    Dichotomous(model='2pl', link='logit')
-    """
+    """Return the family of items, given the model and the codes of the answers of each."""
     kinds = list(zip(models, categories, strict=True))
     distinct = sorted(set(kinds))
     everything = tuple(range(n_categories))
@@ -186,16 +147,9 @@ def item_population(model: Model, link: Link) -> ItemPopulation:
 
 
 def default_priors(models: Collection[Model], link: Link, n_respondents: int) -> Priors:
-    """Return fixed priors of items of these models, for where their population is not estimated.
-
-    Below 500 respondents slopes and intercepts get weak priors; asymptotes have one always,
-    because hardly any data determine them.
-
-    Examples
-    --------
-    >>> str(default_priors(["2pl"], "logit", 5_000))
-    'none'
-    """
+    """Return fixed priors, for where the population of these items is not estimated."""
+    # Below 500 respondents slopes and intercepts get weak priors; asymptotes have one always,
+    # because hardly any data determine them.
     scale = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
     wanted = {name for model in set(models) for name in kind_of(model).priors}
     if n_respondents >= FEW:
@@ -220,13 +174,7 @@ def proper(priors: Priors | ItemPopulation, models: Collection[Model]) -> bool:
 def chosen_priors(
     priors: object, models: Sequence[Model], link: Link, n_respondents: int
 ) -> Priors | ItemPopulation:
-    """Return the priors that the argument means.
-
-    Raises
-    ------
-    OptionError
-        If it is nothing known.
-    """
+    """Return the priors that the argument means."""
     if priors is None:
         return NO_PRIORS
     if isinstance(priors, Priors | ItemPopulation):

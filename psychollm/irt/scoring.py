@@ -43,16 +43,7 @@ def curves(parameters: FloatArray, abilities: FloatArray, link: str) -> Curves:
 def drawn_answers(
     family: Family, parameters: FloatArray, abilities: FloatArray, rng: np.random.Generator
 ) -> IntArray:
-    """Draw an answer of each respondent of given ability (n,) to each item (n, J).
-
-    Examples
-    --------
-    >>> items = np.array([[1.0, 30.0], [1.0, -30.0]])
-    >>> rng = np.random.default_rng(1)
-    >>> drawn_answers(Dichotomous("2pl", "logit"), items, np.zeros(2), rng)
-    array([[1, 0],
-           [1, 0]])
-    """
+    """Draw an answer of each respondent of given ability (n,) to each item (n, J)."""
     logs = family.log_probabilities(parameters, abilities)
     reached = np.exp(logs).cumsum(axis=1)[:, :-1].transpose(2, 0, 1)  # (n, J, C - 1)
     # Sums of probabilities end at 1 only up to rounding.

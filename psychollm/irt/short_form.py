@@ -188,10 +188,8 @@ def _held_out(
 def _expected_scores(
     fit: IRTFit, scored: tuple[FloatArray, FloatArray], chosen: IntArray, codes: IntArray
 ) -> FloatArray:
-    """Return the expected score on all items given answers to the chosen ones.
-
-    `scored` says what each answer counts (J, C), and the mean score so far of each item (J,).
-    """
+    """Return the expected score on all items given answers to the chosen ones."""
+    # scored says what each answer counts (J, C), and the mean score so far of each item (J,).
     share, rates = scored
     family, parameters = (
         fit.family.select(np.cumsum(fit.fitted)[chosen] - 1),

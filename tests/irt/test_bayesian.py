@@ -12,8 +12,7 @@ from psychollm._base.errors import (
 )
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.bayes.bayesian import _judged, bayesian_2pl, build_model
-from psychollm.irt.bayes.centring import centring
-from psychollm.irt.bayes.laplace import find_mode
+from psychollm.irt.bayes.laplace import centring, find_mode
 from psychollm.irt.bayes.pareto import leave_one_out, smooth_ratios
 from psychollm.irt.bayes.predictive import predictive_check
 from psychollm.irt.bayes.result import Sampled

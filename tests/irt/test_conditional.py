@@ -10,8 +10,7 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.conditional.andersen import andersen_test
 from psychollm.irt.conditional.likelihood import connected, evaluate, sufficient
 from psychollm.irt.conditional.martin_loef import martin_loef_test
-from psychollm.irt.conditional.persons import rasch_ability
-from psychollm.irt.conditional.rasch import conditional_rasch
+from psychollm.irt.conditional.rasch import conditional_rasch, rasch_ability
 from psychollm.kernels.conditional_rasch import conditional_moments
 from tests.effort import examples
 from tests.irt.conftest import rows

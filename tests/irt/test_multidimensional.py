@@ -21,9 +21,9 @@ from psychollm.irt.multidimensional import (
 )
 from psychollm.irt.multidimensional.climb import climb, em_step
 from psychollm.irt.multidimensional.curvature import information
+from psychollm.irt.multidimensional.fit import exploratory_start
 from psychollm.irt.multidimensional.problem import Place, at, make_problem
 from psychollm.irt.multidimensional.scale import standardised
-from psychollm.irt.multidimensional.start import exploratory_start
 from psychollm.irt.priors import Priors
 from psychollm.kernels.adaptive_rules import product_rule, quasi_random_rule
 from tests.oracles import irt_multidimensional_slow as slow

@@ -12,9 +12,8 @@ from psychollm.irt.fit import fit_irt
 from psychollm.irt.fit_statistics.item_fit import item_fit
 from psychollm.irt.priors import Priors
 from psychollm.irt.replicated.bootstrap import Sampler, bootstrap_fit, table_of
-from psychollm.irt.replicated.null import beside
 from psychollm.irt.replicated.shuffle import shuffle_null, slope_null
-from psychollm.irt.replicated.statistics import NAMED
+from psychollm.irt.replicated.statistics import NAMED, beside
 from tests.irt.test_polytomous import graded_answers
 
 

@@ -39,8 +39,7 @@ from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, orient
-from psychollm.irt.bayes.centring import centring
-from psychollm.irt.bayes.laplace import Mode, find_mode, laplace
+from psychollm.irt.bayes.laplace import Mode, centring, find_mode, laplace
 from psychollm.irt.bayes.nuts import Run, sample_nuts
 from psychollm.irt.bayes.pareto import TRUSTED_K, leave_one_out
 from psychollm.irt.bayes.pymc_model import Form, pymc_model

@@ -13,8 +13,7 @@ import numpy as np
 from psychollm._base.optional import require
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import Labels
-from psychollm.irt.bayes.centring import centring
-from psychollm.irt.bayes.laplace import Mode
+from psychollm.irt.bayes.laplace import Mode, centring
 from psychollm.irt.bayes.pymc_model import named, pymc_model, shared_values
 from psychollm.irt.bayes.target import Target, contrasts
 

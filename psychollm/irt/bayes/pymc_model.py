@@ -4,7 +4,7 @@ The marginal form is one operator: log-likelihood and gradient by slopes, interc
 means come out of one pass of a kernel, so that the sampler never differentiates through the
 quadrature. The explicit form has every ability as a variable. Families and domains are not
 centred: they enter as standard normal variables times their standard deviations. Items of domains
-are centred as far as the data know them (`psychollm.irt.bayes.centring`).
+are centred as far as the data know them (`psychollm.irt.bayes.laplace`).
 """
 
 from functools import cache
@@ -77,7 +77,7 @@ def _items(pm: Any, tensor: Any, target: Target, shared: dict[str, Any]) -> list
         unit = pm.Normal(f"domain_{kind}_unit", 0.0, 1.0, dims="domain")
         domain = pm.Deterministic(f"domain_{kind}", grand + between * unit, dims="domain")
         of = tensor.as_tensor_variable(target.domains.of)
-        # (1) of psychollm.irt.bayes.centring
+        # (1) of psychollm.irt.bayes.laplace
         c, centre = shared[f"centring_{kind}"], domain[of]
         own = pm.Normal(f"{kind}_unit", c * centre, within**c, dims="item")
         value = centre + within ** (1.0 - c) * (own - c * centre)
@@ -113,11 +113,9 @@ def _explicit(pm: Any, tensor: Any, target: Target, parts: tuple[Any, Any, Any])
 
 
 def marginal_operator(target: Target) -> Any:
-    """Return a function of slopes, intercepts and means: log-likelihood, its three gradients.
-
-    Answers and nodes enter as shared variables named by `shared_values`, so that what is compiled
-    for one table serves all others of the same shape of model.
-    """
+    """Return a function of slopes, intercepts and means: log-likelihood, its three gradients."""
+    # Answers and nodes enter as shared variables named by shared_values, so that what is
+    # compiled for one table serves all others of the same shape of model.
     pytensor = require("pytensor", extra="bayes", purpose=PURPOSE)
     operator = _operator_class()(target.link)
     shared = [pytensor.shared(value, name=name) for name, value in shared_values(target).items()]

@@ -163,7 +163,7 @@ class BayesianIRT(Result):
         MissingPackageError
             If ArviZ is not installed.
         """
-        from psychollm.irt.bayes.arviz_groups import inference_data
+        from psychollm.irt.bayes.predictive import inference_data
 
         return inference_data(self)
 

@@ -117,13 +117,7 @@ class Grouping:
 
 
 def grouping(name: str, given: Any, labels: Labels) -> Grouping:
-    """Return groups in order of appearance; None is one group.
-
-    Examples
-    --------
-    >>> grouping("families", ["b", "a", "b"], (1, 2, 3)).of
-    array([0, 1, 0])
-    """
+    """Return groups in order of appearance; None is one group."""
     if given is None:
         return Grouping(("all",), np.zeros(len(labels), dtype=np.int64))
     kind = "respondent" if name == "families" else "item"
@@ -141,15 +135,7 @@ class Answers:
 
 
 def answers_of(codes: IntArray, families: Grouping) -> Answers:
-    """Collect distinct rows (N, J) within families, ordered by family.
-
-    Examples
-    --------
-    >>> one_family = grouping("families", None, (1, 2, 3))
-    >>> made = answers_of(np.array([[1, 0], [1, -1], [1, 0]]), one_family)
-    >>> made.data[4], made.of_respondent
-    (array([1., 2.]), array([1, 0, 1]))
-    """
+    """Collect distinct rows (N, J) within families, ordered by family."""
     table = np.column_stack([families.of, codes]).astype(np.int64)
     rows, inverse, frequency = np.unique(table, axis=0, return_inverse=True, return_counts=True)
     starts = np.searchsorted(rows[:, 0], np.arange(families.n + 1)).astype(np.int64)

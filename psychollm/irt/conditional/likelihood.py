@@ -60,14 +60,7 @@ class Top:
 
 
 def sufficient(codes: IntArray) -> Sufficient:
-    """Collect the scores of codes (N, J), -1 where missing.
-
-    Examples
-    --------
-    >>> table = sufficient(np.array([[1, 0], [1, 0], [0, 1], [1, 1]]))
-    >>> table.yes, table.blocks[0].counts
-    (array([2., 1.]), array([0., 3., 0.]))
-    """
+    """Collect the scores of codes (N, J), -1 where missing."""
     answered = codes >= 0
     score, n = (codes == 1).sum(axis=1), answered.sum(axis=1)
     use = (score > 0) & (score < n)
@@ -100,13 +93,7 @@ def evaluate(
 
 
 def connected(codes: IntArray) -> BoolArray:
-    """Return the largest set of items whose easiness the answers determine (J,).
-
-    Examples
-    --------
-    >>> connected(np.array([[1, 0, 1], [0, 1, 1], [0, 0, 1]]))
-    array([ True,  True, False])
-    """
+    """Return the largest set of items whose easiness the answers determine (J,)."""
     from scipy.sparse.csgraph import connected_components
 
     yes, no = (codes == 1).astype(np.float64), (codes == 0).astype(np.float64)

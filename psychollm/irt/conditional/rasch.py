@@ -5,6 +5,12 @@ it removes abilities from the likelihood, so that nothing is assumed about how t
 with two dozen models of three families that matters, since they are hardly a sample from a normal
 distribution. The price is that slopes are taken to be one.
 
+Abilities given such items (`rasch_ability`) are in logits, difficulties with mean 0.
+
+* ML: the ability at which the expected number of yes is the observed one,
+  :math:`\sum_{j \in S} P_j(\theta) = r`; none where all answers are yes, or all are no.
+* WLE: Warm's weighted likelihood, finite for these too.
+
 References
 ----------
 Andersen, E. B. (1970). Asymptotic properties of conditional maximum-likelihood estimators. Journal
@@ -15,10 +21,12 @@ https://doi.org/10.1111/j.2517-6161.1970.tb00842.x
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from psychollm._base.axes import Axes
+from psychollm._base.checks import check_choice
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
@@ -27,8 +35,10 @@ from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason, first_reason
-from psychollm.irt.answers import Oriented, Respondents, orient, spread
+from psychollm.irt.ability import Abilities, modes, reliability, why_none
+from psychollm.irt.answers import Oriented, Respondents, answers_to, orient, patterns_of, spread
 from psychollm.irt.conditional.likelihood import climb, connected, sufficient
+from psychollm.irt.families import Dichotomous
 
 MOST_ITEMS = 1500  # time grows with the cube, memory with the square
 
@@ -187,3 +197,59 @@ def _linked(codes: IntArray, keep: BoolArray) -> BoolArray:
     yes, no = (codes == 1).astype(np.float64), (codes == 0).astype(np.float64)
     both = yes.T @ no
     return np.asarray((both[:, keep] + both[keep].T).any(axis=1), dtype=np.bool_)
+
+
+Method = Literal["ml", "wle"]
+
+
+def rasch_ability(
+    fit: ConditionalRasch,
+    responses: ResponsesLike,
+    *,
+    method: Method = "wle",
+) -> Abilities:
+    """Estimate abilities from answers to Rasch items.
+
+    Parameters
+    ----------
+    fit : ConditionalRasch
+        Items; those without estimates are left out.
+    responses : Responses or table
+        Answers to the same items, oriented like the table that was fitted; respondents may be
+        others.
+    method : {"wle", "ml"}
+        Warm's weighted likelihood, or the likelihood's mode.
+
+    Raises
+    ------
+    ShapeError
+        If the items are not those of the fit.
+
+    Examples
+    --------
+    >>> from psychollm.irt.conditional.rasch import conditional_rasch
+    >>> answers = np.random.default_rng(3).random((600, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
+    >>> rasch_ability(conditional_rasch(answers), [[0, 0, 1, 1, 1]]).ability.round(2)
+    array([0.41])
+    """
+    check_choice("method", method, Method)
+    table = as_responses(responses)
+    check_binary(table)
+    answers = answers_to(responses, fit.labels, fit.respondents)
+    keep = fit.fitted
+    patterns = patterns_of(answers.codes[:, keep], 2)
+    easiness = -fit.difficulty[keep]
+    parameters = np.column_stack([np.ones(easiness.size), easiness])
+    value, se = modes(method, Dichotomous("rasch", "logit"), parameters, patterns.codes)
+    reasons = why_none(method, patterns.codes, value)
+    undefined = np.array([bool(reason) for reason in reasons])
+    value, se = np.where(undefined, np.nan, value), np.where(undefined, np.nan, se)
+    everyone = patterns.of_respondent
+    return Abilities(
+        ability=value[everyone],
+        se=se[everyone],
+        method=method,
+        reliability=reliability(value[everyone], se[everyone]),
+        reasons=tuple(reasons[place] for place in everyone),
+        labels=answers.respondents,
+    )

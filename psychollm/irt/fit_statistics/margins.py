@@ -86,16 +86,8 @@ class Layout:
 
 
 def layout_of(statistic: Statistic, has_answer: BoolArray) -> Layout:
-    """Return the margins of a statistic, given which answers items have (J, C).
-
-    An item has a function of each of its answers but the lowest.
-
-    Examples
-    --------
-    >>> four = np.ones((5, 4), dtype=bool)
-    >>> [int(layout_of(name, four).kept.sum()) for name in ("m2", "m2_star", "c2")]
-    [105, 15, 25]
-    """
+    """Return the margins of a statistic, given which answers items have (J, C)."""
+    # An item has a function of each of its answers but the lowest.
     answers = has_answer.shape[1]
     above = (has_answer & (has_answer.cumsum(axis=1) > 1))[:, 1:]
     every = np.ones((len(has_answer), 1), dtype=np.bool_)
@@ -182,10 +174,8 @@ def _add_shared(
 def margin_slopes(
     layout: Layout, curves: FloatArray, slopes: FloatArray, weights: FloatArray
 ) -> FloatArray:
-    """Return derivatives of margins by the parameters of each item (margins, J, p).
-
-    `slopes` are the derivatives of the curves by the parameters (J, C, p, Q).
-    """
+    """Return derivatives of margins by the parameters of each item (margins, J, p)."""
+    # slopes are the derivatives of the curves by the parameters (J, C, p, Q).
     items, _, size, _ = slopes.shape
     f, g = layout.single.shape[0], layout.pair.shape[0]
     table = np.zeros((layout.size, items, size))

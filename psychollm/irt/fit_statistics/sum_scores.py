@@ -19,13 +19,7 @@ SMALLEST = 1.0  # expected count of a cell
 
 
 def with_item(scores: FloatArray, p: FloatArray) -> FloatArray:
-    """Return the distribution of sum scores with one item (C, Q) more: (1).
-
-    Examples
-    --------
-    >>> with_item(np.ones((1, 1)), np.array([[0.75], [0.25]])).ravel()
-    array([0.75, 0.25])
-    """
+    """Return the distribution of sum scores with one item (C, Q) more: (1)."""
     n = scores.shape[0]
     longer = np.zeros((n + p.shape[0] - 1, scores.shape[1]))
     for c, curve in enumerate(p):
@@ -34,13 +28,7 @@ def with_item(scores: FloatArray, p: FloatArray) -> FloatArray:
 
 
 def score_distribution(curves: Sequence[FloatArray]) -> FloatArray:
-    """Return the distribution of sum scores (S + 1, Q) of items, (C, Q) each.
-
-    Examples
-    --------
-    >>> score_distribution(np.full((2, 2, 1), 0.5)).ravel()
-    array([0.25, 0.5 , 0.25])
-    """
+    """Return the distribution of sum scores (S + 1, Q) of items, (C, Q) each."""
     full = np.ones((1, curves[0].shape[1]))
     for p in curves:
         full = with_item(full, p)
@@ -48,13 +36,7 @@ def score_distribution(curves: Sequence[FloatArray]) -> FloatArray:
 
 
 def without_each(curves: Sequence[FloatArray]) -> Iterator[tuple[int, FloatArray]]:
-    """Yield each item with the distribution of sum scores of all others.
-
-    Examples
-    --------
-    >>> [(j, scores.ravel()) for j, scores in without_each(np.full((2, 2, 1), 0.5))]
-    [(0, array([0.5, 0.5])), (1, array([0.5, 0.5]))]
-    """
+    """Yield each item with the distribution of sum scores of all others."""
     pending = [(0, len(curves), np.ones((1, curves[0].shape[1])))]
     while pending:
         low, high, outside = pending.pop()
@@ -87,16 +69,9 @@ def merged_yes(yes: FloatArray, expected: FloatArray, n: FloatArray) -> tuple[fl
 
 
 def merged_answers(observed: FloatArray, expected: FloatArray) -> tuple[float, int]:
-    """Return X2 and free cells of answers by score (S, C), sparse cells merged.
-
-    Neighbouring answers of one score are merged until no expected count is below 1; a score that
-    is left with one cell is added to the next one towards the middle, and tried again.
-
-    Examples
-    --------
-    >>> merged_answers(np.array([[6.0, 3, 1]]), np.array([[5.0, 4.5, 0.5]]))
-    (0.4, 1)
-    """
+    """Return X2 and free cells of answers by score (S, C), sparse cells merged."""
+    # Neighbouring answers of one score are merged until no expected count is below 1; a score
+    # that is left with one cell is added to the next one towards the middle, and tried again.
     middle = observed.shape[0] // 2
     both = np.stack([observed, expected], axis=1)  # (S, 2, C)
     low, rest = _grouped(both[:middle])

@@ -40,8 +40,7 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, spread
 from psychollm.irt.climb import MAX_ITERATIONS, Steps
 from psychollm.irt.families import Link
-from psychollm.irt.groups.newton import Top, maximise
-from psychollm.irt.groups.population import Groups, information
+from psychollm.irt.groups.population import Groups, Top, information, maximise
 from psychollm.irt.groups.reading import GroupAnswers, check_linked, read_groups
 from psychollm.irt.groups.result import GroupIRTFit
 from psychollm.irt.models import ItemModels
@@ -119,13 +118,7 @@ def fit_irt_groups(
 
 
 def check_free(answers: GroupAnswers, free: BoolArray) -> None:
-    """Refuse items that have no estimates of their own in a group, and groups without anchors.
-
-    Raises
-    ------
-    CodeError, ShapeError
-        If there are such items, or groups.
-    """
+    """Refuse items that have no estimates of their own in a group, and groups without anchors."""
     for g, j in np.argwhere(answers.short(1) & free):
         msg = (
             f"free: {answers.items[j]!r} does not show all answers in group {answers.names[g]!r}, "
@@ -170,14 +163,7 @@ def _result(answers: GroupAnswers, problem: Groups, top: Top, free: BoolArray) -
 
 
 def inverse_information(information: FloatArray) -> FloatArray:
-    """Return the covariance matrix of the parameters, NaN where there is none.
-
-    Examples
-    --------
-    >>> inverse_information(np.diag([4.0, 2.0]))
-    array([[0.25, 0.  ],
-           [0.  , 0.5 ]])
-    """
+    """Return the covariance matrix of the parameters, NaN where there is none."""
     try:
         root = np.linalg.cholesky(information)
     except np.linalg.LinAlgError:

@@ -6,8 +6,7 @@ import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.irt.groups.fit import inverse_information
-from psychollm.irt.groups.newton import Top, maximise
-from psychollm.irt.groups.population import Groups, information
+from psychollm.irt.groups.population import Groups, Top, information, maximise
 from psychollm.irt.groups.reading import GroupAnswers
 
 ItemTest = Literal["lr", "wald"]
@@ -93,10 +92,8 @@ def _wald(larger: Fitted, item: int) -> tuple[float, float]:
 
 
 def _differences(larger: Fitted, item: int, shares: FloatArray) -> FloatArray:
-    """Return signed and root mean squared differences of expected scores (2, G).
-
-    `shares` are the scores of the item's answers (C,).
-    """
+    """Return signed and root mean squared differences of expected scores (2, G)."""
+    # shares are the scores of the item's answers (C,).
     problem, top = larger
     items, means, sds = problem.unpack(top.at.x)
     out = np.zeros((2, len(items)))

@@ -123,13 +123,7 @@ def read_groups(
     respondents: Respondents,
     priors: Priors | Literal["auto"] | None,
 ) -> GroupAnswers:
-    """Split a table by groups of respondents, and fit it as one population.
-
-    Raises
-    ------
-    LabelError, ShapeError
-        If there is not one label per respondent, or a group shares no item with the others.
-    """
+    """Split a table by groups of respondents, and fit it as one population."""
     table = as_responses(responses)
     answers = orient(table, respondents)
     names, member = group_members(groups, answers.respondents, unit=respondents, fewest=FEWEST)
@@ -167,13 +161,7 @@ def read_groups(
 
 
 def check_linked(answers: GroupAnswers, free: BoolArray, what: str) -> None:
-    """Refuse groups that no common item links to the first one.
-
-    Raises
-    ------
-    ShapeError
-        If there are such groups.
-    """
+    """Refuse groups that no common item links to the first one."""
     links = answers.answered & ~free
     reached = np.zeros(len(links), dtype=np.bool_)
     reached[0] = True

@@ -139,13 +139,7 @@ def multidimensional_ability(
 
 
 def rule_for(dimensions: int, patterns: int) -> Rule:
-    """Return the rule that abilities are integrated with.
-
-    Examples
-    --------
-    >>> rule_for(2, 100)[2], rule_for(5, 1000)[2]
-    (393, 512)
-    """
+    """Return the rule that abilities are integrated with."""
     if dimensions in NODES:
         return product_rule(NODES[dimensions], dimensions)
     points = max(POINTS, 2 * (LEAST_NODES // (2 * patterns)))

@@ -31,7 +31,6 @@ from psychollm.irt.multidimensional.curvature import (
     LowRankInformation,
     information,
 )
-from psychollm.irt.multidimensional.pivots import with_pivots
 from psychollm.irt.multidimensional.problem import (
     Place,
     Point,
@@ -39,6 +38,7 @@ from psychollm.irt.multidimensional.problem import (
     admissible,
     at,
     echelon,
+    with_pivots,
 )
 from psychollm.kernels.adaptive_rules import Rule, product_rule, quasi_random_rule
 
@@ -197,11 +197,9 @@ def newton(
     *,
     small: float,
 ) -> tuple[Point, Information | None, bool]:
-    """Climb until a Newton step is `small`; return also the matrix and success.
-
-    The first rule is for the gradient, the second for the matrix, which is computed anew only
-    where a step has not become three times shorter.
-    """
+    """Climb until a Newton step is `small`; return also the matrix and success."""
+    # The first rule is for the gradient, the second for the matrix, which is computed anew only
+    # where a step has not become three times shorter.
     rule, coarse = rules
     singular = 0
     for _ in range(MAX_NEWTON):
@@ -244,11 +242,9 @@ def _longest(step: FloatArray) -> float:
 def _newton_step(
     problem: Problem, point: Point, rule: Rule, matrix: Information, step: FloatArray
 ) -> Point | None:
-    """Go along a Newton step, less far where that leads down; None if it must.
-
-    Nodes move with the parameters, so that near the top the objective may fall by an error of
-    integration while the gradient vanishes: then the next step must be half as long.
-    """
+    """Go along a Newton step, less far where that leads down; None if it must."""
+    # Nodes move with the parameters, so that near the top the objective may fall by an error of
+    # integration while the gradient vanishes: then the next step must be half as long.
     longest, size = _longest(step), abs(point.objective)
     step = step * min(1.0, LONGEST / longest)
     for halving in range(12 if longest > STALLED[1] else 3):

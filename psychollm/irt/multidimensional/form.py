@@ -32,18 +32,7 @@ class Shape:
 
 
 def shape_of(dimensions: Any, items: Labels, *, correlated: bool) -> Shape:
-    """Return the form that the argument means.
-
-    Raises
-    ------
-    ShapeError, LabelError, OptionError
-        If a table does not fit the items, or is not one of yes and no.
-
-    Examples
-    --------
-    >>> shape_of(2, (0, 1, 2, 3, 4), correlated=True).exploratory
-    True
-    """
+    """Return the form that the argument means."""
     if np.ndim(dimensions) == 0:
         m = check_count("dimensions", dimensions)
         names = tuple(f"ability_{k + 1}" for k in range(m))
@@ -75,13 +64,7 @@ def shape_of(dimensions: Any, items: Labels, *, correlated: bool) -> Shape:
 
 
 def check_size(shape: Shape, keep: BoolArray, answers: Oriented) -> None:
-    """Raise if items or respondents are too few for the abilities.
-
-    Raises
-    ------
-    ShapeError
-        As said.
-    """
+    """Raise if items or respondents are too few for the abilities."""
     m, items, n = shape.loads.shape[1], int(keep.sum()), len(answers.respondents)
     if n <= max(m, 1):
         msg = (
@@ -114,18 +97,7 @@ def check_size(shape: Shape, keep: BoolArray, answers: Oriented) -> None:
 
 
 def priors_of(priors: object, shape: Shape, link: Link, n_respondents: int) -> Priors:
-    """Return the priors that the argument means.
-
-    Raises
-    ------
-    OptionError
-        If it is nothing known, or a prior depends on a rotation that is arbitrary.
-
-    Examples
-    --------
-    >>> str(priors_of("auto", shape_of(2, tuple(range(9)), correlated=True), "logit", 100))
-    'slope ~ N(0, 1.25), intercept ~ N(0, 2.5)'
-    """
+    """Return the priors that the argument means."""
     m = shape.loads.shape[1]
     if priors is None:
         return NO_PRIORS
@@ -151,12 +123,6 @@ def priors_of(priors: object, shape: Shape, link: Link, n_respondents: int) -> P
 def correlation_exponent(
     priors: Priors | Literal["auto"] | None, shape: Shape, n_respondents: int
 ) -> float:
-    """Return the exponent of the prior of the correlations of abilities; 0 for none.
-
-    Examples
-    --------
-    >>> correlation_exponent("auto", shape_of(2, tuple(range(9)), correlated=True), 100)
-    0.0
-    """
+    """Return the exponent of the prior of the correlations of abilities; 0 for none."""
     wanted = isinstance(priors, str) and n_respondents < FEW
     return CORRELATION_EXPONENT if wanted and shape.correlated else 0.0

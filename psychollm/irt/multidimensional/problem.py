@@ -9,11 +9,14 @@ second moments :math:`S = \sum_u f_u E_u[\theta\theta^\top]` and n respondents,
 
 Few respondents put a weak prior :math:`|\Phi|^{\eta}` on the correlations, which keeps them off
 -1 and 1.
+
+An exploratory fit is anchored at items whose slopes are held triangular.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.linalg import qr
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.irt.answers import Patterns
@@ -250,14 +253,7 @@ def admissible(correlation: FloatArray) -> bool:
 
 
 def echelon(table: FloatArray, pivots: IntArray) -> FloatArray:
-    """Rotate slopes so that pivot number k loads on the first k + 1 abilities only.
-
-    Examples
-    --------
-    >>> table = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
-    >>> echelon(table, np.array([0, 1])).round(3).tolist()
-    [[1.414, 0.0, 0.0], [0.707, 0.707, 0.0]]
-    """
+    """Rotate slopes so that pivot number k loads on the first k + 1 abilities only."""
     turn, triangular = np.linalg.qr(table[pivots, :-1].T)
     signs = np.where(np.diagonal(triangular) < 0.0, -1.0, 1.0)
     found = table.copy()
@@ -265,3 +261,24 @@ def echelon(table: FloatArray, pivots: IntArray) -> FloatArray:
     for k, item in enumerate(pivots):
         found[item, k + 1 : -1] = 0.0
     return found
+
+
+def pivots_of(place: Place) -> IntArray:
+    """Return m items whose slopes point in the most different directions."""
+    slopes = place.slopes
+    lengths = 1.0 + (slopes**2).sum(axis=1, keepdims=True)
+    _, _, order = qr((slopes / np.sqrt(lengths)).T, pivoting=True, mode="economic")
+    return np.asarray(order[: slopes.shape[1]], dtype=np.int64)
+
+
+def with_pivots(problem: Problem, place: Place) -> tuple[Problem, Place]:
+    """Return the problem and place with the rotation taken out; others as they are."""
+    m = problem.dimensions
+    if not problem.exploratory or m == 1:
+        return problem, place
+    pivots = pivots_of(place)
+    free = problem.free.copy()
+    for k, item in enumerate(pivots):
+        free[item, k + 1 : m] = False
+    turned = Place(echelon(place.table, pivots), place.correlation)
+    return replace(problem, free=free, pivots=pivots), turned

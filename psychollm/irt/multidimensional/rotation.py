@@ -18,7 +18,7 @@ import numpy as np
 from psychollm._base.errors import OptionError
 from psychollm._base.types import FloatArray
 from psychollm.irt.answers import spread
-from psychollm.irt.multidimensional.errors import errors_of_functions
+from psychollm.irt.multidimensional.curvature import errors_of_functions
 from psychollm.irt.multidimensional.problem import pairs
 from psychollm.irt.multidimensional.scale import standardised
 
@@ -69,13 +69,7 @@ def _turned(table: FloatArray, turn: FloatArray) -> tuple[FloatArray, FloatArray
 
 
 def _matched(turn: FloatArray, model: FloatArray) -> FloatArray:
-    """Return the columns of a transformation in the order and with the signs of a model's.
-
-    Examples
-    --------
-    >>> _matched(np.array([[0.0, 1.0], [-1.0, 0.5]]), np.eye(2)).round(1).tolist()
-    [[1.0, -0.0], [0.5, 1.0]]
-    """
+    """Return the columns of a transformation in the order and with the signs of a model's."""
     likeness = model.T @ turn
     order, signs = np.empty(len(turn), dtype=np.int64), np.empty(len(turn))
     left = np.abs(likeness)

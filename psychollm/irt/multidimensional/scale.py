@@ -38,13 +38,7 @@ if TYPE_CHECKING:
 
 
 def constant_of(link: Link) -> float:
-    """Return D of (1).
-
-    Examples
-    --------
-    >>> constant_of("logit")
-    1.7
-    """
+    """Return D of (1)."""
     return PROBIT_SCALE if link == "logit" else 1.0
 
 

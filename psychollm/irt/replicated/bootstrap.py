@@ -25,9 +25,9 @@ from psychollm.estimates.null import Alternative
 from psychollm.irt.answers import MISSING, Oriented, orient, patterns_of
 from psychollm.irt.fit import codes_for, fit_answers
 from psychollm.irt.likelihood import Problem, grid_for, posteriors
-from psychollm.irt.replicated.null import FitNull
 from psychollm.irt.replicated.statistics import (
     Drawn,
+    FitNull,
     FitStatistic,
     StatisticFunction,
     StatisticName,

@@ -34,8 +34,8 @@ from psychollm.irt.fit import fit_answers, fit_irt
 from psychollm.irt.models import default_priors
 from psychollm.irt.priors import Priors
 from psychollm.irt.replicated.bootstrap import table_of
-from psychollm.irt.replicated.null import FitNull
 from psychollm.irt.replicated.statistics import (
+    FitNull,
     StatisticFunction,
     StatisticName,
     statistic_of,

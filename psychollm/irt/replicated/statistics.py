@@ -1,4 +1,15 @@
-"""Statistics of a fit that can be set beside their values in fits of replicated answers."""
+"""Statistics of a fit that can be set beside their values in fits of replicated answers.
+
+With b of n replicates at least as extreme as the observed value, :math:`p = (b + 1)/(n + 1)`;
+two-sided, twice the smaller tail. Where there are several values (items, pairs, respondents) each
+is measured from its mean over the replicates in units of its standard deviation, and the adjusted
+p value is the share of replicates whose most extreme value of all reaches it: the chance of any
+false alarm is then the level, however the values depend on each other (Westfall & Young, 1993).
+
+References
+----------
+Westfall, P. H., & Young, S. S. (1993). Resampling-based multiple testing. Wiley.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +19,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.errors import OptionError
-from psychollm._base.types import FloatArray
+from psychollm._base.numbers import p_equals
+from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels
-from psychollm.estimates.null import Alternative
+from psychollm.estimates.null import Alternative, Null, monte_carlo_error, monte_carlo_p_value
 from psychollm.irt.answers import spread
 from psychollm.irt.fit import codes_for
 from psychollm.irt.fit_statistics.item_fit import item_fit, s_x2
@@ -138,18 +151,7 @@ NAMED: dict[str, FitStatistic] = {
 def statistic_of(
     statistic: StatisticName | StatisticFunction, alternative: Alternative | None
 ) -> FitStatistic:
-    """Return the statistic that a name or function means.
-
-    Raises
-    ------
-    OptionError
-        If there is no such name.
-
-    Examples
-    --------
-    >>> statistic_of("s_x2", None).alternative
-    'greater'
-    """
+    """Return the statistic that a name or function means."""
     if callable(statistic):
         name = getattr(statistic, "__name__", "statistic")
         return FitStatistic(name, statistic, None, alternative or "greater")
@@ -163,3 +165,130 @@ def statistic_of(
     if alternative is None:
         return found
     return FitStatistic(found.name, found.compute, found.of, alternative, found.drawn)
+
+
+TIE = 1e-9  # values this close, relative to their spread, are equal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class FitNull(Null):
+    """A `Null` of a statistic of a fit, one value per item, pair or respondent.
+
+    Attributes
+    ----------
+    observed : ndarray of shape (values,)
+        The statistic of the data; NaN where it has none.
+    draws : ndarray of shape (n, values)
+        The statistic of each replicate; NaN where an item did not vary or show all answers, and
+        then left out of the p-value.
+    adjusted : ndarray of shape (values,)
+        The same over all values: the chance that any is as extreme.
+    n_used : int ndarray of shape (values,)
+        Replicates that have a value.
+    n_unconverged : int
+        Replicates whose fit ended before its tolerance was met; they count.
+    scheme : str
+        What the replicates are: "parametric bootstrap" or "shuffled answers".
+    statistic, alternative : str
+        Name of the statistic, and which side speaks against the null.
+    labels : tuple
+        Names of the values.
+    """
+
+    adjusted: FloatArray  # (V,)
+    n_used: IntArray  # (V,)
+    n_unconverged: int
+    labels: Labels  # V
+
+    def _axes(self) -> Axes:
+        mean, sd = _centre(self.draws)
+        return Axes(
+            {"of": "labels"},
+            f"{self.statistic}=observed",
+            ("null_mean", lambda _: mean),
+            ("null_sd", lambda _: sd),
+            "p_value",
+            "adjusted",
+        )
+
+    @classmethod
+    def of_fit(
+        cls,
+        statistic: FitStatistic,
+        observed: FloatArray,
+        rows: FloatArray,
+        scheme: str,
+        fit: IRTFit,
+    ) -> FitNull:
+        """Set an observed statistic beside rows of draws, whose last column says unconverged."""
+        draws = np.ascontiguousarray(rows[:, :-1])
+        n = np.isfinite(draws).sum(axis=0)
+        p, adjusted = beside(observed, draws, statistic.alternative)
+        return cls(
+            observed=observed,
+            draws=draws,
+            p_value=p,
+            p_value_se=monte_carlo_error(p, n),
+            n=len(draws),
+            adjusted=adjusted,
+            n_used=n,
+            n_unconverged=int(np.nansum(rows[:, -1])),
+            scheme=scheme,
+            statistic=statistic.name,
+            alternative=statistic.alternative,
+            labels=statistic.labels(fit, observed.size),
+        )
+
+    def summary(self) -> str:
+        """Return which values stand out, in one sentence."""
+        known = np.isfinite(self.adjusted)
+        beside = f"{self.draws.shape[0]} replicates ({self.scheme})"
+        if not known.any():
+            return f"{self.statistic} has no value to set beside {beside}."
+        if known.sum() == 1:
+            value, p = self.observed[known][0], self.p_value[known][0]
+            return f"{self.statistic} = {value:.3g}: {p_equals(p)} from {beside}."
+        found = np.flatnonzero(known & (self.adjusted <= 0.05))
+        order = found[np.argsort(self.adjusted[found], kind="stable")]
+        named = ", ".join(str(self.labels[k]) for k in order[:10])
+        most = f": {named}" + (", ..." if found.size > 10 else "") if found.size else ""
+        return (
+            f"{self.statistic} of {found.size} of {int(known.sum())} stands out at 5 % over all"
+            f"{most}; {beside}."
+        )
+
+
+def beside(
+    observed: FloatArray, draws: FloatArray, alternative: Alternative
+) -> tuple[FloatArray, FloatArray]:
+    """Return p values and adjusted ones."""
+    mean, sd = _centre(draws)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        own, others = (observed - mean) / sd, (draws - mean) / sd
+    flat = sd == 0.0  # nothing varies: only ties
+    own = np.where(flat, np.sign(observed - mean), own)
+    others = np.where(flat & np.isfinite(draws), 0.0, others)
+    p = monte_carlo_p_value(own, others, alternative=alternative, tie=TIE)
+    return p, _adjusted(own, others, alternative)
+
+
+def _centre(draws: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return means and standard deviations over the replicates that have a value."""
+    known = np.isfinite(draws)
+    n = known.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.where(known, draws, 0.0).sum(axis=0) / n
+        variance = (np.where(known, draws - mean, 0.0) ** 2).sum(axis=0) / (n - 1.0)
+    return mean, np.sqrt(variance)
+
+
+def _adjusted(own: FloatArray, others: FloatArray, alternative: Alternative) -> FloatArray:
+    """Return the share of replicates whose most extreme value reaches each."""
+    if alternative == "less":
+        own, others = -own, -others
+    elif alternative == "two-sided":
+        own, others = np.abs(own), np.abs(others)
+    known = np.isfinite(own)
+    top = np.where(np.isfinite(others) & known, others, -np.inf).max(axis=1, initial=-np.inf)
+    p = monte_carlo_p_value(own, top[:, None], tie=TIE)
+    return np.asarray(np.where(known & np.isfinite(others).any(axis=0), p, np.nan))

@@ -1,0 +1,164 @@
+"""Items whose parameters are known: from a publication, an item bank or another program."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from psychollm._base.arrays import float_array
+from psychollm._base.checks import check_choice
+from psychollm._base.convergence import Convergence
+from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.data.labels import Labels
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import Respondents
+from psychollm.irt.families import Link, Model
+from psychollm.irt.models import family_of
+from psychollm.irt.priors import NO_PRIORS
+from psychollm.irt.result import IRTFit
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+Ordered = Literal["graded", "gpcm"]
+FURTHEST = 36.0  # logit of an asymptote that is 0 or 1 in doubles
+
+
+def known_items(
+    slope: ArrayLike,
+    intercept: ArrayLike,
+    *,
+    guessing: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    ordered: Ordered = "graded",
+    link: Link = "logit",
+    labels: Sequence[Hashable] | None = None,
+    respondents: Respondents = "models",
+) -> IRTFit:
+    """Return items of known parameters, for scoring and all else that takes a fit.
+
+    Parameters
+    ----------
+    slope : array of shape (items,)
+        How steeply answers follow the ability, which is N(0, 1).
+    intercept : array of shape (items,) or (items, answers - 1)
+        Minus slope times difficulty; of items with more than two answers one for each step, as
+        in the `steps` of `IRTFit`.
+    guessing, upper : array of shape (items,), optional
+        Lower and upper asymptotes of yes-or-no items, 0 and 1 by default.
+    ordered : {"graded", "gpcm"}
+        What steps mean: the log odds of c or more, or of c against c - 1.
+    link : {"logit", "probit"}
+        Logistic or normal-ogive curves.
+    labels : sequence of labels, optional
+        Names of the items, by which answers are aligned; 0, 1, ... by default.
+    respondents : {"models", "questions"}
+        Whose abilities will be estimated; the others are the items.
+
+    Returns
+    -------
+    IRTFit
+        Without standard errors and likelihood (NaN).
+
+    Raises
+    ------
+    OptionError
+        If a parameter is not finite, asymptotes are not probabilities in order, or an option does
+        not exist.
+    ShapeError
+        If the shapes do not fit.
+
+    See Also
+    --------
+    ability : abilities of respondents given such items.
+
+    Examples
+    --------
+    >>> from psychollm.irt import ability
+    >>> items = known_items([1.0, 1.5, 0.8], [0.5, 0.0, -0.5], labels=["a", "b", "c"])
+    >>> ability(items, [[1, 1, 0], [0, 0, 1]]).ability.round(2)
+    array([ 0.47, -0.49])
+    """
+    check_choice("link", link, Link)
+    check_choice("ordered", ordered, Ordered)
+    check_choice("respondents", respondents, Respondents)
+    slopes, steps = float_array(slope, "slope"), float_array(intercept, "intercept")
+    steps = steps[:, None] if steps.ndim == 1 else steps
+    if slopes.ndim != 1 or steps.ndim != 2 or len(steps) != slopes.size or not steps.size:
+        msg = (
+            f"slope {slopes.shape} and intercept {steps.shape} must have the shapes (items,) and "
+            "(items,) or (items, answers - 1)"
+        )
+        raise ShapeError(msg)
+    names: Labels = tuple(range(slopes.size)) if labels is None else tuple(labels)
+    if len(names) != slopes.size or len(set(names)) != slopes.size:
+        msg = f"labels: {len(set(names))} different ones for {slopes.size} items: name each once"
+        raise ShapeError(msg)
+    logits = _logits(slopes.size, guessing, upper)
+    if logits and steps.shape[1] > 1:
+        msg = "guessing and upper are for yes-or-no items: leave them out for several answers"
+        raise OptionError(msg)
+    model: Model = ("2pl", "3pl", "4pl")[len(logits)] if steps.shape[1] == 1 else ordered
+    family = family_of(model, link, steps.shape[1] + 1)
+    if link not in family.links:
+        msg = f"link={link!r} does not exist for ordered={model!r}: use 'logit'"
+        raise OptionError(msg)
+    own = np.cumsum(steps, axis=1) if model == "gpcm" else steps
+    parameters = np.column_stack([slopes, own, *logits])
+    bad = np.flatnonzero(~np.isfinite(parameters).all(axis=1))
+    if bad.size:
+        msg = f"slope, intercept: {names[bad[0]]!r} has a parameter that is not finite"
+        raise OptionError(msg)
+    covariance = np.full((*parameters.shape, parameters.shape[1]), np.nan)
+    held: BoolArray = np.zeros(parameters.shape, dtype=np.bool_)
+    nothing = float("nan")
+    return IRTFit(
+        **family.columns(parameters, covariance, held),
+        model=model,
+        item_models=(model,) * slopes.size,
+        link=link,
+        respondents=respondents,
+        has_answer=np.ones((slopes.size, family.n_categories), dtype=np.bool_),
+        ability_sd=1.0,
+        se_ability_sd=nothing,
+        posterior_sd=nothing,
+        parameters=parameters,
+        covariance=covariance,
+        standard_errors="none",
+        log_likelihood=nothing,
+        aic=nothing,
+        bic=nothing,
+        gradient=nothing,
+        n_parameters=0,
+        n_respondents=0,
+        n_patterns=0,
+        n_nodes=0,
+        priors=NO_PRIORS,
+        reasons=(Reason.NONE,) * slopes.size,
+        labels=names,
+        respondent_labels=(),
+        convergence=Convergence(
+            converged=True, iterations=0, reason="parameters are known", objective=nothing
+        ),
+    )
+
+
+def _logits(size: int, guessing: ArrayLike | None, upper: ArrayLike | None) -> list[FloatArray]:
+    """Return the logits of the asymptotes that are given, (items,) each."""
+    if guessing is None and upper is None:
+        return []
+    low = np.zeros(size) if guessing is None else float_array(guessing, "guessing")
+    high = np.ones(size) if upper is None else float_array(upper, "upper")
+    if low.shape != (size,) or high.shape != (size,):
+        msg = f"guessing {low.shape} and upper {high.shape} must have the shape ({size},)"
+        raise ShapeError(msg)
+    if not ((low >= 0.0) & (low < high) & (high <= 1.0)).all():
+        msg = "guessing and upper must be probabilities, guessing below upper"
+        raise OptionError(msg)
+    with np.errstate(divide="ignore"):
+        pair = [np.log(values) - np.log1p(-values) for values in (low, high)]
+    clipped = [np.clip(values, -FURTHEST, FURTHEST) for values in pair]
+    return clipped if upper is not None else clipped[:1]
