@@ -7,6 +7,7 @@ several options a command checks in ``__post_init__``.
 
 import argparse
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from inspect import cleandoc, signature
@@ -71,7 +72,7 @@ def option(
     return field(default=default, metadata=metadata)
 
 
-class Command:
+class Command(ABC):
     """A subcommand of the program."""
 
     NAME: ClassVar[str]
@@ -90,10 +91,9 @@ class Command:
         """Return the command that was typed."""
         return cls(**typed_values(cls, typed))
 
+    @abstractmethod
     def run(self) -> int:
         """Do it, and return the exit code."""
-        msg = f"{type(self).__name__}.run"
-        raise NotImplementedError(msg)
 
 
 class CommandHelp(argparse.RawDescriptionHelpFormatter):

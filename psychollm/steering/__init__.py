@@ -7,7 +7,6 @@ transformers: ``pip install "psychollm[steering]"``; what was found is read with
 """
 
 from psychollm.steering.anatomy import decoder_layers
-from psychollm.steering.answer_words import AnswerTokens, answer_tokens
 from psychollm.steering.direction import Direction
 from psychollm.steering.dose_response import DirectionScan, DoseResponse, LayerScan
 from psychollm.steering.extract import (
@@ -22,6 +21,7 @@ from psychollm.steering.readout import answer_logits, hidden_states
 from psychollm.steering.replies import ReplyLikelihood, reply_likelihood
 from psychollm.steering.states import AnswerLogits, HiddenStates
 from psychollm.steering.sweep import scan_layers, sweep, sweep_directions
+from psychollm.steering.tokens import AnswerTokens, answer_tokens
 
 __all__ = [
     "AnswerLogits",

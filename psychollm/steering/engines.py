@@ -20,7 +20,6 @@ import numpy as np
 
 from psychollm._base.types import AnyArray, FloatArray
 from psychollm.steering.anatomy import hidden_of, torch, with_hidden
-from psychollm.steering.asked import Asked
 from psychollm.steering.hooks import Positions, added
 from psychollm.steering.passes import (
     Opened,
@@ -33,6 +32,7 @@ from psychollm.steering.passes import (
     resumed,
     spread,
 )
+from psychollm.steering.readout import Asked
 from psychollm.steering.tokens import positions_of
 
 _AT_ONCE = 32  # strengths in one pass, for each prompt of a batch

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from psychollm.steering.anatomy import Anatomy, torch, transformers, with_hidden
-from psychollm.steering.answer_words import AnswerTokens
-from psychollm.steering.tokens import Rows, left_padded, positions_of
+from psychollm.steering.tokens import AnswerTokens, Rows, left_padded, positions_of
 
 Pairs: TypeAlias = Sequence[tuple[Any, Any]]  # keys and values of each layer
 

@@ -1,13 +1,138 @@
 """Asking a model for its answers and its states, without letting it speak."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from psychollm._base.errors import OptionError
+import numpy as np
+
+from psychollm._base.checks import check_count
+from psychollm._base.errors import InputError, OptionError
+from psychollm._base.progress import progress_bar
+from psychollm._base.types import AnyArray, FloatArray
 from psychollm.instruments.prompt import Prompt
-from psychollm.steering.answer_words import NO, YES
-from psychollm.steering.asked import Asked
+from psychollm.steering.anatomy import Anatomy, anatomy, hidden_of, torch
+from psychollm.steering.passes import (
+    Opened,
+    Prefix,
+    open_batch,
+    open_prefix,
+    read_answers,
+    rows_of,
+)
 from psychollm.steering.states import AnswerLogits, HiddenStates
+from psychollm.steering.tokens import (
+    NO,
+    YES,
+    AnswerTokens,
+    Encoded,
+    answer_tokens,
+    batches,
+    encode,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Asked:
+    """Prompts in tokens, beside the model that is to answer them."""
+
+    body: Anatomy
+    encoded: Encoded
+    tokens: AnswerTokens
+    batch_size: int
+
+    @classmethod
+    def of(
+        cls,
+        model: Any,
+        tokenizer: Any,
+        prompts: Sequence[str | Prompt],
+        *,
+        yes: Sequence[str],
+        no: Sequence[str],
+        batch_size: int,
+    ) -> "Asked":
+        """Check what was passed."""
+        return cls(
+            body=anatomy(model),
+            encoded=encode(tokenizer, prompts),
+            tokens=answer_tokens(tokenizer, yes=yes, no=no),
+            batch_size=check_count("batch_size", batch_size),
+        )
+
+    @property
+    def prefix(self) -> tuple[int, ...]:
+        """What all prompts begin with, if the model can go on from there."""
+        body, rows = self.body, self.encoded.rows
+        longest = max(map(len, rows))
+        # Padding after a prefix would push it out of the window of a layer that looks back less.
+        far = body.window is not None and longest >= body.window
+        # Hooks may ask where a token stands: they are shown whole prompts.
+        usable = body.plain and body.rotary and not far and not body.hooked
+        return rows[0][: self.encoded.prefix] if usable else ()
+
+    def open_prefix(self, layers: Sequence[int]) -> Prefix | None:
+        """Pass the common beginning through the model, if there is one."""
+        return open_prefix(self.body, self.prefix, layers) if self.prefix else None
+
+    def read(
+        self, layers: Sequence[int], *, token: int, progress: bool
+    ) -> tuple[AnyArray, AnswerLogits]:
+        """Return states (prompts, layers, hidden) and answers."""
+        rows = self.encoded.rows
+        states = np.zeros((len(rows), len(layers), self.body.hidden_size), dtype=np.float32)
+        logs = np.zeros((2, len(rows)))
+        bar = progress_bar(show=progress, total=len(rows), label="answers")
+        # A token before the last may lie in the prefix: then there is none.
+        short = min(map(len, rows)) - len(self.prefix) < -token
+        with torch().inference_mode():
+            prefix = None if short else self.open_prefix(())
+            for places in batches(rows, self.batch_size):
+                opened = self.open(places, layers, prefix=prefix, cached=prefix is not None)
+                for i, layer in enumerate(layers):
+                    states[places, i] = (
+                        hidden_of(opened.outputs[layer])[:, token].float().cpu().numpy()
+                    )
+                for out, values in zip(
+                    logs, read_answers(opened.logits, self.tokens), strict=True
+                ):
+                    out[places] = values.cpu().numpy()
+                self._check_finite(states, logs, places, layers)
+                bar.update(len(places))
+        bar.close()
+        return states, self.answers(logs[0], logs[1])
+
+    def open(
+        self, places: Sequence[int], layers: Sequence[int], *, prefix: Prefix | None, cached: bool
+    ) -> Opened:
+        """Pass some prompts through the model."""
+        rows = rows_of(self.encoded.rows, places)
+        return open_batch(self.body, rows, layers, prefix=prefix, cached=cached)
+
+    def answers(self, log_yes: FloatArray, log_no: FloatArray) -> AnswerLogits:
+        """Return answers with their labels."""
+        return AnswerLogits(
+            log_yes=log_yes,
+            log_no=log_no,
+            labels=self.encoded.labels,
+            n_tokens=np.array([len(row) for row in self.encoded.rows]),
+            tokens=self.tokens,
+        )
+
+    def _check_finite(
+        self, states: AnyArray, logs: FloatArray, places: Sequence[int], layers: Sequence[int]
+    ) -> None:
+        for place in places:
+            bad = [
+                layer for i, layer in enumerate(layers) if not np.isfinite(states[place, i]).all()
+            ]
+            if bad or np.isnan(logs[:, place]).any():
+                where = f"the state of layer {bad[0]}" if bad else "the answer"
+                msg = (
+                    f"prompt {self.encoded.labels[place]!r}: {where} is not a number; load the "
+                    "model in float32 or bfloat16 (float16 overflows), and check its weights"
+                )
+                raise InputError(msg)
 
 
 def answer_logits(

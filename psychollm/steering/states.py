@@ -22,7 +22,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray
-from psychollm.steering.answer_words import AnswerTokens
+from psychollm.steering.tokens import AnswerTokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

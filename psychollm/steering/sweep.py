@@ -25,15 +25,14 @@ from psychollm._base.progress import progress_bar
 from psychollm._base.types import FloatArray
 from psychollm.instruments.prompt import Prompt
 from psychollm.steering.anatomy import torch
-from psychollm.steering.answer_words import NO, YES
-from psychollm.steering.asked import Asked
 from psychollm.steering.checkpoint import Ledger
 from psychollm.steering.choice import EngineName, chosen
 from psychollm.steering.direction import Direction
 from psychollm.steering.dose_response import DirectionScan, DoseResponse, LayerScan
 from psychollm.steering.engines import Steering
 from psychollm.steering.hooks import Positions, check_fit
-from psychollm.steering.tokens import batches
+from psychollm.steering.readout import Asked
+from psychollm.steering.tokens import NO, YES, batches
 
 
 def sweep(

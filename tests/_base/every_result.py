@@ -40,7 +40,6 @@ EXAMPLES = (
     "boundary_profile",
     "class_shares",
     "CoderAgreement",
-    "coding.scoring.score_readings",
     "Collection",
     "alignment.align",
     "compare_all",
@@ -130,7 +129,6 @@ EXAMPLES = (
     "score_differences",
     "selective_prediction",
     "self_efficacy",
-    "self_efficacy.scoring.score_readings",
     "SelfPredictionScores::failures",
     "semantic_mechanism",
     "SemanticSampling::score",
@@ -156,6 +154,8 @@ EXAMPLES = (
 BASES = {
     "CalibrationError": "base of the binned and the smooth one",
     "CodedTable": "base of Responses",
+    "PartScores": "base of the scores of questions in parts",
+    "Scores": "base of the scores of instruments",
 }
 
 # Made with scikit-learn alone, which only the extra `text` brings.

@@ -1,6 +1,7 @@
 """What the forms share whose answer is a number."""
 
 import re
+from abc import abstractmethod
 from collections.abc import Sequence
 
 from psychollm.instruments.readers.mentions import Mention, Mode, Value
@@ -49,9 +50,9 @@ class NumericForm(Form):
     leads: frozenset[str] = frozenset()  # what else leads up to a number
     off_scale_opposes = True  # whether a number that cannot be meant casts doubt on one that can
 
+    @abstractmethod
     def value(self, one: Numeral) -> Value | None:
         """Return what a number means here, None if it is off the scale or of another kind."""
-        raise NotImplementedError
 
     def unclear(self, one: Numeral) -> bool:
         """Tell whether a number may be read in two ways."""

@@ -22,12 +22,12 @@ look changes answers: `again`, where the model is only asked once more, says how
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
-from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.repeated_share import repeated_difference
@@ -35,9 +35,10 @@ from psychollm.instruments.reading import Outcome
 from psychollm.instruments.revision.chains import Chains, chains_of
 from psychollm.instruments.revision.rates import Informativeness, informativeness, rates
 from psychollm.instruments.revision.vote import Voting, voting
+from psychollm.instruments.scores import Scores
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 # Which later answer is compared with which earlier one.
 CONTRASTS: dict[str, tuple[str, str]] = {
@@ -52,7 +53,7 @@ CONTRASTS: dict[str, tuple[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RevisionScores(Result):
+class RevisionScores(Scores):
     """One model's answers, reviews and second answers.
 
     Examples
@@ -65,6 +66,21 @@ class RevisionScores(Result):
     >>> scores.rates().value[:4]
     array([ 1., nan,  1., nan])
     """
+
+    _AXES = Axes(
+        None,
+        "item=items",
+        "domain=domains",
+        "chain=chains",
+        "stage=stages",
+        "round=rounds",
+        "outcome=outcomes",
+        "response=responses",
+        "answer=answers",
+        "correct",
+        "faulted",
+        "tokens",
+    )
 
     items: tuple[str, ...]
     domains: tuple[str, ...]
@@ -144,33 +160,6 @@ class RevisionScores(Result):
     def by_chain(self) -> Chains:
         """Return the replies put side by side, a row for each question and chain."""
         return chains_of(self)
-
-    def to_frame(self, model: Any = "model") -> "pd.DataFrame":
-        """Return one row per reply.
-
-        Parameters
-        ----------
-        model : hashable
-            Label of the model.
-        """
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "model": [model] * len(self.items),
-                "item": list(self.items),
-                "domain": list(self.domains),
-                "chain": list(self.chains),
-                "stage": list(self.stages),
-                "round": list(self.rounds),
-                "outcome": [str(one) for one in self.outcomes],
-                "response": list(self.responses),
-                "answer": list(self.answers),
-                "correct": self.correct,
-                "faulted": self.faulted,
-                "tokens": self.tokens,
-            }
-        )
 
     def summary(self) -> str:
         """Return one line for every rate and difference that is defined."""

@@ -1,24 +1,25 @@
 """The scores of one model on a rule world: every answer, and the rates of every type."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
-from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.instruments.reading import Outcome
+from psychollm.instruments.scores import Scores, mean_known
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 Scoring: TypeAlias = Literal["strict", "keyword"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RuleWorldScores(Result):
+class RuleWorldScores(Scores):
     """One model's answers, scored strictly and by keyword.
 
     A refusal is a response of its own. It does not pass a question that has an answer, but
@@ -33,6 +34,20 @@ class RuleWorldScores(Result):
     >>> scores.responses
     ('correct', 'invented', None, 'wrong')
     """
+
+    _AXES = Axes(
+        None,
+        "type=types",
+        "item=items",
+        "run=runs",
+        "response=responses",
+        "score=strict",
+        "keyword",
+        "outcome=outcomes",
+        "family=families",
+        "structure=structures",
+        "skin=skins",
+    )
 
     items: tuple[str, ...]
     structures: tuple[str, ...]  # labels that skins share
@@ -69,41 +84,15 @@ class RuleWorldScores(Result):
         """
         check_choice("scoring", scoring, Scoring)
         scores = self.keyword if scoring == "keyword" else self.strict
-        return _mean(scores[self._of(kind)])
+        return mean_known(scores[self._of(kind)])
 
     def rate_answered(self, kind: str) -> float:
         """Return the strict rate without refusals."""
-        return _mean(self.strict[self._of(kind) & ~self._refused])
+        return mean_known(self.strict[self._of(kind) & ~self._refused])
 
     def refusal_rate(self, kind: str) -> float:
         """Return the share of refusals among what could be read."""
-        return _mean(self._refused[self._of(kind) & np.isfinite(self.strict)])
-
-    def to_frame(self, model: Any = "model") -> "pd.DataFrame":
-        """Return one row per answer: the long table of `inference_boundary`.
-
-        Parameters
-        ----------
-        model : hashable
-            Label of the model.
-        """
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "model": [model] * len(self.items),
-                "type": list(self.types),
-                "item": list(self.items),
-                "run": list(self.runs),
-                "response": list(self.responses),
-                "score": self.strict,
-                "keyword": self.keyword,
-                "outcome": [str(outcome) for outcome in self.outcomes],
-                "family": list(self.families),
-                "structure": list(self.structures),
-                "skin": list(self.skins),
-            }
-        )
+        return mean_known(self._refused[self._of(kind) & np.isfinite(self.strict)])
 
     def summary(self) -> str:
         """Return one sentence per type."""
@@ -128,7 +117,3 @@ class RuleWorldScores(Result):
 
     def _of(self, kind: str) -> BoolArray:
         return np.array([one == kind for one in self.types], dtype=np.bool_)
-
-
-def _mean(values: Any) -> float:
-    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")

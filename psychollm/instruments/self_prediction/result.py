@@ -1,22 +1,20 @@
 """The predictions and grades of one model."""
 
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.result import Result
+from psychollm._base.axes import Axes
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.instruments.reading import Outcome
+from psychollm.instruments.scores import PartScores, mean_known
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SelfPredictionScores(Result):
+class SelfPredictionScores(PartScores):
     """What one model said of itself, and whether it was right; a row per question and repeat.
 
     Examples
@@ -28,6 +26,18 @@ class SelfPredictionScores(Result):
     says yes to 0.0 % of 1 question; 100.0 % of 1 answer right, 0 abstained
     """
 
+    _AXES = Axes(
+        None,
+        "question=items",
+        "repeat=repeats",
+        "domain=domains",
+        "said",
+        "percent",
+        "verbal",
+        "correct",
+        "abstained",
+    )
+
     items: tuple[str, ...]  # (rows,)
     repeats: tuple[int, ...]  # (rows,)
     domains: tuple[str, ...]  # (rows,)
@@ -36,60 +46,16 @@ class SelfPredictionScores(Result):
     verbal: FloatArray  # (rows,) probability, NaN missing
     correct: FloatArray  # (rows,) 1 right, 0 wrong or abstained, NaN missing
     abstained: BoolArray  # (rows,)
-    outcomes: Mapping[str, tuple[Outcome, ...]]  # per scale that was asked, and "answer"
 
     @property
     def yes_rate(self) -> float:
         """Share of yes among the predictions that could be read."""
-        return _mean(self.said)
+        return mean_known(self.said)
 
     @property
     def accuracy(self) -> float:
         """Share of right answers among those that could be read."""
-        return _mean(self.correct)
-
-    def failures(self) -> dict[str, dict[str, int]]:
-        """Return how many replies of each kind could not be used, by kind of failure.
-
-        Examples
-        --------
-        >>> from psychollm.instruments.self_prediction import score_readings
-        >>> score_readings([], []).failures()
-        {'answer': {}}
-        """
-        fine = {Outcome.ANSWERED}
-        return {
-            name: dict(Counter(str(one) for one in each if one not in fine))
-            for name, each in self.outcomes.items()
-        }
-
-    def to_frame(self, model: Any = "model") -> "pd.DataFrame":
-        """Return one row per question and repeat.
-
-        Parameters
-        ----------
-        model : hashable
-            Label of the model.
-        """
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "model": [model] * len(self.items),
-                "question": list(self.items),
-                "repeat": list(self.repeats),
-                "domain": list(self.domains),
-                "said": self.said,
-                "percent": self.percent,
-                "verbal": self.verbal,
-                "correct": self.correct,
-                "abstained": self.abstained,
-                **{
-                    f"{name} outcome": [str(one) for one in each]
-                    for name, each in self.outcomes.items()
-                },
-            }
-        )
+        return mean_known(self.correct)
 
     def summary(self) -> str:
         """Return one line: what was said, what was right, what is missing."""
@@ -112,12 +78,8 @@ class SelfPredictionScores(Result):
         return "; ".join(parts) + (f"; missing: {', '.join(lost)}" if lost else "")
 
 
-def _mean(values: FloatArray) -> float:
-    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
-
-
 def _share(values: FloatArray) -> str:
-    return f"{100 * _mean(values):.1f} %" if np.isfinite(values).any() else "none"
+    return f"{100 * mean_known(values):.1f} %" if np.isfinite(values).any() else "none"
 
 
 def _count(values: FloatArray, noun: str) -> str:

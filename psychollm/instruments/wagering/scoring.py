@@ -1,20 +1,20 @@
 """Readings of one model, as answers and the points that were staked on them."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.errors import InputError
 from psychollm._base.numbers import signed
-from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.instruments.grading import grade_by
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.readers import read_option
 from psychollm.instruments.reading import Outcome, Reading, ReadingsLike, aligned
+from psychollm.instruments.scores import PartScores, mean_known
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,7 +46,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class WageringScores(Result):
+class WageringScores(PartScores):
     """What one model answered and staked; a row per question and repeat.
 
     Examples
@@ -58,6 +58,19 @@ class WageringScores(Result):
     array([-39.])
     """
 
+    _AXES = Axes(
+        None,
+        "question=items",
+        "repeat=repeats",
+        "domain=domains",
+        "correct",
+        "line",
+        "gain",
+        "confidence",
+        "stimulus",
+        "response",
+    )
+
     items: tuple[str, ...]  # (rows,)
     repeats: tuple[int, ...]  # (rows,)
     domains: tuple[str, ...]  # (rows,)
@@ -68,17 +81,16 @@ class WageringScores(Result):
     stimulus: FloatArray  # (rows,) place of the right answer of two, 0 or 1; NaN if open
     response: FloatArray  # (rows,) place of the chosen answer; NaN if open or missing
     lines: FloatArray  # (lines, 2) points if right, points if wrong
-    outcomes: Mapping[str, tuple[Outcome, ...]]  # of "answer" and "wager"
 
     @property
     def accuracy(self) -> float:
         """Share of right answers among those that could be read."""
-        return _mean(self.correct)
+        return mean_known(self.correct)
 
     @property
     def mean_gain(self) -> float:
         """Points won per wager."""
-        return _mean(self.gain)
+        return mean_known(self.gain)
 
     @property
     def advantage(self) -> float:
@@ -128,38 +140,6 @@ class WageringScores(Result):
             for kind in (0, 1)
         )
         return first, second
-
-    def failures(self) -> dict[str, dict[str, int]]:
-        """Return how many replies of each kind could not be used, by kind of failure."""
-        return {
-            name: dict(Counter(str(one) for one in each if one is not Outcome.ANSWERED))
-            for name, each in self.outcomes.items()
-        }
-
-    def to_frame(self, model: Any = "model") -> "pd.DataFrame":
-        """Return one row per question and repeat.
-
-        Parameters
-        ----------
-        model : hashable
-            Label of the model.
-        """
-        import pandas as pd
-
-        columns = ("correct", "line", "gain", "confidence", "stimulus", "response")
-        return pd.DataFrame(
-            {
-                "model": [model] * len(self.items),
-                "question": list(self.items),
-                "repeat": list(self.repeats),
-                "domain": list(self.domains),
-                **{name: getattr(self, name) for name in columns},
-                **{
-                    f"{name} outcome": [str(one) for one in each]
-                    for name, each in self.outcomes.items()
-                },
-            }
-        )
 
     def summary(self) -> str:
         """Return one line: what was right, what was won, what is missing."""
@@ -267,7 +247,3 @@ def confidence_and_correctness(
         for name in ("confidence", "correct")
     )
     return confidence, correctness
-
-
-def _mean(values: FloatArray) -> float:
-    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
