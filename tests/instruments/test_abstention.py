@@ -16,8 +16,7 @@ from psychollm.instruments.abstention import (
     read_reply,
     score_readings,
 )
-from psychollm.instruments.abstention.frames import FRAMES
-from psychollm.instruments.abstention.generate import SCENARIOS, pairs
+from psychollm.instruments.abstention.frames import FRAMES, SCENARIOS, pairs
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.questions import Question
 from psychollm.instruments.reading import Outcome, Reading

@@ -5,10 +5,15 @@ words and the kind of answer asked for; what differs is the one thing that an an
 """
 
 from calendar import day_name, monthrange, weekday
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
+
+from psychollm._base.errors import OptionError
+from psychollm.instruments.abstention.questions import Askable
+from psychollm.instruments.questions import Question
 
 PEOPLE = ("Ada", "Bea", "Cleo", "Dora", "Edith", "Flora", "Greta", "Hanna", "Iris", "Jana")
 GOODS = ("pears", "bricks", "stamps", "candles", "buttons", "shells", "tickets", "marbles")
@@ -247,3 +252,69 @@ FRAMES: Mapping[str, tuple[Frame, ...]] = {
     "subjective": (larger, longer),
     "nonsense_entity": (capital, element, legs),
 }
+
+
+Scenario: TypeAlias = Literal[
+    "missing_fact",
+    "false_premise",
+    "underspecified",
+    "unknowable_future",
+    "subjective",
+    "nonsense_entity",
+]
+SCENARIOS: tuple[Scenario, ...] = (
+    "missing_fact",
+    "false_premise",
+    "underspecified",
+    "unknowable_future",
+    "subjective",
+    "nonsense_entity",
+)
+_TRIES = 500
+
+
+def pairs(scenario: Scenario, n: int, seed: int) -> tuple[Askable, ...]:
+    """Return `n` pairs of one scenario: each answerable question, then its twin."""
+    # The first of a larger set are those of a smaller one.
+    found: list[Askable] = []
+    for number, twins in enumerate(islice(_different(scenario, seed), n), start=1):
+        pair = f"{scenario}-{seed}-{number:04d}"
+        answered = Question(
+            key=f"{pair}-yes",
+            text=twins.answerable,
+            answers=(twins.answer,),
+            rule="numeric" if twins.numeric else "contains",
+        )
+        open_ended = Question(key=f"{pair}-no", text=twins.unanswerable)
+        found += [
+            Askable(
+                question=question,
+                should_abstain=not question.answers,
+                scenario=scenario,
+                pair=pair,
+                dataset="own",
+            )
+            for question in (answered, open_ended)
+        ]
+    if len(found) < 2 * n:
+        msg = f"n_pairs={n}: the scenario {scenario!r} has {len(found) // 2} different pairs only"
+        raise OptionError(msg)
+    return tuple(found)
+
+
+def _different(scenario: Scenario, seed: int) -> Iterator[Twins]:
+    """Yield twins until no new ones are found; frames take turns while they have any."""
+    frames = FRAMES[scenario]
+    rng = np.random.default_rng([seed, SCENARIOS.index(scenario)])
+    seen: set[str] = set()
+    turn, misses = 0, 0
+    while misses < _TRIES:
+        twins = frames[turn % len(frames)](rng)
+        texts = {twins.answerable, twins.unanswerable}
+        if texts & seen:
+            misses += 1
+            turn += misses % 5 == 0
+            continue
+        seen |= texts
+        turn, misses = turn + 1, 0
+        yield twins

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from psychollm._base.checks import check_choice, check_count
-from psychollm.instruments.abstention.generate import SCENARIOS, Scenario, pairs
+from psychollm.instruments.abstention.frames import SCENARIOS, Scenario, pairs
 from psychollm.instruments.abstention.questions import Askable, as_askable, read_askable
 from psychollm.instruments.abstention.result import AbstentionScores
 from psychollm.instruments.abstention.scoring import score_readings

@@ -33,8 +33,13 @@ from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.repeated_share import repeated_difference
 from psychollm.instruments.reading import Outcome
 from psychollm.instruments.revision.chains import Chains, chains_of
-from psychollm.instruments.revision.rates import Informativeness, informativeness, rates
-from psychollm.instruments.revision.vote import Voting, voting
+from psychollm.instruments.revision.rates import (
+    Informativeness,
+    Voting,
+    informativeness,
+    rates,
+    voting,
+)
 from psychollm.instruments.scores import Scores
 
 if TYPE_CHECKING:
