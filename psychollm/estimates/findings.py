@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 from psychollm._base.errors import LabelError
 from psychollm._base.numbers import typeset
 from psychollm._base.result import Result
-from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, Verdicts
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from psychollm.estimates.estimate import Estimate
 
 WIDTH = 96
 VERDICT = "verdict"
@@ -42,8 +44,9 @@ class Finding(Result):
         How to read the answer: on pages, not on the screen.
     numbers : mapping
         What the answer rests on, by name: numbers, and results such as estimates.
-    outcome : Outcome or None
-        What the numbers show, where one interval or test decides.
+    outcome : Outcome, Verdicts or None
+        What the numbers show: where one interval decides, its outcome; where there is one for
+        each model, all of them.
     reason : str
         Why nothing could be found out, if so.
 
@@ -60,7 +63,7 @@ class Finding(Result):
     rows: tuple[str, ...] = ()
     explanation: str = ""
     numbers: Mapping[str, Any] = field(default_factory=dict)
-    outcome: Outcome | None = None
+    outcome: Outcome | Verdicts | None = None
     reason: str = ""
 
     def text(self) -> str:
@@ -163,10 +166,12 @@ class Findings(Result):
         """Return one row per finding: key, question, statement, outcome and reason."""
         import pandas as pd
 
-        columns = ("key", "question", "statement", "outcome", "reason")
-        return pd.DataFrame(
-            {name: [str(getattr(one, name) or "") for one in self.items] for name in columns}
+        columns = ("key", "question", "statement", "reason")
+        frame = pd.DataFrame(
+            {name: [getattr(one, name) for one in self.items] for name in columns}
         )
+        frame.insert(3, "outcome", [_strength(one.outcome) for one in self.items])
+        return frame
 
     def _repr_html_(self) -> str:
         return self.to_html()
@@ -206,6 +211,23 @@ class Study:
         return self.findings(smallest=smallest).text()
 
 
+def estimate_rows(
+    estimate: "Estimate", digits: int = 2, *, signed: bool = True
+) -> tuple[str, ...]:
+    """Return a line for each value of an estimate.
+
+    Examples
+    --------
+    >>> from psychollm.estimates.proportions import proportion
+    >>> estimate_rows(proportion("rate", [1.0], [4.0], level=0.95, labels=("a",)), signed=False)
+    ('a: 0.25 [0.05, 0.70]',)
+    """
+    return tuple(
+        f"{label}: {estimate.text(row, digits, signed=signed)}"
+        for row, label in enumerate(estimate.labels)
+    )
+
+
 def sentence(text: str) -> str:
     """Begin with a capital and end with a full stop.
 
@@ -215,6 +237,13 @@ def sentence(text: str) -> str:
     'One factor.'
     """
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
+
+
+def _strength(outcome: Outcome | Verdicts | None) -> str:
+    if isinstance(outcome, Verdicts):
+        pairs = zip(outcome.labels, outcome.outcomes, strict=True)
+        return "; ".join(f"{label}: {one}" for label, one in pairs)
+    return str(outcome or "")
 
 
 def _filled(text: str, first: str, later: str) -> str:

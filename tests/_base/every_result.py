@@ -65,6 +65,7 @@ EXAMPLES = (
     "f_beta",
     "factor_scores",
     "FactorEffect",
+    "Findings",
     "fit_irt_groups",
     "fit_multidimensional",
     "Gate",

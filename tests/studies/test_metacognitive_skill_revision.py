@@ -52,7 +52,7 @@ def test_rates_are_those_of_each_model():
 
 
 def test_sentences():
-    first, second, third = STUDY.summary().split("\n")
+    first, second, third = STUDY.findings()["verdict"].rows
     assert "better than asking once more (+0.50 [" in first
     assert "worse than asking once more (-0.50 [" in second
     assert "it gives up 1.00" in second
@@ -68,7 +68,7 @@ def test_nothing_read():
     assert np.isnan(study.bits[0])
     for estimate in (*study.rates.values(), *study.differences.values(), study.informativeness):
         assert estimate.flags[0]
-    assert "unknown share" in study.summary()
+    assert "catch undefined (" in study.summary()
 
 
 def test_bad_input():

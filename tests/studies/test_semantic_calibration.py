@@ -221,13 +221,13 @@ def test_a_sharpened_arm_is_found_and_a_calibrated_one_is_not(study: SemanticCal
     assert sharp.overconfidence.interval[0] > 0.0
     assert sharp.entropy.interval[1] < 0.0
     assert study.p_adjusted[1] == pytest.approx(3 * 0.005)
-    text = study.summary()
-    assert text.startswith(
+    assert study.findings().verdict == study.verdict()
+    assert study.verdict().startswith(
         "Not calibrated in meaning: power 3, 1 (overconfident). "
         "Too few questions to say whether calibrated in meaning: power 1, 0, power 1, 2. "
         "Calibrated worse than power 1, 0: power 3, 1."
     )
-    assert "Against power 1, 0, paired by questions:" in text
+    assert "Against power 1, 0, paired by questions:" in study.summary()
 
 
 def test_tables_hold_the_numbers(study: SemanticCalibration) -> None:

@@ -24,12 +24,13 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import InputError
-from psychollm._base.numbers import with_interval
+from psychollm._base.numbers import number, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm._base.views import view
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
     Bootstrap,
@@ -58,7 +59,7 @@ PREDICTORS = ("text", "length only", "mean")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Difficulty(Result):
+class Difficulty(Study, Result):
     """How well the text of questions predicts their shared score.
 
     Attributes
@@ -109,22 +110,31 @@ class Difficulty(Result):
         frame = pd.DataFrame({"feature": list(self.names), "weight": self.weights})
         return frame.sort_values("weight", ascending=False, ignore_index=True)
 
-    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Say in sentences how much of the shared difficulty stands in the text."""
-        lines = [self.verdict(smallest=smallest)]
-        for row, name in enumerate(PREDICTORS[:2]):
-            lines.append(
-                f"  {name}: R2 {self.r_squared.text(row, 3)}, "
-                f"correlation {self.correlation.text(row, 3)}"
-            )
-        if np.isfinite(self.ceiling):
-            lines.append(f"  reliability of the scores, the ceiling of R2: {self.ceiling:.3f}")
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the verdict, and how well text and length predict."""
         units = "questions" if self.n_groups == len(self.labels) else "groups of questions"
-        lines.append(
-            f"  {len(self.labels)} questions; predictions for {units} that were left out, "
+        rows = [
+            f"{name}: R2 {self.r_squared.text(row, 3)}, correlation "
+            f"{self.correlation.text(row, 3)}"
+            for row, name in enumerate(PREDICTORS[:2])
+        ]
+        if np.isfinite(self.ceiling):
+            rows.append(f"reliability of the scores, the ceiling of R2: {number(self.ceiling, 3)}")
+        rows.append(
+            f"{len(self.labels)} questions; predictions for {units} that were left out, "
             f"{self.n_folds} folds"
         )
-        return "\n".join(lines)
+        return Findings(
+            items=(
+                Finding(
+                    key=VERDICT,
+                    statement=self.verdict(smallest=smallest),
+                    rows=tuple(rows),
+                    numbers={"r_squared": self.r_squared, "lead": self.lead},
+                    outcome=outcome(self.lead.interval, smallest=smallest.r_squared),
+                ),
+            )
+        )
 
     def verdict(self, *, smallest: SmallestEffects = SMALLEST) -> str:
         """Return in one sentence whether the text predicts the score, and beyond its length.

@@ -16,6 +16,8 @@ from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState
 from psychollm.correlation.tetrachoric import tetrachoric
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
+from psychollm.estimates.findings import Findings, Study
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.factor.one_factor.full_information import FullInformation, full_information
 from psychollm.factor.one_factor.pairwise_likelihood import PairwiseLikelihood, pairwise_likelihood
 from psychollm.factor.one_factor.residual_test import (
@@ -26,10 +28,10 @@ from psychollm.factor.one_factor.residual_test import (
 )
 from psychollm.factor.one_factor.residuals import PairResiduals, pair_residuals
 from psychollm.nulls.permutation import permutation_null
+from psychollm.studies.dimensionality.findings import findings, frame
 from psychollm.studies.dimensionality.plain_spectrum import PlainSpectrum, plain_spectrum
 from psychollm.studies.dimensionality.retention import count_factors
 from psychollm.studies.dimensionality.spectrum_null import spectrum_null
-from psychollm.studies.dimensionality.text import frame, summary
 from psychollm.studies.dimensionality.verdict import MINOR, Evidence, n_factors, sentence
 
 SHARE_REPLICATES = 99
@@ -44,7 +46,7 @@ class _Work(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Dimensionality(Result):
+class Dimensionality(Study, Result):
     """The verdict on the number of shared factors, and all it rests on.
 
     Attributes
@@ -89,7 +91,10 @@ class Dimensionality(Result):
     level: float
     labels: tuple[Hashable, ...]  # k
 
-    summary = summary
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the verdict, and a finding per question asked of the data."""
+        return findings(self)
+
     to_frame = frame
 
     @property

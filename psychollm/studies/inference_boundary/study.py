@@ -21,7 +21,9 @@ from psychollm._base.types import RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import Findings, Study
 from psychollm.estimates.resampling import Bootstrap, Resampling
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.reliability.means.difference_variance import pilot_variance
 from psychollm.reliability.means.power import (
     ComparisonPower,
@@ -30,11 +32,11 @@ from psychollm.reliability.means.power import (
 )
 from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.ratings import Ratings
+from psychollm.studies.inference_boundary.findings import findings
 from psychollm.studies.inference_boundary.profile import (
     BoundaryProfile,
     boundary_profile,
 )
-from psychollm.studies.inference_boundary.text import summary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +73,7 @@ class ThinkingContrast(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class InferenceBoundary(Result):
+class InferenceBoundary(Study, Result):
     """How models fare on both sides of what rules settle.
 
     Examples
@@ -98,7 +100,9 @@ class InferenceBoundary(Result):
     labels: Labels  # (models,)
     level: float
 
-    summary = summary
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the verdict, and a finding per question asked of the data."""
+        return findings(self, smallest)
 
     @property
     def inverted(self) -> tuple[Any, ...]:

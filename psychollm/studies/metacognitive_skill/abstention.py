@@ -21,8 +21,10 @@ from psychollm.calibration.selection.abstention import Abstention, abstention
 from psychollm.calibration.selection.abstention_by import AbstentionByGroup, abstention_by
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
 from psychollm.estimates.repeated_share import repeated_difference, repeated_share
 from psychollm.estimates.resampling import Bootstrap, Resampling
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.studies.metacognitive_skill.traces import fixed
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ _NEEDED = ("model", "item", "should_abstain")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AbstentionSkill(Result):
+class AbstentionSkill(Study, Result):
     """How well models abstain, and how often their answers hide what their thinking doubts.
 
     Examples
@@ -72,9 +74,13 @@ class AbstentionSkill(Result):
             ]
         return pd.concat(frames, ignore_index=True)
 
-    def summary(self) -> str:
-        """Return one sentence per model."""
-        return "\n".join(self._sentence(place) for place in range(len(self.labels)))
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return one finding, with a sentence per model."""
+        found = self.overall
+        rates = {"recall": found.recall, "over_abstention": found.over_abstention, "f1": found.f1}
+        rows = tuple(self._sentence(row) for row in range(len(self.labels)))
+        question = "Do models abstain where they should?"
+        return Findings(items=(Finding(key=VERDICT, question=question, rows=rows, numbers=rates),))
 
     def _sentence(self, place: int) -> str:
         found = self.overall

@@ -18,6 +18,7 @@ from psychollm._base.errors import InputError
 from psychollm._base.result import Result
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, verdicts
 from psychollm.instruments.revision.result import RevisionScores
@@ -29,7 +30,7 @@ CONTROLLED = "revised minus again"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class RevisionSkill(Result):
+class RevisionSkill(Study, Result):
     """What models make of their own answers.
 
     Examples
@@ -56,8 +57,8 @@ class RevisionSkill(Result):
         columns = ["measure", "model", "value", "se", "lower", "upper", "n", "flag"]
         return pd.concat(frames, ignore_index=True)[columns]
 
-    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Return one sentence per model; `smallest.share` is a difference that matters."""
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return one finding, with a sentence per model; `smallest.share` is what matters."""
         found = verdicts(self.differences[CONTROLLED], smallest=smallest.share)
         words = {
             Outcome.ABOVE: "better than asking once more",
@@ -65,8 +66,17 @@ class RevisionSkill(Result):
             Outcome.SMALL: f"as good as asking once more, to within {smallest.share:g}",
             Outcome.OPEN: "with too few questions to say whether that beats asking once more",
         }
-        return "\n".join(
-            self._sentence(place, words[one]) for place, one in enumerate(found.outcomes)
+        rows = (self._sentence(place, words[one]) for place, one in enumerate(found.outcomes))
+        return Findings(
+            items=(
+                Finding(
+                    key=VERDICT,
+                    question="Do models mend their answers when they review them?",
+                    rows=tuple(rows),
+                    numbers={**self.rates, **self.differences},
+                    outcome=found,
+                ),
+            )
         )
 
     def _sentence(self, place: int, compared: str) -> str:

@@ -29,8 +29,10 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import Findings, Study
 from psychollm.estimates.repeated_share import repeated_share
 from psychollm.estimates.resampling import Bootstrap, Resampling
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.studies.metacognitive_skill.arms import Scaffolding, prompting, scaffolding
 from psychollm.studies.metacognitive_skill.coders import CoderAgreement, coder_agreement
 from psychollm.studies.metacognitive_skill.deployment import (
@@ -38,13 +40,13 @@ from psychollm.studies.metacognitive_skill.deployment import (
     deployment,
     register_deployment,
 )
+from psychollm.studies.metacognitive_skill.findings import findings
 from psychollm.studies.metacognitive_skill.structure import (
     StructureContrast,
     entropy_of,
     register_structures,
     structure_contrast,
 )
-from psychollm.studies.metacognitive_skill.text import summary
 from psychollm.studies.metacognitive_skill.traces import (
     Panel,
     Traces,
@@ -57,7 +59,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MetacognitiveSkill(Result):
+class MetacognitiveSkill(Study, Result):
     """What models do about their own thinking.
 
     Examples
@@ -90,7 +92,9 @@ class MetacognitiveSkill(Result):
     threshold: int  # code from which a behaviour counts as shown
     level: float
 
-    summary = summary
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the verdict, and a finding per question asked of the data."""
+        return findings(self, smallest)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per model and category."""

@@ -25,7 +25,9 @@ from psychollm._base.result import Result
 from psychollm._base.types import RandomState
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import Findings, Study
 from psychollm.estimates.resampling import Bootstrap, Resampling
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.instruments.self_efficacy.result import SelfEfficacyScores
 from psychollm.reliability.components.intraclass import Intraclass, intraclass
 from psychollm.reliability.contrasts.conditions import RankTest, friedman, kruskal_wallis
@@ -41,6 +43,7 @@ from psychollm.studies.self_efficacy.effects import (
     feedback_shift,
     revision,
 )
+from psychollm.studies.self_efficacy.findings import findings
 from psychollm.studies.self_efficacy.links import (
     EfficacyLink,
     HumanNorm,
@@ -51,7 +54,6 @@ from psychollm.studies.self_efficacy.links import (
 )
 from psychollm.studies.self_efficacy.means import by_model, over_models
 from psychollm.studies.self_efficacy.table import BASELINE, EfficacyTable, efficacy_table
-from psychollm.studies.self_efficacy.text import summary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +82,7 @@ class ResponseStyle(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SelfEfficacyStudy(Result):
+class SelfEfficacyStudy(Study, Result):
     """How models rate themselves, and what the ratings are worth.
 
     Examples
@@ -116,7 +118,9 @@ class SelfEfficacyStudy(Result):
     models: Labels
     level: float
 
-    summary = summary
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the verdict, and a finding per question asked of the data."""
+        return findings(self)
 
     @property
     def conditions(self) -> tuple[Any, ...]:

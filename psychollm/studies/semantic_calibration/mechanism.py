@@ -49,6 +49,7 @@ from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
     Bootstrap,
@@ -67,7 +68,7 @@ Predictability: TypeAlias = Literal["divergence", "cross_entropy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SemanticMechanism(Result):
+class SemanticMechanism(Study, Result):
     """How well arms predict their own answers, and how well they are calibrated.
 
     Examples
@@ -98,24 +99,27 @@ class SemanticMechanism(Result):
         "clipped",
     )
 
-    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
-        """Return the finding in sentences; `smallest.correlation` is a link that matters."""
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the finding; `smallest.correlation` is a link that matters."""
         link, n = self.link, len(self.link.labels)
         name = self.predictability.replace("_", "-")
         if link.flag:
-            return f"{n} arms: no rank correlation of {name} and calibration error, {link.flag}."
+            text = f"{n} arms: no rank correlation of {name} and calibration error, {link.flag}."
+            finding = Finding(key=VERDICT, statement=text, reason=str(link.flag))
+            return Findings(items=(finding,))
         low, high = link.interval
         span = (
             f"{100 * link.level:g} % interval {signed(low)} to {signed(high)}"
             if np.isfinite(low)
             else "no interval"
         )
+        shown = outcome(link.interval, smallest=smallest.correlation)
         judged = {
             Outcome.ABOVE: "Arms that predict their answers worse are calibrated worse",
             Outcome.BELOW: "Arms that predict their answers worse are calibrated better",
             Outcome.SMALL: "Predicting one's answers has next to nothing to do with calibration",
             Outcome.OPEN: "Too few arms to say whether predicting answers goes with calibration",
-        }[outcome(link.interval, smallest=smallest.correlation)]
+        }[shown]
         text = (
             f"{judged}: over {n} arms, {name} and excess smECE have a rank correlation of "
             f"{signed(link.value)} ({span}, {p_equals(link.p_value)})."
@@ -126,7 +130,9 @@ class SemanticMechanism(Result):
                 f" Up to {100 * worst:.0f} % of an arm's samples were in classes with a predicted "
                 f"chance below {self.floor:g}: divergences depend on that floor."
             )
-        return text
+        numbers = {"correlation": link.value, "interval": link.interval, "p": link.p_value}
+        finding = Finding(key=VERDICT, statement=text, numbers=numbers, outcome=shown)
+        return Findings(items=(finding,))
 
 
 def semantic_mechanism(

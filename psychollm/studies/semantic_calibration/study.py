@@ -46,11 +46,13 @@ from psychollm.data.labels import Labels
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import Findings, Study
 from psychollm.estimates.resampling import Bootstrap, Resampling
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.instruments.semantic_sampling.result import SemanticSamples, stack_samples
 from psychollm.studies.semantic_calibration.arms import Arms, answered
+from psychollm.studies.semantic_calibration.findings import findings, verdict
 from psychollm.studies.semantic_calibration.null import SampleCurve
-from psychollm.studies.semantic_calibration.text import summary, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +82,7 @@ class ArmContrast(Result):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SemanticCalibration(Result):
+class SemanticCalibration(Study, Result):
     """Calibration in meaning of several arms, on the questions that all of them answered.
 
     Examples
@@ -137,7 +139,10 @@ class SemanticCalibration(Result):
         "n_left_out",
     )
 
-    summary = summary
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the verdict, and a finding per question asked of the data."""
+        return findings(self, smallest)
+
     verdict = verdict
 
     @property

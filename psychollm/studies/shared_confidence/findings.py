@@ -223,6 +223,7 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
             "mean_private_correlation": private.mean,
             "mean_private_correlation_p": private.mean_p,
         },
+        outcome=judged,
     )
 
 
@@ -249,6 +250,7 @@ def _agreement(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
         question="How well does confidence match correctness?",
         statement=(f"{told} Yes rate minus accuracy runs from {extent(gap.value, signed=True)}."),
         numbers={"overconfidence": gap},
+        outcome=verdicts(gap, smallest=smallest.share),
     )
 
 

@@ -15,7 +15,9 @@ from psychollm._base.types import AnyArray
 from psychollm._base.views import view
 from psychollm.data.responses import Responses
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import Findings, Study
 from psychollm.estimates.null import Null
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.studies.steering_match.best_strengths import (
     BestStrengths,
 )
@@ -24,6 +26,7 @@ from psychollm.studies.steering_match.evidence import (
     Control,
     controls_frame,
 )
+from psychollm.studies.steering_match.findings import findings, verdict
 from psychollm.studies.steering_match.grid import Grid, count, profiles_of
 from psychollm.studies.steering_match.reconstruction import (
     Answers,
@@ -31,7 +34,6 @@ from psychollm.studies.steering_match.reconstruction import (
 )
 from psychollm.studies.steering_match.steered_answers import SteeredAnswers
 from psychollm.studies.steering_match.steered_input import ratio
-from psychollm.studies.steering_match.text import summary, verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,7 +42,7 @@ Choice = Literal["agreement", "kappa"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SteeringMatch(Result):
+class SteeringMatch(Study, Result):
     """How well one steered model reproduces the targets, and what the numbers are worth.
 
     Attributes
@@ -118,7 +120,10 @@ class SteeringMatch(Result):
         "flag=best.strength.flags",
     )
 
-    summary = summary
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the verdict, and a finding per question asked of the data."""
+        return findings(self, smallest)
+
     verdict = verdict
 
     @property

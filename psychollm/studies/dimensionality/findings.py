@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.numbers import p_equals, signed
+from psychollm._base.numbers import p_equals, p_value, signed
+from psychollm.estimates.findings import VERDICT, Finding, Findings, sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,34 +42,63 @@ def frame(result: Dimensionality) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def summary(result: Dimensionality) -> str:
-    """Return the verdict and its evidence in words, one screen."""
-    blocks = [
-        [result.verdict[0].upper() + result.verdict[1:] + "."],
-        _excluded(result),
-        ["", "Without any empty-cell rule (these decide):"],
-        [f"  no shared factor    {_test(result.shared_test)}"],
-        [f"  one factor          {_test(result.one_factor_test)}"],
-        [f"  share of a second   {_share(result.second_share)}"],
-        [f"  full information    {_likelihood(result)}"],
-        [f"  largest residuals   {_pairs(result)}"],
-        ["", f"Plain spectrum, empty_cells={result.spectrum.correlation.empty_cells!r}:"],
-        _spectrum(result.spectrum),
-        [f"  {_matrix(result.spectrum)}"],
-        [f"  {_rules(result.spectrum)}"],
-        [f"  {_quadratic(result.spectrum)}"],
-        [f"  {_congruence(result.spectrum)}"],
-        ["", "Number of factors by rule:"],
-        [f"  {rule:<26}{count:>3}" for rule, count in result.factors_by_rule.items()],
-    ]
-    return "\n".join(line for block in blocks for line in block)
+def findings(result: Dimensionality) -> Findings:
+    """Return the verdict, the tests that decide it, and what the plain spectrum shows."""
+    plain = result.spectrum
+    tests = {
+        "no shared factor": result.shared_test,
+        "one factor": result.one_factor_test,
+    }
+    return Findings(
+        items=(
+            Finding(
+                key=VERDICT,
+                statement=sentence(result.verdict),
+                rows=tuple(
+                    f"left out: {model!r}, {why}" for model, why in result.excluded.items()
+                ),
+                numbers={"n_factors": result.n_factors},
+            ),
+            Finding(
+                key="tests",
+                question="Without any empty-cell rule (these decide):",
+                rows=(
+                    *(f"{name:<20}{_test(test)}" for name, test in tests.items()),
+                    f"share of a second   {_share(result.second_share)}",
+                    f"full information    {_likelihood(result)}",
+                    f"largest residuals   {_pairs(result)}",
+                ),
+                numbers={name: test.p_value for name, test in tests.items()},
+            ),
+            Finding(
+                key="spectrum",
+                question=f"Plain spectrum, empty_cells={plain.correlation.empty_cells!r}:",
+                rows=(
+                    *_spectrum(plain),
+                    _matrix(plain),
+                    _rules(plain),
+                    _quadratic(plain),
+                    _congruence(plain),
+                ),
+                numbers={"eigenvalues": plain.eigenvalues, "shares": plain.shares},
+            ),
+            Finding(
+                key="rules",
+                question="Number of factors by rule:",
+                rows=tuple(
+                    f"{rule:<26}{count:>3}" for rule, count in result.factors_by_rule.items()
+                ),
+                numbers=dict(result.factors_by_rule),
+            ),
+        )
+    )
 
 
 def _test(test: ResidualTest) -> str:
     top = np.quantile(test.draws, 0.95)
     return (
         f"largest residual eigenvalue {test.observed:.2f}, 95 % of replicates below {top:.2f}, "
-        f"{p_equals(test.p_value)} ± {test.p_value_se:.3f}"
+        f"{p_equals(test.p_value)} ± {p_value(test.p_value_se)}"
     )
 
 
@@ -98,15 +128,15 @@ def _pairs(result: Dimensionality) -> str:
 
 
 def _spectrum(plain: PlainSpectrum) -> list[str]:
-    lines = [f"  {'':>10}{'eigenvalue':>11}{'share':>8}{'permuted':>10}{'one factor':>12}{'p':>8}"]
+    lines = [f"{'':>10}{'eigenvalue':>11}{'share':>8}{'permuted':>10}{'one factor':>12}{'p':>8}"]
     shown = min(SHOWN, plain.eigenvalues.size)
     permuted, one = plain.permutation.quantile(0.95), plain.one_factor.quantile(0.95)
     lines += [
-        f"  {i + 1:>10}{plain.eigenvalues[i]:>11.2f}{plain.shares[i]:>8.1%}{permuted[i]:>10.2f}"
+        f"{i + 1:>10}{plain.eigenvalues[i]:>11.2f}{plain.shares[i]:>8.1%}{permuted[i]:>10.2f}"
         f"{one[i]:>12.2f}{plain.one_factor.p_value[i]:>8.3f}"
         for i in range(shown)
     ]
-    return [*lines, "  (permuted, one factor: 95 % quantiles; p under one factor)"]
+    return [*lines, "(permuted, one factor: 95 % quantiles; p under one factor)"]
 
 
 def _matrix(plain: PlainSpectrum) -> str:
@@ -139,7 +169,3 @@ def _congruence(plain: PlainSpectrum) -> str:
         f"second loadings: congruence {plain.congruence:.2f} with the second of one-factor "
         f"replicates (single replicates: median {plain.null_congruence:.2f})"
     )
-
-
-def _excluded(result: Dimensionality) -> list[str]:
-    return [f"  left out: {model!r}, {why}" for model, why in result.excluded.items()]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from psychollm._base.numbers import p_equals, with_interval
+from psychollm.estimates.findings import VERDICT, Finding, Findings
 from psychollm.estimates.verdict import (
     SMALLEST,
     Outcome,
@@ -22,19 +23,30 @@ if TYPE_CHECKING:
 _UNIFORM = 0.98  # mean confidence from which samples tell next to nothing
 
 
-def summary(study: SemanticCalibration, *, smallest: SmallestEffects = SMALLEST) -> str:
-    """Return the findings in sentences, a paragraph per question asked of the data."""
-    lines = [
-        verdict(study, smallest=smallest),
-        "",
-        f"{study.n_questions} questions that all arms answered:",
+def findings(study: SemanticCalibration, smallest: SmallestEffects) -> Findings:
+    """Return the verdict, then the arms, their contrasts, and what tells little."""
+    excess = {str(one.arm): one.excess for one in study.contrasts}
+    items = [
+        Finding(
+            key=VERDICT,
+            statement=verdict(study, smallest=smallest),
+            numbers={"excess": study.excess, "p_adjusted": study.p_adjusted},
+        ),
+        Finding(
+            key="arms",
+            question=f"{study.n_questions} questions that all arms answered:",
+            rows=tuple(_arm(study, row) for row in range(len(study.labels))),
+            numbers={"accuracy": study.accuracy, "mean_confidence": study.mean_confidence},
+        ),
+        Finding(
+            key="contrasts",
+            question=f"Against {study.baseline}, paired by questions:",
+            rows=tuple(map(_contrast, study.contrasts)),
+            numbers=excess,
+        ),
+        Finding(key="notes", question="To be kept in mind:", rows=_notes(study)),
     ]
-    lines += [f"  {_arm(study, row)}" for row in range(len(study.labels))]
-    if study.contrasts:
-        lines += ["", f"Against {study.baseline}, paired by questions:"]
-        lines += [f"  {_contrast(one)}" for one in study.contrasts]
-    lines += _notes(study)
-    return "\n".join(lines)
+    return Findings(items=tuple(one for one in items if one.statement or one.rows))
 
 
 def verdict(study: SemanticCalibration, *, smallest: SmallestEffects = SMALLEST) -> str:
@@ -113,7 +125,7 @@ def _gap(found: Difference) -> str:
     return with_interval(found.value, found.interval, 3, signed=True)
 
 
-def _notes(study: SemanticCalibration) -> list[str]:
+def _notes(study: SemanticCalibration) -> tuple[str, ...]:
     confidence = study.mean_confidence
     lines = [
         f"{label} gives nearly always the same answer: its samples tell little of confidence."
@@ -124,4 +136,4 @@ def _notes(study: SemanticCalibration) -> list[str]:
     if few < 5:
         number = "one sample" if few == 1 else f"{few} samples"
         lines.append(f"Some questions have {number} only: ten or more are advisable.")
-    return ["", *lines] if lines else []
+    return tuple(lines)

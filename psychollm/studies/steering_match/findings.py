@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from psychollm._base.numbers import number, p_equals, significant, with_interval
+from psychollm._base.numbers import count, number, p_equals, significant, with_interval
+from psychollm.estimates.findings import VERDICT, Finding, Findings
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 
 if TYPE_CHECKING:
@@ -118,34 +119,51 @@ def _beyond(study: SteeringMatch, tables: list[Control]) -> str:
     return text if tables else f"{text}; no random direction was given"
 
 
-def summary(study: SteeringMatch, *, smallest: SmallestEffects = SMALLEST) -> str:
-    """Return the findings on one screen of plain sentences."""
-    n = study.targets
-    heads = study.headlines
-    left = int(study.steered.collapsed.sum())
-    total = study.steered.strengths.size
-    lines = [
-        verdict(study, smallest=smallest),
-        "",
-        f"{n.n_models} targets, {n.n_questions:,} questions, {total - left} of {total} strengths "
-        f"used ({left} collapsed); yes-rates of the steered model "
-        f"{number(_yes_rates(study).min())} to {number(_yes_rates(study).max())}.",
-        _line_text(study),
-        f"Agreement {number(heads['agreement'])} at the best strength, "
-        f"{number(heads['held_out_agreement'])} on questions held out, "
-        f"{number(_mean(study.from_threshold.agreement.value))} at the strength that the "
-        "threshold alone gives (line through the other targets);",
-        f"  constant answer {number(_mean(study.constant.agreement.value))}, random answers of "
-        f"the same yes-rate {number(_mean(study.held_out.chance))}, unsteered "
-        f"{number(_mean(study.unsteered.agreement.value))}, questions exchanged "
-        f"{number(study.null.mean[3])}.",
-        f"Kappa {number(heads['kappa'])} at the best strength, "
-        f"{number(heads['held_out_kappa'])} held out, "
-        f"{number(_mean(study.from_threshold.kappa.value))} from the threshold.",
+def findings(study: SteeringMatch, smallest: SmallestEffects) -> Findings:
+    """Return the verdict, then how well strengths match, controls, and reservations."""
+    heads, numbers = study.headlines, {str(key): value for key, value in study.headlines.items()}
+    targets, left = study.targets, int(study.steered.collapsed.sum())
+    total, rates = study.steered.strengths.size, _yes_rates(study)
+    items = [
+        Finding(
+            key=VERDICT,
+            statement=verdict(study, smallest=smallest),
+            numbers={"p_values": dict(study.p_values), **numbers},
+        ),
+        Finding(
+            key="answers",
+            statement=(
+                f"{targets.n_models} targets, {count(targets.n_questions)} questions, "
+                f"{total - left} of {total} strengths used ({left} collapsed); yes-rates of the "
+                f"steered model {number(rates.min())} to {number(rates.max())}."
+            ),
+        ),
+        Finding(key="strengths", statement=_line_text(study)),
+        Finding(
+            key="agreement",
+            statement=(
+                f"Agreement {number(heads['agreement'])} at the best strength, "
+                f"{number(heads['held_out_agreement'])} on questions held out, "
+                f"{number(_mean(study.from_threshold.agreement.value))} at the strength that the "
+                "threshold alone gives (line through the other targets); constant answer "
+                f"{number(_mean(study.constant.agreement.value))}, random answers of the same "
+                f"yes-rate {number(_mean(study.held_out.chance))}, unsteered "
+                f"{number(_mean(study.unsteered.agreement.value))}, questions exchanged "
+                f"{number(study.null.mean[3])}."
+            ),
+        ),
+        Finding(
+            key="kappa",
+            statement=(
+                f"Kappa {number(heads['kappa'])} at the best strength, "
+                f"{number(heads['held_out_kappa'])} held out, "
+                f"{number(_mean(study.from_threshold.kappa.value))} from the threshold."
+            ),
+        ),
+        Finding(key="controls", question="Controls:", rows=_control_rows(study)),
+        Finding(key="notes", question="To be kept in mind:", rows=_notes(study)),
     ]
-    lines += _control_lines(study)
-    lines += _notes(study)
-    return "\n".join(lines)
+    return Findings(items=tuple(one for one in items if one.statement or one.rows))
 
 
 def _line_text(study: SteeringMatch) -> str:
@@ -162,17 +180,16 @@ def _line_text(study: SteeringMatch) -> str:
     )
 
 
-def _control_lines(study: SteeringMatch) -> list[str]:
-    lines = [
-        f"  {one.name}: R2 {number(one.r_squared)}, held-out agreement "
+def _control_rows(study: SteeringMatch) -> tuple[str, ...]:
+    return tuple(
+        f"{one.name}: R2 {number(one.r_squared)}, held-out agreement "
         f"{number(one.held_out_agreement)}, kappa {number(one.held_out_kappa)}; direction "
         f"ahead in kappa by {_ahead_text(one)}"
         for one in study.controls
-    ]
-    return ["Controls:", *lines] if lines else []
+    )
 
 
-def _notes(study: SteeringMatch) -> list[str]:
+def _notes(study: SteeringMatch) -> tuple[str, ...]:
     best = study.best
     notes = []
     n = best.at_edge.size
@@ -185,7 +202,7 @@ def _notes(study: SteeringMatch) -> list[str]:
         notes.append(f"{int(best.wide.sum())} of {n} targets have a wide plateau of strengths.")
     if not any(one.kind == "table" for one in study.controls):
         notes.append("No control directions were passed: random ones belong beside every match.")
-    return ["", *notes] if notes else []
+    return tuple(notes)
 
 
 def _yes_rates(study: SteeringMatch) -> np.ndarray:
