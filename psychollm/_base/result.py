@@ -20,24 +20,24 @@ if TYPE_CHECKING:
     from psychollm._base.axes import Axes
 
 
-def _plain(value: Any) -> Any:
-    """Turn a field into what JSON can hold."""
+def plain_data(value: Any) -> Any:
+    """Return a value as what JSON can hold: arrays as lists, NaN as None."""
     if isinstance(value, Result):
         return value.to_dict()
     if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
+        return plain_data(value.tolist())
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain_data(value.item())
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain_data(item) for item in value]
     if hasattr(value, "__dataclass_fields__"):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: plain_data(getattr(value, field.name)) for field in fields(value)}
     if hasattr(value, "to_dict") and hasattr(value, "columns"):
-        return _plain(value.to_dict(orient="records"))
+        return plain_data(value.to_dict(orient="records"))
     return value
 
 
@@ -75,7 +75,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return the public fields as JSON-safe values."""
         names = [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
-        return {name: _plain(getattr(self, name)) for name in names}
+        return {name: plain_data(getattr(self, name)) for name in names}
 
     def _axes(self) -> "Axes | None":
         """Return the axes of this result: for classes where they depend on what it holds."""

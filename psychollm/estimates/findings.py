@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import LabelError
 from psychollm._base.numbers import typeset
-from psychollm._base.result import Result
+from psychollm._base.result import plain_data
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, Verdicts
 
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ WIDTH = 96
 VERDICT = "verdict"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Finding(Result):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
     """The answer to one question.
 
     Attributes
@@ -72,7 +72,7 @@ class Finding(Result):
         lines += [_filled(row, "  ", "    ") for row in self.rows]
         return "\n".join(lines)
 
-    def to_markdown(self) -> str:  # type: ignore[override]
+    def to_markdown(self) -> str:
         """Return the finding as Markdown: a heading, a paragraph and a list."""
         parts = [f"### {self.question}"] if self.question else []
         parts += [text for text in (self.statement, self.explanation) if text]
@@ -100,8 +100,8 @@ class Finding(Result):
         return "\n".join(parts)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Findings(Result):
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Findings:
     """All findings of a study, the verdict first.
 
     Examples
@@ -148,7 +148,7 @@ class Findings(Result):
         head = [_filled(self.head, "", "")] if self.head else []
         return "\n".join([*head, *(one.text() for one in self.items)])
 
-    def to_markdown(self) -> str:  # type: ignore[override]
+    def to_markdown(self) -> str:
         """Return the findings as Markdown."""
         head = [self.head] if self.head else []
         return "\n\n".join([*head, *(one.to_markdown() for one in self.items)])
@@ -157,6 +157,10 @@ class Findings(Result):
         """Return the findings as a piece of HTML, numbers typeset."""
         head = [f"<p>{_markup(self.head)}</p>"] if self.head else []
         return "\n".join([*head, *(one.to_html() for one in self.items)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the findings as JSON-safe values; NaN becomes None."""
+        return dict(plain_data(self))
 
     def to_json(self) -> str:
         """Return the findings as JSON; what is undefined is null."""

@@ -65,7 +65,6 @@ EXAMPLES = (
     "f_beta",
     "factor_scores",
     "FactorEffect",
-    "Findings",
     "fit_irt_groups",
     "fit_multidimensional",
     "Gate",

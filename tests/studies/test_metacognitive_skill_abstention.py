@@ -89,7 +89,8 @@ def test_mismatch_by_reader():
     assert STUDY.mismatch["judge"].value[1] == 1.0
     assert STUDY.mismatch["judge_whole"].value[1] == 0.0
     assert STUDY.seen.value[1] == -1.0
-    assert "of traces in doubt end in a confident answer" in STUDY.summary()
+    rows = " ".join(STUDY.findings()["verdict"].rows)
+    assert "of traces in doubt end in a confident answer" in rows
 
 
 def test_pairs_and_runs_are_clusters():
