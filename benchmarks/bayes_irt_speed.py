@@ -41,9 +41,9 @@ def report(name: str, draws: np.ndarray, spent: float, size: float | None = None
 
 def by_laplace(table: np.ndarray) -> None:
     """Draw with the normal approximation, everything included."""
-    bayesian_2pl(table[:100], draws=100, rng=0)
+    bayesian_2pl(table[:100], n_draws=100, rng=0)
     began = time.process_time()
-    found = bayesian_2pl(table, draws=2_000, rng=0)
+    found = bayesian_2pl(table, n_draws=2_000, rng=0)
     spent = time.process_time() - began
     report(
         f"laplace, all (Pareto k {found.pareto_k:.2f})",

@@ -53,18 +53,18 @@ class Laplace:
 
     def setup(self) -> None:
         self.answers = answers()
-        bayesian_2pl(self.answers[:100], draws=100, rng=0)
+        bayesian_2pl(self.answers[:100], n_draws=100, rng=0)
 
     def time_laplace(self) -> None:
-        bayesian_2pl(self.answers, draws=2_000, rng=0)
+        bayesian_2pl(self.answers, n_draws=2_000, rng=0)
 
     def track_effective_per_cpu_second(self) -> float:
         began = time.process_time()
-        found = bayesian_2pl(self.answers, draws=2_000, rng=0)
+        found = bayesian_2pl(self.answers, n_draws=2_000, rng=0)
         return float(found.effective_size.min() / (time.process_time() - began))
 
     def track_pareto_k(self) -> float:
-        return bayesian_2pl(self.answers, draws=2_000, rng=0).pareto_k
+        return bayesian_2pl(self.answers, n_draws=2_000, rng=0).pareto_k
 
     track_effective_per_cpu_second.unit = "draws per CPU second"  # type: ignore[attr-defined]
     track_pareto_k.unit = "k"  # type: ignore[attr-defined]
@@ -79,13 +79,13 @@ class Chains:
         if find_spec("pymc") is None or find_spec("nutpie") is None:
             raise NotImplementedError
         self.answers = answers()
-        bayesian_2pl(self.answers, method="nuts", draws=100, chains=1, tune=20, rng=0)
+        bayesian_2pl(self.answers, method="nuts", n_draws=100, chains=1, tune=20, rng=0)
 
     def track_effective_per_cpu_second(self) -> float:
         """Everything that follows compilation, leave-one-out and abilities included."""
         began = time.process_time()
         found = bayesian_2pl(
-            self.answers, method="nuts", draws=2_000, chains=2, tune=600, rng=1, n_jobs=1
+            self.answers, method="nuts", n_draws=2_000, chains=2, tune=600, rng=1, n_jobs=1
         )
         spent = time.process_time() - began
         draws = np.concatenate([found.slope.draws, found.intercept.draws], axis=1)

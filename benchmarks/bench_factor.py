@@ -45,10 +45,10 @@ class Test:
 
     def setup(self, size: tuple[int, int]) -> None:
         self.answers = psy.Responses.from_array(one_factor(*size))
-        residual_test(self.answers, n=3, rng=1)
+        residual_test(self.answers, n_null=3, rng=1)
 
     def time_residual_test(self, size: tuple[int, int]) -> None:
-        residual_test(self.answers, n=99, rng=1)
+        residual_test(self.answers, n_null=99, rng=1)
 
 
 class Verdict:

@@ -106,7 +106,7 @@ class Parallel:
 
     def setup(self, size: tuple[int, int]) -> None:
         self.answers = graded(*size, 2)
-        parallel_analysis(self.answers, n=3, rng=1)
+        parallel_analysis(self.answers, n_null=3, rng=1)
 
     def time_parallel(self, size: tuple[int, int]) -> None:
-        parallel_analysis(self.answers, n=100, rng=1)
+        parallel_analysis(self.answers, n_null=100, rng=1)

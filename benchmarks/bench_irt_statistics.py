@@ -51,7 +51,7 @@ class Replicates:
         self.fit = fit_irt(self.answers)
 
     def time_bootstrap(self) -> None:
-        bootstrap_fit(self.fit, self.answers, n=100, rng=1)
+        bootstrap_fit(self.fit, self.answers, n_null=100, rng=1)
 
 
 class Conditional:

@@ -13,10 +13,10 @@ class Permutation:
 
     def setup(self, scheme: str) -> None:
         self.responses = psy.Responses.from_array(one_factor(19, 10_000))
-        psy.permutation_null(self.responses, scheme=scheme, n=4, rng=1, n_jobs=2)
+        psy.permutation_null(self.responses, scheme=scheme, n_null=4, rng=1, n_jobs=2)
 
     def time_thousand(self, scheme: str) -> None:
-        psy.permutation_null(self.responses, scheme=scheme, n=1_000, rng=1, n_jobs=2)
+        psy.permutation_null(self.responses, scheme=scheme, n_null=1_000, rng=1, n_jobs=2)
 
 
 class OneFactor:
@@ -24,10 +24,10 @@ class OneFactor:
 
     def setup(self) -> None:
         self.responses = psy.Responses.from_array(one_factor(19, 10_000))
-        psy.one_factor_null(self.responses, n=4, rng=1, n_jobs=2)
+        psy.one_factor_null(self.responses, n_null=4, rng=1, n_jobs=2)
 
     def time_thousand(self) -> None:
-        psy.one_factor_null(self.responses, n=1_000, rng=1, n_jobs=2)
+        psy.one_factor_null(self.responses, n_null=1_000, rng=1, n_jobs=2)
 
 
 class Memory:
@@ -40,4 +40,4 @@ class Memory:
         self.responses = psy.Responses.from_array(one_factor(19, 1_000))
 
     def peakmem_within_model(self, replicates: int) -> None:
-        psy.permutation_null(self.responses, n=replicates, rng=1, n_jobs=2)
+        psy.permutation_null(self.responses, n_null=replicates, rng=1, n_jobs=2)

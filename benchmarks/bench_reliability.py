@@ -147,7 +147,7 @@ class Comparisons:
         score_differences(self.scores, clusters=self.clusters)
 
     def time_compare_all_by_the_largest_statistic(self) -> None:
-        compare_all(self.mean, adjust="max_t")
+        compare_all(self.mean, adjustment="max_t")
 
 
 class Accuracy:

@@ -144,7 +144,7 @@ def lines(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
         accuracy = rng.beta(a, b, size=(n, 1))
         correct = (rng.uniform(size=(n, asked)) < accuracy) * 1.0
         yes = (rng.uniform(size=(n, asked)) < 0.2 + 0.6 * accuracy) * 1.0
-        found = between_models(yes, correct, n_permutations=1, rng=rng)
+        found = between_models(yes, correct, n_null=1, rng=rng)
         line = found.confidence_on_accuracy
         return {
             "slope": line.slope_interval,

@@ -67,7 +67,7 @@ def pairs(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
             mean_score(alone, **options),
             mean_score(together, clusters=codes, **options),
         )
-        families = [compare_all(each, adjust="max_t").interval for each in (mean, clustered)]
+        families = [compare_all(each, adjustment="max_t").interval for each in (mean, clustered)]
         both = [
             held(all_hold=bool(((low <= wanted) & (wanted <= high)).all()))
             for low, high in (family.T for family in families)
@@ -101,7 +101,7 @@ def alike(n: int, count: int, rng: np.random.Generator, jobs: int) -> Intervals:
     def one() -> dict[str, np.ndarray]:
         scores = right_or_wrong(np.full(5, 0.3), n, rng)
         mean = mean_score(scores, bootstrap=Bootstrap(RESAMPLES, n_jobs=jobs), rng=rng)
-        p_values = [compare_all(mean, adjust=name).adjusted for name in adjustments]
+        p_values = [compare_all(mean, adjustment=name).adjusted for name in adjustments]
         p_values.append(score_differences(scores).adjusted)
         ranks = pairwise_conditions(rng.standard_normal(5 * n), condition, models=model)
         p_values.append(ranks.adjusted)

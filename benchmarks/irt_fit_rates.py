@@ -68,8 +68,8 @@ def one(design, seed):
     upper = np.triu_indices(items, 1)
     own, x2 = item_fit(fit, answers).p_value, chi2.sf(pairs.x2[upper], pairs.df)
     zh = person_fit(fit, answers).zh
-    null = bootstrap_fit(fit, answers, statistic=together, n=REPLICATES, rng=seed)
-    people = bootstrap_fit(fit, answers, statistic="person_zh", n=REPLICATES, rng=seed)
+    null = bootstrap_fit(fit, answers, statistic=together, n_null=REPLICATES, rng=seed)
+    people = bootstrap_fit(fit, answers, statistic="person_zh", n_null=REPLICATES, rng=seed)
     known = [p[np.isfinite(p)] for p in (own, x2, np.array([whole.p_value]))]
     p = null.p_value
     booted = (p[:1], p[1:2], p[2 : 2 + items], p[2 + items :], people.p_value)

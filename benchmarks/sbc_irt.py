@@ -116,7 +116,14 @@ def one(job: Job) -> dict[str, object]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = bayesian_2pl(
-            answers, method=method, draws=DRAWS, chains=2, tune=500, rng=number, n_jobs=1, **groups
+            answers,
+            method=method,
+            n_draws=DRAWS,
+            chains=2,
+            tune=500,
+            rng=number,
+            n_jobs=1,
+            **groups,
         )
     spent = time.process_time() - began
     drawn = draws_of(found)

@@ -16,8 +16,8 @@ import psychollm as psy
 responses = psy.simulate_factor(
     loadings=np.full(19, 0.85), thresholds=np.linspace(-2.33, 2.33, 19), n_questions=1000, rng=3
 ).responses
-shuffled = psy.permutation_null(responses, scheme="within_model", n=500, rng=1, n_jobs=2)
-one_factor = psy.one_factor_null(responses, n=500, rng=1, n_jobs=2)
+shuffled = psy.permutation_null(responses, scheme="within_model", n_null=500, rng=1, n_jobs=2)
+one_factor = psy.one_factor_null(responses, n_null=500, rng=1, n_jobs=2)
 
 # %%
 # Shuffling each model's answers keeps its yes-rate and destroys everything shared. The first

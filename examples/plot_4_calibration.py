@@ -114,7 +114,7 @@ plt.show()
 # Paired differences on the same questions, adjusted for the number of pairs; a dot where two
 # models differ.
 
-compared = compare_all(panel["brier"], adjust="max_t")
+compared = compare_all(panel["brier"], adjustment="max_t")
 plot_comparisons(compared)
 plt.show()
 

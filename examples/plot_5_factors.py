@@ -34,7 +34,7 @@ answers = psy.Responses.from_array(says_yes.astype(int), models=names)
 # those of tables whose answers were shuffled: within each model, which keeps its yes-rate and
 # nothing else; and within each question, which keeps how many models said yes.
 
-found = psy.retention(answers, n=100, rng=1)
+found = psy.retention(answers, n_null=100, rng=1)
 print(found)
 plot_scree(found.parallel)
 plt.show()

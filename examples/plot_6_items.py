@@ -82,6 +82,6 @@ print(short_form(usable, 8, rng=1).summary())
 # miskeyed question can show itself.
 
 priors = psy.irt.HierarchicalPriors(log_slope=None)
-bayes = psy.bayesian_2pl(answers, priors=priors, draws=1000, rng=1)
+bayes = psy.bayesian_2pl(answers, priors=priors, n_draws=1000, rng=1)
 plot_posterior_forest(bayes.slope, reference=0.0)
 plt.show()

@@ -22,7 +22,7 @@ import psychollm as psy
 _ROOMS = sorted(set(psy._SUBMODULES) - {"errors", "plots", "reports", "collect"})
 
 # Few draws are enough to show what a function reads and that its parts fit together.
-_QUICK = {"bootstrap": 25, "n_null": 19, "n_permutations": 99, "n_draws": 200, "rng": 0}
+_QUICK = {"bootstrap": 25, "n_null": 19, "n_draws": 200, "rng": 0}
 _QUICKER: dict[str, dict[str, Any]] = {
     "bayesian_2pl": {"draws": 100},
 }

@@ -96,7 +96,7 @@ def validity_screen(
     min_answers: int = 30,
     near_constant: float = 0.02,
     clone_agreement: float = 0.95,
-    level: float = 0.05,
+    alpha: float = 0.05,
 ) -> Screen:
     """Flag models whose answers cannot be taken at their word; drop none.
 
@@ -113,7 +113,7 @@ def validity_screen(
         A yes rate this near to 0 or 1 is nearly constant.
     clone_agreement : float
         Cohen's kappa from which two models are clones.
-    level : float
+    alpha : float
         Chance of calling any model inverted if none is (at most).
 
     Returns
@@ -145,12 +145,12 @@ def validity_screen(
     least = check_count("min_answers", min_answers)
     margin = check_fraction("near_constant", near_constant, high=0.5)
     limit = check_fraction("clone_agreement", clone_agreement)
-    level = check_fraction("level", level)
+    alpha = check_fraction("alpha", alpha)
     n, rates = said.answered, said.yes_rates
     too_few, constant = n < least, (rates == 0) | (rates == 1)
     near = ~constant & ((rates < margin) | (rates > 1 - margin))
     tests = inversion(said, correctness)
-    inverted = tests.p_value <= level
+    inverted = tests.p_value <= alpha
     kappa, common = agreement_beyond_chance(said, ~(constant | near), least)
     alike = kappa >= limit
     sound = ~(too_few | constant | inverted)

@@ -47,7 +47,7 @@ class Comparisons(Result):
     p_value: FloatArray  # (pairs,) of no difference, two-sided
     adjusted: FloatArray  # (pairs,) p-values for the family of all pairs
     n_resamples: IntArray  # (pairs,) in which both are defined
-    adjust: str
+    adjustment: str
     level: float
     flags: tuple[Reason, ...]  # (pairs,)
 
@@ -73,7 +73,7 @@ class Comparisons(Result):
 def compare_all(
     estimate: Estimate,
     *,
-    adjust: FamilyAdjustment = "holm",
+    adjustment: FamilyAdjustment = "holm",
     tail: Tail = "t",
     df: float | None = None,
     level: float | None = None,
@@ -84,7 +84,7 @@ def compare_all(
     ----------
     estimate : Estimate
         One number per model, with draws.
-    adjust : {"holm", "bonferroni", "bh", "by", "max_t"}
+    adjustment : {"holm", "bonferroni", "bh", "by", "max_t"}
         How p-values are adjusted for the number of pairs. "max_t" is the step-down method of
         `max_t`: it knows that pairs share models, rejects more than "holm", and its intervals
         hold all together; the other intervals hold each on its own.
@@ -117,10 +117,10 @@ def compare_all(
     >>> from psychollm.calibration import brier
     >>> rng = np.random.default_rng(0)
     >>> score = brier(rng.uniform(size=(4, 50)), rng.integers(0, 2, (4, 50)), rng=0)
-    >>> compare_all(score, adjust="max_t").differ.sum()
+    >>> compare_all(score, adjustment="max_t").differ.sum()
     np.int64(0)
     """
-    check_choice("adjust", adjust, FamilyAdjustment)
+    check_choice("adjustment", adjustment, FamilyAdjustment)
     check_choice("tail", tail, Tail)
     coverage = check_fraction("level", estimate.level if level is None else level)
     i, j = _pairs(estimate)
@@ -132,12 +132,12 @@ def compare_all(
         freedom = np.full(value.size, float(df))
     family = max_t(value, gaps, df=freedom, level=coverage)
     p_value = _p_values(value, family.se, gaps, freedom, tail)
-    if adjust == "max_t":
+    if adjustment == "max_t":
         interval, adjusted = family.interval, family.step_down
     else:
         known = np.where(np.isfinite(value), gaps, np.nan)
         interval = percentile_interval(known, expanded_level(coverage, freedom))
-        adjusted = adjust_p_values(p_value, method=adjust)
+        adjusted = adjust_p_values(p_value, method=adjustment)
     n = np.isfinite(gaps).sum(axis=0).astype(np.int64)
     return Comparisons(
         name=estimate.name,
@@ -149,7 +149,7 @@ def compare_all(
         p_value=p_value,
         adjusted=adjusted,
         n_resamples=n,
-        adjust=adjust,
+        adjustment=adjustment,
         level=coverage,
         flags=first_reason(
             (~np.isfinite(value), Reason.UNDEFINED),

@@ -56,7 +56,7 @@ class ItemScreen(Result):
         Share of the information about abilities N(0, 1).
     dead, miskeyed, empty : bool ndarray of shape (items,)
         The verdicts.
-    level : float
+    alpha : float
         Chance of any false verdict of miskeying.
     labels : tuple
         Names of the items.
@@ -70,7 +70,7 @@ class ItemScreen(Result):
     dead: BoolArray  # (J,)
     miskeyed: BoolArray  # (J,)
     empty: BoolArray  # (J,)
-    level: float
+    alpha: float
     labels: Labels  # J
 
     _AXES = Axes(
@@ -104,7 +104,7 @@ def item_screen(
     fit: IRTFit,
     responses: ResponsesLike,
     *,
-    level: float = 0.05,
+    alpha: float = 0.05,
 ) -> ItemScreen:
     """Find dead, miskeyed and empty items.
 
@@ -114,7 +114,7 @@ def item_screen(
         A fit of the same answers; use a 2PL, whose slopes may be negative.
     responses : Responses or table
         The answers.
-    level : float
+    alpha : float
         Chance of naming any sound item as miskeyed.
 
     Examples
@@ -126,7 +126,7 @@ def item_screen(
     >>> item_screen(fit_irt(answers), answers).miskeyed.nonzero()[0]
     array([4])
     """
-    check_fraction("level", level)
+    check_fraction("alpha", alpha)
     codes = answers_to(responses, fit.labels, fit.respondents).codes
     rate, correlation, p_value = _against_rest(codes, fit.shares)
     adjusted = adjust_p_values(p_value)
@@ -139,9 +139,9 @@ def item_screen(
         adjusted=adjusted,
         information_share=share,
         dead=dead,
-        miskeyed=np.nan_to_num(adjusted, nan=1.0) <= level,
+        miskeyed=np.nan_to_num(adjusted, nan=1.0) <= alpha,
         empty=~dead & (share < EVEN_SHARE / max(int((~dead).sum()), 1)),
-        level=level,
+        alpha=alpha,
         labels=fit.labels,
     )
 

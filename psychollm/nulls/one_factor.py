@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.checks import check_count
 from psychollm._base.errors import OptionError
 from psychollm._base.replicate import replicate
 from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
@@ -30,7 +31,7 @@ def one_factor_null(
     responses: ResponsesLike,
     *,
     statistic: Statistic = "eigenvalues",
-    n: int = 1000,
+    n_null: int = 1000,
     alternative: Alternative = "greater",
     loadings: ArrayLike | None = None,
     empty_cells: EmptyCells = "keep_margins",
@@ -52,7 +53,7 @@ def one_factor_null(
         Binary answers.
     statistic : str or callable
         As in `permutation_null`.
-    n : int
+    n_null : int
         Replicates.
     alternative : {"greater", "less", "two-sided"}
         Which side counts as extreme.
@@ -78,17 +79,20 @@ def one_factor_null(
     --------
     >>> import psychollm as psy
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> null = psy.one_factor_null(answers, n=99, rng=1)
+    >>> null = psy.one_factor_null(answers, n_null=99, rng=1)
     >>> bool(null.p_value[1] > 0.05)
     True
     """
+    check_count("n_null", n_null)
     design = make_design(responses, empty_cells=empty_cells, missing=missing)
     name, compute = stack_statistic(statistic)
     size = _check_loadings(loadings, design) if loadings is not None else fit_loadings(design)
     counts = design.writable_counts()
     cuts = margin_thresholds(counts)
     task = partial(_one_factor_block, design=design, loadings=size, cuts=cuts, compute=compute)
-    draws = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="one-factor null")
+    draws = replicate(
+        task, n_null, rng=rng, n_jobs=n_jobs, progress=progress, label="one-factor null"
+    )
     return Null.compare(
         compute(*design.observed())[0],
         draws,

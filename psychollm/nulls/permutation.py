@@ -45,7 +45,7 @@ def permutation_null(
     *,
     statistic: Statistic = "eigenvalues",
     scheme: Scheme = "within_model",
-    n: int = 1000,
+    n_null: int = 1000,
     alternative: Alternative = "greater",
     empty_cells: EmptyCells = "keep_margins",
     missing: Missing = "pairwise",
@@ -70,7 +70,7 @@ def permutation_null(
         and keeps its yes rate: models are exchangeable, the shared difficulty stays.
         ``"both_margins"`` keeps both, by curveball trades: what remains is what models agree on
         beyond their yes rates and the questions' difficulty.
-    n : int
+    n_null : int
         Replicates.
     alternative : {"greater", "less", "two-sided"}
         Which side counts as extreme.
@@ -104,11 +104,12 @@ def permutation_null(
     --------
     >>> import psychollm as psy
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> null = psy.permutation_null(answers, n=99, rng=1)
+    >>> null = psy.permutation_null(answers, n_null=99, rng=1)
     >>> float(null.p_value[0])
     0.01
     """
     check_choice("scheme", scheme, Scheme)
+    check_count("n_null", n_null)
     design = make_design(responses, empty_cells=empty_cells, missing=missing)
     name, compute = stack_statistic(statistic)
     k = len(design.counts.labels)
@@ -116,7 +117,7 @@ def permutation_null(
     generator = check_generator(rng)
     task = partial(_permuted_block, design=design, scheme=scheme, trades=n_trades, compute=compute)
     draws = replicate(
-        task, n, rng=generator, n_jobs=n_jobs, progress=progress, label=f"{scheme} null"
+        task, n_null, rng=generator, n_jobs=n_jobs, progress=progress, label=f"{scheme} null"
     )
     mixing = _mixing(design, n_trades, compute, generator) if scheme == "both_margins" else None
     return Null.compare(

@@ -43,7 +43,7 @@ def plot_null(
     >>> import psychollm as psy
     >>> from matplotlib.figure import Figure
     >>> answers = np.random.default_rng(0).integers(0, 2, (4, 100))
-    >>> null = psy.permutation_null(answers, statistic="mean_correlation", n=50, rng=0)
+    >>> null = psy.permutation_null(answers, statistic="mean_correlation", n_null=50, rng=0)
     >>> plot_null(null, ax=Figure().subplots()).get_xlabel()
     'mean correlation'
     """

@@ -57,7 +57,7 @@ def plot_posterior_forest(
     >>> from matplotlib.figure import Figure
     >>> from psychollm.irt.bayes.bayesian import bayesian_2pl
     >>> answers = np.random.default_rng(1).random((200, 4)) < [0.2, 0.4, 0.6, 0.7]
-    >>> found = bayesian_2pl(answers, draws=200, rng=0)
+    >>> found = bayesian_2pl(answers, n_draws=200, rng=0)
     >>> plot_posterior_forest(found.intercept, ax=Figure().subplots()).get_xlabel()
     'intercept'
     """

@@ -31,7 +31,7 @@ def plot_retention(found: Retention, *, ax: "Axes | None" = None) -> "Axes":
     >>> import psychollm as psy
     >>> from matplotlib.figure import Figure
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> found = psy.retention(answers.codes[:8, :400], n=20, rng=1)
+    >>> found = psy.retention(answers.codes[:8, :400], n_null=20, rng=1)
     >>> plot_retention(found, ax=Figure().subplots()).get_xlabel()
     'factors'
     """

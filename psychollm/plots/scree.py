@@ -65,7 +65,7 @@ def plot_scree(
     >>> answers = psy.simulate_factor(
     ...     loadings=[0.8] * 6, thresholds=[0.0] * 6, n_questions=300, rng=0
     ... ).responses
-    >>> null = psy.permutation_null(answers, n=50, rng=0)
+    >>> null = psy.permutation_null(answers, n_null=50, rng=0)
     >>> plot_scree(null, ax=Figure().subplots()).get_xlabel()
     'component'
     """

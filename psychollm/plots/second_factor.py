@@ -53,7 +53,7 @@ def plot_second_factor(
     >>> import psychollm as psy
     >>> from matplotlib.figure import Figure
     >>> answers = np.random.default_rng(0).integers(0, 2, (5, 200))
-    >>> null = psy.permutation_null(answers, statistic="second_loadings", n=20, rng=0)
+    >>> null = psy.permutation_null(answers, statistic="second_loadings", n_null=20, rng=0)
     >>> tau = psy.tetrachoric(answers).thresholds
     >>> plot_second_factor(null, thresholds=tau, ax=Figure().subplots()).get_ylabel()
     'loading on the second component'

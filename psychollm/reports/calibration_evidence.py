@@ -89,7 +89,7 @@ def gather(
         panel=panel,
         curves=panel.curves() if curves is None else curves,
         comparisons={
-            key: compare_all(panel[key], adjust="max_t")
+            key: compare_all(panel[key], adjustment="max_t")
             for key in compared
             if len(panel.models) > 1 and panel[key].defined.sum() > 1
         },

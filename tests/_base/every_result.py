@@ -170,7 +170,7 @@ def _foreknowledge() -> Result:
         confidence=np.array([[0.25, np.nan]]),
         baseline=np.array([[0.5, 0.5]]),
         fold=np.array([0, 1]),
-        folds=2,
+        n_folds=2,
         penalty=1.0,
         flags=(Reason.NONE,),
         models=("m",),

@@ -59,7 +59,7 @@ def test_line_is_that_of_scipy(points):
 def test_rank_correlation_is_that_of_scipy(points):
     x, y = points
     assume(np.ptp(x) > 0 and np.ptp(y) > 0)
-    found = between_models(*with_rates(y, x), n_permutations=1, rng=0)
+    found = between_models(*with_rates(y, x), n_null=1, rng=0)
     assert found.spearman == pytest.approx(stats.spearmanr(x, y).statistic, abs=1e-12)
     low, high = found.spearman_interval
     assert -1.0 <= low <= found.spearman <= high <= 1.0
@@ -84,7 +84,7 @@ def test_permutation_p_is_exact_for_few_models():
 def test_permutation_p_by_chance_for_many_models():
     rng = np.random.default_rng(2)
     x, y = rng.random(15).round(2), rng.random(15).round(2)
-    found = between_models(*with_rates(y, x, n=100), n_permutations=4999, rng=3)
+    found = between_models(*with_rates(y, x, n=100), n_null=4999, rng=3)
     assert not found.exact
     # The t approximation is good at 15 models; Monte Carlo error of the p-value is .007.
     assert found.spearman_p == pytest.approx(stats.spearmanr(x, y).pvalue, abs=0.03)

@@ -179,7 +179,7 @@ def test_bad_input():
     with pytest.raises(ShapeError, match="scores has 1 dimension"):
         individuation(said, right, scores[0])
     with pytest.raises(OptionError, match="folds"):
-        individuation(said, right, folds=1)
+        individuation(said, right, n_folds=1)
     with pytest.raises(OptionError, match="bootstrap"):
         individuation(said, right, bootstrap=0)
     with pytest.raises(OptionError, match="'holm'"):

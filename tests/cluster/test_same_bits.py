@@ -26,11 +26,11 @@ def answers():
 
 
 def permuted(n_jobs=None):
-    return permutation_null(answers(), n=150, rng=3, n_jobs=n_jobs).draws
+    return permutation_null(answers(), n_null=150, rng=3, n_jobs=n_jobs).draws
 
 
 def one_factor(n_jobs=None):
-    return one_factor_null(answers(), n=150, rng=3, n_jobs=n_jobs).draws
+    return one_factor_null(answers(), n_null=150, rng=3, n_jobs=n_jobs).draws
 
 
 def panel(n_jobs=None):
@@ -101,10 +101,10 @@ def test_workers_that_die_lose_nothing(cluster, deaths):
     victims = frozenset(sorted(pids.values())[:deaths])
     statistic = partial(lethal, victims=victims)
     with joblib.parallel_config(backend="dask"):
-        found = permutation_null(answers(), statistic=statistic, n=300, rng=3).draws
+        found = permutation_null(answers(), statistic=statistic, n_null=300, rng=3).draws
     cluster.wait_for_workers(2, timeout=120)
     assert victims.isdisjoint(cluster.run(os.getpid).values())
-    expected = permutation_null(answers(), statistic=lethal, n=300, rng=3, n_jobs=1).draws
+    expected = permutation_null(answers(), statistic=lethal, n_null=300, rng=3, n_jobs=1).draws
     assert np.array_equal(found, expected)
 
 
@@ -148,7 +148,7 @@ def test_configured_workers_without_and_with_a_backend(backend):
 def cell(seed, n_jobs=None):
     """One cell of a grid of simulations: a table, and a null of its own."""
     table = np.random.default_rng(seed).random((8, 100)) < 0.5
-    return permutation_null(table.astype(int), n=30, rng=seed, n_jobs=n_jobs).p_value
+    return permutation_null(table.astype(int), n_null=30, rng=seed, n_jobs=n_jobs).p_value
 
 
 @pytest.mark.parametrize("inner", [1, None])

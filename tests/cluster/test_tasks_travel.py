@@ -21,7 +21,7 @@ WORK = {
     "panel": lambda: psy.calibration_panel(CONFIDENCE, RIGHT, bootstrap=20, rng=1),
     "corp": lambda: corp(CONFIDENCE, RIGHT, bootstrap=20, rng=1),
     "f_beta": lambda: f_beta((CONFIDENCE > 0.5).astype(int), RIGHT, bootstrap=20, rng=1),
-    "parallel_analysis": lambda: parallel_analysis(ANSWERS, n=20, rng=1),
+    "parallel_analysis": lambda: parallel_analysis(ANSWERS, n_null=20, rng=1),
     "alpha": lambda: alpha(ANSWERS.T, bootstrap=20, rng=1),
 }
 

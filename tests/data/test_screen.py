@@ -157,7 +157,7 @@ def test_bad_input_is_named():
         validity_screen([[0, 1]], [[0, 3]])
     for option in (
         {"near_constant": 0.5},
-        {"level": 0},
+        {"alpha": 0},
         {"min_answers": 0},
         {"clone_agreement": 2},
     ):

@@ -36,13 +36,13 @@ def test_each_pair_is_the_paired_difference():
 
 @pytest.mark.parametrize("adjust", ["holm", "bonferroni", "bh", "by"])
 def test_adjusted_for_all_pairs(adjust):
-    found = compare_all(scores(), adjust=adjust)
+    found = compare_all(scores(), adjustment=adjust)
     np.testing.assert_array_equal(found.adjusted, adjust_p_values(found.p_value, method=adjust))
 
 
 def test_max_t_rejects_more_than_holm_and_widens_intervals():
     score = scores(n_models=8, bootstrap=2000)
-    plain, together = compare_all(score, adjust="holm"), compare_all(score, adjust="max_t")
+    plain, together = compare_all(score, adjustment="holm"), compare_all(score, adjustment="max_t")
     width = [np.diff(found.interval, axis=1).mean() for found in (plain, together)]
     assert width[1] > 1.2 * width[0]
     middle = (plain.adjusted > 1e-3) & (plain.adjusted < 0.98)
@@ -59,7 +59,7 @@ def test_p_values_are_those_of_students_t():
     np.testing.assert_array_equal(compare_all(clustered).p_value, compare_all(score, df=4).p_value)
     few = compare_all(score, df=4)
     assert (few.p_value > found.p_value).all()
-    assert (compare_all(score, df=4, adjust="max_t").adjusted >= found.p_value).all()
+    assert (compare_all(score, df=4, adjustment="max_t").adjusted >= found.p_value).all()
 
 
 def test_models_that_are_one_do_not_differ():
@@ -67,7 +67,7 @@ def test_models_that_are_one_do_not_differ():
     confidence = np.tile(rng.uniform(size=100), (3, 1))
     score = brier(confidence, rng.integers(0, 2, 100)[None, :].repeat(3, 0), rng=0)
     for adjust in ("holm", "max_t"):
-        found = compare_all(score, adjust=adjust)
+        found = compare_all(score, adjustment=adjust)
         np.testing.assert_array_equal(found.adjusted, 1.0)
         assert not found.differ.any()
 
@@ -78,7 +78,7 @@ def test_an_undefined_model_leaves_the_family():
     confidence[1] = np.nan
     score = brier(confidence, rng.integers(0, 2, (4, 60)), rng=0, bootstrap=300)
     for adjust in ("holm", "max_t"):
-        found = compare_all(score, adjust=adjust)
+        found = compare_all(score, adjustment=adjust)
         undefined = np.array([1 in pair for pair in zip(found.first, found.second, strict=True)])
         assert np.isnan(found.adjusted[undefined]).all()
         assert np.isnan(found.interval[undefined]).all()
@@ -91,7 +91,7 @@ def test_an_undefined_model_leaves_the_family():
 def test_bad_input():
     score = scores(bootstrap=10)
     with pytest.raises(OptionError, match="'max_t'"):
-        compare_all(score, adjust="tukey")
+        compare_all(score, adjustment="tukey")
     with pytest.raises(OptionError, match="tail"):
         compare_all(score, tail="normal")
     with pytest.raises(OptionError, match="level"):

@@ -137,7 +137,7 @@ def test_posterior_of_one_item_is_that_of_a_grid():
     weight /= weight.sum()
     mean = weight @ x
     sd = np.sqrt(weight @ (x - mean) ** 2)
-    found = bayesian_2pl(codes[:, :1], priors=priors, draws=4_000, rng=0)
+    found = bayesian_2pl(codes[:, :1], priors=priors, n_draws=4_000, rng=0)
     drawn = np.array([np.log(found.slope.draws).mean(), found.intercept.draws.mean()])
     np.testing.assert_allclose(drawn, mean, atol=5 * sd.max() / np.sqrt(2_000))
     assert np.log(found.slope.draws).std() == pytest.approx(sd[0], rel=0.08)
@@ -158,7 +158,7 @@ def grouped():
         table,
         families=[f"family {k}" for k in families],
         domains=["maths"] * 5 + ["law"] * 4,
-        draws=1_000,
+        n_draws=1_000,
         rng=0,
     )
     return table, (slope, intercept), found
@@ -200,7 +200,7 @@ def test_result_in_words_and_tables(grouped):
 
 def test_same_seed_same_draws(grouped):
     answers = grouped[0][:80]
-    first, second = (bayesian_2pl(answers, draws=200, rng=3) for _ in range(2))
+    first, second = (bayesian_2pl(answers, n_draws=200, rng=3) for _ in range(2))
     np.testing.assert_array_equal(first.slope.draws, second.slope.draws)
     np.testing.assert_array_equal(first.ability.draws, second.ability.draws)
 
@@ -220,7 +220,7 @@ def test_misfit_shows():
     rng = np.random.default_rng(0)
     ability = np.repeat(rng.normal(size=(500, 2)), [2, 10], axis=1)
     answers = rng.random(ability.shape) < 1.0 / (1.0 + np.exp(-2.0 * ability))
-    check = predictive_check(bayesian_2pl(answers, draws=300, rng=0), n=100, rng=0)
+    check = predictive_check(bayesian_2pl(answers, n_draws=300, rng=0), n=100, rng=0)
     assert check.statistic[-1] == "pair_misfit"
     assert check.p_value[-1] == 0.0
 
@@ -229,7 +229,7 @@ def test_miskeyed_item_shows_under_free_slopes():
     rng = np.random.default_rng(1)
     answers = rng.random((300, 6)) < 1.0 / (1.0 + np.exp(-1.5 * rng.normal(size=(300, 1))))
     answers[:, 2] = ~answers[:, 2]
-    found = bayesian_2pl(answers, priors=HierarchicalPriors(log_slope=None), draws=500, rng=0)
+    found = bayesian_2pl(answers, priors=HierarchicalPriors(log_slope=None), n_draws=500, rng=0)
     assert found.slope.interval[2, 1] < 0.0
     assert (np.delete(found.slope.interval[:, 0], 2) > 0.0).all()
 
@@ -238,7 +238,7 @@ def test_long_tests_get_more_nodes():
     rng = np.random.default_rng(2)
     answers = rng.random((12, 150)) < 1.0 / (1.0 + np.exp(-3.0 * rng.normal(size=(12, 1))))
     with pytest.warns(ConvergenceWarning, match="method='nuts'"):
-        found = bayesian_2pl(answers, draws=100, rng=0)
+        found = bayesian_2pl(answers, n_draws=100, rng=0)
     assert found.n_nodes > 150
 
 
@@ -275,7 +275,7 @@ def test_contrasts_are_orthonormal():
     [
         ({"method": "vi"}, OptionError),
         ({"link": "cauchit"}, OptionError),
-        ({"draws": 5}, OptionError),
+        ({"n_draws": 5}, OptionError),
         ({"priors": 3}, OptionError),
         ({"families": [1, 2]}, ShapeError),
         ({"domains": [1]}, ShapeError),

@@ -51,8 +51,8 @@ def test_both_forms_have_their_variables(data):
 
 def test_chains_agree_with_the_normal_approximation(data):
     options = {"families": data[1], "rng": 1}
-    quick = bayesian_2pl(data[0], draws=2_000, **options)
-    chains = bayesian_2pl(data[0], method="nuts", draws=800, chains=2, tune=400, **options)
+    quick = bayesian_2pl(data[0], n_draws=2_000, **options)
+    chains = bayesian_2pl(data[0], method="nuts", n_draws=800, chains=2, tune=400, **options)
     assert chains.n_chains == 2
     assert np.nanmax(chains.r_hat) < 1.05
     for name in ("slope", "intercept", "family", "ability"):
@@ -63,7 +63,7 @@ def test_chains_agree_with_the_normal_approximation(data):
 
 
 def test_inference_data_has_labels_and_the_same_leave_one_out(data):
-    found = bayesian_2pl(data[0], families=data[1], draws=1_000, rng=0)
+    found = bayesian_2pl(data[0], families=data[1], n_draws=1_000, rng=0)
     groups = found.to_arviz()
     assert list(groups["posterior"]["family_mean"].coords["family"].values) == ["f0", "f1"]
     assert groups["posterior_predictive"]["ability"].shape == (1, 1_000, 150)
@@ -87,7 +87,7 @@ def test_a_compiled_model_serves_the_next_table(data, monkeypatch):
         return compile_model(model)
 
     monkeypatch.setattr(nutpie, "compile_pymc_model", counted)
-    options = {"method": "nuts", "draws": 400, "chains": 1, "tune": 300}
+    options = {"method": "nuts", "n_draws": 400, "chains": 1, "tune": 300}
     options["domains"] = ["x", "y"] * (data[0].shape[1] // 2)
     one = bayesian_2pl(data[0], rng=1, **options)
     other = bayesian_2pl(1 - data[0][:90], rng=1, **options)

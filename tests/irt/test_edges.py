@@ -81,7 +81,7 @@ def test_separated_item(simulated):
     for statistic in EVERYTHING:
         statistic(fit, table)
         statistic(with_prior, table)
-    assert np.isfinite(bootstrap_fit(with_prior, table, n=3, rng=1).p_value).all()
+    assert np.isfinite(bootstrap_fit(with_prior, table, n_null=3, rng=1).p_value).all()
 
 
 def test_3pl_that_data_do_not_determine(simulated):

@@ -232,7 +232,7 @@ def test_questions_as_respondents_and_priors():
 def test_adjustments():
     data, group = simulated(200, 11, dif=0.5)
     found = {
-        name: differential_items(data, group, adjust=name, anchors="all_others").adjusted
+        name: differential_items(data, group, adjustment=name, anchors="all_others").adjusted
         for name in ("holm", "bh")
     }
     assert (found["bh"] <= found["holm"] + 1e-12).all()
@@ -240,10 +240,10 @@ def test_adjustments():
 
 def test_adjustments_of_regressions():
     data, group = simulated(200, 11, dif=0.5)
-    holm, bh = (differential_functioning(data, group, adjust=name) for name in ("holm", "bh"))
+    holm, bh = (differential_functioning(data, group, adjustment=name) for name in ("holm", "bh"))
     assert bh.flagged.sum() >= holm.flagged.sum()
-    with pytest.raises(OptionError, match="adjust='none'"):
-        differential_functioning(data, group, adjust="none")
+    with pytest.raises(OptionError, match="adjustment='none'"):
+        differential_functioning(data, group, adjustment="none")
 
 
 def test_too_few_respondents_for_the_likelihood_alone():
@@ -285,8 +285,8 @@ def test_bad_fit(groups, options, error, message):
         ({"anchors": ["q"]}, LabelError, "anchors names 'q'"),
         ({"anchors": []}, OptionError, "anchors is empty"),
         ({"anchors": ITEMS}, ShapeError, "0 of 8 items can be tested"),
-        ({"level": 2}, OptionError, "level=2"),
-        ({"adjust": "none"}, OptionError, "adjust='none'"),
+        ({"alpha": 2}, OptionError, "alpha=2"),
+        ({"adjustment": "none"}, OptionError, "adjustment='none'"),
     ],
 )
 def test_bad_tests(options, error, message):

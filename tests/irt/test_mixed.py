@@ -321,13 +321,13 @@ def test_drawn_answers_are_those_of_the_item(answers):
     table = answers.copy()
     table[:, 3] = np.where(table[:, 3] == 1, 2, table[:, 3])
     fit = fit_irt(table, model="gpcm")
-    null = bootstrap_fit(fit, table, statistic="s_x2", n=5, rng=1)
+    null = bootstrap_fit(fit, table, statistic="s_x2", n_null=5, rng=1)
     assert np.isfinite(null.draws).all()
 
     def gaps(_, replicate):
         return float((replicate.codes[:, 3] == 1).sum() + (replicate.codes[:, 4] > 1).sum())
 
-    assert (bootstrap_fit(fit, table, statistic=gaps, n=5, rng=1).draws == 0.0).all()
+    assert (bootstrap_fit(fit, table, statistic=gaps, n_null=5, rng=1).draws == 0.0).all()
 
 
 def test_short_form_of_items_with_different_answers():

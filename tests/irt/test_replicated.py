@@ -32,7 +32,7 @@ def fit(table):
 
 @pytest.mark.parametrize("name", sorted(NAMED))
 def test_every_statistic_has_a_null(name, fit, table):
-    null = bootstrap_fit(fit, table, statistic=name, n=5, rng=1)
+    null = bootstrap_fit(fit, table, statistic=name, n_null=5, rng=1)
     size = {"model": 1, "items": 6, "pairs": 15, "respondents": 60}[NAMED[name].of]
     assert null.draws.shape == (5, size)
     assert len(null.labels) == size
@@ -45,10 +45,10 @@ def test_every_statistic_has_a_null(name, fit, table):
 
 
 def test_same_for_any_number_of_workers(fit, table):
-    one = bootstrap_fit(fit, table, n=6, rng=3)
-    two = bootstrap_fit(fit, table, n=6, rng=3, n_jobs=2)
+    one = bootstrap_fit(fit, table, n_null=6, rng=3)
+    two = bootstrap_fit(fit, table, n_null=6, rng=3, n_jobs=2)
     np.testing.assert_array_equal(one.draws, two.draws)
-    shorter = bootstrap_fit(fit, table, n=4, rng=3)
+    shorter = bootstrap_fit(fit, table, n_null=4, rng=3)
     np.testing.assert_array_equal(one.draws[:4], shorter.draws)
 
 
@@ -56,9 +56,9 @@ def test_a_function_is_a_statistic(fit, table):
     def mean_infit(fit, responses):
         return np.nanmean(item_fit(fit, responses).infit)
 
-    null = bootstrap_fit(fit, table, statistic=mean_infit, n=5, rng=1, alternative="less")
+    null = bootstrap_fit(fit, table, statistic=mean_infit, n_null=5, rng=1, alternative="less")
     assert (null.statistic, null.alternative, null.labels) == ("mean_infit", "less", (0,))
-    both = shuffle_null(table, statistic=lambda fit, _: fit.slope.std(), n=5, rng=1)
+    both = shuffle_null(table, statistic=lambda fit, _: fit.slope.std(), n_null=5, rng=1)
     assert both.draws.shape == (5, 1)
 
 
@@ -71,7 +71,7 @@ def test_refit_starts_at_the_fit_and_ends_at_the_top(fit, table):
         fit,
         table,
         statistic=lambda f, _: f.parameters.ravel(),
-        n=1,
+        n_null=1,
         rng=5,
     )
     captured = []
@@ -81,7 +81,7 @@ def test_refit_starts_at_the_fit_and_ends_at_the_top(fit, table):
         captured[-1][responses.missing] = np.nan
         return fit.parameters.ravel()
 
-    again = bootstrap_fit(fit, table, statistic=keep, n=1, rng=5)
+    again = bootstrap_fit(fit, table, statistic=keep, n_null=1, rng=5)
     fresh = fit_irt(captured[-1], priors=fit.priors)
     np.testing.assert_allclose(again.draws[0], fresh.parameters.ravel(), atol=1e-7)
     np.testing.assert_array_equal(null.draws, again.draws)
@@ -126,12 +126,12 @@ def test_gaps_constant_items_and_labels_stay(table):
     drawn = Sampler(fit, answers, "population").answers(np.random.default_rng(1))
     np.testing.assert_array_equal(drawn.codes == MISSING, np.isnan(broken))
     assert (drawn.codes[:, 2] == 1).all()
-    null = bootstrap_fit(fit, broken, statistic="infit", n=4, rng=1)
+    null = bootstrap_fit(fit, broken, statistic="infit", n_null=4, rng=1)
     assert np.isnan(null.p_value[2])
     assert np.isnan(null.adjusted[2])
     assert null.n_used[2] == 0
     turned = fit_irt(broken.T, respondents="questions")
-    one = bootstrap_fit(turned, broken.T, statistic="infit", n=4, rng=1)
+    one = bootstrap_fit(turned, broken.T, statistic="infit", n_null=4, rng=1)
     np.testing.assert_allclose(one.draws, null.draws)
     assert table_of(orient(as_responses(broken.T), "questions")).questions == tuple(range(60))
 
@@ -141,32 +141,32 @@ def test_copied_pair_stands_out(simulated):
     copied = np.random.default_rng(1).random(120) < 0.6
     answers[copied, 5] = answers[copied, 2]
     fit = fit_irt(answers)
-    null = bootstrap_fit(fit, answers, statistic="q3", n=59, rng=2)
+    null = bootstrap_fit(fit, answers, statistic="q3", n_null=59, rng=2)
     assert null.labels[int(np.argmin(null.adjusted))] == (2, 5)
     assert null.adjusted.min() <= 0.05
     assert "(2, 5)" in null.summary()
-    assert bootstrap_fit(fit, answers, statistic="q3_max", n=39, rng=2).p_value[0] <= 0.05
+    assert bootstrap_fit(fit, answers, statistic="q3_max", n_null=39, rng=2).p_value[0] <= 0.05
 
 
 def test_strange_respondent_stands_out(simulated):
     answers = simulated(100, np.full(20, 1.5), np.linspace(2, -2, 20), 4)
     answers[7] = np.arange(20) >= 10  # misses what is easy, solves what is hard
-    null = bootstrap_fit(fit_irt(answers), answers, statistic="person_zh", n=39, rng=3)
+    null = bootstrap_fit(fit_irt(answers), answers, statistic="person_zh", n_null=39, rng=3)
     assert null.adjusted.argmin() == 7
     assert null.adjusted[7] <= 0.05
 
 
 def test_shuffle_null_tells_signal_from_noise(simulated):
     signal = simulated(60, np.full(10, 1.8), np.zeros(10), 2)
-    assert shuffle_null(signal, statistic="objective", n=39, rng=1).p_value[0] == 1 / 40
-    null = shuffle_null(signal, n=9, rng=1)
+    assert shuffle_null(signal, statistic="objective", n_null=39, rng=1).p_value[0] == 1 / 40
+    null = shuffle_null(signal, n_null=9, rng=1)
     assert null.scheme == "shuffled answers"
-    slopes = slope_null(signal, n=9, rng=1)
+    slopes = slope_null(signal, n_null=9, rng=1)
     np.testing.assert_allclose(null.observed, slopes.slope)
     noise = (np.random.default_rng(5).random((40, 8)) < 0.5).astype(int)  # 1 seed in 20 fails
-    assert shuffle_null(noise, statistic="objective", n=39, rng=1).p_value[0] > 0.05
+    assert shuffle_null(noise, statistic="objective", n_null=39, rng=1).p_value[0] > 0.05
     graded = graded_answers(80, np.full(4, 2.0), [1.0, -1.0], 2)
-    found = shuffle_null(graded, statistic="objective", model="graded", n=19, rng=1)
+    found = shuffle_null(graded, statistic="objective", model="graded", n_null=19, rng=1)
     assert found.p_value[0] == 1 / 20
 
 
@@ -188,7 +188,7 @@ def test_bad_input(fit, table):
     with pytest.raises(OptionError, match="alternative"):
         bootstrap_fit(fit, table, alternative="more")
     with pytest.raises(OptionError, match="n=0"):
-        bootstrap_fit(fit, table, n=0)
+        bootstrap_fit(fit, table, n_null=0)
     with pytest.raises(ShapeError, match="60 x 6 are needed"):
         bootstrap_fit(fit, table[:, :4])
     with pytest.raises(ShapeError, match="50 models x 6 questions"):
@@ -197,7 +197,7 @@ def test_bad_input(fit, table):
 
 def test_replicates_in_which_nothing_varies():
     tiny = [[1, 0], [0, 1], [1, 1]]
-    null = bootstrap_fit(fit_irt(tiny), tiny, statistic="infit", n=40, rng=2)
+    null = bootstrap_fit(fit_irt(tiny), tiny, statistic="infit", n_null=40, rng=2)
     assert (null.n_used < 40).all()
     assert null.n_used.min() > 0
     assert np.isnan(null.draws).any()
@@ -206,6 +206,6 @@ def test_replicates_in_which_nothing_varies():
 
 def test_summary_without_a_value():
     tiny = [[1, 0], [0, 1], [1, 1]]
-    null = bootstrap_fit(fit_irt(tiny), tiny, statistic="m2", n=4, rng=2)
+    null = bootstrap_fit(fit_irt(tiny), tiny, statistic="m2", n_null=4, rng=2)
     assert np.isnan(null.p_value[0])
     assert "has no value" in null.summary()

@@ -7,12 +7,12 @@ from psychollm.irt.replicated.shuffle import _shuffled, slope_null
 
 def test_noise_says_nothing_and_signal_something(simulated):
     noise = (np.random.default_rng(1).random((24, 15)) < 0.5).astype(int)
-    nothing = slope_null(noise, n=39, rng=1)
+    nothing = slope_null(noise, n_null=39, rng=1)
     assert nothing.p_value > 0.05
     assert (nothing.adjusted > 0.05).all()
     assert nothing.null_slope_sd.min() > 0.1  # slopes spread where there is nothing
     assert "cannot be told from" in nothing.summary()
-    signal = slope_null(simulated(60, np.full(15, 1.5), np.zeros(15), 2), n=39, rng=1)
+    signal = slope_null(simulated(60, np.full(15, 1.5), np.zeros(15), 2), n_null=39, rng=1)
     assert signal.p_value == 1 / 40
     assert "gains more" in signal.summary()
     assert signal.to_frame().shape == (15, 5)
@@ -21,7 +21,7 @@ def test_noise_says_nothing_and_signal_something(simulated):
 def test_answers_do_not_depend_on_workers(simulated):
     answers = simulated(30, np.ones(6), np.zeros(6), 3).astype(float)
     answers[3, 2], answers[:, 4] = np.nan, 1.0
-    one, two = slope_null(answers, n=8, rng=5), slope_null(answers, n=8, rng=5, n_jobs=2)
+    one, two = slope_null(answers, n_null=8, rng=5), slope_null(answers, n_null=8, rng=5, n_jobs=2)
     np.testing.assert_array_equal(one.draws, two.draws)
     assert np.isnan(one.slope_p_value[4])
 

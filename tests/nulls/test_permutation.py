@@ -25,20 +25,22 @@ def table(k=6, n=200, seed=0, missing=0.0, signal=0.8):
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_same_bits_for_any_jobs_and_length(scheme, missing):
     data = table(missing=missing)
-    one = permutation_null(data, scheme=scheme, n=60, rng=3, n_jobs=1)
-    two = permutation_null(data, scheme=scheme, n=60, rng=3, n_jobs=2)
-    short = permutation_null(data, scheme=scheme, n=7, rng=3)
+    one = permutation_null(data, scheme=scheme, n_null=60, rng=3, n_jobs=1)
+    two = permutation_null(data, scheme=scheme, n_null=60, rng=3, n_jobs=2)
+    short = permutation_null(data, scheme=scheme, n_null=7, rng=3)
     assert np.array_equal(one.draws, two.draws)
     assert np.array_equal(one.draws[:7], short.draws)
-    assert not np.array_equal(one.draws, permutation_null(data, scheme=scheme, n=60, rng=4).draws)
+    assert not np.array_equal(
+        one.draws, permutation_null(data, scheme=scheme, n_null=60, rng=4).draws
+    )
 
 
 def test_same_bits_in_other_processes():
     joblib = pytest.importorskip("joblib")
     data = table()
     with joblib.parallel_config(backend="loky", n_jobs=2):
-        spread = permutation_null(data, n=400, rng=3)
-    assert np.array_equal(spread.draws, permutation_null(data, n=400, rng=3, n_jobs=1).draws)
+        spread = permutation_null(data, n_null=400, rng=3)
+    assert np.array_equal(spread.draws, permutation_null(data, n_null=400, rng=3, n_jobs=1).draws)
 
 
 @pytest.mark.parametrize("scheme", ["within_model", "within_question"])
@@ -48,7 +50,7 @@ def test_exchangeable_rows_get_uniform_p_values(scheme):
     p = []
     for seed in range(200):
         data = (rng.random((5, 80)) < 0.5).astype(int)
-        null = permutation_null(data, statistic="eigenvalues", scheme=scheme, n=99, rng=seed)
+        null = permutation_null(data, statistic="eigenvalues", scheme=scheme, n_null=99, rng=seed)
         p.append(null.p_value[0])
     grid = np.sort(p)
     distance = np.abs(grid - np.arange(1, 201) / 200).max()
@@ -61,14 +63,16 @@ def test_row_permutation_means_are_those_of_the_golden_null(golden):
         frame = pd.read_csv(golden / "psychometrics" / f"{name}.csv")
         columns = row["column_permutation_tet_pc"]
         # The golden table has respondents in rows: their column permutation is our within_model.
-        null = permutation_null(frame.T, n=400, rng=1, missing="global", empty_cells="add_half")
+        null = permutation_null(
+            frame.T, n_null=400, rng=1, missing="global", empty_cells="add_half"
+        )
         spread = null.sd / np.sqrt(200) + null.sd / np.sqrt(400)
         assert np.all(np.abs(null.mean - columns["mean"])[:3] < 4 * spread[:3])
         by_row = row["row_permutation_tet_pc"]
         other = permutation_null(
             frame.T,
             scheme="within_question",
-            n=400,
+            n_null=400,
             rng=1,
             missing="global",
             empty_cells="add_half",
@@ -79,13 +83,13 @@ def test_row_permutation_means_are_those_of_the_golden_null(golden):
 
 def test_mixing_is_reported_and_warns_of_too_few_trades():
     data = table(k=10, n=400)
-    good = permutation_null(data, scheme="both_margins", n=20, rng=1)
+    good = permutation_null(data, scheme="both_margins", n_null=20, rng=1)
     assert good.mixing.z < 4
     assert good.mixing.changed[-1] == pytest.approx(good.mixing.changed[-2], rel=0.1)
-    poor = permutation_null(data, scheme="both_margins", n=20, rng=1, trades=4)
+    poor = permutation_null(data, scheme="both_margins", n_null=20, rng=1, trades=4)
     assert poor.mixing.changed[-1] < 0.7 * good.mixing.changed[-1]
     assert "Mixing" in repr(good)
-    assert permutation_null(data, n=9, rng=1).mixing is None
+    assert permutation_null(data, n_null=9, rng=1).mixing is None
 
 
 @pytest.mark.parametrize(
@@ -100,14 +104,14 @@ def test_mixing_is_reported_and_warns_of_too_few_trades():
     ],
 )
 def test_named_statistics(statistic, shape):
-    null = permutation_null(table(), statistic=statistic, n=20, rng=1)
+    null = permutation_null(table(), statistic=statistic, n_null=20, rng=1)
     assert null.observed.shape == shape
     assert null.draws.shape == (20, *shape)
     assert null.statistic == statistic
 
 
 def test_any_function_of_the_matrix():
-    null = permutation_null(table(), statistic=np.linalg.det, n=20, rng=1, alternative="less")
+    null = permutation_null(table(), statistic=np.linalg.det, n_null=20, rng=1, alternative="less")
     assert null.statistic == "det"
     assert null.p_value == pytest.approx(1 / 21)
     assert len(null.to_frame()) == 1
@@ -123,7 +127,7 @@ def test_p_value_counts_the_observed_table():
 
 
 def test_monte_carlo_error():
-    null = permutation_null(table(signal=0.05), n=99, rng=1)
+    null = permutation_null(table(signal=0.05), n_null=99, rng=1)
     p = null.p_value
     np.testing.assert_allclose(null.p_value_se, np.sqrt(p * (1 - p) / 100))
 
@@ -144,7 +148,7 @@ def test_interrupt_keeps_what_is_done():
         return matrix[0, 1]
 
     with pytest.warns(InterruptedWarning):
-        null = permutation_null(table(), statistic=statistic, n=50, rng=1, n_jobs=1)
+        null = permutation_null(table(), statistic=statistic, n_null=50, rng=1, n_jobs=1)
     assert 0 < null.n < 50
 
 
@@ -154,8 +158,8 @@ def test_interrupt_keeps_what_is_done():
         ({"scheme": "columns"}, OptionError, "scheme='columns'"),
         ({"statistic": "eigen"}, OptionError, "statistic='eigen' is not known"),
         ({"statistic": 3}, OptionError, "function of a matrix"),
-        ({"n": 0}, OptionError, "n=0"),
-        ({"n": 2.5}, OptionError, "n=2.5"),
+        ({"n_null": 0}, OptionError, "n_null=0"),
+        ({"n_null": 2.5}, OptionError, "n_null=2.5"),
         ({"trades": -1}, OptionError, "trades=-1"),
     ],
 )

@@ -93,7 +93,7 @@ def test_what_is_best_depends_on_the_metric(panel: CalibrationPanel) -> None:
 def test_comparisons_are_antisymmetric_with_dots_where_models_differ(
     ax: Axes, panel: CalibrationPanel
 ) -> None:
-    result = compare_all(panel["brier"], adjust="holm")
+    result = compare_all(panel["brier"], adjustment="holm")
     plots.plot_comparisons(result, ax=ax)
     drawn = ax.collections[0].get_array()
     names = labels(ax)

@@ -117,7 +117,7 @@ def test_pairwise_without_disagreement_says_so(ax: Axes) -> None:
 
 
 def test_scree_draws_the_null_frames(ax: Axes, small: SimulatedStudy) -> None:
-    null = psy.permutation_null(small.confidence, n=50, rng=0)
+    null = psy.permutation_null(small.confidence, n_null=50, rng=0)
     plots.plot_scree(null, first=5, ax=ax)
     frame = null.to_frame().head(5)
     assert np.allclose(line_named(ax, "observed")[:, 1], frame["observed"])
@@ -127,13 +127,13 @@ def test_scree_draws_the_null_frames(ax: Axes, small: SimulatedStudy) -> None:
 
 
 def test_scree_refuses_other_statistics(ax: Axes, small: SimulatedStudy) -> None:
-    null = psy.permutation_null(small.confidence, statistic="quadratic_r2", n=5, rng=0)
+    null = psy.permutation_null(small.confidence, statistic="quadratic_r2", n_null=5, rng=0)
     with pytest.raises(psy.errors.ShapeError, match="eigenvalues"):
         plots.plot_scree(null, ax=ax)
 
 
 def test_null_draws_all_replicates(ax: Axes, small: SimulatedStudy) -> None:
-    null = psy.permutation_null(small.confidence, n=50, rng=0)
+    null = psy.permutation_null(small.confidence, n_null=50, rng=0)
     plots.plot_null(null, entry=1, ax=ax)
     assert sum(patch.get_height() for patch in ax.patches) == 50
     assert ax.lines[0].get_xdata()[0] == null.observed[1]
@@ -157,7 +157,7 @@ def test_factor_structure_draws_loadings_fit_and_nulls(ax: Axes, verdict: Dimens
 
 
 def test_second_factor_aligns_replicates(ax: Axes, small: SimulatedStudy) -> None:
-    null = psy.one_factor_null(small.confidence, statistic="second_loadings", n=30, rng=0)
+    null = psy.one_factor_null(small.confidence, statistic="second_loadings", n_null=30, rng=0)
     tau = psy.tetrachoric(small.confidence).thresholds
     plots.plot_second_factor(null, thresholds=tau, ax=ax)
     drawn = line_named(ax, "one factor")

@@ -42,7 +42,7 @@ def test_errors_of_another_solution_are_refused(two_factors, ax):
 
 
 def test_rules_and_their_eigenvalues(two_factors, ax):
-    found = psy.retention(two_factors, n=20, rng=1)
+    found = psy.retention(two_factors, n_null=20, rng=1)
     drawn = plots.plot_retention(found, ax=ax)
     assert [int(text.get_text()) for text in drawn.texts] == list(found.counts.values())
     drawn = plots.plot_scree(found.parallel, ax=Figure().subplots())

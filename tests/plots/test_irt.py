@@ -72,7 +72,7 @@ def test_map_of_several_answers_shows_steps(ax):
 
 
 def test_map_of_a_bayesian_fit_and_forest(answers, ax):
-    found = bayesian_2pl(answers, draws=200, rng=0)
+    found = bayesian_2pl(answers, n_draws=200, rng=0)
     plot_wright_map(found, ax=ax)
     assert "questions" in texts(ax)
     drawn = plot_posterior_forest(found.slope, reference=1.0, ax=Figure().subplots())

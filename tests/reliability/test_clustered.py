@@ -263,7 +263,7 @@ def test_resamples_are_paired_and_clustered():
     )
     np.testing.assert_array_equal(serial.draws, threads.draws)
     assert found.df == pytest.approx(np.full(3, 29.0))
-    assert compare_all(found, adjust="max_t").adjusted.shape == (3,)
+    assert compare_all(found, adjustment="max_t").adjusted.shape == (3,)
 
 
 @pytest.mark.parametrize(

@@ -437,6 +437,6 @@ def test_bad_input():
     with pytest.raises(LabelError, match="no condition 'z'"):
         mixed_model([1, 2, 3, 4], list("abab"), list("mmnn"), reference="z")
     with pytest.raises(OptionError, match="'holm'"):
-        pairwise_conditions([1, 2], ["a", "b"], adjust="tukey")
+        pairwise_conditions([1, 2], ["a", "b"], adjustment="tukey")
     with pytest.raises(OptionError, match="level"):
         kruskal_wallis([1, 2], ["a", "b"], level=2)

@@ -133,7 +133,7 @@ def test_missing_answers(moderate):
         ([[0, 1, 2, 1]] * 5, {}, CodeError),
         ([[1, 0, 1, 0]] * 5, {"empty_cells": "magic"}, OptionError),
         ([[1, 0, 1, 0]] * 5, {"n_null": 0}, OptionError),
-        ([[1, 0, 1, 0]] * 5, {"level": 5}, OptionError),
+        ([[1, 0, 1, 0]] * 5, {"alpha": 5}, OptionError),
     ],
 )
 def test_bad_input(answers, options, error):
@@ -151,7 +151,7 @@ EVIDENCE = {
     "p_share": 0.01,
     "unseen": 0.012,
     "empty_cells": "keep_margins",
-    "level": 0.05,
+    "alpha": 0.05,
 }
 
 

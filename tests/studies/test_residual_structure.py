@@ -21,7 +21,7 @@ def groups(seed, n=1500, k=8, own=0.0):
 
 def test_structure_that_both_share_is_found():
     said, right = groups(1, own=1.0)
-    found = residual_structure(pair_residuals(said), right, n_permutations=999, rng=0)
+    found = residual_structure(pair_residuals(said), right, n_null=999, rng=0)
     assert found.correlation > 0.8
     assert found.p_value < 0.05
 
@@ -29,7 +29,7 @@ def test_structure_that_both_share_is_found():
 def test_false_alarms():
     # Two unrelated factors: nominal 5 %, 100 tables, Monte Carlo error 2.2 %.
     p = [
-        residual_structure(pair_residuals(said), right, n_permutations=99, rng=seed).p_value
+        residual_structure(pair_residuals(said), right, n_null=99, rng=seed).p_value
         for seed in range(100)
         for said, right in [groups(seed, n=200, k=6)]
     ]
@@ -39,7 +39,7 @@ def test_false_alarms():
 
 def test_correlation_is_over_pairs():
     said, right = groups(2)
-    found = residual_structure(pair_residuals(said), right, n_permutations=9, rng=0)
+    found = residual_structure(pair_residuals(said), right, n_null=9, rng=0)
     rows = found.to_frame()
     assert len(rows) == found.n_pairs == 28
     wanted = np.corrcoef(rows["confidence"], rows["correctness"])[0, 1]

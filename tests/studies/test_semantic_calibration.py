@@ -173,7 +173,7 @@ def test_draws_have_the_expected_overconfidence() -> None:
     # One bin: the error is the size of the overall gap, which is hardly ever below zero here.
     one_bin = binned_metric(bins="width", n_bins=1)
     found = sample_null(
-        one_bin, codes, right, *confidence_of(samples), n=2000, rng=np.random.default_rng(0)
+        one_bin, codes, right, *confidence_of(samples), n_null=2000, rng=np.random.default_rng(0)
     )
     assert found.mean == pytest.approx(expected, abs=0.005)
 
@@ -191,7 +191,7 @@ def test_calibrated_models_are_rejected_as_often_as_the_level_says(metric: Any) 
     for seed in range(120):
         samples = arms(1.0, questions=80, samples=5, seed=seed)
         codes, right = samples.codes[0], samples.right[0]
-        found = sample_null(metric, codes, right, *confidence_of(samples), n=99, rng=rng)
+        found = sample_null(metric, codes, right, *confidence_of(samples), n_null=99, rng=rng)
         rejected += found.p_value <= 0.05
     assert rejected <= 14
 

@@ -157,7 +157,7 @@ def between_models(
     confidence: Any,
     correctness: Any,
     *,
-    n_permutations: int = 9999,
+    n_null: int = 9999,
     level: float = 0.95,
     rng: RandomState = None,
 ) -> BetweenModels:
@@ -167,7 +167,7 @@ def between_models(
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = yes or correct. Questions count where both are known.
-    n_permutations : int
+    n_null : int
         Random orders for Spearman's p-value; up to eight models all orders are taken.
     level : float
         Coverage of all intervals and bands.
@@ -192,13 +192,13 @@ def between_models(
     -0.5
     """
     table = confusion(confidence, correctness, level=level)
-    return between_models_of(table, n_permutations=n_permutations, level=level, rng=rng)
+    return between_models_of(table, n_null=n_null, level=level, rng=rng)
 
 
 def between_models_of(
     table: Confusion,
     *,
-    n_permutations: int = 9999,
+    n_null: int = 9999,
     level: float = 0.95,
     rng: RandomState = None,
 ) -> BetweenModels:
@@ -210,7 +210,7 @@ def between_models_of(
     n = int(counted.sum())
     pearson, spearman = (np.nan, np.nan) if reason else (_r(x, y), _r(midranks(x), midranks(y)))
     p_value, used, exact = _permutation_p(
-        midranks(x), midranks(y), check_count("n_permutations", n_permutations), rng
+        midranks(x), midranks(y), check_count("n_null", n_null), rng
     )
     return BetweenModels(
         confidence=table.yes_rate.value,

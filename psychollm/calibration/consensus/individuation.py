@@ -104,7 +104,7 @@ def individuation(
     scores: Any = None,
     *,
     adjustment: Adjustment = "holm",
-    folds: int = 5,
+    n_folds: int = 5,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -120,7 +120,7 @@ def individuation(
         none. By default the mean vote of the other models.
     adjustment : {"holm", "bonferroni", "bh", "by"}
         How p-values are adjusted for the number of models.
-    folds : int
+    n_folds : int
         Parts of the cross-fit.
     bootstrap : int or Bootstrap
         Resamples of questions for the areas and their differences.
@@ -153,7 +153,7 @@ def individuation(
     shared = consensus if scores is None else _check_scores(scores, paired)
     check_fraction("level", level)
     generator = check_generator(rng)
-    parts = generator.integers(check_count("folds", folds, low=2), size=len(paired.questions))
+    parts = generator.integers(check_count("n_folds", n_folds, low=2), size=len(paired.questions))
     everywhere = np.ones((1, len(paired.questions)))
     models = [
         own_answer(

@@ -43,14 +43,14 @@ class Foreknowledge(Result):
     >>> features = rng.normal(size=(200, 3))
     >>> correct = (features[:, 0] + rng.normal(size=200) > 0).astype(float)
     >>> found = p_ik(features, correct)
-    >>> found.confidence.shape, found.folds
+    >>> found.confidence.shape, found.n_folds
     ((1, 200), 5)
     """
 
     confidence: FloatArray  # (models, questions) out of sample, NaN where correctness is unknown
     baseline: FloatArray  # (models, questions) accuracy in the training folds: knows no question
     fold: IntArray  # (questions,) the fold in which each question was predicted
-    folds: int
+    n_folds: int
     penalty: float  # inverse strength of the ridge penalty, scikit-learn's C
     flags: tuple[Reason, ...]  # (models,)
     models: Labels
@@ -62,7 +62,7 @@ def p_ik(
     correctness: Any,
     *,
     groups: Any = None,
-    folds: int = 5,
+    n_folds: int = 5,
     penalty: float = 1.0,
 ) -> Foreknowledge:
     """Predict correctness from features of the questions, out of sample.
@@ -77,7 +77,7 @@ def p_ik(
         1 = correct; a share is the chance of being correct (several samples per question).
     groups : array_like (questions,), optional
         Questions of one group (a passage, a topic) stay on one side of every split.
-    folds : int
+    n_folds : int
         Number of splits.
     penalty : float
         Inverse strength of the ridge penalty, as scikit-learn's ``C``.
@@ -110,11 +110,11 @@ def p_ik(
         else cluster_codes(groups, labels, argument="groups")
     )
     n_groups = int(codes.max()) + 1
-    if check_count("folds", folds, low=2) > n_groups:
-        msg = f"folds={folds}, but there are only {n_groups} groups of questions: use fewer folds"
+    if check_count("n_folds", n_folds, low=2) > n_groups:
+        msg = f"n_folds={n_folds}, but there are only {n_groups} groups of questions: use fewer"
         raise OptionError(msg)
     fold = np.empty(n_questions, dtype=np.int64)
-    splits = selection.GroupKFold(n_splits=folds).split(codes, groups=codes)
+    splits = selection.GroupKFold(n_splits=n_folds).split(codes, groups=codes)
     for number, (_, held_out) in enumerate(splits):
         fold[held_out] = number
     confidence = np.full(answers.correct.shape, np.nan)
@@ -127,7 +127,7 @@ def p_ik(
         confidence=confidence,
         baseline=baseline,
         fold=fold,
-        folds=folds,
+        n_folds=n_folds,
         penalty=float(penalty),
         flags=tuple(flags),
         models=table.models,

@@ -72,7 +72,7 @@ class Criterion:
         Loadings (b, k, m) to values (b,) and gradients (b, k, m).
     oblique : bool
         Whether the factors may correlate.
-    normalize : bool
+    normalise : bool
         Whether rows are scaled to length one first (Kaiser) unless the caller says otherwise.
     leading : int
         How many factors have a place of their own and keep it: the general one of a bifactor
@@ -84,7 +84,7 @@ class Criterion:
     name: str
     evaluate: Evaluate
     oblique: bool
-    normalize: bool = False
+    normalise: bool = False
     leading: int = 0
     fixed: bool = False
 
@@ -249,7 +249,7 @@ def target(values: Any, *, oblique: bool = True) -> Criterion:
     return Criterion(name="target", evaluate=evaluate, oblique=oblique, fixed=True)
 
 
-VARIMAX = Criterion(name="varimax", evaluate=_varimax, oblique=False, normalize=True)
+VARIMAX = Criterion(name="varimax", evaluate=_varimax, oblique=False, normalise=True)
 QUARTIMAX = Criterion(name="quartimax", evaluate=_quartimax, oblique=False)
 EQUAMAX = _family("equamax", lambda k, m: m / (2.0 * k), oblique=False)
 PARSIMAX = _family("parsimax", lambda k, m: (m - 1.0) / (k + m - 2.0), oblique=False)

@@ -60,7 +60,7 @@ def factor_analysis(
     n: float | None = None,
     weights: ArrayLike | None = None,
     covariance: ArrayLike | None = None,
-    normalize: bool | None = None,
+    normalise: bool | None = None,
     n_starts: int = 16,
     min_uniqueness: float = 0.005,
     rng: RandomState = 0,
@@ -90,7 +90,7 @@ def factor_analysis(
         Covariance matrix of the p = k (k - 1) / 2 correlations below the diagonal, row by row, as
         ``polychoric(...).covariance()`` returns it. Needed for ``"wls"``; where given, the test of
         fit is scaled and shifted, valid for correlations of ordered answers.
-    normalize, n_starts, rng
+    normalise, n_starts, rng
         As in `rotate`.
     min_uniqueness : float
         Smallest uniqueness allowed (principal axes and minimum rank have no such bound).
@@ -146,7 +146,7 @@ def factor_analysis(
     W = _weights(correlation, method, weights, gamma, len(R), labels)
     R, shrinkage = positive_definite(R, method) if method in NEED_DEFINITE else (R, 0.0)
     found = _extracted(R, m, method, low, W)
-    turned = _rotated(found.loadings, labels, rotation, normalize, n_starts, rng)
+    turned = _rotated(found.loadings, labels, rotation, normalise, n_starts, rng)
     communalities = 1.0 - found.uniquenesses
     return FactorSolution(
         loadings=turned.loadings,
@@ -302,7 +302,7 @@ def _rotated(
     loadings: FloatArray,
     labels: Labels,
     rotation: FactorRotation,
-    normalize: bool | None,  # noqa: FBT001
+    normalise: bool | None,  # noqa: FBT001
     n_starts: int,
     rng: RandomState,
 ) -> Rotation:
@@ -313,7 +313,7 @@ def _rotated(
             check_choice("rotation", rotation, RotationMethod)
         if m > 1:
             found = rotate(
-                loadings, method=rotation, normalize=normalize, n_starts=n_starts, rng=rng
+                loadings, method=rotation, normalise=normalise, n_starts=n_starts, rng=rng
             )
             return replace(found, labels=labels)
     return Rotation(

@@ -229,7 +229,7 @@ class _Repeat:
         if m == 1:
             return A @ np.repeat(T[None], len(A), axis=0), np.ones((len(A), 1, 1))
         scale = np.ones((*A.shape[:2], 1))
-        if self.criterion.normalize:
+        if self.criterion.normalise:
             scale = np.sqrt(np.sum(A**2, axis=2, keepdims=True))
         starts = np.repeat(T[None], len(A), axis=0)
         turned = turn(self.criterion, A / scale, starts, tolerance=1e-11, max_steps=5000)

@@ -142,7 +142,7 @@ def rotate(
     loadings: Any,
     *,
     method: RotationMethod | Criterion = "oblimin",
-    normalize: bool | None = None,
+    normalise: bool | None = None,
     n_starts: int = 16,
     rng: RandomState = 0,
 ) -> Rotation:
@@ -158,7 +158,7 @@ def rotate(
         ``"varimax"``, ``"quartimax"``, ``"equamax"``, ``"parsimax"`` and ``"bifactor"`` (a general
         factor first) keep them orthogonal. Criteria with other settings, and targets, are made by
         the functions of `psychollm.factor.exploratory.criteria`.
-    normalize : bool, optional
+    normalise : bool, optional
         Whether rows are scaled to length one while rotating (Kaiser). By default yes for varimax
         and promax, no for the others.
     n_starts : int
@@ -207,7 +207,7 @@ def rotate(
     promax = method == "promax"
     criterion = VARIMAX if promax else _criterion(method)
     lengths = np.sqrt(np.sum(A**2, axis=1, keepdims=True))
-    if not (criterion.normalize if normalize is None else normalize):
+    if not (criterion.normalise if normalise is None else normalise):
         lengths = np.ones_like(lengths)
     scale = np.where(lengths > 0.0, lengths, 1.0)
     starts = random_starts(n_starts, A.shape[1], check_generator(rng))

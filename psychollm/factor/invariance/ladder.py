@@ -193,21 +193,21 @@ class MeasurementInvariance(Result):
         The models.
     differences : tuple of FitDifference
         Each model against the one before it, one fewer than models.
-    level : float
+    alpha : float
         Chance of rejecting a step that holds.
     """
 
     levels: tuple[Invariance, ...]
     fits: tuple[GroupFactors, ...]
     differences: tuple[FitDifference, ...]
-    level: float
+    alpha: float
 
     @property
     def holds(self) -> Invariance | None:
         """The last level before the first step that is rejected; None if no step was tested."""
         if not self.differences:
             return None
-        rejected = [step.p_value <= self.level for step in self.differences]
+        rejected = [step.p_value <= self.alpha for step in self.differences]
         return self.levels[rejected.index(True) if any(rejected) else len(rejected)]
 
     def to_frame(self) -> pd.DataFrame:
@@ -236,11 +236,11 @@ class MeasurementInvariance(Result):
         ]
         lines += [step.summary() for step in self.differences]
         if self.holds == self.levels[-1]:
-            lines.append(f"No step is rejected at {self.level:g}.")
+            lines.append(f"No step is rejected at {self.alpha:g}.")
         elif self.holds is not None:
             broken = self.levels[self.levels.index(self.holds) + 1]
             lines.append(
-                f"The {broken} model is rejected at {self.level:g}: see score_tests() of it."
+                f"The {broken} model is rejected at {self.alpha:g}: see score_tests() of it."
             )
         return "\n".join(lines)
 
@@ -255,7 +255,7 @@ def measurement_invariance(
     levels: Sequence[Invariance] | None = None,
     free: Sequence[Hashable] = (),
     test: RobustTest = "scaled_shifted",
-    level: float = 0.05,
+    alpha: float = 0.05,
 ) -> MeasurementInvariance:
     """Fit one factor model to several groups with more and more in common, and test each step.
 
@@ -267,7 +267,7 @@ def measurement_invariance(
         Levels to fit, the least first. By default those that the items can tell apart: of yes/no
         items "configural", "scalar" and "strict", since one threshold does not show whether a
         loading, an intercept or a scale differs; "thresholds" only where an item has four answers.
-    level : float
+    alpha : float
         Chance of rejecting a step that holds.
 
     Returns
@@ -293,7 +293,7 @@ def measurement_invariance(
     (('configural', 'scalar', 'strict'), 'strict')
     """
     check_choice("test", test, RobustTest)
-    check_fraction("level", level)
+    check_fraction("alpha", alpha)
     sample, pattern = sample_of(correlations, model)
     chosen = _levels(levels, sample)
     fits = tuple(fit_sample(sample, pattern, tuple(model), kind, free, test) for kind in chosen)
@@ -301,7 +301,7 @@ def measurement_invariance(
         levels=chosen,
         fits=fits,
         differences=tuple(fit_difference(larger, smaller) for larger, smaller in pairwise(fits)),
-        level=level,
+        alpha=alpha,
     )
 
 

@@ -116,12 +116,12 @@ class _Release(NamedTuple):
     columns: FloatArray  # (G p, c)
 
 
-def equality_tests(found: GroupFactors, *, of: Released, adjust: Adjustment) -> EqualityTests:
+def equality_tests(found: GroupFactors, *, of: Released, adjustment: Adjustment) -> EqualityTests:
     """Test the equalities of a fitted model: see `GroupFactors.score_tests`."""
     from scipy.stats import chi2
 
     check_choice("of", of, Released)
-    check_choice("adjust", adjust, Adjustment)
+    check_choice("adjustment", adjustment, Adjustment)
     releases = _releases(found, of)
     values = np.array([_tested(found, release.columns) for release in releases]).reshape(-1, 4)
     known = values[:, 1] > 0
@@ -139,7 +139,7 @@ def equality_tests(found: GroupFactors, *, of: Released, adjust: Adjustment) -> 
         statistic=values[order, 0],
         df=values[order, 1].astype(np.int64),
         p_value=p_values[order],
-        adjusted=adjust_p_values(p_values, method=adjust)[order],
+        adjusted=adjust_p_values(p_values, method=adjustment)[order],
         index=values[order, 2],
         change=values[order, 3],
     )
@@ -314,7 +314,7 @@ class GroupFactors(Result):
         self,
         *,
         of: Literal["items", "parameters"] = "items",
-        adjust: Adjustment = "holm",
+        adjustment: Adjustment = "holm",
     ) -> EqualityTests:
         """Test the equalities without fitting again: which item breaks them.
 
@@ -323,7 +323,7 @@ class GroupFactors(Result):
         of : {"items", "parameters"}
             All parameters of an item in all groups together, or every parameter in every group
             but the reference.
-        adjust : {"holm", "bonferroni", "bh", "by"}
+        adjustment : {"holm", "bonferroni", "bh", "by"}
             How p-values are adjusted for their number.
 
         Examples
@@ -339,7 +339,7 @@ class GroupFactors(Result):
         >>> equal.score_tests().item[0]
         3
         """
-        return equality_tests(self, of=of, adjust=adjust)
+        return equality_tests(self, of=of, adjustment=adjustment)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per parameter and group: estimate, standard error, and what it is."""

@@ -9,7 +9,6 @@ import numpy as np
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError
-from psychollm._base.replicate import replicate
 from psychollm._base.types import (
     AnyArray,
     Axis,
@@ -22,6 +21,7 @@ from psychollm._base.types import (
 from psychollm.data.coerce import check_correlatable
 from psychollm.data.labels import Labels, listed
 from psychollm.data.responses import as_responses
+from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.correlate import RULES
 from psychollm.kernels.ordered_nulls import (
     correlate_answers,
@@ -82,12 +82,10 @@ def resampled_correlations(
     data: Any,
     *,
     of: Axis = "models",
-    n: int = 500,
+    bootstrap: Bootstrap | int = 500,
     empty_cells: EmptyCells = "keep_margins",
     missing: Missing = "pairwise",
     rng: RandomState = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
 ) -> FloatArray:
     """Correlate resampled units: the replicates of a bootstrap of factors.
 
@@ -97,16 +95,16 @@ def resampled_correlations(
         Answers: 0/1, or ordered codes to 15.
     of : {"models", "questions"}
         What is correlated; the others are drawn with replacement.
-    n : int
-        Replicates.
+    bootstrap : int or Bootstrap
+        Resamples.
     empty_cells, missing : str
         As in `polychoric`.
-    rng, n_jobs, progress
-        As in `brier`.
+    rng : Generator, int or None
+        Source of randomness.
 
     Returns
     -------
-    ndarray of shape (n, k, k)
+    ndarray of shape (resamples, k, k)
         Tetrachoric or polychoric correlations; zero where a replicate has none.
 
     Raises
@@ -118,13 +116,13 @@ def resampled_correlations(
     --------
     >>> import psychollm as psy
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> resampled_correlations(answers.codes[:5, :200], n=10, rng=1).shape
+    >>> resampled_correlations(answers.codes[:5, :200], bootstrap=10, rng=1).shape
     (10, 5, 5)
     """
     design = ordered_design(data, of=of, empty_cells=empty_cells, missing=missing)
-    return replicate(
-        design.resampled, n, rng=rng, n_jobs=n_jobs, progress=progress, label="resampled tables"
-    )
+    options = Resampling.of(bootstrap, 0.95, rng).required()
+    stack: FloatArray = options.replicate(design.resampled, "resampled tables")
+    return stack
 
 
 def ordered_design(

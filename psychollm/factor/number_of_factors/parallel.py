@@ -93,7 +93,7 @@ def parallel_analysis(
     of: Axis = "models",
     scheme: Scheme | None = None,
     eigenvalues: Eigenvalues = "components",
-    n: int = 200,
+    n_null: int = 200,
     quantile: float = 0.95,
     empty_cells: EmptyCells = "keep_margins",
     missing: Missing = "pairwise",
@@ -121,7 +121,7 @@ def parallel_analysis(
         goes beyond that, whose first eigenvalue is large.
     eigenvalues : {"components", "factors"}
         Of the correlations, or with the communalities of one minres factor on the diagonal.
-    n : int
+    n_null : int
         Shuffled tables.
     quantile : float
         Which quantile of theirs an eigenvalue must exceed.
@@ -148,7 +148,7 @@ def parallel_analysis(
     --------
     >>> import psychollm as psy
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> found = parallel_analysis(answers.codes[:, :400], n=20, rng=1)
+    >>> found = parallel_analysis(answers.codes[:, :400], n_null=20, rng=1)
     >>> found.n_factors >= 1, found.draws.shape
     (True, (20, 19))
     """
@@ -157,10 +157,12 @@ def parallel_analysis(
     check_choice("scheme", scheme, Scheme)
     check_choice("eigenvalues", eigenvalues, Eigenvalues)
     check_fraction("quantile", quantile)
-    check_count("n", n)
+    check_count("n_null", n_null)
     design = ordered_design(data, of=of, empty_cells=empty_cells, missing=missing)
     task = partial(_block, design=design, scheme=scheme, kind=eigenvalues)
-    draws = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="shuffled tables")
+    draws = replicate(
+        task, n_null, rng=rng, n_jobs=n_jobs, progress=progress, label="shuffled tables"
+    )
     observed = spectra(design.observed()[0][None], eigenvalues)[0]
     bar = np.quantile(draws, quantile, axis=0)
     return ParallelAnalysis(

@@ -111,7 +111,7 @@ def retention(
     *,
     of: Axis = "models",
     max_factors: int | None = None,
-    n: int = 200,
+    n_null: int = 200,
     quantile: float = 0.95,
     empty_cells: EmptyCells = "keep_margins",
     missing: Missing = "pairwise",
@@ -129,7 +129,7 @@ def retention(
         What is correlated.
     max_factors : int, optional
         Most factors looked at; by default what is identified, at most 8.
-    n : int
+    n_null : int
         Shuffled tables, and comparison data for each number of factors.
     quantile, empty_cells, missing, rng, n_jobs, progress
         As in `parallel_analysis`.
@@ -155,7 +155,7 @@ def retention(
     --------
     >>> import psychollm as psy
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> found = retention(answers.codes[:8, :400], n=20, rng=1)
+    >>> found = retention(answers.codes[:8, :400], n_null=20, rng=1)
     >>> found.counts["empirical Kaiser criterion"]
     1
     """
@@ -169,7 +169,7 @@ def retention(
             data,
             of=of,
             scheme=scheme,
-            n=n,
+            n_null=n_null,
             quantile=quantile,
             empty_cells=empty_cells,
             missing=missing,
@@ -183,7 +183,7 @@ def retention(
     simple = very_simple_structure(matrix, most)
     bars, kaiser = empirical_kaiser(matrix, design.n)
     bent = hull(matrix, most)
-    draw = partial(replicate, n=n, rng=generator, n_jobs=n_jobs, progress=progress)
+    draw = partial(replicate, n=n_null, rng=generator, n_jobs=n_jobs, progress=progress)
     distances, compared = _comparison(design, matrix, cuts, most, draw)
     counts = {
         "parallel analysis": first.n_factors,

@@ -149,7 +149,7 @@ def residual_test(
     responses: ResponsesLike,
     *,
     factors: Literal[0, 1] = 1,
-    n: int = 499,
+    n_null: int = 499,
     rng: RandomState = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -168,7 +168,7 @@ def residual_test(
         Binary answers of at least four models that vary (with three, one factor always fits).
     factors : {1, 0}
         Factors under the null hypothesis; 0 is independence.
-    n : int
+    n_null : int
         Replicates.
     rng, n_jobs, progress
         As everywhere: seed or generator, workers, progress bar.
@@ -178,14 +178,14 @@ def residual_test(
     >>> import psychollm as psy
     >>> from psychollm.factor.one_factor.residual_test import residual_test
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> test = residual_test(answers, n=99, rng=1)
+    >>> test = residual_test(answers, n_null=99, rng=1)
     >>> bool(test.p_value > 0.05)
     True
     """
     if factors not in (0, 1):
         msg = f"factors={factors!r} is not an option: use 1 or 0"
         raise OptionError(msg)
-    check_count("n", n)
+    check_count("n_null", n_null)
     data = _Packed.of(responses)
     counts = data.counts()
     if factors == 1:
@@ -195,7 +195,7 @@ def residual_test(
     observed = statistic(counts, loadings)
     task = partial(_draw_block, statistic=statistic, data=data, loadings=loadings)
     draws = replicate(
-        task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="residual replicates"
+        task, n_null, rng=rng, n_jobs=n_jobs, progress=progress, label="residual replicates"
     )
     return _compare("largest residual eigenvalue", factors, observed, draws, data, loadings)
 
@@ -203,7 +203,7 @@ def residual_test(
 def second_share_test(
     responses: ResponsesLike,
     *,
-    n: int = 99,
+    n_null: int = 99,
     rng: RandomState = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -218,16 +218,18 @@ def second_share_test(
     >>> import psychollm as psy
     >>> from psychollm.factor.one_factor.residual_test import second_share_test
     >>> answers = psy.load_example("shared_confidence").confidence
-    >>> bool(second_share_test(answers, n=19, rng=1).observed < 0.05)
+    >>> bool(second_share_test(answers, n_null=19, rng=1).observed < 0.05)
     True
     """
-    check_count("n", n)
+    check_count("n_null", n_null)
     data = _Packed.of(responses)
     counts = data.counts()
     loadings = start(counts)
     observed = second_share(counts, loadings)
     task = partial(_draw_block, statistic=second_share, data=data, loadings=loadings)
-    draws = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="second shares")
+    draws = replicate(
+        task, n_null, rng=rng, n_jobs=n_jobs, progress=progress, label="second shares"
+    )
     return _compare("second share", 1, observed, draws, data, loadings)
 
 

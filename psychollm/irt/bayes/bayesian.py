@@ -80,7 +80,7 @@ def bayesian_2pl(
     families: Sequence[Any] | None = None,
     domains: Sequence[Any] | None = None,
     priors: HierarchicalPriors | None = None,
-    draws: int = 2_000,
+    n_draws: int = 2_000,
     chains: int = 4,
     tune: int = 1_000,
     target_accept: float = 0.9,
@@ -109,7 +109,7 @@ def bayesian_2pl(
         Domains of questions, whose slopes and intercepts share a mean.
     priors : HierarchicalPriors, optional
         `HierarchicalPriors()` by default.
-    draws : int
+    n_draws : int
         Draws of all chains together.
     chains, tune : int
         Chains, and draws for tuning in each; with "nuts" only.
@@ -140,12 +140,12 @@ def bayesian_2pl(
     --------
     >>> rng = np.random.default_rng(1)
     >>> chance = 1 / (1 + np.exp(-(rng.normal(size=(400, 1)) * [1.5, 1, 1, 2] - [0, 1, -1, 0])))
-    >>> found = bayesian_2pl(rng.random((400, 4)) < chance, draws=500, rng=0)
+    >>> found = bayesian_2pl(rng.random((400, 4)) < chance, n_draws=500, rng=0)
     >>> found.slope.value.shape, found.pareto_k < 0.7
     ((4,), True)
     """
     check_choice("method", method, Method)
-    check_count("draws", draws, low=100)
+    check_count("n_draws", n_draws, low=100)
     check_count("chains", chains)
     check_count("tune", tune)
     check_fraction("level", level)
@@ -153,11 +153,11 @@ def bayesian_2pl(
     read = _read(responses, link, respondents, families, domains, priors)
     generator = check_generator(rng)
     if method == "laplace":
-        drawn = laplace(read.target, read.mode, draws, generator)
+        drawn = laplace(read.target, read.mode, n_draws, generator)
         x, h = drawn.x[None], drawn.h[None]
-        trust = (drawn.effective_size, drawn.pareto_k, 0, draws)
+        trust = (drawn.effective_size, drawn.pareto_k, 0, n_draws)
     else:
-        per_chain, seed = -(-draws // chains), int(generator.integers(2**31))
+        per_chain, seed = -(-n_draws // chains), int(generator.integers(2**31))
         cores = min(n_workers(n_jobs), chains)
         size = {"draws": per_chain, "tune": tune, "chains": chains, "cores": cores, "seed": seed}
         run = Run(size, target_accept, progress)

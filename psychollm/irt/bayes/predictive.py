@@ -107,7 +107,7 @@ def predictive_check(
     --------
     >>> from psychollm.irt.bayes.bayesian import bayesian_2pl
     >>> answers = np.random.default_rng(1).random((200, 4)) < [0.2, 0.4, 0.6, 0.7]
-    >>> predictive_check(bayesian_2pl(answers, draws=200, rng=0), n=50, rng=0).observed.shape
+    >>> predictive_check(bayesian_2pl(answers, n_draws=200, rng=0), n=50, rng=0).observed.shape
     (10,)
     """
     check_choice("kind", kind, Kind)

@@ -78,7 +78,7 @@ class DifferentialItems(Result):
         Chi-square that an item is the same in all groups, NaN where it was not tested; p-values
         alone and adjusted over items.
     flagged : bool ndarray of shape (items,)
-        Adjusted p-value at most `level`.
+        Adjusted p-value at most `alpha`.
     anchors : bool ndarray of shape (items,)
         Items held equal while others are tested, at the end of purification.
     shift, distance : ndarray of shape (G, items)
@@ -93,7 +93,7 @@ class DifferentialItems(Result):
         Which test, and how p-values were adjusted.
     rounds : int
         Rounds of purification.
-    level : float
+    alpha : float
         Chance of a false alarm, of what `adjustment` controls.
     reasons : tuple of Reason
         Why an item was not tested.
@@ -115,7 +115,7 @@ class DifferentialItems(Result):
     method: ItemTest
     adjustment: Adjustment
     rounds: int
-    level: float
+    alpha: float
     reasons: tuple[Reason, ...]  # J
     labels: Labels  # J
 
@@ -143,7 +143,7 @@ class DifferentialItems(Result):
         test = "likelihood ratio" if self.method == "lr" else "Wald"
         lines = [
             f"{named.size} of {tested} items tested differ between groups {listed(self.groups)} "
-            f"at equal ability ({test} tests, {self.adjustment}, level {self.level:g})."
+            f"at equal ability ({test} tests, {self.adjustment}, level {self.alpha:g})."
         ]
         for j in named[np.argsort(self.p_value[named])][:10]:
             far = int(np.nanargmax(np.abs(self.distance[:, j])))
@@ -167,8 +167,8 @@ def differential_items(
     link: Link = "logit",
     respondents: Respondents = "models",
     priors: Priors | None = None,
-    adjust: Adjustment = "holm",
-    level: float = 0.05,
+    adjustment: Adjustment = "holm",
+    alpha: float = 0.05,
 ) -> DifferentialItems:
     """Test whether items are the same in groups of respondents, given their abilities.
 
@@ -188,9 +188,9 @@ def differential_items(
         As in `fit_irt`; in the Rasch and 1PL models items differ in difficulty alone.
     priors : Priors or None
         Added to the likelihood; tests are then of what is maximised, and conservative.
-    adjust : {"holm", "bonferroni", "bh", "by"}
+    adjustment : {"holm", "bonferroni", "bh", "by"}
         How p-values are adjusted for the number of items.
-    level : float
+    alpha : float
         Chance of a false alarm.
 
     Returns
@@ -218,8 +218,8 @@ def differential_items(
     array([2])
     """
     check_choice("method", method, ItemTest)
-    check_choice("adjust", adjust, Adjustment)
-    check_fraction("level", level)
+    check_choice("adjustment", adjustment, Adjustment)
+    check_fraction("alpha", alpha)
     answers = read_groups(
         responses, groups, model=model, link=link, respondents=respondents, priors=priors
     )
@@ -238,8 +238,8 @@ def differential_items(
     while True:
         seen.append(free.tobytes())
         found = tests_of_items(answers, base, free, able, method)
-        adjusted = adjust_p_values(found.tests[2], method=adjust)
-        flagged = np.asarray(adjusted <= level, dtype=np.bool_)
+        adjusted = adjust_p_values(found.tests[2], method=adjustment)
+        flagged = np.asarray(adjusted <= alpha, dtype=np.bool_)
         again = purify and len(seen) < ROUNDS and _linked(answers, flagged)
         if not again or flagged.tobytes() in seen:
             break
@@ -254,9 +254,9 @@ def differential_items(
         **_abilities(base, unit_slope=answers.pooled.family.unit_slope),
         groups=answers.names,
         method=method,
-        adjustment=adjust,
+        adjustment=adjustment,
         rounds=len(seen),
-        level=level,
+        alpha=alpha,
         reasons=_told(answers, reasons, able & ~np.isfinite(found.tests[0])),
         labels=answers.pooled.labels,
     )

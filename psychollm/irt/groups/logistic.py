@@ -66,14 +66,14 @@ class DifferentialFunctioning(Result):
     effect : ndarray of shape (items,)
         Change of Nagelkerke's R squared.
     flagged : bool ndarray of shape (items,)
-        Adjusted p value at most `level`.
+        Adjusted p value at most `alpha`.
     size : tuple of str
         "negligible", "moderate", "large", or "" where it cannot be tested.
     groups : tuple
         The reference group and the other.
     rounds : int
         Rounds of purification.
-    level : float
+    alpha : float
         Chance of a false alarm, of what the adjustment controls.
     reasons : tuple of Reason
         Why an item cannot be tested.
@@ -92,7 +92,7 @@ class DifferentialFunctioning(Result):
     size: tuple[str, ...]  # J
     groups: tuple[Any, Any]
     rounds: int
-    level: float
+    alpha: float
     reasons: tuple[Reason, ...]  # J
     labels: Labels  # J
 
@@ -126,8 +126,8 @@ def differential_functioning(
     *,
     respondents: Respondents = "models",
     purify: bool = True,
-    adjust: Adjustment = "holm",
-    level: float = 0.05,
+    adjustment: Adjustment = "holm",
+    alpha: float = 0.05,
 ) -> DifferentialFunctioning:
     """Find items that two groups answer differently at equal score.
 
@@ -141,9 +141,9 @@ def differential_functioning(
         Whose groups these are.
     purify : bool
         Whether flagged items leave the matching score.
-    adjust : {"holm", "bonferroni", "bh", "by"}
+    adjustment : {"holm", "bonferroni", "bh", "by"}
         How p values are adjusted for the number of items.
-    level : float
+    alpha : float
         Chance of a false alarm.
 
     Raises
@@ -166,8 +166,8 @@ def differential_functioning(
     >>> differential_functioning(answers, group).flagged.nonzero()[0]
     array([2])
     """
-    check_fraction("level", level)
-    check_choice("adjust", adjust, Adjustment)
+    check_fraction("alpha", alpha)
+    check_choice("adjustment", adjustment, Adjustment)
     table = as_responses(responses)
     check_binary(table)
     answers = orient(table, respondents)
@@ -183,12 +183,12 @@ def differential_functioning(
         seen.add(anchor.tobytes())
         rounds += 1
         values = _test_items(answers.codes, second, anchor, untestable)
-        clean = ~(adjust_p_values(values[1], method=adjust) <= level)
+        clean = ~(adjust_p_values(values[1], method=adjustment) <= alpha)
         usable = np.array([not reason for reason in answers.reasons()])
         if not purify or (clean & usable).sum() < 2:
             break
         anchor = clean & usable
-    adjusted = adjust_p_values(values[1], method=adjust)
+    adjusted = adjust_p_values(values[1], method=adjustment)
     return DifferentialFunctioning(
         statistic=values[0],
         p_value=values[1],
@@ -197,11 +197,11 @@ def differential_functioning(
         nonuniform=values[3],
         log_odds=values[4],
         effect=values[5],
-        flagged=np.nan_to_num(adjusted, nan=1.0) <= level,
+        flagged=np.nan_to_num(adjusted, nan=1.0) <= alpha,
         size=tuple(map(_size, values[5])),
         groups=names,
         rounds=rounds,
-        level=level,
+        alpha=alpha,
         reasons=untestable,
         labels=answers.items,
     )

@@ -44,7 +44,7 @@ def bootstrap_fit(
     statistic: StatisticName | StatisticFunction = "s_x2",
     alternative: Alternative | None = None,
     abilities: Drawn | Literal["auto"] = "auto",
-    n: int = 199,
+    n_null: int = 199,
     rng: RandomState = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -68,7 +68,7 @@ def bootstrap_fit(
     abilities : {"auto", "population", "posterior"}
         Drawn from N(0, 1), or from each respondent's posterior; "auto" takes the posterior for
         statistics of respondents.
-    n : int
+    n_null : int
         How many replicates.
     rng, n_jobs, progress
         Seed, workers and progress bar.
@@ -84,10 +84,10 @@ def bootstrap_fit(
     --------
     >>> answers = np.random.default_rng(3).random((40, 5)) < [0.2, 0.4, 0.5, 0.6, 0.8]
     >>> from psychollm.irt.fit import fit_irt
-    >>> bootstrap_fit(fit_irt(answers), answers, statistic="q3_max", n=9, rng=1).p_value.shape
+    >>> bootstrap_fit(fit_irt(answers), answers, statistic="q3_max", n_null=9, rng=1).p_value.shape
     (1,)
     """
-    n = check_count("n", n)
+    n_null = check_count("n_null", n_null)
     if abilities not in ("auto", "population", "posterior"):
         msg = f"abilities={abilities!r} is not an option: use 'auto', 'population' or 'posterior'"
         raise OptionError(msg)
@@ -106,7 +106,9 @@ def bootstrap_fit(
         drawn = [refitted(fit, sampler.answers(stream), chosen) for stream in streams]
         return np.stack([row if row.size else blank(observed.size) for row in drawn])
 
-    rows = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="bootstrap fits")
+    rows = replicate(
+        task, n_null, rng=rng, n_jobs=n_jobs, progress=progress, label="bootstrap fits"
+    )
     return FitNull.of_fit(chosen, observed, rows, scheme="parametric bootstrap", fit=fit)
 
 

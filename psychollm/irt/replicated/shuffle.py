@@ -84,7 +84,7 @@ def slope_null(
     model: Model = "2pl",
     link: Link = "logit",
     respondents: Respondents = "models",
-    n: int = 199,
+    n_null: int = 199,
     rng: RandomState = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -98,7 +98,7 @@ def slope_null(
     model, link, respondents
         As in `fit_irt`, with weak fixed priors below 500 respondents: slopes of answers that share
         nothing have no scale to estimate.
-    n : int
+    n_null : int
         How many shuffled tables.
     rng, n_jobs, progress
         Seed, workers and progress bar.
@@ -106,10 +106,10 @@ def slope_null(
     Examples
     --------
     >>> noise = np.random.default_rng(1).random((24, 10)) < 0.5
-    >>> slope_null(noise, n=9, rng=1).draws.shape
+    >>> slope_null(noise, n_null=9, rng=1).draws.shape
     (9,)
     """
-    n = check_count("n", n)
+    n_null = check_count("n_null", n_null)
     table = as_responses(responses)
     check_binary(table)
     answers = orient(table, respondents)
@@ -129,7 +129,9 @@ def slope_null(
         return np.stack([fitted(_shuffled(values, stream)) for stream in streams])
 
     observed = fitted(values)
-    draws = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="shuffled fits")
+    draws = replicate(
+        task, n_null, rng=rng, n_jobs=n_jobs, progress=progress, label="shuffled fits"
+    )
     slope = observed[1:]
     own = monte_carlo_p_value(np.abs(slope), np.abs(draws[:, 1:]), tie=0.0)
     return SlopeNull(
@@ -153,7 +155,7 @@ def shuffle_null(
     link: Link = "logit",
     respondents: Respondents = "models",
     priors: Priors | Literal["auto"] | None = "auto",
-    n: int = 199,
+    n_null: int = 199,
     rng: RandomState = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -168,7 +170,7 @@ def shuffle_null(
         As in `bootstrap_fit`: a name, or a function of (fit, responses).
     model, link, respondents, priors
         As in `fit_irt`, but "auto" are the weak fixed priors of `slope_null`.
-    n : int
+    n_null : int
         How many shuffled tables.
     rng, n_jobs, progress
         Seed, workers and progress bar.
@@ -181,10 +183,10 @@ def shuffle_null(
     Examples
     --------
     >>> noise = np.random.default_rng(1).random((24, 10)) < 0.5
-    >>> shuffle_null(noise, statistic="q3_max", n=9, rng=1).p_value > 0.05
+    >>> shuffle_null(noise, statistic="q3_max", n_null=9, rng=1).p_value > 0.05
     array([ True])
     """
-    n = check_count("n", n)
+    n_null = check_count("n_null", n_null)
     if alternative is not None:
         check_choice("alternative", alternative, Alternative)
     chosen = statistic_of(statistic, alternative)
@@ -208,7 +210,9 @@ def shuffle_null(
         streams = [np.random.default_rng([int(word) for word in words]) for words in seeds]
         return np.stack([fitted(stream) for stream in streams])
 
-    rows = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="shuffled fits")
+    rows = replicate(
+        task, n_null, rng=rng, n_jobs=n_jobs, progress=progress, label="shuffled fits"
+    )
     return FitNull.of_fit(chosen, observed, rows, scheme="shuffled answers", fit=fit)
 
 

@@ -36,7 +36,7 @@ class PairwiseConditions(Result):
     adjusted: FloatArray  # (pairs,) for the family of all pairs
     n: FloatArray  # (pairs,) scores, or models
     test: str
-    adjust: str
+    adjustment: str
     flags: tuple[Reason, ...]  # (pairs,)
 
     _AXES = Axes(
@@ -53,7 +53,7 @@ class PairwiseConditions(Result):
 
 
 def pairwise_conditions(
-    scores: Any, conditions: Any, *, models: Any = None, adjust: Adjustment = "holm"
+    scores: Any, conditions: Any, *, models: Any = None, adjustment: Adjustment = "holm"
 ) -> PairwiseConditions:
     """Compare every pair of conditions with Wilcoxon's tests.
 
@@ -65,7 +65,7 @@ def pairwise_conditions(
         The model of each score. With it the unit of replication is the model: each one's mean
         scores under the two conditions are compared (signed-rank test). Without it the unit is the
         score, and repeats of a model count as several respondents (rank-sum test).
-    adjust : {"holm", "bonferroni", "bh", "by"}
+    adjustment : {"holm", "bonferroni", "bh", "by"}
         How p-values are adjusted for the number of pairs.
 
     Returns
@@ -80,7 +80,7 @@ def pairwise_conditions(
     ShapeError, LabelError, CodeError
         If rows do not match, or a score is no number.
     OptionError
-        If `adjust` is no method.
+        If `adjustment` is no method.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def pairwise_conditions(
     >>> paired.test, paired.difference
     ('signed rank', array([-3.]))
     """
-    check_choice("adjust", adjust, Adjustment)
+    check_choice("adjustment", adjustment, Adjustment)
     table = condition_scores(scores, conditions, models)
     pairs = list(combinations(range(len(table.conditions)), 2))
     if models is None:
@@ -104,10 +104,10 @@ def pairwise_conditions(
         difference=np.array([one.difference for one in found]),
         statistic=np.array([one.statistic for one in found]),
         p_value=p_value,
-        adjusted=adjust_p_values(p_value, method=adjust),
+        adjusted=adjust_p_values(p_value, method=adjustment),
         n=np.array([one.n for one in found]),
         test="rank sum" if models is None else "signed rank",
-        adjust=adjust,
+        adjustment=adjustment,
         flags=tuple(one.flag for one in found),
     )
 

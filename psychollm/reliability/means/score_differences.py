@@ -78,7 +78,7 @@ class ScoreDifferences(Result):
     mcnemar_chi2: FloatArray  # (pairs,) NaN without discordant questions, or with clusters
     mcnemar_p: FloatArray  # (pairs,) asymptotic
     mcnemar_exact_p: FloatArray  # (pairs,) exact
-    adjust: str
+    adjustment: str
     correction: str
     level: float
     flags: tuple[Reason, ...]  # (pairs,)
@@ -108,7 +108,7 @@ def score_differences(
     pairs: Sequence[tuple[Hashable, Hashable]] | None = None,
     clusters: Any = None,
     correction: Correction = "cr2",
-    adjust: Adjustment = "holm",
+    adjustment: Adjustment = "holm",
     level: float = 0.95,
 ) -> ScoreDifferences:
     """Compare mean scores of pairs of models on the same questions.
@@ -123,7 +123,7 @@ def score_differences(
         What each question belongs to.
     correction : {"cr2", "cr1", "cr0"}
         As in `mean_score`.
-    adjust : {"holm", "bonferroni", "bh", "by"}
+    adjustment : {"holm", "bonferroni", "bh", "by"}
         How p-values are adjusted for the number of pairs.
     level : float
         Coverage of the intervals.
@@ -153,7 +153,7 @@ def score_differences(
     (array([15, 15, 15]), array([14., 14., 14.]))
     """
     check_choice("correction", correction, Correction)
-    check_choice("adjust", adjust, Adjustment)
+    check_choice("adjustment", adjustment, Adjustment)
     check_fraction("level", level)
     table = one_model(scores, argument="scores")
     values = numbers(table, argument="scores")
@@ -178,7 +178,7 @@ def score_differences(
         df=mean.df,
         interval=mean.interval(level),
         p_value=p_value,
-        adjusted=adjust_p_values(p_value, method=adjust),
+        adjusted=adjust_p_values(p_value, method=adjustment),
         n=n.astype(np.int64),
         n_clusters=mean.n_clusters.astype(np.int64),
         se_paired=alone.se,
@@ -189,7 +189,7 @@ def score_differences(
         mcnemar_chi2=chi2,
         mcnemar_p=asymptotic,
         mcnemar_exact_p=exact,
-        adjust=adjust,
+        adjustment=adjustment,
         correction=correction,
         level=level,
         flags=_flags(mean, n),

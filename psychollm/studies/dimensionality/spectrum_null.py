@@ -30,7 +30,7 @@ def spectrum_null(
     responses: Responses,
     loadings: FloatArray,
     *,
-    n: int,
+    n_null: int,
     empty_cells: EmptyCells,
     missing: Missing,
     rng: RandomState,
@@ -40,7 +40,9 @@ def spectrum_null(
     """Draw the spectrum of the tetrachoric matrix from the one-factor model with `loadings`."""
     design = make_design(responses, empty_cells=empty_cells, missing=missing)
     task = partial(_block, design=design, loadings=loadings)
-    draws = replicate(task, n, rng=rng, n_jobs=n_jobs, progress=progress, label="one-factor null")
+    draws = replicate(
+        task, n_null, rng=rng, n_jobs=n_jobs, progress=progress, label="one-factor null"
+    )
     observed = _measure(*design.observed())[0]
     k = loadings.size
 

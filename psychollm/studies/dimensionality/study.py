@@ -71,7 +71,7 @@ class Dimensionality(Study, Result):
         Residual pair tables under the full-information loadings.
     excluded : mapping
         Models left out, each with its reason.
-    level : float
+    alpha : float
         Level of the tests.
     labels : tuple
         Names of the k models that took part.
@@ -88,7 +88,7 @@ class Dimensionality(Study, Result):
     full_information: FullInformation
     residuals: PairResiduals
     excluded: Mapping[Hashable, str]
-    level: float
+    alpha: float
     labels: tuple[Hashable, ...]  # k
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
@@ -101,7 +101,7 @@ class Dimensionality(Study, Result):
     def second_is_minor(self) -> bool:
         """Whether one factor is rejected, but a second takes little or no more than by chance."""
         share = self.second_share
-        little = share.observed < MINOR or share.p_value > self.level
+        little = share.observed < MINOR or share.p_value > self.alpha
         return self.n_factors == 2 and little
 
     def __repr__(self) -> str:
@@ -114,7 +114,7 @@ def dimensionality(
     empty_cells: EmptyCells = "keep_margins",
     missing: Missing = "pairwise",
     n_null: int = 499,
-    level: float = 0.05,
+    alpha: float = 0.05,
     rng: RandomState = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -136,7 +136,7 @@ def dimensionality(
         not depend on them.
     n_null : int
         Replicates of each null. At 499 a p-value of .05 has a Monte Carlo error of .01.
-    level : float
+    alpha : float
         Level of the tests.
     rng : Generator, int or None
         Seed of all replicates.
@@ -168,12 +168,12 @@ def dimensionality(
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)
     check_count("n_null", n_null)
-    check_fraction("level", level)
+    check_fraction("alpha", alpha)
     table, excluded = _usable(as_responses(responses))
     work: _Work = {"rng": check_generator(rng), "n_jobs": n_jobs, "progress": progress}
-    none = residual_test(table, factors=0, n=n_null, **work)
-    one = residual_test(table, factors=1, n=n_null, **work)
-    share = second_share_test(table, n=min(n_null, SHARE_REPLICATES), **work)
+    none = residual_test(table, factors=0, n_null=n_null, **work)
+    one = residual_test(table, factors=1, n_null=n_null, **work)
+    share = second_share_test(table, n_null=min(n_null, SHARE_REPLICATES), **work)
     plain = _plain_spectrum(table, one.loadings, n_null, empty_cells, missing, work)
     evidence = Evidence(
         p_shared=none.p_value,
@@ -185,7 +185,7 @@ def dimensionality(
         p_share=share.p_value,
         unseen=float(np.quantile(share.draws, 0.95)),
         empty_cells=empty_cells,
-        level=level,
+        alpha=alpha,
     )
     count = n_factors(evidence)
     full = full_information(table, progress=progress)
@@ -201,7 +201,7 @@ def dimensionality(
         full_information=full,
         residuals=pair_residuals(table, loadings=full.loadings),
         excluded=excluded,
-        level=level,
+        alpha=alpha,
         labels=table.models,
     )
 
@@ -216,8 +216,12 @@ def _plain_spectrum(
 ) -> PlainSpectrum:
     """Set the tetrachoric spectrum beside both nulls."""
     correlation = tetrachoric(table, empty_cells=empty_cells, missing=missing)
-    permutation = permutation_null(table, n=n, empty_cells=empty_cells, missing=missing, **work)
-    null = spectrum_null(table, loadings, n=n, empty_cells=empty_cells, missing=missing, **work)
+    permutation = permutation_null(
+        table, n_null=n, empty_cells=empty_cells, missing=missing, **work
+    )
+    null = spectrum_null(
+        table, loadings, n_null=n, empty_cells=empty_cells, missing=missing, **work
+    )
     return plain_spectrum(correlation, permutation, null)
 
 

@@ -27,14 +27,14 @@ class Evidence:
     p_share: float  # of that share under one factor
     unseen: float  # share of a second that one factor reaches by chance in 1 of 20 tables
     empty_cells: EmptyCells
-    level: float
+    alpha: float
 
 
 def n_factors(evidence: Evidence) -> Literal[0, 1, 2]:
     """Return 0, 1, or 2 for "at least two"; the plain spectrum has no say in it."""
-    if evidence.p_shared > evidence.level:
+    if evidence.p_shared > evidence.alpha:
         return 0
-    return 1 if evidence.p_one > evidence.level else 2
+    return 1 if evidence.p_one > evidence.alpha else 2
 
 
 def sentence(evidence: Evidence) -> str:
@@ -52,7 +52,7 @@ def sentence(evidence: Evidence) -> str:
             f"{evidence.rule_free_share:.1%} of "
             "the latent variance, as little as a single skewed or heavy-tailed factor leaves"
         )
-    if count == 2 and evidence.p_share > evidence.level:
+    if count == 2 and evidence.p_share > evidence.alpha:
         return (
             "not quite one factor: some pairs of models depart from it more than chance allows "
             f"({p_equals(evidence.p_one)}), but a second takes {evidence.rule_free_share:.1%} of "
@@ -80,7 +80,7 @@ def sentence(evidence: Evidence) -> str:
 def _second(evidence: Evidence) -> str:
     """Say what the second component of the plain spectrum is, given one factor."""
     share = f"the second ({evidence.second_share:.0%})"
-    if evidence.p_second <= evidence.level:
+    if evidence.p_second <= evidence.alpha:
         return (
             f"{share} is larger than one factor gives under empty_cells={evidence.empty_cells!r} "
             f"({p_equals(evidence.p_second)}), but the residuals of the pairs, which need no "

@@ -47,7 +47,7 @@ class MonitoringLink(Result):
     value: float  # Spearman's coefficient
     interval: FloatArray  # (2,) NaN with fewer than four models
     p_value: float  # two-sided, by permutations
-    n_permutations: int
+    n_null: int
     capability: FloatArray  # (models,)
     monitoring: FloatArray  # (models,)
     labels: Labels  # (models,) with both
@@ -59,7 +59,7 @@ def monitoring_link(
     study: InferenceBoundary,
     capability: Mapping[Hashable, float] | None = None,
     *,
-    n_permutations: int = 9999,
+    n_null: int = 9999,
     level: float = 0.95,
     rng: RandomState = None,
 ) -> MonitoringLink:
@@ -72,7 +72,7 @@ def monitoring_link(
     capability : mapping, optional
         A score per model, such as one of another benchmark; by default the rate on questions that
         have an answer. Models without a score are left out.
-    n_permutations : int
+    n_null : int
         Random orders of the p-value.
     level : float
         Coverage.
@@ -101,7 +101,7 @@ def monitoring_link(
         np.array([known[label] for label in kept], dtype=np.float64),
         np.array([rate.value[rate.place(label)] for label in kept], dtype=np.float64),
         tuple(kept),
-        n_permutations=n_permutations,
+        n_null=n_null,
         level=level,
         rng=rng,
     )
@@ -112,7 +112,7 @@ def rank_link(
     monitoring: FloatArray,
     labels: Labels,
     *,
-    n_permutations: int = 9999,
+    n_null: int = 9999,
     level: float = 0.95,
     rng: RandomState = None,
 ) -> MonitoringLink:
@@ -124,7 +124,7 @@ def rank_link(
         Finite numbers.
     labels : tuple
         The models.
-    n_permutations, level, rng
+    n_null, level, rng
         As in `monitoring_link`.
 
     Examples
@@ -132,7 +132,7 @@ def rank_link(
     >>> rank_link(np.array([1.0, 2.0]), np.array([2.0, 2.0]), ("a", "b")).flag.name
     'ALL_TIED'
     """
-    check_count("n_permutations", n_permutations)
+    check_count("n_null", n_null)
     check_fraction("level", level)
     flag = _flag(capability, monitoring)
     x, y = _standard(capability), _standard(monitoring)
@@ -140,8 +140,8 @@ def rank_link(
     return MonitoringLink(
         value=r,
         interval=_interval(r, len(labels), level),
-        p_value=np.nan if flag else _p_value(x, y, n_permutations, rng),
-        n_permutations=n_permutations,
+        p_value=np.nan if flag else _p_value(x, y, n_null, rng),
+        n_null=n_null,
         capability=capability,
         monitoring=monitoring,
         labels=labels,

@@ -136,7 +136,7 @@ def link(
         x,
         y,
         tuple(labels),
-        n_permutations=max(resampling.n, 1),
+        n_null=max(resampling.n, 1),
         level=resampling.level,
         rng=resampling.rng,
     )

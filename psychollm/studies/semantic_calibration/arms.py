@@ -182,7 +182,7 @@ class Arms:
                 self.samples.right[row],
                 found.confidence[row],
                 found.correct[row],
-                n=self.n_null,
+                n_null=self.n_null,
                 rng=stream,
             )
             for row, stream in enumerate(streams)

@@ -142,7 +142,7 @@ def semantic_mechanism(
     *,
     predictability: Predictability = "divergence",
     floor: float = 1e-3,
-    n_permutations: int = 9999,
+    n_null: int = 9999,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -164,7 +164,7 @@ def semantic_mechanism(
     floor : float
         Smaller predicted chances are raised to it: one sample in a class without any would make
         everything infinite.
-    n_permutations, level, rng
+    n_null, level, rng
         As in `monitoring_link`.
     bootstrap : int or Bootstrap
         Resamples of questions.
@@ -213,7 +213,7 @@ def semantic_mechanism(
         parts[predictability].value[kept],
         study.excess.value[kept],
         tuple(samples.models[place] for place in kept),
-        n_permutations=n_permutations,
+        n_null=n_null,
         level=level,
         rng=seed,
     )

@@ -121,7 +121,7 @@ def sample_null(
     confidence: FloatArray,
     correct: FloatArray,
     *,
-    n: int = 1000,
+    n_null: int = 1000,
     rng: RandomState = None,
 ) -> Null:
     """Return the first output of a metric in data sets drawn by (1).
@@ -134,7 +134,7 @@ def sample_null(
         As in `exchanged`.
     confidence, correct : ndarray (questions,)
         Of the sample.
-    n : int
+    n_null : int
         Data sets.
     rng : Generator, int or None
         Source of the draws.
@@ -143,7 +143,7 @@ def sample_null(
     --------
     >>> from psychollm.calibration.errors.binned import ECE
     >>> codes, right = np.array([[0, 1]] * 4), np.array([[1.0, 0.0]] * 4)
-    >>> sample_null(ECE, codes, right, np.full(4, 0.5), np.full(4, 0.5), n=99, rng=0).p_value
+    >>> sample_null(ECE, codes, right, np.full(4, 0.5), np.full(4, 0.5), n_null=99, rng=0).p_value
     array(1.)
     """
     table = exchanged(codes, right)
@@ -153,7 +153,7 @@ def sample_null(
     shared = metric.shared(_tally(values, *_mean(table, values), len(codes)))
     outputs = [
         metric.compute(shared, *_drawn(table, values, rows, stream))[:, 0]
-        for rows, stream in _blocks(n, len(codes), rng)
+        for rows, stream in _blocks(n_null, len(codes), rng)
     ]
     group = np.searchsorted(values, confidence.round(12))
     right_ones = _sums(group, correct, values.size)[None]

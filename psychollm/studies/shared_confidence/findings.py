@@ -126,9 +126,9 @@ def _structure(study: SharedConfidence) -> Finding:
         question="One signal or several?",
         statement=(
             f"{sentence(dimensions.verdict)} Without any rule for empty cells, no shared factor "
-            f"is {_rejected(none.p_value, dimensions.level)} ({p_equals(none.p_value)} ± "
+            f"is {_rejected(none.p_value, dimensions.alpha)} ({p_equals(none.p_value)} ± "
             f"{p_value(none.p_value_se)}), and one factor is "
-            f"{_rejected(one.p_value, dimensions.level)} ({p_equals(one.p_value)} ± "
+            f"{_rejected(one.p_value, dimensions.alpha)} ({p_equals(one.p_value)} ± "
             f"{p_value(one.p_value_se)}). A second factor would take {percent(share.observed, 1)} "
             f"of the latent variance; chance gives {percent(middle, 1)} where there is one "
             f"factor, and less than {percent(top, 1)} in 95 of 100 tables."
@@ -147,6 +147,7 @@ def _structure(study: SharedConfidence) -> Finding:
 def _plain_spectrum(dimensions: Dimensionality) -> str:
     plain = dimensions.spectrum
     low, high = np.nanquantile(plain.quadratic_r2.draws, [0.05, 0.95])
+    bend, p_bend = float(plain.quadratic_r2.observed), float(plain.quadratic_r2.p_value)
     pairs = len(dimensions.labels) * (len(dimensions.labels) - 1) // 2
     return (
         "In the plain spectrum of tetrachoric correlations under the rule "
@@ -154,8 +155,8 @@ def _plain_spectrum(dimensions: Dimensionality) -> str:
         f"and the second {percent(plain.shares[1])}. {count(plain.n_empty)} of {count(pairs)} "
         "pairs of models have an empty cell, whose correlation the rule supplies. Loadings on the "
         "first component follow a quadratic curve in the threshold with R2 = "
-        f"{number(plain.quadratic_r2.observed)}; data with one factor and these thresholds give "
-        f"{number(low)} to {number(high)} ({p_equals(plain.quadratic_r2.p_value)}). The second "
+        f"{number(bend)}; data with one factor and these thresholds give "
+        f"{number(low)} to {number(high)} ({p_equals(p_bend)}). The second "
         f"component's loadings have a congruence of {number(plain.congruence)} with those that "
         f"one factor produces (single one-factor replicates: {number(plain.null_congruence)})."
     )

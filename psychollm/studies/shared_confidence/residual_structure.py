@@ -41,7 +41,7 @@ class ResidualStructure(Result):
     >>> from psychollm.data.simulate_study import simulate_study
     >>> study = simulate_study(n_models=8, n_questions=600, rng=0)
     >>> found = residual_structure(
-    ...     pair_residuals(study.confidence), study.correctness, n_permutations=99, rng=0)
+    ...     pair_residuals(study.confidence), study.correctness, n_null=99, rng=0)
     >>> found.confidence.shape, found.n_pairs
     ((8, 8), 28)
     """
@@ -51,7 +51,7 @@ class ResidualStructure(Result):
     correlation: float  # of the two over pairs of models
     p_value: float  # Mantel, two-sided
     n_pairs: int
-    n_permutations: int
+    n_null: int
     reason: Reason  # why the correlation is undefined
     labels: tuple[Any, ...]  # (models,) models with both
 
@@ -70,7 +70,7 @@ def residual_structure(
     confidence: PairResiduals,
     correctness: ResponsesLike,
     *,
-    n_permutations: int = 9999,
+    n_null: int = 9999,
     rng: RandomState = None,
 ) -> ResidualStructure:
     """Set the residuals of confidence beside those of correctness.
@@ -81,7 +81,7 @@ def residual_structure(
         Residuals of confidence after its factor.
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         Correctness of the same models, or of more.
-    n_permutations : int
+    n_null : int
         Random orders of the models for the p-value.
     rng : Generator, int or None
         Source of these orders.
@@ -99,7 +99,7 @@ def residual_structure(
     >>> 0 < residual_structure(residuals, study.correctness, rng=0).p_value <= 1
     True
     """
-    check_count("n_permutations", n_permutations)
+    check_count("n_null", n_null)
     known = as_responses(correctness, argument="correctness").select(models=confidence.labels)
     varying = (known.yes_rates > 0) & (known.yes_rates < 1)
     kept = np.flatnonzero(varying)
@@ -115,9 +115,9 @@ def residual_structure(
         confidence=own,
         correctness=right,
         correlation=value,
-        p_value=_mantel(own, right, value, n_permutations, check_generator(rng)),
+        p_value=_mantel(own, right, value, n_null, check_generator(rng)),
         n_pairs=pairs[0].size,
-        n_permutations=n_permutations,
+        n_null=n_null,
         reason=reason,
         labels=labels,
     )
@@ -131,7 +131,7 @@ def _nothing(labels: tuple[Any, ...]) -> ResidualStructure:
         correlation=np.nan,
         p_value=np.nan,
         n_pairs=0,
-        n_permutations=0,
+        n_null=0,
         reason=Reason.TOO_FEW,
         labels=labels,
     )

@@ -259,7 +259,7 @@ def shared_confidence(
     )
     options.check()
     said, right = pair_tables(confidence, correctness)
-    validity = validity_screen(said, right, level=1.0 - level)
+    validity = validity_screen(said, right, alpha=1.0 - level)
     dropped = unusable(validity) if screen == "drop" else {}
     kept = [model for model in said.models if model not in dropped]
     tables = said.select(models=kept), right.select(models=kept)
@@ -376,7 +376,7 @@ def _factors(
         empty_cells=options.empty_cells,
         missing=options.missing,
         n_null=options.n_null,
-        level=1.0 - options.level,
+        alpha=1.0 - options.level,
         rng=rng,
         n_jobs=work.n_jobs,
         progress=work.progress,

@@ -84,13 +84,13 @@ def test_resampled_units_give_the_errors_of_the_delta_method():
     answers = (np.linalg.cholesky(R) @ rng.normal(size=(8, 2000)) > 0.2).astype(int)
     correlation = polychoric(answers)
     solution = factor_analysis(correlation, 2)
-    stack = resampled_correlations(answers, n=150, rng=1)
+    stack = resampled_correlations(answers, bootstrap=150, rng=1)
     delta = loading_errors(solution, covariance=correlation.covariance())
     boot = loading_errors(solution, replicates=stack)
     assert boot.se / delta.se == pytest.approx(np.ones((8, 2)), abs=0.25)
     spread = stack.std(axis=0)[np.tril_indices(8, -1)]
     assert spread == pytest.approx(correlation.se[np.tril_indices(8, -1)], rel=0.25)
-    again = resampled_correlations(answers.T, of="questions", n=150, rng=1)
+    again = resampled_correlations(answers.T, of="questions", bootstrap=150, rng=1)
     np.testing.assert_allclose(again, stack, atol=1e-12)
 
 
@@ -139,7 +139,7 @@ def test_bias_of_empty_cells_is_named():
     assert "pairwise_likelihood or full_information" in repr(found)
     smoothed = factor_analysis(smooth(correlation), 1)
     assert smoothed.adjusted_pairs == solution.adjusted_pairs
-    stack = resampled_correlations(answers, n=5, rng=1)
+    stack = resampled_correlations(answers, bootstrap=5, rng=1)
     assert loading_errors(solution, replicates=stack).reason == found.reason
 
 

@@ -205,7 +205,7 @@ def test_one_factor_stays_as_it_is():
 
 def test_normalisation_can_be_chosen():
     A = loadings(9, 2, 2)
-    plain = rotate(A, method="varimax", normalize=False)
+    plain = rotate(A, method="varimax", normalise=False)
     np.testing.assert_allclose(
         slow.aligned(plain.loadings, slow.svd_varimax(A, normalize=False))[0],
         slow.svd_varimax(A, normalize=False),

@@ -95,7 +95,7 @@ def test_the_broken_item_is_found_and_freed():
     tests = ladder.fits[2].score_tests()
     assert tests.item[0] == "x"
     assert tests.adjusted[0] < 1e-3 < tests.adjusted[1]
-    single = ladder.fits[2].score_tests(of="parameters", adjust="bh")
+    single = ladder.fits[2].score_tests(of="parameters", adjustment="bh")
     assert (single.kind[0], single.item[0], single.group[0]) == ("intercept", "x", "b")
     assert single.change[0] == pytest.approx(-0.4, abs=0.12)
     partial = measurement_invariance(polychoric_by_group(data, group), MODEL, free=["x"])

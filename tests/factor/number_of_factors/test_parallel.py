@@ -30,7 +30,7 @@ def test_golden_parallel(row_id, scheme, key):
     name = {"bin12": "synth_bin12", "llm200": "synth_llm200x10"}[row_id]
     data = pd.read_csv(GOLDEN / f"{name}.csv").to_numpy()
     result = parallel_analysis(
-        data, of="questions", scheme=scheme, n=100, rng=3, empty_cells="add_half"
+        data, of="questions", scheme=scheme, n_null=100, rng=3, empty_cells="add_half"
     )
     np.testing.assert_allclose(result.observed, row["observed_pc"], atol=1e-3)
     spread = np.array(row[key]["sd"])
@@ -46,7 +46,7 @@ def test_golden_parallel(row_id, scheme, key):
 def test_golden_reduced_eigenvalues():
     row = json.loads((GOLDEN / "parallel.json").read_text())["rows"][0]
     data = pd.read_csv(GOLDEN / "synth_bin12.csv").to_numpy()
-    found = parallel_analysis(data, of="questions", eigenvalues="factors", n=5, rng=0)
+    found = parallel_analysis(data, of="questions", eigenvalues="factors", n_null=5, rng=0)
     np.testing.assert_allclose(found.observed, row["observed_fa"], atol=1e-3)
     assert found.draws.shape == (5, 12)
 
@@ -60,8 +60,8 @@ def planted(m, n=1200, seed=0, cuts=(-0.4, 0.7)):
 
 def test_the_same_numbers_for_any_number_of_jobs():
     data = planted(1, 200)
-    first = parallel_analysis(data, n=12, rng=5)
-    second = parallel_analysis(data, n=12, rng=5, n_jobs=2)
+    first = parallel_analysis(data, n_null=12, rng=5)
+    second = parallel_analysis(data, n_null=12, rng=5, n_jobs=2)
     np.testing.assert_array_equal(first.draws, second.draws)
     assert first.n_factors == 1
     assert "1 above their 95% bar" in repr(first)

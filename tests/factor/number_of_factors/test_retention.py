@@ -20,7 +20,7 @@ def planted(m, n=1200, seed=0, cuts=(-0.4, 0.7)):
 
 @pytest.mark.parametrize("m", [1, 2, 3])
 def test_what_is_planted_is_counted(m):
-    found = retention(planted(m), n=30, rng=0)
+    found = retention(planted(m), n_null=30, rng=0)
     weak = ("very simple structure 1", "parallel analysis, other margin")
     assert {count for rule, count in found.counts.items() if rule not in weak} == {m}
     assert found.comparison.shape[1] == 30
@@ -50,5 +50,5 @@ def test_bad_input(function, data, options, error, message):
 def test_takes_responses_with_gaps():
     codes = planted(1, 300).astype(float)
     codes[0, :40] = np.nan
-    found = retention(psy.Responses.from_array(codes), n=10, rng=1)
+    found = retention(psy.Responses.from_array(codes), n_null=10, rng=1)
     assert found.n == pytest.approx(1 / np.mean([1 / 260] * 3 + [1 / 300] * 3))

@@ -20,8 +20,8 @@ def one_factor(n=500, seed=1, k=6, missing=0.0):
 
 def test_p_value_is_repeatable_whatever_the_number_of_jobs():
     answers = one_factor(missing=0.1)
-    first = residual_test(answers, n=60, rng=5)
-    second = residual_test(answers, n=60, rng=5, n_jobs=2)
+    first = residual_test(answers, n_null=60, rng=5)
+    second = residual_test(answers, n_null=60, rng=5, n_jobs=2)
     assert np.array_equal(first.draws, second.draws)
     assert first.p_value == (1 + np.sum(first.draws >= first.observed)) / 61
 
@@ -29,12 +29,12 @@ def test_p_value_is_repeatable_whatever_the_number_of_jobs():
 def test_independence_is_kept_for_independent_models_and_rejected_for_related_ones():
     rng = np.random.default_rng(1)
     apart = (rng.random((8, 400)) < np.linspace(0.05, 0.9, 8)[:, None]).astype(int)
-    assert residual_test(apart, factors=0, n=99, rng=1).p_value > 0.05
-    assert residual_test(one_factor(), factors=0, n=99, rng=1).p_value == 0.01
+    assert residual_test(apart, factors=0, n_null=99, rng=1).p_value > 0.05
+    assert residual_test(one_factor(), factors=0, n_null=99, rng=1).p_value == 0.01
 
 
 def test_share_of_a_second_factor_beside_its_null():
-    one = second_share_test(one_factor(n=2000, k=12), n=49, rng=1)
+    one = second_share_test(one_factor(n=2000, k=12), n_null=49, rng=1)
     assert one.p_value > 0.05
     two = psy.simulate_factor(
         loadings=np.kron(np.eye(2), np.full((6, 1), 0.8)),
@@ -43,7 +43,7 @@ def test_share_of_a_second_factor_beside_its_null():
         factor_correlation=[[1, 0.3], [0.3, 1]],
         rng=2,
     )
-    found = second_share_test(two.responses, n=49, rng=1)
+    found = second_share_test(two.responses, n_null=49, rng=1)
     assert found.p_value == 0.02
     assert found.observed == pytest.approx(0.224, abs=0.03)
     assert found.to_frame().shape == (1, 9)
