@@ -3,9 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from psychollm._base.errors import CodeError, ShapeError
 from psychollm.correlation.table import tetrachoric_table
+from tests.oracles import tetrachoric_slow as slow
 
 CELLS = ["n11", "n10", "n01", "n00"]
 
@@ -60,3 +62,13 @@ def test_bad_counts(bad):
 def test_shapes_that_do_not_fit():
     with pytest.raises(ShapeError, match="broadcast"):
         tetrachoric_table([1, 2], [1, 2, 3], 1, 1)
+
+
+def test_twin():
+    tables = np.array([[40, 10, 12, 38], [5, 30, 25, 40], [80, 3, 6, 11], [20, 20, 21, 19]])
+    ours = tetrachoric_table(*tables.T)
+    for row, (rho, se) in zip(tables, zip(ours.rho, ours.se, strict=True), strict=True):
+        assert rho == pytest.approx(slow.tetrachoric(*row), abs=1e-9)
+        n = row.sum()
+        tau1, tau2 = stats.norm.isf([(row[0] + row[1]) / n, (row[0] + row[2]) / n])
+        assert se == pytest.approx(slow.standard_error(tau1, tau2, rho, n), rel=1e-4)

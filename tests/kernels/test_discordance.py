@@ -6,6 +6,7 @@ import pytest
 from psychollm.kernels.bivariate import bvn_upper
 from psychollm.kernels.discordance import discordant_cell, pair_cells
 from psychollm.kernels.normal import normal_upper
+from tests.oracles import tetrachoric_slow as slow
 
 
 def random_pairs(n, seed):
@@ -39,3 +40,10 @@ def test_four_cells_are_those_of_the_normal_and_sum_to_one(a, b, r):
     ]
     assert np.allclose(cells, exact, atol=1e-8, rtol=0)
     assert sum(cells) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("r", [-0.9, -0.3, 0.0, 0.4, 0.97])
+@pytest.mark.parametrize(("a", "b"), [(0.0, 0.0), (-1.0, 1.5), (2.0, 0.5), (-0.7, -0.7)])
+def test_twin(a, b, r):
+    ours = pair_cells(a, b, normal_upper(a), normal_upper(b), r)
+    np.testing.assert_allclose(ours, slow.cells(a, b, r), atol=1e-8)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from psychollm.kernels.random import below, new_stream, next_word, normal, uniform
+from tests.oracles import streams_slow as slow
 
 
 def stream(first, second=1):
@@ -45,3 +46,18 @@ def test_uniform_and_normal_moments():
     assert abs(u.mean() - 0.5) < 6 * np.sqrt(1 / 12 / u.size)
     assert abs(z.mean()) < 6 / np.sqrt(z.size)
     assert abs(z.var() - 1) < 6 * np.sqrt(2 / z.size)
+
+
+@pytest.mark.parametrize("seed", [(0, 0), (7, 1), (2**64 - 1, 12345)])
+def test_twin(seed):
+    ours, theirs = stream(*seed), slow.seeded(*seed)
+    assert ours.tolist() == theirs
+    assert [int(next_word(ours)) for _ in range(50)] == [slow.word(theirs) for _ in range(50)]
+    assert [uniform(ours) for _ in range(50)] == [slow.uniform(theirs) for _ in range(50)]
+    for bound in (1, 3, 1000, 2**31 + 11):  # of the last nearly half is drawn again
+        assert [below(ours, bound) for _ in range(50)] == [
+            slow.below(theirs, bound) for _ in range(50)
+        ]
+    np.testing.assert_allclose(
+        [normal(ours) for _ in range(50)], [slow.normal(theirs) for _ in range(50)], rtol=1e-13
+    )
