@@ -13,7 +13,6 @@ from psychollm._base.checks import check_choice, check_fraction, check_weights
 from psychollm._base.errors import InputError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, Missing
-from psychollm.correlation.intervals import delta_interval
 from psychollm.correlation.ordered_tables import (
     ordered_codes,
     padded_cuts,
@@ -21,7 +20,11 @@ from psychollm.correlation.ordered_tables import (
     row_cuts,
     row_margins,
 )
-from psychollm.correlation.tetrachoric import PairStatus, status_names
+from psychollm.correlation.tetrachoric import (
+    delta_interval,
+    pairs_in_words,
+    status_names,
+)
 from psychollm.data.coerce import check_correlatable
 from psychollm.data.per_unit import in_order
 from psychollm.data.responses import ResponsesLike, as_responses
@@ -190,23 +193,9 @@ class PolychoricCorrelation(Result):
         )
 
     def __repr__(self) -> str:
-        k = len(self.labels)
-        lower = np.tril_indices(k, -1)
-        number = {status: int(np.sum(self.status[lower] == status)) for status in PairStatus}
-        values, span = self.matrix[lower], "all undefined"
-        if np.isfinite(values).any():
-            span = f"{np.nanmin(values):.3f} to {np.nanmax(values):.3f}"
         most = max(map(len, self.answers))
-        residual = np.nanmax(np.abs(self.residual), initial=0.0)
-        return (
-            f"PolychoricCorrelation of {k} {self.of} with up to {most} answers, "
-            f"{values.size} pairs: {span}\n"
-            f"  interior {number[PairStatus.INTERIOR]}, "
-            f"empty cell adjusted {number[PairStatus.ADJUSTED]} ({self.empty_cells}), "
-            f"at bound {number[PairStatus.AT_BOUND]}, "
-            f"undefined {number[PairStatus.UNDEFINED]}\n"
-            f"  thresholds {self.missing}; largest residual {residual:.1e}"
-        )
+        title = f"PolychoricCorrelation of {len(self.labels)} {self.of} with up to {most} answers"
+        return pairs_in_words(self, title)
 
     def _margins(self) -> FloatArray:
         return row_margins(self._codes, self._weights, self._tables.shape[1])

@@ -13,9 +13,8 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray
-from psychollm.correlation.intervals import delta_interval
 from psychollm.correlation.ordered_tables import ordered_codes
-from psychollm.correlation.tetrachoric import PairStatus, status_names
+from psychollm.correlation.tetrachoric import PairStatus, delta_interval, status_names
 from psychollm.data.coerce import check_binary
 from psychollm.data.encode import numbers
 from psychollm.data.labels import order_of

@@ -14,8 +14,7 @@ from psychollm._base.errors import InputError, OptionError
 from psychollm._base.numbers import signed
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.correlation.smoothers.clip import TOO_SMALL, clip
-from psychollm.correlation.smoothers.cone import ROUNDING, Repair
+from psychollm.correlation.smoothers.cone import ROUNDING, TOO_SMALL, Repair, clip
 from psychollm.correlation.smoothers.minimum_trace import minimum_trace
 from psychollm.correlation.smoothers.nearest import nearest
 from psychollm.correlation.smoothers.shrink import equal_correlations, shrink

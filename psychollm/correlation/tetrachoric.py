@@ -8,19 +8,19 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+from scipy.special import chdtri, ndtri
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, Missing
-from psychollm.correlation.intervals import delta_interval, profile_interval
 from psychollm.correlation.sensitivity import Sensitivity
 from psychollm.data.coerce import check_correlatable
 from psychollm.data.pair_counts import CELLS, PairCounts
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.kernels.correlate import RULES, correlate_pairs, empty_outputs
-from psychollm.kernels.table_inference import standard_error_pairs
+from psychollm.kernels.table_inference import profile_pairs, standard_error_pairs
 from psychollm.kernels.tetrachoric import thresholds_of
 
 if TYPE_CHECKING:
@@ -172,22 +172,8 @@ class Correlation(Result):
         return tetrachoric(counts, empty_cells=self.empty_cells, missing=self.missing)
 
     def __repr__(self) -> str:
-        k = len(self.labels)
-        lower = self.status[np.tril_indices(k, -1)]
-        number = {status: int(np.count_nonzero(lower == status)) for status in PairStatus}
-        values = self.matrix[np.tril_indices(k, -1)]
-        span = "all undefined"
-        if np.isfinite(values).any():
-            span = f"{np.nanmin(values):.3f} to {np.nanmax(values):.3f}"
-        residual = np.nanmax(np.abs(self.residual), initial=0.0)
-        return (
-            f"Correlation (tetrachoric) of {k} {self.counts.of}, {lower.size} pairs: {span}\n"
-            f"  interior {number[PairStatus.INTERIOR]}, "
-            f"empty cell adjusted {number[PairStatus.ADJUSTED]} ({self.empty_cells}), "
-            f"at bound {number[PairStatus.AT_BOUND]}, "
-            f"undefined {number[PairStatus.UNDEFINED]}\n"
-            f"  thresholds {self.missing}; largest residual {residual:.1e}"
-        )
+        title = f"Correlation (tetrachoric) of {len(self.labels)} {self.counts.of}"
+        return pairs_in_words(self, title)
 
 
 def tetrachoric(
@@ -307,3 +293,46 @@ def _standard_errors(correlation: Correlation) -> tuple[FloatArray, FloatArray]:
     with np.errstate(invalid="ignore", divide="ignore"):
         design = np.sqrt(counts.squares / counts.n)
     return estimated * design, held * design
+
+
+def delta_interval(matrix: FloatArray, se: FloatArray, level: float) -> FloatArray:
+    """Return Fisher-z intervals (..., 2) within (-1, 1); NaN where the standard error is."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = np.arctanh(matrix)
+        reach = ndtri(0.5 + 0.5 * level) * se / ((1.0 - matrix) * (1.0 + matrix))
+        ends = np.stack([np.tanh(z - reach), np.tanh(z + reach)], axis=-1)
+    diagonal = se == 0
+    ends[diagonal] = matrix[diagonal, None]
+    return np.asarray(ends, dtype=np.float64)
+
+
+def profile_interval(matrix: FloatArray, counts: PairCounts, level: float) -> FloatArray:
+    """Return likelihood-ratio intervals of every pair (k, k, 2), from the unadjusted counts."""
+    # All rho whose profile log-likelihood lies within half a chi-square quantile (1 df) of the
+    # maximum. With an empty cell that is at the bound and one end is free. Unequal weights stretch
+    # the interval by their design effect.
+    out = np.empty((*matrix.shape, 2))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        scale = np.where(counts.squares > 0, counts.n / counts.squares, 1.0)
+    drop = 0.5 * float(chdtri(1, 1.0 - level))
+    profile_pairs(matrix, counts.joint * scale, counts.yes * scale, counts.n * scale, drop, out)
+    return out
+
+
+def pairs_in_words(found: Any, title: str) -> str:
+    """Say between what the correlations of pairs lie, and how their estimates came about."""
+    lower = np.tril_indices(len(found.labels), -1)
+    status, values = found.status[lower], found.matrix[lower]
+    number = {one: int(np.count_nonzero(status == one)) for one in PairStatus}
+    span = "all undefined"
+    if np.isfinite(values).any():
+        span = f"{np.nanmin(values):.3f} to {np.nanmax(values):.3f}"
+    residual = np.nanmax(np.abs(found.residual), initial=0.0)
+    return (
+        f"{title}, {values.size} pairs: {span}\n"
+        f"  interior {number[PairStatus.INTERIOR]}, "
+        f"empty cell adjusted {number[PairStatus.ADJUSTED]} ({found.empty_cells}), "
+        f"at bound {number[PairStatus.AT_BOUND]}, "
+        f"undefined {number[PairStatus.UNDEFINED]}\n"
+        f"  thresholds {found.missing}; largest residual {residual:.1e}"
+    )

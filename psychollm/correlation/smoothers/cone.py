@@ -6,8 +6,16 @@ is :math:`\Pi(A) = P \max(\Lambda, 0) P'`. Its directional derivative (Sun & Sun
 .. math:: \Pi'(A)[H] = P \, (\Omega \circ P' H P) \, P', \qquad
           \Omega_{ab} = \frac{\max(\lambda_a, 0) + \max(\lambda_b, 0)}{|\lambda_a| + |\lambda_b|}
 
+The simplest repair clips eigenvalues that are not positive and rescales the diagonal to one: the
+method of Knol and Berger (1991, equation 27), with the numbers of R's ``psych::cor.smooth``. It
+minimises nothing, but needs one decomposition only.
+
 References
 ----------
+Knol, D. L., & Berger, M. P. F. (1991). Empirical comparison between factor analysis and
+multidimensional item response models. Multivariate Behavioral Research, 26(3), 457-477.
+https://doi.org/10.1207/s15327906mbr2603_5
+
 Sun, D., & Sun, J. (2002). Semismooth matrix-valued functions. Mathematics of Operations Research,
 27(1), 150-169. https://doi.org/10.1287/moor.27.1.150.342
 """
@@ -22,6 +30,10 @@ from psychollm._base.types import FloatArray
 
 # Rounding leaves eigenvalues of a singular matrix this far below zero, at k = 1,000 and less.
 ROUNDING = 1e-12
+# psych looks for an eigenvalue below 2.2e-16 first. That is below the rounding error of a singular
+# matrix, where chance decides; we clip whatever is below the number that it then clips at.
+TOO_SMALL = 1e-12
+RAISED_TO = 100 * TOO_SMALL
 
 
 class Repair(NamedTuple):
@@ -108,3 +120,19 @@ def conjugate_gradient(
         product, before = float(np.sum(residual * scaled)), product
         direction = scaled + (product / before) * direction
     return x
+
+
+def clip(matrix: FloatArray) -> Repair:
+    """Raise eigenvalues below `TOO_SMALL` to `RAISED_TO` and rescale."""
+    values, vectors = np.linalg.eigh(matrix)
+    small = values < TOO_SMALL
+    raised = np.where(small, RAISED_TO, values)
+    smooth = as_correlation((vectors * raised) @ vectors.T)
+    ending = Convergence(
+        converged=True,
+        iterations=1,
+        reason="closed form",
+        objective=sum_of_squares(smooth - matrix),
+    )
+    count = int(np.count_nonzero(small))
+    return Repair(smooth, ending, f"{count} of {values.size} eigenvalues raised to {RAISED_TO:g}")

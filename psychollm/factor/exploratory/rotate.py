@@ -102,10 +102,7 @@ class Rotation(Result):
     @property
     def complexity(self) -> FloatArray:
         """Hofmann's number of factors that a variable loads on (k,), one at least."""
-        squares = self.loadings**2
-        with np.errstate(invalid="ignore"):
-            found = squares.sum(axis=1) ** 2 / np.sum(squares**2, axis=1)
-        return np.asarray(found, dtype=np.float64)
+        return hofmann_complexity(self.loadings)
 
     def permuted(self, order: Sequence[int], signs: Sequence[float] | None = None) -> Rotation:
         """Return the same solution with factors in another order, or pointing the other way.
@@ -229,6 +226,14 @@ def rotate(
         convergence=ending,
     )
     return _arranged(found, criterion)
+
+
+def hofmann_complexity(loadings: FloatArray) -> FloatArray:
+    """Return the number of factors that each variable loads on (k,), one at least."""
+    squares = loadings**2
+    with np.errstate(invalid="ignore"):
+        found = squares.sum(axis=1) ** 2 / np.sum(squares**2, axis=1)
+    return np.asarray(found, dtype=np.float64)
 
 
 def check_order(

@@ -12,7 +12,7 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
-from psychollm.factor.exploratory.rotate import check_order
+from psychollm.factor.exploratory.rotate import check_order, hofmann_complexity
 from psychollm.factor.fit import FactorFit
 
 
@@ -138,10 +138,7 @@ class FactorSolution(Result):
     @property
     def complexity(self) -> FloatArray:
         """Hofmann's number of factors that a variable loads on (k,), one at least."""
-        squares = self.loadings**2
-        with np.errstate(invalid="ignore"):
-            found = squares.sum(axis=1) ** 2 / np.sum(squares**2, axis=1)
-        return np.asarray(found, dtype=np.float64)
+        return hofmann_complexity(self.loadings)
 
     @property
     def heywood_cases(self) -> tuple[Hashable, ...]:
