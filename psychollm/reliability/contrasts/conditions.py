@@ -106,6 +106,8 @@ def kruskal_wallis(
 ) -> RankTest:
     """Kruskal-Wallis test of scores between conditions, all scores ranked together.
 
+    The unit of replication is the model where `models` are given, and else the score.
+
     Parameters
     ----------
     scores, conditions : array_like (n,)
@@ -186,6 +188,8 @@ def friedman(
     rng: RandomState = None,
 ) -> RankTest:
     """Friedman test of scores between conditions, ranked within each model.
+
+    The unit of replication is the model.
 
     Parameters
     ----------

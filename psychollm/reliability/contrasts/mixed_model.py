@@ -112,7 +112,7 @@ def mixed_model(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> MixedModel:
-    """Compare conditions with a random intercept per model.
+    """Compare conditions with a random intercept per model, the unit of replication.
 
     Parameters
     ----------

@@ -113,6 +113,8 @@ def score_differences(
 ) -> ScoreDifferences:
     """Compare mean scores of pairs of models on the same questions.
 
+    The unit of replication is the question, or the cluster where there are any.
+
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions)
@@ -197,7 +199,7 @@ def score_differences(
 
 
 def mcnemar(first_only: Any, second_only: Any) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """McNemar's test (2) of two models on the same questions.
+    """McNemar's test (2) of two models on the same questions, the unit of replication.
 
     Parameters
     ----------

@@ -47,6 +47,8 @@ def set_difference(
 ) -> Estimate:
     """Compare each model's mean score on one set of questions with that on another.
 
+    The unit of replication is the question, or the cluster where there are any.
+
     Parameters
     ----------
     scores : Responses, DataFrame, DataArray or array_like (models, questions)

@@ -55,6 +55,8 @@ def rate_contrast(
 ) -> Estimate:
     """Weighted sum of the rates on types of questions, such as one rate minus another.
 
+    The unit of replication is the question, or the cluster: several runs of it are averaged.
+
     Parameters
     ----------
     scores : Ratings, DataFrame, array_like (questions, runs) or (runs, models, questions)
