@@ -1,0 +1,120 @@
+"""Every study on fixed seeds finds what it found before (tests/golden/studies.json).
+
+`PSYCHOLLM_UPDATE_GOLDEN=1` writes them anew, which only a change of the numbers themselves allows.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import psychollm as psy
+from psychollm.estimates.findings import Findings
+from tests.studies.test_difficulty import asked
+from tests.studies.test_metacognitive_skill import simulated as traces
+from tests.studies.test_semantic_calibration import arms
+from tests.studies.test_steering_match import simulated as steered
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+SAVED = GOLDEN / "studies.json"
+LONG = 12  # of longer lists the mean and the spread are kept
+
+
+def shared_confidence() -> Findings:
+    example = psy.load_example("shared_confidence")
+    tables = (one.to_frame().iloc[:6, :300] for one in (example.confidence, example.correctness))
+    return psy.shared_confidence(*tables, n_null=19, bootstrap=20, rng=1).findings()
+
+
+def dimensionality() -> Findings:
+    example = psy.load_example("shared_confidence")
+    answers = example.confidence.to_frame().iloc[:8, :400]
+    return psy.dimensionality(answers, n_null=19, rng=0).findings()
+
+
+def inference_boundary() -> Findings:
+    answers = pd.read_csv(GOLDEN / "metacognition" / "vornish_a.csv")
+    study = psy.inference_boundary(
+        answers, commits=("B", "D"), thinking=[("m2", "m1")], bootstrap=20, rng=0
+    )
+    return study.findings()
+
+
+def metacognitive_skill() -> Findings:
+    study = psy.metacognitive_skill(
+        traces(), baseline="own", structures=("closed", "open"), bootstrap=20, rng=0
+    )
+    return study.findings()
+
+
+def self_efficacy() -> Findings:
+    ratings = pd.read_csv(GOLDEN / "metacognition" / "gses_a.csv")
+    ratings = ratings.rename(columns={"rep": "repeat"})
+    return psy.self_efficacy(ratings, reference="comp", bootstrap=20, rng=0).findings()
+
+
+def semantic_calibration() -> Findings:
+    samples = arms(1.0, 3.0, questions=80)
+    return psy.semantic_calibration(samples, n_null=19, bootstrap=20, rng=0).findings()
+
+
+def steering_match() -> Findings:
+    odds, targets = steered(0.8)
+    controls = {"random": steered(0.0, seed=9)[0]}
+    study = psy.steering_match(odds, targets, controls=controls, n_null=19, bootstrap=20, rng=0)
+    return study.findings()
+
+
+def difficulty() -> Findings:
+    texts, easy = asked(100)
+    noisy = easy + np.random.default_rng(2).normal(0, 0.5, easy.size)
+    return psy.difficulty(texts, noisy, n_folds=5, bootstrap=20, rng=0).findings()
+
+
+STUDIES: tuple[Callable[[], Findings], ...] = (
+    shared_confidence,
+    dimensionality,
+    inference_boundary,
+    metacognitive_skill,
+    self_efficacy,
+    semantic_calibration,
+    steering_match,
+    difficulty,
+)
+
+
+def numbers(value: Any, path: str) -> Iterator[tuple[str, float]]:
+    """Yield the numbers of a finding by their paths; long lists by their mean and spread."""
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return
+    if isinstance(value, int | float):
+        yield path, float(value)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from numbers(one, f"{path}.{key}")
+    elif len(value) > LONG and all(isinstance(one, int | float) for one in value):
+        yield f"{path}.mean", float(np.mean(value))
+        yield f"{path}.spread", float(np.std(value))
+    else:
+        for place, one in enumerate(value):
+            yield from numbers(one, f"{path}.{place}")
+
+
+@pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.__name__)
+def test_numbers_are_those_that_were_saved(study: Callable[[], Findings]) -> None:
+    found = {
+        path: value
+        for item in study().to_dict()["items"]
+        for path, value in numbers(item["numbers"], item["key"])
+    }
+    assert len(found) >= 3
+    saved = json.loads(SAVED.read_text(encoding="utf-8")) if SAVED.exists() else {}
+    if os.environ.get("PSYCHOLLM_UPDATE_GOLDEN"):
+        saved[study.__name__] = found
+        SAVED.write_text(json.dumps(saved, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    assert found == pytest.approx(saved[study.__name__], rel=1e-9, abs=1e-12)
