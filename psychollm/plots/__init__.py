@@ -6,31 +6,29 @@ passed. matplotlib is loaded at the first plot; nothing global is set.
 
 from psychollm.plots.between_models import plot_between_models
 from psychollm.plots.calibration_panel import plot_calibration_panel
-from psychollm.plots.comparisons import plot_comparisons
-from psychollm.plots.correlation import plot_correlation
+from psychollm.plots.correlation import (
+    plot_correlation,
+    plot_matrix,
+    plot_residuals,
+    plot_sensitivity,
+)
 from psychollm.plots.difficulty import plot_difficulty
 from psychollm.plots.f_beta import plot_f_beta
 from psychollm.plots.factor_structure import plot_factor_structure
-from psychollm.plots.forest import plot_forest
-from psychollm.plots.individuation import plot_individuation
+from psychollm.plots.forest import plot_comparisons, plot_forest
 from psychollm.plots.inference_boundary import plot_boundary_rates, plot_failures
 from psychollm.plots.irt_curves import plot_item_curves, plot_test_information
 from psychollm.plots.loadings import plot_loadings
-from psychollm.plots.matrix import plot_matrix
-from psychollm.plots.null import plot_null
-from psychollm.plots.pairwise_calibration import plot_pairwise_calibration
+from psychollm.plots.pairwise_calibration import plot_individuation, plot_pairwise_calibration
 from psychollm.plots.person_item_map import plot_wright_map
 from psychollm.plots.posterior_forest import plot_posterior_forest
 from psychollm.plots.reliability import plot_reliability, plot_reliability_grid
-from psychollm.plots.residuals import plot_residuals
-from psychollm.plots.retention import plot_retention
 from psychollm.plots.risk_coverage import plot_risk_coverage, plot_risk_coverage_grid
-from psychollm.plots.scree import plot_scree
+from psychollm.plots.scree import plot_retention, plot_scree
 from psychollm.plots.screen import plot_screen
-from psychollm.plots.second_factor import plot_second_factor
+from psychollm.plots.second_factor import plot_null, plot_second_factor
 from psychollm.plots.self_efficacy import plot_self_efficacy
 from psychollm.plots.semantic_calibration import plot_semantic_calibration
-from psychollm.plots.sensitivity import plot_sensitivity
 from psychollm.plots.shared_confidence import plot_shared_confidence
 from psychollm.plots.steering_match import plot_steering_match
 from psychollm.plots.type2_roc import plot_type2_roc

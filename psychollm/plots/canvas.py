@@ -65,6 +65,15 @@ def name_axes(ax: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:
         ).set_parse_math(False)
 
 
+def name_rows(ax: "Axes", names: Sequence[Any], *, size: float = TICK_SIZE) -> None:
+    """Name rows that begin at the top, in place of a vertical axis."""
+    ax.set_yticks(range(len(names)), [str(name) for name in names], fontsize=size, color=INK)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.grid(visible=False, axis="y")
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+
+
 def legend(ax: "Axes", *, columns: int = 1, inside: str = "") -> None:
     """Draw a legend of the labelled artists, if there are any: below the axes, or inside."""
     handles, names = ax.get_legend_handles_labels()

@@ -1,16 +1,37 @@
 """The tetrachoric matrix as a heat map."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm.plots.canvas import plain_text
-from psychollm.plots.matrix import plot_matrix
+from psychollm._base.types import BoolArray, FloatArray
+from psychollm.plots.canvas import (
+    TEXT_SIZE,
+    TICK_SIZE,
+    colour_map,
+    legend,
+    name_axes,
+    open_axes,
+    plain_text,
+)
+from psychollm.plots.palette import (
+    BLUE,
+    DEEP_ORANGE,
+    DIVERGING,
+    GREY,
+    INK,
+    MUTED,
+    PURPLE,
+    SEQUENTIAL,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from psychollm.correlation.sensitivity import Sensitivity
     from psychollm.correlation.tetrachoric import Correlation
+    from psychollm.factor.one_factor.residuals import PairResiduals
 
 
 @plain_text()
@@ -51,3 +72,197 @@ def plot_correlation(result: "Correlation", *, ax: "Axes | None" = None) -> "Axe
         marked=empty,
         ax=ax,
     )
+
+
+_WHICH = ((0, "first", BLUE), (1, "second", DEEP_ORANGE), (2, "third", PURPLE), (-1, "last", GREY))
+
+
+@plain_text()
+def plot_sensitivity(result: "Sensitivity", *, ax: "Axes | None" = None) -> "Axes":
+    """Draw shares of the eigenvalues under each empty-cell rule.
+
+    A share that moves from row to row is a property of the rule, not of the models. Points left
+    of zero are eigenvalues that no correlation matrix has. The numbers are ``result.shares``.
+
+    Parameters
+    ----------
+    result : Sensitivity
+        What ``Correlation.sensitivity()`` returns.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> import psychollm as psy
+    >>> from matplotlib.figure import Figure
+    >>> answers = psy.load_example("shared_confidence").confidence
+    >>> result = psy.tetrachoric(answers).sensitivity()
+    >>> ax = plot_sensitivity(result, ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.get_yticklabels()][0]
+    'keep_margins (used)'
+    """
+    ax = open_axes(ax, size=(6.4, 2.9))
+    rows = np.arange(len(result.rules))
+    k = result.shares.shape[1]
+    for which, name, colour in _WHICH:
+        if which >= k:
+            continue
+        share = result.shares[:, which]
+        ax.plot(share, rows, color=colour, lw=1.0, alpha=0.5, zorder=2)
+        ax.plot(share, rows, "o", ms=6, color=colour, mec="white", label=name, zorder=3)
+    for row, shares in zip(rows, result.shares, strict=True):
+        for which in range(min(2, k)):
+            ax.annotate(
+                f"{100 * shares[which]:.0f} %",
+                (shares[which], row),
+                xytext=(0, 6),
+                textcoords="offset points",
+                ha="center",
+                fontsize=TEXT_SIZE - 1.5,
+                color=MUTED,
+            )
+    ax.axvline(0.0, color=INK, lw=0.9)
+    used = [f"{rule} (used)" if rule == result.chosen else rule for rule in result.rules]
+    ax.set_yticks(rows, used, color=INK)
+    ax.set_ylim(rows.size - 0.6, -0.6)
+    ax.grid(visible=False, axis="y")
+    pairs = len(result.labels) * (len(result.labels) - 1) // 2
+    name_axes(ax, x=f"eigenvalue / models   ({result.n_empty} of {pairs} pairs: empty cell)")
+    legend(ax, columns=4)
+    return ax
+
+
+_LEAST_LIMIT = 3.0
+
+
+@plain_text()
+def plot_residuals(
+    result: "PairResiduals", *, order: FloatArray | None = None, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw standardised residuals of all pairs: orange pairs agree more than one factor expects.
+
+    Without a further factor about one pair in twenty lies beyond two standard errors; those
+    beyond three have a dot. The numbers are those of ``result.to_frame()``.
+
+    Parameters
+    ----------
+    result : PairResiduals
+        What `psychollm.factor.one_factor.residuals.pair_residuals` returns.
+    order : array (k,), optional
+        Values to sort the models by, such as their thresholds.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from psychollm.factor.one_factor.residuals import pair_residuals
+    >>> answers = np.random.default_rng(0).integers(0, 2, (5, 200))
+    >>> ax = plot_residuals(pair_residuals(answers), ax=Figure().subplots())
+    >>> len(ax.get_yticks())
+    5
+    """
+    k = len(result.labels)
+    rows = np.arange(k) if order is None else np.argsort(order, kind="stable")
+    z = np.array(result.standardised[np.ix_(rows, rows)])
+    np.fill_diagonal(z, np.nan)
+    known = np.abs(z[np.isfinite(z)])
+    limit = max(_LEAST_LIMIT, float(np.ceil(known.max()))) if known.size else _LEAST_LIMIT
+    with np.errstate(invalid="ignore"):
+        marked = np.abs(z) > 3.0
+    return plot_matrix(
+        z,
+        [result.labels[i] for i in rows],
+        name="observed − expected joint yes, standard errors",
+        limits=(-limit, limit),
+        marked=marked,
+        ax=ax,
+    )
+
+
+_MOST_NAMES = 60
+_RASTER_FROM = 1_000
+
+
+@plain_text()
+def plot_matrix(
+    matrix: FloatArray,
+    labels: Sequence[Any],
+    *,
+    name: str,
+    limits: tuple[float, float],
+    diverging: bool = True,
+    marked: BoolArray | None = None,
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw a square matrix as a heat map with a colour bar.
+
+    Parameters
+    ----------
+    matrix : ndarray (k, k)
+        Values; NaN are left empty.
+    labels : sequence (k,)
+        Names of rows and columns; of more than 60 rows every few are named.
+    name : str
+        What the colours mean.
+    limits : tuple of float
+        Values at the ends of the colour bar.
+    diverging : bool
+        Whether the middle of the limits is neutral; one-sided colours otherwise.
+    marked : bool array (k, k), optional
+        Cells with a dot.
+    ax : Axes, optional
+        Where to draw; a new figure by default.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> ax = plot_matrix(np.eye(2), "ab", name="r", limits=(-1, 1), ax=Figure().subplots())
+    >>> [text.get_text() for text in ax.get_xticklabels()]
+    ['a', 'b']
+    """
+    k = len(labels)
+    ax = open_axes(ax, size=(1.9 + 0.24 * min(k, 24), 1.5 + 0.22 * min(k, 24)))
+    colours = colour_map(DIVERGING if diverging else SEQUENTIAL, name)
+    edges = np.arange(k + 1) - 0.5
+    mesh = ax.pcolormesh(
+        edges,
+        edges,
+        np.ma.masked_invalid(matrix),
+        cmap=colours,
+        vmin=limits[0],
+        vmax=limits[1],
+        rasterized=k * k > _RASTER_FROM,
+        linewidth=0,
+    )
+    if marked is not None:
+        row, column = np.nonzero(marked)
+        size = max(0.6, 30.0 / max(k, 1))
+        ax.plot(column, row, ls="", marker=".", ms=size, color=INK, alpha=0.75)
+    _name_cells(ax, labels)
+    _colour_bar(ax, mesh, name)
+    return ax
+
+
+def _name_cells(ax: "Axes", labels: Sequence[Any]) -> None:
+    k = len(labels)
+    step = -(-k // _MOST_NAMES)
+    at, names = np.arange(0, k, step), [str(label) for label in labels[::step]]
+    size = TICK_SIZE - 1.0 if k <= 24 else max(4.0, TICK_SIZE - 1.0 - 0.08 * (k - 24))
+    ax.set_xticks(at, names, rotation=90, fontsize=size)
+    ax.set_yticks(at, names, fontsize=size)
+    ax.set_aspect("equal")
+    ax.set_xlim(-0.5, k - 0.5)
+    ax.set_ylim(k - 0.5, -0.5)
+    ax.grid(visible=False)
+    ax.tick_params(length=0)
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+
+
+def _colour_bar(ax: "Axes", mesh: Any, name: str) -> None:
+    figure: Any = ax.figure
+    bar = figure.colorbar(mesh, ax=ax, shrink=0.72, aspect=26, pad=0.02, extend="neither")
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(labelsize=TICK_SIZE - 0.5, labelcolor=MUTED, length=0)
+    bar.set_label(name, fontsize=TEXT_SIZE, color=INK)

@@ -8,9 +8,9 @@ from psychollm._base.numbers import p_equals
 from psychollm._base.types import FloatArray
 from psychollm.plots.canvas import TICK_SIZE, dress, legend, name_axes, open_axes, plain_text
 from psychollm.plots.labels import label_points
-from psychollm.plots.null import draw_replicates
 from psychollm.plots.palette import BLUE, INK, MUTED, PAPER, PURPLE, RED
 from psychollm.plots.scree import draw_components
+from psychollm.plots.second_factor import draw_replicates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from psychollm._base.errors import ShapeError
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.posterior import shortest_interval
-from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, name_axes, open_axes, plain_text
+from psychollm.plots.canvas import TEXT_SIZE, name_axes, name_rows, open_axes, plain_text
 from psychollm.plots.palette import BLUE, INK, MUTED, STRIPE
 
 if TYPE_CHECKING:
@@ -79,11 +79,8 @@ def plot_posterior_forest(
     ax.plot(estimate.value[rows], y, "o", ms=4.6, color="white", mec=INK, mew=1.0, zorder=4)
     for place, row in enumerate(rows):
         _outline(ax, draws[:, row], estimate.interval[row], place + 0.1)
-    ax.set_yticks(np.arange(rows.size), [str(estimate.labels[row]) for row in rows])
+    name_rows(ax, [estimate.labels[row] for row in rows])
     ax.set_ylim(rows.size - 0.5, -0.6)
-    ax.tick_params(axis="y", length=0, labelsize=TICK_SIZE, labelcolor=INK)
-    ax.grid(visible=False, axis="y")
-    ax.spines["left"].set_visible(False)
     name_axes(ax, x=x or estimate.name)
     _left_out(ax, estimate, rows)
     return ax

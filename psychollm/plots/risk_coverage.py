@@ -9,8 +9,7 @@ from psychollm._base.numbers import with_interval
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import positions
 from psychollm.plots.canvas import legend, name_axes, open_axes, plain_text
-from psychollm.plots.emphasis import emphasised
-from psychollm.plots.end_labels import name_ends
+from psychollm.plots.many_models import emphasised, name_ends
 from psychollm.plots.palette import BLUE, INK, MUTED, QUIET
 from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title, say
 

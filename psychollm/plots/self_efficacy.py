@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes, plain_text
-from psychollm.plots.palette import GRID, INK, MUTED, STRIPE, colour_of
+from psychollm.plots.canvas import legend, name_axes, name_rows, open_axes, plain_text
+from psychollm.plots.palette import GRID, MUTED, STRIPE, colour_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,13 +56,7 @@ def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) 
     low, high = study.n_items * study.low, study.n_items * study.high
     room = 0.02 * (high - low)
     ax.set_xlim(low - room, high + room)
-    ax.set_yticks(np.arange(len(rows)), [str(model) for model in rows])
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    for text in ax.get_yticklabels():
-        text.set(color=INK, fontsize=TICK_SIZE)
-    ax.grid(visible=False, axis="y")
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
+    name_rows(ax, rows)
     name_axes(ax, x=f"total, {low} to {high}")
     # A condition a column: few enough to stand in one line below the axes.
     legend(ax, columns=min(len(ax.get_legend_handles_labels()[0]), 5))

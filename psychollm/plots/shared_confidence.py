@@ -11,17 +11,14 @@ from psychollm._base.optional import require
 from psychollm.estimates.null import Null
 from psychollm.plots.between_models import plot_between_models
 from psychollm.plots.canvas import note, open_axes, plain_text
-from psychollm.plots.correlation import plot_correlation
+from psychollm.plots.correlation import plot_correlation, plot_residuals, plot_sensitivity
 from psychollm.plots.f_beta import plot_f_beta
 from psychollm.plots.factor_structure import plot_factor_structure
 from psychollm.plots.forest import plot_forest
-from psychollm.plots.individuation import plot_individuation
-from psychollm.plots.pairwise_calibration import plot_pairwise_calibration
-from psychollm.plots.residuals import plot_residuals
+from psychollm.plots.pairwise_calibration import plot_individuation, plot_pairwise_calibration
 from psychollm.plots.scree import plot_scree
 from psychollm.plots.screen import plot_screen
 from psychollm.plots.second_factor import plot_second_factor
-from psychollm.plots.sensitivity import plot_sensitivity
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,9 +8,8 @@ import numpy as np
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import positions
 from psychollm.plots.canvas import TEXT_SIZE, name_axes, open_axes, plain_text
-from psychollm.plots.emphasis import emphasised
-from psychollm.plots.end_labels import MOST_NAMES
 from psychollm.plots.labels import shortened
+from psychollm.plots.many_models import MOST_NAMES, emphasised
 from psychollm.plots.palette import INK, QUIET
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from psychollm.estimates.comparisons import Comparisons
 from psychollm.estimates.findings import sentence
 from psychollm.estimates.verdict import FEWEST, Outcome, Verdicts, counted, outcome
 from psychollm.plots.calibration_panel import rank_order
-from psychollm.plots.comparisons import plot_comparisons
+from psychollm.plots.forest import plot_comparisons
 from psychollm.reports.figure import Figure, draw_figure
 from psychollm.reports.marks import cells, places
 from psychollm.reports.page import Section, sentence_list

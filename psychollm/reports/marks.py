@@ -133,7 +133,7 @@ def cells(ax: "Axes", what: str, where: dict[str, int], *, digits: int = 2) -> l
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.plots.matrix import plot_matrix
+    >>> from psychollm.plots.correlation import plot_matrix
     >>> ax = plot_matrix(np.array([[np.nan, 0.25], [0.5, np.nan]]), "ab", name="r",
     ...                  limits=(-1, 1), ax=Figure().subplots())
     >>> [mark.text for mark in cells(ax, "r", places("ab"))]

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 
 from psychollm._base.numbers import number, percent, typeset, with_interval
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
-from psychollm.plots.matrix import plot_matrix
+from psychollm.plots.correlation import plot_matrix
 from psychollm.reports.calibration import calibration_page
 from psychollm.reports.calibration_evidence import gather
 from psychollm.reports.figure import draw_figure

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.types import FloatArray
+from psychollm.data.labels import positions
 from psychollm.plots.canvas import TEXT_SIZE
 from psychollm.plots.labels import shortened, spread
-from psychollm.plots.palette import INK, MUTED, QUIET
+from psychollm.plots.palette import INK, MUTED, QUIET, SEQUENCE, colour_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,3 +47,20 @@ def name_ends(
             ha="left",
             va="center",
         )
+
+
+MOST_COLOURS = len(SEQUENCE)
+_BEST = 5
+
+
+def emphasised(
+    labels: Sequence[Any], value: FloatArray, highlight: Sequence[Any] | None = None
+) -> dict[int, str]:
+    """Return the colour of each model that stands out, by row."""
+    if highlight is not None:
+        chosen = positions("model", tuple(labels), list(highlight)).tolist()
+    else:
+        order = np.argsort(np.where(np.isfinite(value), value, np.inf), kind="stable")
+        known = [int(place) for place in order if np.isfinite(value[place])]
+        chosen = known if len(known) <= MOST_COLOURS else known[:_BEST]
+    return {place: colour_of(rank) for rank, place in enumerate(chosen)}
