@@ -7,11 +7,16 @@ import pytest
 
 from psychollm._base.errors import ConvergenceWarning
 from psychollm.estimates.reasons import Reason
+from psychollm.irt import item_population as round_of_items
 from psychollm.irt.ability import ability
+from psychollm.irt.answers import patterns_of
 from psychollm.irt.families import Dichotomous
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.item_coordinates import Coordinates
+from psychollm.irt.likelihood import COARSE, grid_for
+from psychollm.irt.models import item_population
 from psychollm.irt.priors import ItemPopulation, Priors
+from tests.oracles import item_population_slow as slow
 
 
 def drawn(n, items, seed):
@@ -129,3 +134,45 @@ def test_difficulties_further_apart_than_answers_can_tell_are_named():
         fit = fit_irt(answers, max_iterations=60)
     assert (~fit.fitted).mean() > 0.3
     assert "do not quote items that rest on the prior alone" in fit.summary()
+
+
+def test_twin(monkeypatch):
+    _, _, _, answers = drawn(7, 3, 11)
+    family, population = Dichotomous("2pl", "logit"), item_population("2pl", "logit")
+    rng = np.random.default_rng(12)
+    mean = population.mean + 0.3 * rng.normal(size=(3, 2))
+    root = np.array([[0.3, 0.0], [0.1, 0.5]])
+    covariance = np.stack([scale * root @ root.T for scale in (1.0, 0.5, 2.0)])
+    weight = np.array([1.0, 0.7, 1.2])
+    items = round_of_items.Items(
+        mean=mean,
+        covariance=covariance,
+        weight=weight,
+        step=np.zeros((3, 2)),
+        stride=np.ones(3),
+        slope=np.nan,
+        population=population,
+    )
+    monkeypatch.setattr(round_of_items, "_rescaled", lambda way, moved, *rest: moved)
+    monkeypatch.setattr(round_of_items, "_with_population", lambda moved: moved)
+    patterns = patterns_of(answers.astype(np.int64), 2)
+    way = Coordinates(family)
+    moved, _ = round_of_items._round(way, patterns, items)
+    grid = grid_for(family, way.parameters(mean, np.nan), COARSE)
+    kappa = population.kappa
+    weights = slow.posteriors(answers, mean, covariance, kappa, grid.nodes, grid.log_weights)
+    for j in range(3):
+        ours, theirs = (
+            (moved.mean[j], moved.covariance[j]),
+            slow.updated(
+                answers[:, j],
+                weights,
+                grid.nodes,
+                (mean[j], covariance[j]),
+                (population.mean, population.covariance, weight[j]),
+                kappa,
+                round_of_items.DAMPING,
+            ),
+        )
+        np.testing.assert_allclose(ours[0], theirs[0], atol=1e-7)
+        np.testing.assert_allclose(ours[1], theirs[1], atol=1e-7)
