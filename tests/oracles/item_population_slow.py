@@ -56,7 +56,7 @@ def gradient(answers, weights, nodes, place, kappa, step=1e-5):
 
 
 def updated(answers, weights, nodes, item, population, kappa, damping):
-    """New mean and covariance of one item, given its own and the mean, covariance, weight of all."""
+    """New mean and covariance of one item, given its own and those of all with its weight."""
     (mean, covariance), (centre, spread, own_weight) = item, population
     places, root = around(mean, covariance)
     slopes = [gradient(answers, weights, nodes, place, kappa) for place in places]
