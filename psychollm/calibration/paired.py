@@ -8,7 +8,7 @@ import numpy as np
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.coerce import check_binary
-from psychollm.data.responses import as_responses
+from psychollm.data.responses import ResponsesLike, as_responses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,7 +45,7 @@ class PairedAnswers(Result):
         return self.present - self.correct
 
 
-def paired_answers(confidence: Any, correctness: Any) -> PairedAnswers:
+def paired_answers(confidence: ResponsesLike, correctness: ResponsesLike) -> PairedAnswers:
     """Put confidence and correctness side by side."""
     # Shapes: confidence, correctness (models, questions).
     said = as_responses(confidence, argument="confidence")

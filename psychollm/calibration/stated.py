@@ -12,6 +12,7 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels
 from psychollm.data.per_unit import in_order, numbered, unit_labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import Table, one_model, values_like
 from psychollm.estimates.clustered import Units, units_of
 
@@ -51,7 +52,11 @@ class StatedAnswers(Result):
 
 
 def stated_answers(
-    confidence: Any, correctness: Any, *, clusters: Any = None, weights: Any = None
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
+    *,
+    clusters: Any = None,
+    weights: Any = None,
 ) -> StatedAnswers:
     """Put stated confidence and correctness side by side.
 
@@ -111,7 +116,7 @@ def question_weights(weights: Any, questions: Labels) -> FloatArray:
     return check_weights(in_order(weights, questions, argument="weights"), len(questions))
 
 
-def _correctness(correctness: Any, like: Table) -> FloatArray:
+def _correctness(correctness: ResponsesLike, like: Table) -> FloatArray:
     """Return correctness (models, questions) in the order of the table of confidences."""
     known = one_model(correctness, argument="correctness")
     correct = numbers(known, argument="correctness")

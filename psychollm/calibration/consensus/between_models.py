@@ -28,6 +28,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.decisions.confusion import Confusion, confusion
 from psychollm.calibration.discrimination.ranking import midranks
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
@@ -154,8 +155,8 @@ class BetweenModels(Result):
 
 
 def between_models(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     n_null: int = 9999,
     level: float = 0.95,

@@ -25,6 +25,7 @@ from psychollm.calibration.consensus.signals import (
     ranked_signal,
 )
 from psychollm.calibration.paired import PairedAnswers, paired_answers
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason, first_reason
@@ -91,8 +92,8 @@ class EnsembleGain(Result):
 
 
 def ensemble_gain(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,

@@ -31,6 +31,7 @@ from psychollm.calibration.consensus.own_answer import SIGNALS, OwnAnswer, own_a
 from psychollm.calibration.consensus.signals import consensus_scores
 from psychollm.calibration.paired import PairedAnswers, paired_answers
 from psychollm.data.encode import numbers
+from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import as_table, values_like
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
@@ -99,8 +100,8 @@ class Individuation(Result):
 
 
 def individuation(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     scores: Any = None,
     *,
     adjustment: Adjustment = "holm",

@@ -27,6 +27,7 @@ from psychollm._base.types import FloatArray
 from psychollm.calibration.consensus.signals import SharedExpectation, shared_expectation
 from psychollm.calibration.paired import PairedAnswers, paired_answers
 from psychollm.data.per_unit import unit_numbers
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.proportions import (
     normal_multiplier,
     paired_difference,
@@ -87,7 +88,11 @@ class PairwiseCalibration(Result):
 
 
 def pairwise_calibration(
-    confidence: Any, correctness: Any, scores: Any = None, *, level: float = 0.95
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
+    scores: Any = None,
+    *,
+    level: float = 0.95,
 ) -> PairwiseCalibration:
     """Compare the correctness of models that disagree about whether they know.
 

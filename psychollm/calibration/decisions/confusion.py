@@ -47,6 +47,7 @@ from psychollm.calibration.stated import (
     question_weights,
     stated_answers,
 )
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Bootstrap, Resampling
 
@@ -112,8 +113,8 @@ class Confusion(Result):
 
 
 def confusion(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     yes_above: float | None = None,
     beta: float = 1.0,
@@ -206,7 +207,11 @@ def yes_no_metric(*, yes_above: float = 0.5, beta: float = 1.0) -> Metric:
 
 
 def _answers(
-    confidence: Any, correctness: Any, yes_above: float | None, clusters: Any, weights: Any
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
+    yes_above: float | None,
+    clusters: Any,
+    weights: Any,
 ) -> StatedAnswers:
     """Return yes/no answers (1 and 0), or stated ones, beside correctness."""
     if yes_above is not None:

@@ -36,6 +36,7 @@ from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.paired import PairedAnswers, paired_answers
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
@@ -102,8 +103,8 @@ class FBeta(Result):
 
 
 def f_beta(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     betas: Any = None,
     bootstrap: Bootstrap | int = 2000,

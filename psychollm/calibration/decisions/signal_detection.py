@@ -39,6 +39,7 @@ from psychollm.calibration.decisions.cells import Bounds, Cases, Cells, CellStat
 from psychollm.calibration.decisions.two_by_two import FALSE_ALARM_RATE, RECALL, one_class, ratio
 from psychollm.calibration.metric import estimate_all
 from psychollm.calibration.stated import stated_answers
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
@@ -73,8 +74,8 @@ class SignalDetection(Result):
 
 
 def signal_detection(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     yes_above: float = 0.5,
     clusters: Any = None,

@@ -8,13 +8,14 @@ from typing import Any
 
 from psychollm._base.types import RandomState
 from psychollm.calibration.discrimination.ranking import ranked, scored_answers
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Bootstrap, Resampling
 
 
 def gamma(
     scores: Any,
-    correctness: Any,
+    correctness: ResponsesLike,
     *,
     clusters: Any = None,
     weights: Any = None,
@@ -65,7 +66,7 @@ def gamma(
 
 def somers_d(
     scores: Any,
-    correctness: Any,
+    correctness: ResponsesLike,
     *,
     clusters: Any = None,
     weights: Any = None,
@@ -102,7 +103,7 @@ def somers_d(
 
 def tau_b(
     scores: Any,
-    correctness: Any,
+    correctness: ResponsesLike,
     *,
     clusters: Any = None,
     weights: Any = None,
@@ -141,7 +142,7 @@ def tau_b(
 
 def point_biserial(
     scores: Any,
-    correctness: Any,
+    correctness: ResponsesLike,
     *,
     clusters: Any = None,
     weights: Any = None,

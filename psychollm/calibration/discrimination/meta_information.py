@@ -53,6 +53,7 @@ from psychollm.calibration.metric import Metric, Output, estimate_all
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
 from psychollm.data.labels import Labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.clustered import satterthwaite
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
@@ -91,8 +92,8 @@ class ConfidenceInformation(Result):
 
 
 def confidence_information(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     n_bins: int = N_BINS,
     corrected: bool = True,

@@ -21,7 +21,7 @@ from psychollm.calibration.stated import (
 from psychollm.data.coerce import check_binary
 from psychollm.data.encode import numbers
 from psychollm.data.per_unit import unit_numbers
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.table import as_table, one_model, values_like
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Bootstrap, Resampling
@@ -31,7 +31,7 @@ Kind = Literal["correct", "errors"]
 
 def auroc(
     scores: Any,
-    correctness: Any,
+    correctness: ResponsesLike,
     *,
     clusters: Any = None,
     weights: Any = None,
@@ -83,7 +83,7 @@ def auroc(
 
 def average_precision(
     scores: Any,
-    correctness: Any,
+    correctness: ResponsesLike,
     *,
     of: Kind = "correct",
     clusters: Any = None,
@@ -132,7 +132,7 @@ def ranked(name: str, answers: StatedAnswers, options: Resampling) -> Estimate:
 
 
 def scored_answers(
-    scores: Any, correctness: Any, *, clusters: Any = None, weights: Any = None
+    scores: Any, correctness: ResponsesLike, *, clusters: Any = None, weights: Any = None
 ) -> StatedAnswers:
     """Put any real scores beside correctness."""
     # In the order of `correctness`; its `confidence` holds the scores.

@@ -20,6 +20,7 @@ from psychollm.calibration.discrimination.ranking import scored_answers
 from psychollm.calibration.influence import wilson_from_draws
 from psychollm.calibration.metric import Metric, draw
 from psychollm.calibration.tally import Tally
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
@@ -86,7 +87,7 @@ class Type2ROC(Result):
 
 def type2_roc(
     scores: Any,
-    correctness: Any,
+    correctness: ResponsesLike,
     *,
     false_alarms: Any = None,
     clusters: Any = None,

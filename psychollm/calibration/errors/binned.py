@@ -75,6 +75,7 @@ from psychollm.calibration.errors.error_interval import (
 from psychollm.calibration.metric import NOISY, Metric, Output
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels import binned as kernels
@@ -105,8 +106,8 @@ class BinnedCalibrationError(CalibrationError):
 
 
 def calibration_error(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     norm: Norm = "l1",
     bins: BinKind = "auto",

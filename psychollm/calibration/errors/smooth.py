@@ -39,6 +39,7 @@ from psychollm.calibration.errors.reliability_curve import ReliabilityCurve, rel
 from psychollm.calibration.metric import NOISY, Drawn, Metric, Output
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels import kernel_smooth as kernels
@@ -143,8 +144,8 @@ class SmoothCalibrationError(CalibrationError):
 
 
 def smooth_calibration_error(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     sigma: float | None = None,
     n_null: int = 1000,

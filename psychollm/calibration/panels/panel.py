@@ -23,6 +23,7 @@ from psychollm.calibration.panels.panel_curves import PanelCurves, panel_curves
 from psychollm.calibration.panels.panel_text import summary
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.data.labels import Labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Bootstrap, Resampling
@@ -231,8 +232,8 @@ class CalibrationPanel(Result):
 
 
 def calibration_panel(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     metrics: Sequence[str] | None = None,
     clusters: Any = None,

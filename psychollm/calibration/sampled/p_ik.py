@@ -27,6 +27,7 @@ from psychollm.calibration.stated import (
     stated_answers,
 )
 from psychollm.data.labels import Labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import one_model
 from psychollm.estimates.reasons import Reason
 
@@ -59,7 +60,7 @@ class Foreknowledge(Result):
 
 def p_ik(
     features: Any,
-    correctness: Any,
+    correctness: ResponsesLike,
     *,
     groups: Any = None,
     n_folds: int = 5,

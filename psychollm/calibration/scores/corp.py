@@ -57,6 +57,7 @@ from psychollm.calibration.scores.proper_scores import (
 )
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally, tallies
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
@@ -135,8 +136,8 @@ class Corp(Result):
 
 
 def corp(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     score: Score = "brier",
     clip: float = CLIP,

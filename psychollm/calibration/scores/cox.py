@@ -60,6 +60,7 @@ from psychollm.calibration.scores.proper_scores import CLIP, clipped, one_class
 from psychollm.calibration.significance import Significance
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.calibration.tally import Tally, tallies
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.clustered import satterthwaite
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
@@ -125,8 +126,8 @@ class Cox(Result):
 
 
 def cox(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     clip: float = CLIP,
     interval: CoxInterval = "bootstrap",

@@ -46,6 +46,7 @@ from psychollm.calibration.scores.noise_interval import METHOD, noise_bounds, un
 from psychollm.calibration.scores.proper_scores import BRIER, one_class
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
@@ -95,8 +96,8 @@ class Murphy(Result):
 
 
 def murphy(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     bins: FixedBins = "auto",
     n_bins: int = 15,

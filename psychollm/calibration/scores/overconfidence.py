@@ -57,6 +57,7 @@ from psychollm.calibration.scores.murphy import (
 from psychollm.calibration.scores.noise_interval import METHOD, noise_bounds
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally, tallies
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.clustered import satterthwaite
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import wilson
@@ -110,8 +111,8 @@ class Overconfidence(Result):
 
 
 def overconfidence(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     bins: FixedBins = "auto",
     n_bins: int = 15,

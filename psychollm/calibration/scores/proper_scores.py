@@ -35,6 +35,7 @@ from psychollm.calibration.influence import Gradient, Scale, delta_interval
 from psychollm.calibration.metric import Metric, Output, estimate
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
@@ -46,8 +47,8 @@ CLIP = 1e-3  # how far inside 0 and 1 probabilities are moved before logarithms 
 
 
 def brier(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     clusters: Any = None,
     weights: Any = None,
@@ -100,8 +101,8 @@ def brier(
 
 
 def log_score(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     clip: float = CLIP,
     clusters: Any = None,
@@ -145,8 +146,8 @@ def log_score(
 
 
 def brier_skill(
-    confidence: Any,
-    correctness: Any,
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
     *,
     reference: float | None = None,
     clusters: Any = None,

@@ -29,13 +29,18 @@ from psychollm.calibration.metric import Metric
 from psychollm.calibration.significance import Significance
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.calibration.tally import Tally, tallies
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.clustered import satterthwaite
 from psychollm.estimates.reasons import Reason
 from psychollm.kernels.proper_scores import mean_losses
 
 
 def spiegelhalter(
-    confidence: Any, correctness: Any, *, clusters: Any = None, weights: Any = None
+    confidence: ResponsesLike,
+    correctness: ResponsesLike,
+    *,
+    clusters: Any = None,
+    weights: Any = None,
 ) -> Significance:
     """Test whether each model's answers are correct with the probability that it states.
 

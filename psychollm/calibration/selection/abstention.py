@@ -42,7 +42,7 @@ from psychollm.calibration.stated import (
     question_weights,
 )
 from psychollm.data.coerce import check_binary
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.table import one_model
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
@@ -100,7 +100,7 @@ class Abstention(Result):
 def abstention(
     abstained: Any,
     should_abstain: Any,
-    correctness: Any = None,
+    correctness: ResponsesLike = None,
     *,
     clusters: Any = None,
     weights: Any = None,

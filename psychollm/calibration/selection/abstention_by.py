@@ -16,7 +16,7 @@ from psychollm.calibration.stated import (
 )
 from psychollm.data.coerce import check_binary
 from psychollm.data.per_unit import numbered, unit_labels
-from psychollm.data.responses import Responses, as_responses
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.table import one_model
 from psychollm.estimates.resampling import Bootstrap
 
@@ -66,7 +66,7 @@ def abstention_by(
     groups: Any,
     abstained: Any,
     should_abstain: Any,
-    correctness: Any = None,
+    correctness: ResponsesLike = None,
     *,
     clusters: Any = None,
     weights: Any = None,

@@ -20,6 +20,7 @@ from psychollm.calibration.metric import draw
 from psychollm.calibration.selection.selective import risk_at_coverage_metric
 from psychollm.calibration.selection.selective_areas import SELECTIVE
 from psychollm.calibration.tally import Tally
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
@@ -86,7 +87,7 @@ class RiskCoverage(Result):
 
 def risk_coverage(
     scores: Any,
-    correctness: Any,
+    correctness: ResponsesLike,
     *,
     coverages: Any = None,
     clusters: Any = None,

@@ -55,6 +55,7 @@ from psychollm.calibration.influence import wilson_from_draws
 from psychollm.calibration.metric import Metric, estimate_all
 from psychollm.calibration.selection.selective_areas import SELECTIVE, class_flag
 from psychollm.calibration.tally import Tally
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason
@@ -97,7 +98,7 @@ class SelectivePrediction(Result):
 
 def selective_prediction(
     scores: Any,
-    correctness: Any,
+    correctness: ResponsesLike,
     *,
     clusters: Any = None,
     weights: Any = None,
@@ -148,7 +149,7 @@ def selective_prediction(
 
 def risk_at_coverage(
     scores: Any,
-    correctness: Any,
+    correctness: ResponsesLike,
     *,
     coverage: float = 0.8,
     ties: Ties = "random",
@@ -198,7 +199,7 @@ def risk_at_coverage(
 
 def coverage_at_risk(
     scores: Any,
-    correctness: Any,
+    correctness: ResponsesLike,
     *,
     risk: float = 0.1,
     ties: Ties = "random",

@@ -18,6 +18,7 @@ from psychollm.calibration.stated import cluster_codes, question_weights
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, as_labels, reorder
 from psychollm.data.per_unit import unit_numbers
+from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import Table, one_model, values_like
 from psychollm.estimates.clustered import Units, units_of
 from psychollm.kernels.meta_d import count_cells
@@ -87,7 +88,7 @@ class RatedTrials(Result):
 
 
 def rate_confidence(
-    confidence: Any, *, n_ratings: int = 4, bins: Bins = "quantile"
+    confidence: ResponsesLike, *, n_ratings: int = 4, bins: Bins = "quantile"
 ) -> RatedConfidence:
     """Cut each model's stated confidence into ratings.
 
