@@ -37,7 +37,7 @@ from scipy.special import stdtrit
 
 from psychollm._base.types import FloatArray
 from psychollm.calibration.tally import Tally
-from psychollm.estimates.clustered import corrected_sums, satterthwaite
+from psychollm.estimates.clustered import corrected_sums, few, satterthwaite
 from psychollm.estimates.proportions import wilson
 
 
@@ -56,6 +56,16 @@ def cluster_shares(tally: Tally) -> FloatArray:
         return np.empty(0)
     sizes = cluster_sums(tally, np.ones((tally.n, 1)))[:, 0]
     return np.asarray(sizes / sizes.sum(), dtype=np.float64)
+
+
+def in_few_clusters(tally: Tally) -> bool:
+    """Return whether almost all errors, or all correct answers, stand in a few clusters."""
+    if tally.cluster is None:
+        return False
+    sizes = cluster_sums(tally, np.stack([tally.right, 1.0 - tally.right], axis=1)).T
+    held = sizes[sizes.sum(axis=1) > 0.0]
+    freedom = satterthwaite(held / held.sum(axis=1, keepdims=True))
+    return bool((few(freedom) | np.isnan(freedom)).any())
 
 
 def spread_of_sum(sums: FloatArray, shares: FloatArray) -> FloatArray:

@@ -13,6 +13,7 @@ import numpy as np
 
 from psychollm._base.errors import OptionError
 from psychollm._base.types import BoolArray, FloatArray
+from psychollm.calibration.influence import in_few_clusters
 from psychollm.calibration.stated import StatedAnswers
 from psychollm.calibration.tally import Tally, tallies
 from psychollm.estimates.estimate import Estimate
@@ -221,6 +222,9 @@ class Drawn:
         if not tally.n:
             return (Reason.NO_ANSWERS,) * len(metric.names)
         one = Reason.ONE_QUESTION if tally.n == 1 else Reason.NONE
+        # Sandwiches count the clusters that hold errors themselves; resamples do not.
+        if not one and metric.robust is None and in_few_clusters(tally):
+            one = Reason.FEW_CLUSTERS
         return tuple(flag or one for flag in metric.flags(tally))
 
     @property

@@ -151,7 +151,7 @@ def test_degenerate_models():
     assert named["reliability"] == ["NO_ANSWERS", "ONE_BIN", "OUTSIDE", "NONE"]
     assert found.reliability.value[2] > found.reliability.interval[2, 1]
     assert named["resolution"] == ["NO_ANSWERS", "ONE_BIN", "NONE", "NO_WRONG"]
-    assert named["reliability_corrected"] == ["NO_ANSWERS", "OUTSIDE", "SPARSE_BINS", "NONE"]
+    assert named["reliability_corrected"] == ["NO_ANSWERS", "ONE_BIN", "SPARSE_BINS", "NONE"]
     assert found.reliability_corrected.value[1] < found.reliability_corrected.interval[1, 0]
     assert np.isnan(found.reliability_corrected.value[2])
     assert found.resolution.value[[1, 3]].tolist() == [0.0, 0.0]

@@ -42,6 +42,7 @@ NAMES = ("AURC", "E-AURC", "normalised AURC", "AUGRC", "E-AUGRC")
 _SCALES: tuple[Scale, ...] = ("log odds", "log", "log", "log odds", "log")
 
 _TABLE = 65_536  # harmonic numbers that are looked up; larger ones are computed
+_FEW = 10  # errors below which intervals may be too short
 _ROUNDING = 1e-12
 
 
@@ -179,6 +180,8 @@ def _flags(tally: Tally) -> tuple[Reason, ...]:
         flag = Reason.CONSTANT
     if not flag and _values(tally)[1] < _ROUNDING:
         flag = Reason.PERFECT
+    if not flag and tally.n - float(tally.right.sum()) < _FEW:
+        flag = Reason.FEW_VARY
     return (flag,) * len(NAMES)
 
 
