@@ -13,10 +13,9 @@ from psychollm.reports import calibration_judgement as judgement
 from psychollm.reports import calibration_sections as sections
 from psychollm.reports.calibration_evidence import Evidence, gather
 from psychollm.reports.calibration_methods import REFERENCES, code, definitions, methods
-from psychollm.reports.page import Fact, Page, render, write_text
+from psychollm.reports.page import Fact, Page, models, names, render, write_text
 from psychollm.reports.references import listed
 from psychollm.reports.shared_confidence import named_versions
-from psychollm.reports.words import models, names
 from psychollm.studies.provenance import versions
 
 if TYPE_CHECKING:

@@ -1,8 +1,9 @@
 """A report: its parts, and the one file that they become."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from html import escape
 from importlib.resources import files
 from os import PathLike
 from pathlib import Path
@@ -171,3 +172,31 @@ def sentence_list(items: Sequence[Any], *, most: int = 6) -> str:
     if len(items) > most:
         words.append(f"{len(items) - most} more")
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
+
+
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def names(labels: Sequence[Any], which: Iterable[Any], *, most: int = 6) -> str:
+    """Return the labels of some models as in a sentence, safe inside a page.
+
+    Examples
+    --------
+    >>> names(("a", "<b>", "c"), [False, True, True])
+    '&lt;b&gt; and c'
+    """
+    chosen = [escape(str(label)) for label, keep in zip(labels, which, strict=True) if keep]
+    return sentence_list(chosen, most=most)
+
+
+def models(n: int) -> str:
+    """Return a number of models with the word.
+
+    Examples
+    --------
+    >>> models(1), models(3), models(0)
+    ('one model', 'three models', 'no model')
+    """
+    if n < len(_WORDS):
+        return f"{_WORDS[n]} model{'' if n < 2 else 's'}"
+    return f"{n} models"

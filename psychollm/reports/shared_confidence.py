@@ -13,9 +13,8 @@ from psychollm._base.numbers import count, extent, p_equals, percent, with_inter
 from psychollm.estimates.findings import sentence
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
 from psychollm.reports.methods import code, methods, reference_list
-from psychollm.reports.page import Fact, Page, render, sentence_list, write_text
+from psychollm.reports.page import Fact, Page, names, render, sentence_list, write_text
 from psychollm.reports.study_sections import sections
-from psychollm.reports.words import names
 from psychollm.studies.shared_confidence.findings import private_verdicts
 
 if TYPE_CHECKING:

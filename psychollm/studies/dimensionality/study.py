@@ -30,9 +30,14 @@ from psychollm.factor.one_factor.residuals import PairResiduals, pair_residuals
 from psychollm.nulls.permutation import permutation_null
 from psychollm.studies.dimensionality.findings import findings, frame
 from psychollm.studies.dimensionality.plain_spectrum import PlainSpectrum, plain_spectrum
-from psychollm.studies.dimensionality.retention import count_factors
 from psychollm.studies.dimensionality.spectrum_null import spectrum_null
-from psychollm.studies.dimensionality.verdict import MINOR, Evidence, n_factors, sentence
+from psychollm.studies.dimensionality.verdict import (
+    MINOR,
+    Evidence,
+    count_factors,
+    n_factors,
+    sentence,
+)
 
 SHARE_REPLICATES = 99
 

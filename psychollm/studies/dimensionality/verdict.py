@@ -1,12 +1,17 @@
-"""The sentence at the end of `dimensionality`."""
+"""The sentence at the end of `dimensionality`, and how many factors each rule counts."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from psychollm._base.numbers import p_equals
 from psychollm._base.types import EmptyCells
+from psychollm.estimates.null import Null
+from psychollm.factor.number_of_factors.parallel import leading
 
 # A single factor that is skewed, heavy-tailed or measured with logistic noise is not normal, and
 # large tables show it. Its second share stayed below .02 in simulations, see
@@ -56,16 +61,14 @@ def sentence(evidence: Evidence) -> str:
         return (
             "not quite one factor: some pairs of models depart from it more than chance allows "
             f"({p_equals(evidence.p_one)}), but a second takes {evidence.rule_free_share:.1%} of "
-            "the "
-            "latent variance, no more than one factor gives by chance "
+            "the latent variance, no more than one factor gives by chance "
             f"({p_equals(evidence.p_share)})"
         )
     if count == 2:
         return (
             "at least two factors: pairs of models depart from one factor more than chance allows "
             f"({p_equals(evidence.p_one)}), and a second takes {evidence.rule_free_share:.1%} of "
-            "the "
-            "latent variance without any empty-cell rule"
+            "the latent variance without any empty-cell rule"
         )
     # That one factor is not rejected shows that there is no other only where it would be seen.
     blind = (
@@ -84,8 +87,7 @@ def _second(evidence: Evidence) -> str:
         return (
             f"{share} is larger than one factor gives under empty_cells={evidence.empty_cells!r} "
             f"({p_equals(evidence.p_second)}), but the residuals of the pairs, which need no "
-            "rule, "
-            f"show no second factor ({p_equals(evidence.p_one)})"
+            f"rule, show no second factor ({p_equals(evidence.p_one)})"
         )
     if evidence.counted:
         return (
@@ -94,3 +96,20 @@ def _second(evidence: Evidence) -> str:
         )
     chance = p_equals(evidence.p_second)
     return f"{share} is what one factor with these thresholds produces ({chance})"
+
+
+def count_factors(permutation: Null, one_factor: Null, *, tested: int) -> Mapping[str, int]:
+    """Return the number of factors by each rule, from nulls of eigenvalues (k,).
+
+    ``tested`` is the verdict of the rule-free test. The one-factor null says nothing about the
+    first eigenvalue, which it reproduces by construction, so there the count starts at one.
+    """
+    observed = np.asarray(permutation.observed)
+    top = one_factor.quantile(0.95)
+    return {
+        "rule-free residual test": tested,
+        "one-factor null, 95 %": 1 + leading(observed[1:], top[1:]),
+        "permutation null, 95 %": leading(observed, permutation.quantile(0.95)),
+        "permutation null, mean": leading(observed, permutation.mean),
+        "Kaiser (eigenvalue > 1)": int(np.sum(observed > 1.0)),
+    }
