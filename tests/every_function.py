@@ -24,7 +24,7 @@ _ROOMS = sorted(set(psy._SUBMODULES) - {"errors", "plots", "reports", "collect"}
 # Few draws are enough to show what a function reads and that its parts fit together.
 _QUICK = {"bootstrap": 25, "n_null": 19, "n_draws": 200, "rng": 0}
 _QUICKER: dict[str, dict[str, Any]] = {
-    "bayesian_2pl": {"draws": 100},
+    "bayesian_2pl": {"n_draws": 100},
 }
 
 # Their examples need a language model, or a sampler that only an extra brings.

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from psychollm._base.errors import PsychollmError
-from psychollm._base.result import _plain
+from psychollm._base.result import plain_data
 from psychollm._base.types import AnyArray
 from psychollm.data.coded import CodedTable
 from tests.every_function import (
@@ -142,7 +142,7 @@ def outcome(name: str, call: dict[str, Any]) -> tuple[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return "result", _plain(public_functions()[name](**call))
+            return "result", plain_data(public_functions()[name](**call))
         except PsychollmError as error:
             return type(error).__name__, str(error)
 

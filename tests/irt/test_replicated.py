@@ -187,7 +187,7 @@ def test_bad_input(fit, table):
         bootstrap_fit(fit, table, abilities="eap")
     with pytest.raises(OptionError, match="alternative"):
         bootstrap_fit(fit, table, alternative="more")
-    with pytest.raises(OptionError, match="n=0"):
+    with pytest.raises(OptionError, match="n_null=0"):
         bootstrap_fit(fit, table, n_null=0)
     with pytest.raises(ShapeError, match="60 x 6 are needed"):
         bootstrap_fit(fit, table[:, :4])
