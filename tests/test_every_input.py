@@ -62,7 +62,7 @@ MORE: dict[str, dict[str, Any]] = {
     "calibration.individuation": {"scores": _RNG.random((5, 200))},
     "calibration.pairwise_calibration": {"scores": [0.5, 0.2, 0.9]},
     "confirmatory_factors": {"covariance": np.diag([0.001] * 10), "n": 400},
-    "data.simulate": {
+    "data.simulate_meta_d": {
         "criterion": [0.1, 0.2],
         "distances": [0.3, 0.6],
         "m_ratio": [1, 0.8],
@@ -70,6 +70,7 @@ MORE: dict[str, dict[str, Any]] = {
     "difficulty": {"groups": ["a", "b", "c", "d"] * 50},
     "estimates.max_t": {"df": [20.0] * 10},
     "estimates.paired_difference": {"first_only": [4, 8], "second_only": [2, 7], "n": [50, 60]},
+    "estimates.wilson": {"successes": [8, 2], "n": [10, 9], "df": [9.0, 8.0]},
     "estimates.proportion": {"successes": np.array([3.0]), "n": np.array([9.0])},
     "factor.extract": {"matrix": np.full((6, 6), 0.5) + 0.5 * np.eye(6)},
     "factor.factor_scores": {"data": _YES, "thresholds": [0.0] * 6, "method": "eap"},

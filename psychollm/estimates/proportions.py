@@ -55,6 +55,7 @@ def wilson(successes: Any, n: Any, *, level: float = 0.95, df: Any = np.inf) -> 
            [0.7412, 1.    ]])
     """
     hits, size = _counts(successes, n)
+    df = float_array(df, "df")
     normal = normal_multiplier(level)
     square = np.where(np.isinf(df), normal, stdtrit(df, 0.5 + 0.5 * level)) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
