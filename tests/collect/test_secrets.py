@@ -11,6 +11,7 @@ from psychollm.cli import main
 from psychollm.collect.client import collect
 from psychollm.collect.export import to_frame
 from psychollm.collect.plan import Plan
+from psychollm.collect.secrets import Blotter, named_in
 from psychollm.collect.store import Store
 from tests.collect.conftest import write_plan
 from tests.collect.hostile import Act, Body, Hostile, said
@@ -195,3 +196,13 @@ def test_the_key_of_a_plan_replaces_no_header_of_another_case(
     with Hostile() as server:
         collect(make_plan(server.url, 1, key="TEST_KEY", headers={"authorization": "${TEST_KEY}"}))
     assert server.heads[0].lower().count("authorization:") == 1
+
+
+def test_names_in_settings() -> None:
+    assert sorted(named_in({"a": ["${ONE}"]}, "x-${TWO}")) == ["ONE", "TWO"]
+
+
+def test_an_escaped_secret_is_blotted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", "sk-abc/0123456789")
+    blot = Blotter(["MY_KEY"])
+    assert blot(b'{"error": "sk-abc\\/0123456789"}') == b'{"error": "[secret]"}'

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from psychollm.collect.errors import StoreError
-from psychollm.collect.migrations import MIGRATIONS
+from psychollm.collect.errors import StoreError, clear_errors
+from psychollm.collect.migrations import MIGRATIONS, migrate, version_of
 from psychollm.collect.records import Attempt
 from psychollm.collect.request import Request
 from psychollm.collect.store import LEASE_SECONDS, Store
@@ -246,3 +246,18 @@ def test_many_open_a_new_store_at_once(tmp_path: Path) -> None:
             list(pool.map(take_part, range(4)))
         with Store(path) as store:
             assert len(list(store.rows("SELECT 1 FROM about"))) == 4
+
+
+def test_a_new_store_has_the_layout_of_this_version() -> None:
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    migrate(connection, Path("run.sqlite"))
+    assert version_of(connection) == len(MIGRATIONS)
+    connection.close()
+
+
+def test_what_sqlite_says_is_named() -> None:
+    with (
+        pytest.raises(StoreError, match=r"^run\.sqlite cannot be opened: "),
+        clear_errors("run.sqlite"),
+    ):
+        sqlite3.connect("/no/such/folder/run.sqlite")

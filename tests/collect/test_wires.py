@@ -9,8 +9,18 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 
+from psychollm.collect.faults import Kind
 from psychollm.collect.wire import WIRES
-from psychollm.collect.wire.protocol import UnreadableReplyError, Wire, yes_no_mass
+from psychollm.collect.wire.protocol import (
+    Reply,
+    UnreadableReplyError,
+    Wire,
+    YesNoMass,
+    fault_of,
+    object_of,
+    word_of,
+    yes_no_mass,
+)
 from tests.effort import examples
 
 CHAT, PLAIN, MESSAGES = (
@@ -168,3 +178,35 @@ def _read_or_named(wire: Wire, raw: bytes) -> None:
     assert isinstance(found.text, str)
     found.text.encode()
     assert found.mass is None or found.mass.yes >= 0
+
+
+def test_each_wire_reads_its_own() -> None:
+    body = b'{"content": [{"type": "text", "text": "No"}], "stop_reason": "max_tokens"}'
+    reply = MESSAGES.read(body)
+    assert (reply.text, reply.finish_reason) == ("No", "length")
+    assert CHAT.read(b'{"choices": [{"message": {"content": "Yes."}}]}').text == "Yes."
+    turns = [{"role": "user", "content": "2 + 2 ="}]
+    assert PLAIN.body("m", turns, {}) == {"model": "m", "prompt": "2 + 2 ="}
+    assert WIRES["transformers"].local
+
+
+def test_addresses_of_requests() -> None:
+    line = CHAT.open("http://127.0.0.1:9/v1/", secret=None, headers={}, timeout=1.0)
+    assert line.url == "http://127.0.0.1:9/v1/chat/completions"
+
+
+def test_mass_of_yes_and_no() -> None:
+    mass = YesNoMass(yes=0.3, no=0.1)
+    assert (round(mass.captured, 3), round(mass.p_yes, 3)) == (0.4, 0.75)
+    assert (word_of("\u0120Yes."), word_of(" NO")) == ("yes", "no")
+
+
+def test_faults_of_replies() -> None:
+    assert object_of(b'{"a": "\xff"}') == {"a": "\ufffd"}
+    filtered = fault_of(Reply(text="No", finish_reason="content_filter"))
+    assert filtered is not None
+    assert filtered[0] is Kind.FILTERED
+    empty = fault_of(Reply(text=""))
+    assert empty is not None
+    assert empty[0] is Kind.EMPTY
+    assert fault_of(Reply(text="", finish_reason="length")) is None

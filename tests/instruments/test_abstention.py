@@ -16,11 +16,24 @@ from psychollm.instruments.abstention import (
     read_reply,
     score_readings,
 )
-from psychollm.instruments.abstention.frames import FRAMES, SCENARIOS, pairs
+from psychollm.instruments.abstention.frames import (
+    FRAMES,
+    SCENARIOS,
+    beast,
+    days_ahead,
+    larger,
+    meeting,
+    pairs,
+    sisters,
+    timetable,
+    two_places,
+    weekday_ahead,
+)
+from psychollm.instruments.abstention.instrument import judging
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.questions import Question
 from psychollm.instruments.reading import Outcome, Reading
-from psychollm.instruments.traces import split_trace, with_reasoning
+from psychollm.instruments.traces import Trace, split_trace, with_reasoning, without_thinking
 
 ASKED = Abstention(n_pairs=4, seed=3)
 PROMPTS = ASKED.prompts()
@@ -335,3 +348,24 @@ def test_bad_files(tmp_path, name):
 def test_bad_options(options):
     with pytest.raises(OptionError):
         Abstention(**options)
+
+
+def test_what_is_drawn():
+    assert larger(np.random.default_rng(0)).answer in larger(np.random.default_rng(0)).answerable
+    assert two_places(np.random.default_rng(0)).numeric
+    assert timetable(np.random.default_rng(0)).answer.count(":") == 1
+    assert "younger" in sisters(np.random.default_rng(0)).unanswerable
+    assert "the meeting" in meeting(np.random.default_rng(0)).unanswerable
+    assert weekday_ahead(np.random.default_rng(0)).answer.endswith("day")
+    assert days_ahead(np.random.default_rng(0)).answer in {"28", "29", "30", "31"}
+    assert beast(np.random.default_rng(0)) == "zornle"
+
+
+def test_a_judge_is_shown_no_blank_part():
+    assert "THINKING" not in judging("abstains", "Who?", thinking="", answer="She.")[1]
+
+
+def test_thinking_and_answer():
+    expected = Trace(thinking="2 or 3?", answer="3", named=False)
+    assert split_trace("<think>2 or 3?</think>3") == expected
+    assert without_thinking("<think>2 or 3?</think> 3") == "3"

@@ -22,8 +22,13 @@ from psychollm.instruments.coding import (
     score_readings,
     verifications,
 )
+from psychollm.instruments.coding.instrument import coding_task
 from psychollm.instruments.coding.lexicon import LEXICON
-from psychollm.instruments.coding.spans import entropy, locate, n_words
+from psychollm.instruments.coding.replies import transcript_of
+from psychollm.instruments.coding.schemes import as_scheme
+from psychollm.instruments.coding.scoring import rule_scores
+from psychollm.instruments.coding.spans import Coded, Span, entropy, locate, n_words
+from psychollm.instruments.coding.transcripts import as_transcripts
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.reading import Outcome, Reading
 
@@ -319,3 +324,27 @@ def test_entropy_is_bounded(counts):
     assert 0.0 <= found <= math.log2(len(counts)) + 1e-9
     assert entropy([3 * n for n in counts]) == pytest.approx(found)
     assert entropy(counts[::-1]) == pytest.approx(found)
+
+
+def test_a_cue_finds_its_words():
+    found = LEXICON["evaluation"][0].pattern.search("Let me double-check this.")
+    assert found.group() == "double-check"
+
+
+def test_share_of_repeated_checks():
+    found = verifications("Let me check that 3 * 4 = 12. Yes. Let me verify 3 * 4 = 12 again.")
+    assert (found.n, found.repeated, found.share) == (2, 1, 0.5)
+
+
+def test_transcripts_in_and_out_of_prompts():
+    assert as_transcripts({"a": "Let me see."})[0].key == "a"
+    assert transcript_of(Coding(transcripts={"a": "Two and two."}).prompts()[0]) == "Two and two."
+    _, task, start = coding_task(FIVE, "Two and two.")
+    assert task[start : start + 4] == "Two "
+
+
+def test_schemes_spans_and_codes():
+    assert as_scheme("five") is FIVE
+    assert rule_scores([Transcript(key="a", text="Wait, that's wrong.")], FIVE).codes[0, -1] == 2.0
+    assert Span("evaluation", 0, 5, "check", "check").words == "check"
+    assert Coded(codes={"evaluation": 1}, spans=(), words=10).counts == {"evaluation": 0}

@@ -24,7 +24,9 @@ from psychollm.instruments.revision import (
     score_readings,
     vote,
 )
+from psychollm.instruments.revision.chains import chains_of
 from psychollm.instruments.revision.rates import informativeness
+from psychollm.instruments.revision.scoring import answer_key
 from psychollm.instruments.suggestions import wrong_suggestions
 
 SUMS = [
@@ -363,3 +365,29 @@ def test_intervals_of_repeated_shares_hold():
         low, high = repeated_share("x", {"m": (hits, np.full(30, 4.0))}).interval[0]
         held += low <= 0.4 <= high
     assert 0.91 <= held / 300 <= 0.985
+
+
+def test_chains_are_numbered():
+    asked = Revision(questions=[{"question": "2 + 2?", "answer": "4"}], n_chains=3)
+    assert chains_of(asked.score({})).numbers == (1, 2, 3)
+
+
+def test_youden_of_faults_found_in_half_of_what_is_wrong():
+    wrong, faulted = np.array([1.0, 1, 0, 0]), np.array([1.0, 0, 0, 0])
+    assert informativeness(wrong, faulted, tuple("abcd")).youden == 0.5
+
+
+def test_answers_in_other_words_are_the_same():
+    assert answer_key("Answer: 4.0") == answer_key("It is **4**.") == answer_key("four")
+
+
+@pytest.mark.parametrize(
+    ("answers", "correct", "share"),
+    [
+        (["4", "5", "4"], [1.0, 0.0, 1.0], 1.0),
+        (["4", "5"], [1.0, 0.0], 0.5),
+        ([None], [0.0], np.nan),
+    ],
+)
+def test_votes(answers, correct, share):
+    np.testing.assert_equal(vote(answers, correct), share)

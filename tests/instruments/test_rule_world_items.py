@@ -2,9 +2,21 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from psychollm.instruments.rule_world import Claim, Gap, Item, RuleWorld, follow
+from psychollm.instruments.rule_world.instrument import item_records
+from psychollm.instruments.rule_world.item import Plot
+from psychollm.instruments.rule_world.items import (
+    RECEIVERS,
+    any_load,
+    lexical,
+    receiver,
+    uncovered,
+    with_prelude,
+)
+from psychollm.instruments.rule_world.oracle import Course, Kind, Unit, World
 from tests.oracles import rule_world_slow as slow
 
 SKINS = ["synthetic", "circuits", "plumbing"]
@@ -179,3 +191,29 @@ def test_vocabularies_take_turns() -> None:
     assert [item.world for item in items] == [
         item.world for item in RuleWorld(n=40, seed=4, types=("A",)).items
     ]
+
+
+def test_what_is_drawn() -> None:
+    assert any_load(np.random.default_rng(0)) >= 0
+    assert receiver(np.random.default_rng(0)) in RECEIVERS
+    given = [Unit(label="P", kind=Kind.DOUBLER, load=2)]
+    units, steps = with_prelude(np.random.default_rng(1), given, "Q", "P")
+    assert len(units) == 1 + len(steps)
+
+
+def test_gaps_of_plots() -> None:
+    assert Plot("transfer", World(units=(), steps=(), asked="P"), answer=4).gap is None
+    assert Course(loads={"P": 0}, gap=None).gap is None
+    assert lexical(np.random.default_rng(0), 0).gap.value == "kind receives"
+    plot = uncovered(np.random.default_rng(0), 2)
+    assert plot.family == "fork"
+    assert plot.gap is follow(plot.world).gap
+
+
+def test_a_unit_that_faces_another_is_measured() -> None:
+    assert Unit(label="P", kind=Kind.PASSER, load=4, faces=("Q",)).measured
+
+
+def test_records_of_items() -> None:
+    record = next(item_records(RuleWorld(n=4, seed=1)))
+    assert (record["correct"], record["prompt"]["reply"]) == (33, "integer")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm.instruments import Outcome, Prompt, Reading
 from psychollm.instruments.rule_world import RuleWorld, write_items
+from psychollm.instruments.rule_world.scoring import Reaction
 
 WORLD = RuleWorld(n=40, seed=1, skin="plumbing")
 PROMPTS = {kind: next(p for p in WORLD.prompts() if p.about["type"] == kind) for kind in "ABCM"}
@@ -239,3 +240,7 @@ def test_reading_never_raises(kind, reply, finish) -> None:
     found = read(kind, reply, finish_reason=finish)
     assert found.answered == (found.value is not None)
     WORLD.score({PROMPTS[kind].key: found})
+
+
+def test_reactions_are_written_as_words() -> None:
+    assert Reaction.FLAGGED.value == "flagged"

@@ -8,6 +8,7 @@ import pytest
 from psychollm._base.errors import OptionError
 from psychollm.instruments.rule_world import draw_vocabulary, occurrences
 from psychollm.instruments.rule_world.skins import lexicon
+from psychollm.instruments.rule_world.wording import closing
 
 # Words of published rule systems of this sort, and of the language the prompts are written in.
 TAKEN = ["nagermor", "nermend", "naxet", "blarvex", "vornish", "wug", "blicket"]
@@ -68,3 +69,17 @@ def test_streams_do_not_depend_on_numpys_global_state() -> None:
     first = draw_vocabulary(2)
     np.random.seed(2)  # noqa: NPY002
     assert first == draw_vocabulary(2)
+
+
+def test_the_doubler_is_the_passer_with_an_ending() -> None:
+    words = draw_vocabulary(1)
+    assert words.doubler == words.passer + words.endings[0]
+
+
+def test_amounts_in_the_words_of_a_skin() -> None:
+    assert lexicon("plumbing").amount(12) == "12 litres of water"
+
+
+def test_statements_are_lettered() -> None:
+    said = closing((("A", "Q holds 2."), ("B", "Q holds 4.")))
+    assert said.splitlines()[:2] == ["A. Q holds 2.", "B. Q holds 4."]

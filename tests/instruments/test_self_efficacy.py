@@ -25,6 +25,9 @@ from psychollm.instruments.self_efficacy import (
     score_readings,
     tasks_of,
 )
+from psychollm.instruments.self_efficacy.replies import Summary
+from psychollm.instruments.self_efficacy.result import Administration, TaskScore
+from psychollm.instruments.self_efficacy.wording import follow_up, next_item, one_item, setting
 from tests.effort import examples
 
 EVERYTHING = SelfEfficacy(
@@ -507,3 +510,28 @@ def test_what_cannot_be_scored() -> None:
     # A reading of something else leaves everything missing.
     strange = Reading(outcome=Outcome.ANSWERED, value="3 3")
     assert np.isnan(BARE.score([strange]).totals).all()
+
+
+def test_tasks_and_what_is_kept_of_them() -> None:
+    first = TASKS[0]
+    assert (first.key, first.level, first.rubric["kind"]) == ("computational-1a", 1, "number")
+    assert Administration(key="k", condition="none", repeat=1).phrasing == ""
+    score = TaskScore(
+        key="t",
+        condition="social",
+        level=1,
+        persona="plain",
+        correct=1.0,
+        outcome=Outcome.ANSWERED,
+    )
+    assert score.correct == 1.0
+    assert Summary(facts=(("clos",),), max_words=5).faults("The pool is shut.") == ["lacks clos"]
+
+
+def test_wording_of_items() -> None:
+    assert setting("none", "isolated") == ""
+    assert one_item("I cope.", ["no", "yes"], 1, "").splitlines()[2] == "I cope."
+    last = next_item("I cope.", ["no", "yes"], 0).splitlines()[-1]
+    assert last == "Reply with one number from 0 to 1, and nothing else."
+    asked = follow_up("neutral", 10, numbered=True)
+    assert asked[:35] == "Are you confident in these ratings?"

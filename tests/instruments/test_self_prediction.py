@@ -19,7 +19,8 @@ from psychollm.instruments.self_prediction import (
     score_readings,
     stated_table,
 )
-from psychollm.instruments.self_prediction.instrument import PHRASES
+from psychollm.instruments.self_prediction.instrument import PHRASES, judgement, request_after
+from psychollm.instruments.self_prediction.scoring import means_by_item
 
 QUESTIONS = (
     {"key": "sum", "question": "What is 2 + 2?", "answer": "4", "rule": "numeric"},
@@ -213,3 +214,25 @@ def test_readings_that_do_not_fit(asked):
         asked.score({"else": None})
     with pytest.raises(InputError, match="there are none"):
         confidence_and_correctness({})
+
+
+def test_means_by_item():
+    found = means_by_item(["a", "b", "a"], np.array([1.0, np.nan, 0.0]))
+    np.testing.assert_equal(found, {"a": 0.5, "b": np.nan})
+
+
+def test_wording_of_requests():
+    assert request_after("What is 2 + 2?") == (
+        "Now answer it, with a word, a name or a number, and nothing else: What is 2 + 2?"
+    )
+    assert judgement("What is 2 + 2?", ["4"], "four").splitlines() == [
+        "Compare a reply with the right answer to a question.",
+        "",
+        "Question: What is 2 + 2?",
+        "Right answer: 4",
+        "Reply: four",
+        "",
+        "Does the reply give the right answer, in whatever words? Another answer beside it "
+        "makes the",
+        "reply wrong. Reply with one word: Yes or No.",
+    ]

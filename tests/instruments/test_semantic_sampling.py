@@ -32,6 +32,7 @@ from psychollm.instruments.semantic_sampling import (
     score_readings,
     stack_samples,
 )
+from psychollm.instruments.semantic_sampling.collapse import as_collapse, normal_form, wordings
 from psychollm.instruments.semantic_sampling.judge import Verdicts
 from psychollm.instruments.semantic_sampling.scoring import ABSTAINED
 from tests.effort import examples
@@ -416,3 +417,10 @@ def test_recorded_replies_of_a_small_model(shared: Path) -> None:
         counts[f"{choice['finish_reason']} {found.outcome}"] += 1
     assert set(counts) == {"length truncated", "stop answered"}
     assert counts["stop answered"] == 28
+
+
+def test_words_of_meanings():
+    assert wordings(["x", "y", "y"], ["X", "y", "y"]) == {"y": "y", "x": "X"}
+    assert list(wordings(["x", "y", "y"], ["X", "y", "y"])) == ["y", "x"]
+    assert (normal_form("The end!"), normal_form("+")) == ("end", "+")
+    assert as_collapse({"method": "numeric", "absolute": 0.5}).method == "numeric"

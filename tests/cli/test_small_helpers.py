@@ -1,0 +1,44 @@
+"""Helpers that commands share, tried by what they return."""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from psychollm.cli.options import CommandHelp
+from psychollm.cli.outputs import as_json
+from psychollm.cli.score import scores_frame
+from psychollm.cli.study import is_store
+from psychollm.cli.two_tables import no_smallest, smallest_of
+from psychollm.instruments.rule_world import RuleWorld
+
+
+def test_the_longest_command_has_its_explanation_beside_it() -> None:
+    parser = argparse.ArgumentParser(prog="p", formatter_class=CommandHelp)
+    commands = parser.add_subparsers(metavar="COMMAND")
+    commands.add_parser("calibrate", help="explained")
+    assert parser.format_help().splitlines()[4] == "    calibrate  explained"
+
+
+def test_json_without_numbers_that_json_lacks() -> None:
+    words = as_json({"p": float("nan"), "r": np.array([0.5, np.inf])}).split()
+    assert words == ["{", '"p":', "null,", '"r":', "[", "0.5,", "null", "]", "}"]
+
+
+def test_a_table_of_scores() -> None:
+    world = RuleWorld(n=4, seed=1)
+    table = scores_frame({"m": {0: world.score({})}})
+    assert table[["model", "type"]].iloc[0].tolist() == ["m", "A"]
+
+
+@pytest.mark.parametrize(
+    ("path", "holds"), [(Path("run.sqlite"), True), (Path("said.csv"), False), (None, False)]
+)
+def test_names_of_stores(path: Path | None, holds: bool) -> None:
+    assert is_store(path) is holds
+
+
+def test_smallest_effects() -> None:
+    assert smallest_of("auroc=0.1").auroc == 0.1
+    assert no_smallest().auroc == 0.05

@@ -1,0 +1,64 @@
+"""Helpers of a run, tried by what they return."""
+
+import asyncio
+from pathlib import Path
+
+from psychollm.collect.asking import Asked, Asker
+from psychollm.collect.connection import Exchange, proxy_for
+from psychollm.collect.faults import Kind
+from psychollm.collect.progress import ModelProgress, RunState, total_line
+from psychollm.collect.records import Attempt, Job, job_of, most_tokens
+from psychollm.collect.request import canonical_text, with_system
+from psychollm.collect.roster import Endpoint, Model
+from psychollm.collect.store import Store
+
+
+def test_jobs() -> None:
+    form = '{"model": "m", "model_id": "m", "messages": [], "parameters": {}}'
+    assert job_of(1, "k", form).model == "m"
+    form = '{"model": "m", "model_id": "m", "messages": [{"role": "user"}], "parameters": {}}'
+    assert len(job_of(1, "k", form, [{"role": "user"}, {"role": "assistant"}]).messages) == 3
+    turn = {"role": "user", "content": "why?"}
+    job = Job(
+        id=1, key="", model="m", model_id="m", messages=(turn,), parameters={"max_tokens": 5}
+    )
+    assert most_tokens(job) == (20, 5)
+
+
+def test_requests() -> None:
+    assert canonical_text({"b": 1, "a": [1.0]}) == '{"a":[1.0],"b":1}'
+    first = with_system([{"role": "user", "content": "?"}], "Be brief.")[0]
+    assert first == {"role": "system", "content": "Be brief."}
+
+
+def test_nobody_answers(tmp_path: Path) -> None:
+    model = Model(name="m", endpoint="e", model="m")
+    job = Job(id=1, key="", model="m", model_id="m", messages=(), parameters={})
+    with Store(tmp_path / "run.sqlite") as store:
+        asker = Asker(Endpoint(name="e", url="http://127.0.0.1:9/v1"), {"m": model}, store)
+        assert asyncio.run(asker.ask(job)).kind is Kind.UNREACHABLE
+
+
+def test_what_is_kept_where_no_reply_came() -> None:
+    lost = Attempt(wire="w", started=0.0, seconds=1.0, sent="{}", kind="timeout")
+    assert Asked(kind=Kind.TIMEOUT, attempt=lost).attempt.text is None
+    exchange = Exchange(
+        started=0.0, seconds=9.0, status=None, headers={}, raw=None, kind=Kind.TIMEOUT
+    )
+    assert exchange.kind is Kind.TIMEOUT
+
+
+def test_this_machine_needs_no_proxy() -> None:
+    assert proxy_for("http://127.0.0.1:8080/v1") is None
+
+
+def test_progress_of_all_models() -> None:
+    one = ModelProgress(name="m", total=10, before=4, answered=3, began=0.0)
+    assert total_line([one, one], now=6.0) == "In all: 14/20 answered, 1/s, 6 s left"
+
+
+def test_a_run_is_stopped_for_a_reason(tmp_path: Path) -> None:
+    with Store(tmp_path / "run.sqlite") as store:
+        state = RunState(store, {}, budget=None, draw=lambda: 0.5)
+        state.stop("enough")
+    assert (state.stopping, state.reason) == (True, "enough")
