@@ -9,7 +9,7 @@ import pytest
 
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.factor.exploratory.factor_analysis import factor_analysis
-from psychollm.factor.factor_scores import factor_scores
+from psychollm.factor.factor_scores import factor_scores, posterior_scores, score_weights
 from psychollm.factor.one_factor.scores import question_scores
 from tests.oracles import irt_multidimensional_slow
 from tests.oracles.factor_slow import aligned
@@ -234,3 +234,12 @@ def test_variables_on_the_other_axis_are_told(of):
     square = wrong.iloc[:6] if of == "models" else wrong.iloc[:, :6]
     with pytest.raises(LabelError, match=f"on the other axis: pass of='{other}'"):
         factor_scores(solution, square, of=of)
+
+
+def test_weights_and_posterior_means_of_two_variables():
+    L, R = np.array([[0.8], [0.6]]), np.array([[1.0, 0.48], [0.48, 1.0]])
+    weights = score_weights(L, np.eye(1), R, "regression")
+    assert weights.round(3).ravel().tolist() == [0.665, 0.281]
+    answers = np.array([[1.0, 0.0], [1.0, 0.0]])
+    mean, _ = posterior_scores(L, np.eye(1), np.zeros(2), answers)
+    assert mean.round(3).ravel().tolist() == [0.847, -0.847]

@@ -14,6 +14,7 @@ from psychollm._base.errors import (
 from psychollm.correlation.polychoric import polychoric
 from psychollm.factor.exploratory.factor_analysis import factor_analysis
 from psychollm.factor.exploratory.loading_errors import loading_errors
+from psychollm.factor.fit import fit_indices, fit_of_loadings, likelihood_ratio
 from psychollm.factor.number_of_factors.rules import sampling_adequacy
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
@@ -111,3 +112,19 @@ def test_ordered_answers_have_no_normal_theory_test():
     R = simulated_correlation(np.random.default_rng(0), weak=False)[0]
     assert "chi-square(" in factor_analysis(R, 1, n=500).summary()
     assert "observations: pass n" in factor_analysis(R, 1).summary()
+
+
+def test_without_degrees_of_freedom_there_is_no_rmsea():
+    assert np.isnan(fit_indices((0.0, 0.0), (9.0, 3.0), residuals=np.zeros(3), n=99).rmsea)
+
+
+def test_likelihood_ratio_of_a_perfect_model():
+    assert likelihood_ratio(np.eye(3), np.eye(3), 100, 1) == (0.0, 0.0, 0.0)
+
+
+def test_fit_of_exact_loadings():
+    R = np.full((4, 4), 0.36) + 0.64 * np.eye(4)
+    found = fit_of_loadings(R, np.full((4, 1), 0.6), "ml", 100, None, None, normal=False)
+    assert found.summary() == (
+        "SRMR 0.000; no chi-square: normal theory does not hold, pass covariance"
+    )

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from psychollm.factor.newton import descend
+from psychollm.factor.newton import descend, second_derivatives
 
 
 def test_descend_leaves_a_saddle_and_flat_directions():
@@ -12,3 +12,8 @@ def test_descend_leaves_a_saddle_and_flat_directions():
     )
     np.testing.assert_allclose(found.x, [1.0, 3.0], atol=1e-10)
     assert found.converged
+
+
+def test_second_derivatives_of_a_bowl():
+    second = second_derivatives(lambda x: (0.5 * float(x @ x), x), np.ones(2))
+    np.testing.assert_array_equal(second.round(6), np.eye(2))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from psychollm.factor.robust_test import quadratic_test
+from psychollm.factor.robust_test import inverse_of, quadratic_test, weighted_by
 from tests.oracles import factor_analysis_slow as slow
 
 
@@ -19,3 +19,10 @@ def test_robust_traces():
     full = quadratic_test(rng.normal(size=8), D, np.linalg.inv(G), G, 100)
     assert full.trace == pytest.approx(5)
     assert full.trace_squared == pytest.approx(5)
+
+
+def test_weights_and_pseudo_inverse():
+    assert weighted_by(np.array([2.0]), np.ones((1, 1))).tolist() == [[2.0]]
+    inverse, rank = inverse_of(np.diag([2.0, 0.0]))
+    np.testing.assert_allclose(inverse, [[0.5, 0.0], [0.0, 0.0]])
+    assert rank == 1

@@ -12,7 +12,7 @@ from psychollm.irt.fit_statistics.local_dependence import local_dependence
 from psychollm.irt.fit_statistics.margins import layout_of, margin_covariance
 from psychollm.irt.fit_statistics.model_fit import model_fit
 from psychollm.irt.fit_statistics.person_fit import person_fit
-from psychollm.irt.fit_statistics.sum_scores import score_distribution, without_each
+from psychollm.irt.fit_statistics.sum_scores import score_distribution, with_item, without_each
 from tests.irt.test_fit import MIRT, fitted
 from tests.oracles import irt_slow
 
@@ -161,3 +161,8 @@ def test_bad_input(simulated):
     many = simulated(30, np.ones(101), np.zeros(101), 8)
     with pytest.raises(ShapeError, match="at most 100 items"):
         model_fit(fit_irt(many), many)
+
+
+def test_sum_scores_with_one_item_more():
+    one = with_item(np.ones((1, 1)), np.array([[0.75], [0.25]]))
+    assert one.ravel().tolist() == [0.75, 0.25]

@@ -13,7 +13,7 @@ from psychollm._base.errors import (
 )
 from psychollm.irt.answers import patterns_of
 from psychollm.irt.groups.differential import differential_items
-from psychollm.irt.groups.fit import fit_irt_groups
+from psychollm.irt.groups.fit import fit_irt_groups, inverse_information
 from psychollm.irt.groups.logistic import differential_functioning
 from psychollm.irt.groups.population import Groups, height, information, places_of
 from psychollm.irt.likelihood import Problem
@@ -311,3 +311,7 @@ def test_a_limit_of_steps_is_kept_and_said(simulated):
         fit = fit_irt_groups(answers, group, max_iterations=2)
     assert fit.convergence.iterations == 2
     assert fit_irt_groups(answers, group).convergence.converged
+
+
+def test_inverse_information():
+    np.testing.assert_allclose(inverse_information(np.diag([4.0, 2.0])), np.diag([0.25, 0.5]))

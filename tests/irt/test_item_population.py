@@ -12,7 +12,7 @@ from psychollm.irt.ability import ability
 from psychollm.irt.answers import patterns_of
 from psychollm.irt.families import Dichotomous
 from psychollm.irt.fit import fit_irt
-from psychollm.irt.item_coordinates import Coordinates
+from psychollm.irt.item_coordinates import Coordinates, sigma_points
 from psychollm.irt.likelihood import COARSE, grid_for
 from psychollm.irt.models import item_population
 from psychollm.irt.priors import ItemPopulation, Priors
@@ -176,3 +176,8 @@ def test_twin(monkeypatch):
         )
         np.testing.assert_allclose(ours[0], theirs[0], atol=1e-7)
         np.testing.assert_allclose(ours[1], theirs[1], atol=1e-7)
+
+
+def test_sigma_points():
+    points = sigma_points(np.zeros((1, 1)), np.full((1, 1, 1), 4.0), tied=False)
+    assert points.ravel().tolist() == [2.0, -2.0]

@@ -10,6 +10,7 @@ from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.ability import ability
 from psychollm.irt.adaptive import adaptive_test
+from psychollm.irt.families import Dichotomous
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.fit_statistics.item_fit import item_fit
 from psychollm.irt.fit_statistics.local_dependence import local_dependence
@@ -19,6 +20,7 @@ from psychollm.irt.groups.differential import differential_items
 from psychollm.irt.groups.fit import fit_irt_groups
 from psychollm.irt.information import information
 from psychollm.irt.linking import link_scales
+from psychollm.irt.models import codes_of, family_of_items, models_of_items
 from psychollm.irt.priors import Priors
 from psychollm.irt.replicated.bootstrap import bootstrap_fit
 from psychollm.irt.screen import item_screen
@@ -404,3 +406,15 @@ def test_without_priors_slopes_of_several_models_are_positive_on_the_whole(answe
     mirrored = np.column_stack([np.nanmax(answers, axis=0) - answers])
     turned = fit_irt(mirrored, model=["graded", "gpcm", "graded", "graded", "2pl"], priors=None)
     np.testing.assert_allclose(turned.slope, fit.slope, atol=1e-6)
+
+
+def test_models_and_codes_of_items():
+    assert models_of_items({"a": "2pl", "b": "graded"}, ("b", "a")) == ("graded", "2pl")
+    assert codes_of(np.array([[True, False, True]])) == [(0, 2)]
+
+
+def test_family_of_items():
+    mixed = family_of_items(["2pl", "graded"], "logit", [(0, 1), (0, 1, 2)], 3)
+    assert mixed.absent.tolist() == [[False, False, True], [False, False, False]]
+    alike = family_of_items(["2pl", "2pl"], "logit", [(0, 1), (0, 1)], 2)
+    assert alike == Dichotomous("2pl", "logit")

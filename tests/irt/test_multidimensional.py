@@ -19,11 +19,13 @@ from psychollm.irt.multidimensional import (
     multidimensional_ability,
     multidimensional_information,
 )
+from psychollm.irt.multidimensional.abilities import rule_for
 from psychollm.irt.multidimensional.climb import climb, em_step
-from psychollm.irt.multidimensional.curvature import information
+from psychollm.irt.multidimensional.curvature import errors_of_functions, information
 from psychollm.irt.multidimensional.fit import exploratory_start
-from psychollm.irt.multidimensional.problem import Place, at, make_problem
-from psychollm.irt.multidimensional.scale import standardised
+from psychollm.irt.multidimensional.problem import Place, at, echelon, make_problem, pivots_of
+from psychollm.irt.multidimensional.rotation import _matched
+from psychollm.irt.multidimensional.scale import constant_of, standardised
 from psychollm.irt.priors import Priors
 from psychollm.kernels.adaptive_rules import product_rule, quasi_random_rule
 from tests.oracles import irt_multidimensional_slow as slow
@@ -414,3 +416,29 @@ def test_a_limit_of_steps_is_kept_and_said(integration, simulated):
             answers, 2, integration=integration, n_points=32, max_iterations=4
         )
     assert fit.convergence.iterations <= 6  # a cycle of EM is three
+
+
+def test_pivots_point_in_different_directions_and_become_triangular():
+    slopes = np.array([[1.0, 1.0, 0.0], [1.0, 1.1, 0.0], [0.0, 1.0, 0.0]])
+    assert pivots_of(Place(slopes, np.eye(2))).tolist() == [1, 2]
+    turned = echelon(np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]), np.array([0, 1]))
+    assert turned.round(3).tolist() == [[1.414, 0.0, 0.0], [0.707, 0.707, 0.0]]
+
+
+def test_columns_take_order_and_signs_of_a_model():
+    matched = _matched(np.array([[0.0, 1.0], [-1.0, 0.5]]), np.eye(2))
+    assert matched.round(1).tolist() == [[1.0, 0.0], [0.5, 1.0]]
+
+
+@pytest.mark.parametrize(("dimensions", "patterns", "size"), [(2, 100, 393), (5, 1000, 512)])
+def test_size_of_the_rule(dimensions, patterns, size):
+    assert rule_for(dimensions, patterns)[2] == size
+
+
+def test_errors_of_functions():
+    errors = errors_of_functions(np.ones((1, 2)), np.eye(2), np.array([True, True]))
+    np.testing.assert_allclose(errors, [1.41421356])
+
+
+def test_constant_of_the_logit():
+    assert constant_of("logit") == 1.7

@@ -21,6 +21,7 @@ from psychollm.irt.multidimensional import (
     multidimensional_ability,
     multidimensional_information,
 )
+from psychollm.irt.multidimensional.form import correlation_exponent, priors_of, shape_of
 from psychollm.irt.priors import Priors
 
 LOADS = np.arange(8)[:, None] % 2 == np.arange(2)
@@ -156,3 +157,11 @@ def test_bad_data(answers, fit):
         item_slopes(np.ones((3, 2)) / 2, [0.0])
     with pytest.raises(OptionError, match="explain 1"):
         item_slopes([1.0], [0.0])
+
+
+def test_form_and_priors_of_a_number_of_abilities():
+    assert shape_of(2, (0, 1, 2, 3, 4), correlated=True).exploratory
+    shape = shape_of(2, tuple(range(9)), correlated=True)
+    priors = priors_of("auto", shape, "logit", 100)
+    assert str(priors) == "slope ~ N(0, 1.25), intercept ~ N(0, 2.5)"
+    assert correlation_exponent("auto", shape, 100) == 0.0

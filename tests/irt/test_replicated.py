@@ -13,7 +13,7 @@ from psychollm.irt.fit_statistics.item_fit import item_fit
 from psychollm.irt.priors import Priors
 from psychollm.irt.replicated.bootstrap import Sampler, bootstrap_fit, table_of
 from psychollm.irt.replicated.shuffle import shuffle_null, slope_null
-from psychollm.irt.replicated.statistics import NAMED, beside
+from psychollm.irt.replicated.statistics import NAMED, beside, statistic_of
 from tests.irt.test_polytomous import graded_answers
 
 
@@ -209,3 +209,7 @@ def test_summary_without_a_value():
     null = bootstrap_fit(fit_irt(tiny), tiny, statistic="m2", n_null=4, rng=2)
     assert np.isnan(null.p_value[0])
     assert "has no value" in null.summary()
+
+
+def test_a_statistic_has_its_own_alternative():
+    assert statistic_of("s_x2", None).alternative == "greater"

@@ -14,7 +14,13 @@ import psychollm as psy
 from benchmarks.extraction_minima import simulated_correlation
 from psychollm._base.errors import ConvergenceWarning, InputError, OptionError, ShapeError
 from psychollm.factor.exploratory.discrepancy import ML, ULS
-from psychollm.factor.exploratory.extract import degrees_of_freedom, extract
+from psychollm.factor.exploratory.extract import (
+    check_identified,
+    degrees_of_freedom,
+    extract,
+    positive_definite,
+    with_positive_sums,
+)
 from psychollm.factor.exploratory.minimise import (
     lowest_minimum,
     minimise,
@@ -312,3 +318,27 @@ def test_starts_do_not_depend_on_the_order_of_variables():
     first = uniqueness_starts(R, 0.005, 8)
     second = uniqueness_starts(R[np.ix_(order, order)], 0.005, 8)
     np.testing.assert_allclose(second, first[:, order], atol=1e-12)
+
+
+def test_misfit_of_an_exact_factor():
+    R = np.full((1, 4, 4), 0.25) + 0.75 * np.eye(4)
+    value, gradient, _ = ULS.evaluate(R, np.full((1, 4), 0.75), 1)
+    assert value[0] < 1e-28
+    assert abs(gradient).max() < 1e-15
+
+
+def test_six_variables_identify_three_factors_and_no_more():
+    check_identified(6, 3)
+    with pytest.raises(ShapeError, match="6 rows can identify: ask for at most 3"):
+        check_identified(6, 4)
+
+
+def test_signs_make_sums_positive():
+    found = with_positive_sums(np.array([[-0.5, 0.1], [-0.5, 0.2]]))
+    assert found.tolist() == [[0.5, 0.1], [0.5, 0.2]]
+
+
+def test_a_positive_definite_matrix_is_not_mixed():
+    matrix, share = positive_definite(np.eye(2), "ml")
+    assert share == 0.0
+    np.testing.assert_array_equal(matrix, np.eye(2))

@@ -13,7 +13,7 @@ from psychollm._base.errors import ConvergenceWarning, InputError, OptionError, 
 from psychollm.factor.exploratory.criteria import CRITERIA, oblimin
 from psychollm.factor.exploratory.extract import extract
 from psychollm.factor.exploratory.gradient_projection import random_starts, turn
-from psychollm.factor.exploratory.rotate import rotate
+from psychollm.factor.exploratory.rotate import check_order, correlation_of, read_loadings, rotate
 from tests.effort import examples
 from tests.oracles import factor_slow as slow
 
@@ -272,3 +272,18 @@ def test_bad_order(order, signs, message):
     found = rotate(np.eye(4)[:, :2] * 0.5)
     with pytest.raises(OptionError, match=message):
         found.permuted(order, signs)
+
+
+def test_a_list_of_loadings_is_one_factor():
+    loadings, labels = read_loadings([0.5, 0.4])
+    assert loadings.shape == (2, 1)
+    assert labels == (0, 1)
+
+
+def test_an_order_without_signs_keeps_them():
+    order, signs = check_order([1, 0], None, 2)
+    assert (order.tolist(), signs.tolist()) == ([1, 0], [1.0, 1.0])
+
+
+def test_axes_at_right_angles_have_uncorrelated_factors():
+    np.testing.assert_array_equal(correlation_of(np.eye(2)), np.eye(2))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from psychollm._base.errors import InputError, OptionError
 from psychollm.factor.exploratory.extract import extract
 from psychollm.factor.exploratory.rotate import rotate
-from psychollm.factor.exploratory.schmid_leiman import schmid_leiman, second_order
+from psychollm.factor.exploratory.schmid_leiman import schmid_leiman, second_order, transformed
 from tests.effort import examples
 from tests.oracles import factor_slow as slow
 
@@ -154,3 +154,9 @@ def test_stacks_of_factor_correlations():
 def test_bad_input(options, error, message):
     with pytest.raises(error, match=message):
         schmid_leiman(np.eye(4)[:, :2], **options)
+
+
+def test_a_loading_splits_into_general_and_group():
+    general, group = transformed(np.array([[0.5, 0.0]]), np.array([0.6, 0.8]))
+    np.testing.assert_allclose(general, [0.3])
+    np.testing.assert_allclose(group, [[0.4, 0.0]])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import psychollm as psy
 from psychollm.factor.exploratory.extract import extract
-from psychollm.factor.exploratory.weighted import BOUND, weighted_factor
+from psychollm.factor.exploratory.weighted import BOUND, weigh_jointly, weighted_factor
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "psychometrics"
 
@@ -86,3 +86,8 @@ def test_the_limit_of_steps_is_reported(monkeypatch):
     monkeypatch.setitem(weighted_factor.__globals__, "MOST_STEPS", 1)
     R = np.full((4, 4), 0.5)
     assert not weighted_factor(R, np.ones((4, 4)), np.full(4, 0.1)).converged
+
+
+def test_joint_weights_stand_beside_the_diagonal():
+    weighed = weigh_jointly(np.array([[3.0]]), 2)(np.ones((2, 2)))
+    assert weighed.tolist() == [[0.0, 3.0], [3.0, 0.0]]

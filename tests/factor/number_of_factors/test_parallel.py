@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from psychollm.factor.number_of_factors.parallel import parallel_analysis
+from psychollm.factor.number_of_factors.parallel import parallel_analysis, spectra
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "psychometrics"
 
@@ -66,3 +66,8 @@ def test_the_same_numbers_for_any_number_of_jobs():
     assert first.n_factors == 1
     assert "1 above their 95% bar" in repr(first)
     assert first.to_frame()["p_value"].iloc[0] == pytest.approx(1 / 13)
+
+
+def test_eigenvalues_fall():
+    found = spectra(np.array([[[1.0, 0.5], [0.5, 1.0]]]), "components")
+    np.testing.assert_allclose(found, [[1.5, 0.5]])
