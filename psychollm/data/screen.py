@@ -136,7 +136,7 @@ def validity_screen(
     >>> right = np.array([[0, 1] * 20, [0, 1] * 20])
     >>> print(validity_screen(says, right).summary())
     0 of 2 models usable, 2 flagged:
-    0: inverted: its yes goes with wrong answers (AUROC 0.00, p = 7.3e-12 after Holm's correction)
+    0: inverted: its yes goes with wrong answers (AUROC 0.00, p < .001 after Holm's correction)
     [not usable]
     1: always says yes (40 answers) [not usable]
     """

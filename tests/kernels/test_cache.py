@@ -15,9 +15,9 @@ answers = psy.Responses.from_array(x)
 """
 USES = {
     "tetrachoric": "psy.tetrachoric(answers).se",
-    "permutation": "psy.permutation_null(answers, n=3, rng=1)",
-    "one_factor": "psy.one_factor_null(answers, n=3, rng=1)",
-    "residual": "residual_test(answers, factors=1, n=3, rng=1)",
+    "permutation": "psy.permutation_null(answers, n_null=3, rng=1)",
+    "one_factor": "psy.one_factor_null(answers, n_null=3, rng=1)",
+    "residual": "residual_test(answers, factors=1, n_null=3, rng=1)",
 }
 
 

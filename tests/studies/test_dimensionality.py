@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from psychollm.studies.dimensionality.retention import leading
 from scipy.special import ndtri
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, OptionError, ShapeError, ValidityWarning
+from psychollm.factor.number_of_factors.parallel import leading
 from psychollm.studies.dimensionality.verdict import Evidence, n_factors, sentence
 
 

@@ -61,17 +61,17 @@ def test_scores_are_the_gradient():
 
 
 def test_false_alarms_where_confidence_knows_nothing_of_its_own():
-    # 16 studies x 10 models with estimated loadings, nominal 5 %: Monte Carlo error 1.7 %. The
+    # 10 studies x 10 models with estimated loadings, nominal 5 %: Monte Carlo error 2.2 %. The
     # likelihood ratio that takes the shared score as exact is wrong about three times as often.
     alarms, naive = [], []
-    for seed in range(16):
+    for seed in range(10):
         said, right, _ = study(seed)
         fit = pairwise_likelihood(said)
         found = private_signal(said, right, loadings=fit.loadings, thresholds=fit.thresholds)
         alarms.append(found.p_value < 0.05)
         scores = psy.question_scores(said).leave_one_out
         naive.append(individuation(said, right, scores, bootstrap=2, rng=0).p_value < 0.05)
-    assert 0.01 < np.mean(alarms) < 0.10
+    assert 0.0 < np.mean(alarms) < 0.11
     assert np.mean(naive) > 0.11
 
 
@@ -89,15 +89,15 @@ def test_power_and_recovery():
 
 
 def test_interval_of_the_mean_covers_zero():
-    # Nothing private in 25 studies of 8 models: nominal 95 %, Monte Carlo error 4.4 %.
+    # Nothing private in 15 studies of 8 models: nominal 95 %, Monte Carlo error 5.6 %.
     covers = []
-    for seed in range(25):
+    for seed in range(15):
         said, right, truth = study(100 + seed, k=8, n=400)
         low, high = private_signal(
             said, right, loadings=truth.loadings, thresholds=truth.thresholds
         ).mean_interval
         covers.append(low <= 0 <= high)
-    assert np.mean(covers) >= 0.84
+    assert np.mean(covers) >= 0.8
 
 
 def test_models_that_cannot_be_tested_have_a_reason():
