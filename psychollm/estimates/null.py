@@ -9,6 +9,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes, dataset
 from psychollm._base.checks import check_choice
+from psychollm._base.numbers import percent
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 
@@ -96,8 +97,9 @@ class Mixing:
 
     def __repr__(self) -> str:
         return (
-            f"Mixing after {int(self.trades[-1])} trades: {self.changed[-1]:.1%} of cells changed "
-            f"({self.changed[-2]:.1%} halfway), statistic z = {self.z:.2f} between the two"
+            f"Mixing after {int(self.trades[-1])} trades: {percent(self.changed[-1], 1)} of cells "
+            f"changed ({percent(self.changed[-2], 1)} halfway), "
+            f"statistic z = {self.z:.2f} between the two"
         )
 
 

@@ -17,6 +17,7 @@ from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.errors import OptionError, ShapeError
+from psychollm._base.numbers import percent
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
 from psychollm.data.labels import Labels
@@ -73,7 +74,7 @@ class AdaptiveTest(Result):
     def summary(self) -> str:
         """Return how many items were needed and how wrong the estimates were, in sentences."""
         reached = float((self.se <= self.target_se).mean()) if self.target_se else float("nan")
-        ended = f"{reached:.0%} reached the standard deviation {self.target_se:g}. "
+        ended = f"{percent(reached)} reached the standard deviation {self.target_se:g}. "
         matched = np.flatnonzero(self.random_error <= self.rmse)
         random = f"{matched[0] + 1}" if matched.size else f"more than {self.random_error.size}"
         return (

@@ -158,12 +158,16 @@ EVIDENCE = {
 @pytest.mark.parametrize(
     ("change", "count", "words"),
     [
-        ({}, 1, "one factor; the second (24%) is an artefact"),
-        ({"counted": False}, 1, "one factor; the second (24%) is what one factor with these"),
+        ({}, 1, "one factor; the second (24 %) is an artefact"),
+        ({"counted": False}, 1, "one factor; the second (24 %) is what one factor with these"),
         ({"p_second": 0.01}, 1, "need no rule"),
-        ({"unseen": 0.08}, 1, "one factor; .* a second below 8.0% of the latent variance could"),
-        ({"p_one": 0.0004}, 2, "at least two factors: .* (p < .001), and a second takes 5.1%"),
-        ({"p_one": 0.002, "rule_free_share": 0.011}, 2, "not quite one normal .* takes only 1.1%"),
+        ({"unseen": 0.08}, 1, "one factor; .* a second below 8.0 % of the latent variance could"),
+        ({"p_one": 0.0004}, 2, "at least two factors: .* (p < .001), and a second takes 5.1 %"),
+        (
+            {"p_one": 0.002, "rule_free_share": 0.011},
+            2,
+            "not quite one normal .* takes only 1.1 %",
+        ),
         ({"p_one": 0.01, "p_share": 0.2}, 2, "not quite one factor: .* by chance (p = .200)"),
         ({"p_shared": 0.3}, 0, "no shared factor is shown: .* (p = .300)"),
     ],

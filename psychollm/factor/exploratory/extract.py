@@ -13,6 +13,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_fraction
 from psychollm._base.convergence import Convergence
 from psychollm._base.errors import InputError, PsychollmWarning, ShapeError
+from psychollm._base.numbers import percent
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.matrix_input import correlation_matrix
@@ -257,7 +258,7 @@ def positive_definite(matrix: FloatArray, method: str) -> tuple[FloatArray, floa
     smallest = float(np.linalg.eigvalsh(matrix)[0])
     msg = (
         f"the matrix is not positive definite (smallest eigenvalue {smallest:.3g}), as "
-        f"method={method!r} needs: correlations were shrunk by {weight:.1%}. Pass "
+        f"method={method!r} needs: correlations were shrunk by {percent(weight, 1)}. Pass "
         "smooth(matrix) for another repair, or use method='minres', which needs none"
     )
     warnings.warn(msg, PsychollmWarning, stacklevel=4)

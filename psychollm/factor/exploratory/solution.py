@@ -9,6 +9,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
+from psychollm._base.numbers import percent
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
@@ -184,21 +185,21 @@ class FactorSolution(Result):
     def summary(self) -> str:
         """Say what was found, how it fits, and what to beware of."""
         m = len(self.factors)
-        shares = ", ".join(f"{share:.1%}" for share in self.shares)
+        shares = ", ".join(f"{percent(share, 1)}" for share in self.shares)
         lines = [
             f"{m} factor{'s' if m > 1 else ''} of {len(self.labels)} variables ({self.method}, "
-            f"rotation {self.rotation}) explain {self.shares.sum():.1%} of the variance "
+            f"rotation {self.rotation}) explain {percent(self.shares.sum(), 1)} of the variance "
             f"({shares}).",
             f"Fit: {self.fit.summary()}.",
         ]
         if self.method == "minimum_rank":
             lines.insert(
-                1, f"That is {self.explained_common_variance:.1%} of the common variance."
+                1, f"That is {percent(self.explained_common_variance, 1)} of the common variance."
             )
         if self.shrinkage:
             lines.append(
                 "The matrix was not positive definite: correlations were shrunk by "
-                f"{self.shrinkage:.1%}."
+                f"{percent(self.shrinkage, 1)}."
             )
         if self.heywood.any():
             lines.append(f"Uniqueness at its bound (Heywood case): {listed(self.heywood_cases)}.")

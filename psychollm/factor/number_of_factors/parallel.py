@@ -20,6 +20,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_fraction
+from psychollm._base.numbers import percent
 from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import Axis, EmptyCells, FloatArray, Missing, RandomState, WordArray
@@ -79,7 +80,7 @@ class ParallelAnalysis(Result):
     def __repr__(self) -> str:
         lines = [
             f"ParallelAnalysis ({self.eigenvalues}, shuffled {self.scheme}, {len(self.draws)} "
-            f"tables): {self.n_factors} above their {self.quantile:.0%} bar"
+            f"tables): {self.n_factors} above their {percent(self.quantile)} bar"
         ]
         rows = zip(self.observed, self.draws.mean(axis=0), self.bar, strict=True)
         for j, (value, mean, bar) in enumerate(list(rows)[: self.n_factors + 2]):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.numbers import p_equals, p_value, signed
+from psychollm._base.numbers import p_equals, p_value, percent, signed
 from psychollm.estimates.findings import VERDICT, Finding, Findings, sentence
 
 if TYPE_CHECKING:
@@ -104,7 +104,10 @@ def _test(test: ResidualTest) -> str:
 
 def _share(test: ResidualTest) -> str:
     middle, top = np.quantile(test.draws, [0.5, 0.95])
-    return f"{test.observed:.1%}; one factor gives {middle:.1%} by chance, 95 % below {top:.1%}"
+    return (
+        f"{percent(test.observed, 1)}; one factor gives {percent(middle, 1)} by chance, "
+        f"95 % below {percent(top, 1)}"
+    )
 
 
 def _likelihood(result: Dimensionality) -> str:
@@ -149,7 +152,7 @@ def _matrix(plain: PlainSpectrum) -> str:
 
 def _rules(plain: PlainSpectrum) -> str:
     parts = [
-        f"{rule} {share[0]:.0%}/{share[1]:.0%}"
+        f"{rule} {percent(share[0])}/{percent(share[1])}"
         for rule, share in zip(plain.sensitivity.rules, plain.sensitivity.shares, strict=True)
     ]
     return "first/second share by rule: " + ", ".join(parts)

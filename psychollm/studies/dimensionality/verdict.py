@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from psychollm._base.numbers import p_equals
+from psychollm._base.numbers import p_equals, percent
 from psychollm._base.types import EmptyCells
 from psychollm.estimates.null import Null
 from psychollm.factor.number_of_factors.parallel import leading
@@ -54,26 +54,28 @@ def sentence(evidence: Evidence) -> str:
         return (
             "not quite one normal factor: pairs of models depart from it more than chance allows "
             f"({p_equals(evidence.p_one)}), but a second takes only "
-            f"{evidence.rule_free_share:.1%} of "
+            f"{percent(evidence.rule_free_share, 1)} of "
             "the latent variance, as little as a single skewed or heavy-tailed factor leaves"
         )
     if count == 2 and evidence.p_share > evidence.alpha:
         return (
             "not quite one factor: some pairs of models depart from it more than chance allows "
-            f"({p_equals(evidence.p_one)}), but a second takes {evidence.rule_free_share:.1%} of "
-            "the latent variance, no more than one factor gives by chance "
+            f"({p_equals(evidence.p_one)}), but a second takes "
+            f"{percent(evidence.rule_free_share, 1)} of the latent variance, "
+            "no more than one factor gives by chance "
             f"({p_equals(evidence.p_share)})"
         )
     if count == 2:
         return (
             "at least two factors: pairs of models depart from one factor more than chance allows "
-            f"({p_equals(evidence.p_one)}), and a second takes {evidence.rule_free_share:.1%} of "
-            "the latent variance without any empty-cell rule"
+            f"({p_equals(evidence.p_one)}), and a second takes "
+            f"{percent(evidence.rule_free_share, 1)} of the latent variance "
+            "without any empty-cell rule"
         )
     # That one factor is not rejected shows that there is no other only where it would be seen.
     blind = (
-        f"; a second below {evidence.unseen:.1%} of the latent variance could not be told from "
-        "chance in these data"
+        f"; a second below {percent(evidence.unseen, 1)} of the latent variance could not "
+        "be told from chance in these data"
         if evidence.unseen >= MINOR
         else ""
     )
@@ -82,7 +84,7 @@ def sentence(evidence: Evidence) -> str:
 
 def _second(evidence: Evidence) -> str:
     """Say what the second component of the plain spectrum is, given one factor."""
-    share = f"the second ({evidence.second_share:.0%})"
+    share = f"the second ({percent(evidence.second_share)})"
     if evidence.p_second <= evidence.alpha:
         return (
             f"{share} is larger than one factor gives under empty_cells={evidence.empty_cells!r} "

@@ -15,6 +15,7 @@ from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import InputError, ShapeError
+from psychollm._base.numbers import percent
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
@@ -48,9 +49,10 @@ class EarlyExit(Result):
         """Return what was found in a sentence."""
         low, high = self.saved_interval
         return (
-            f"Thinking to the end answers {self.full_accuracy:.1%} of {self.n} questions; "
-            f"stopping when sure saves {self.saved:.0%} of the tokens ({low:.0%} to {high:.0%}) "
-            "at no lower accuracy, the threshold chosen on the same questions."
+            f"Thinking to the end answers {percent(self.full_accuracy, 1)} of {self.n} questions; "
+            f"stopping when sure saves {percent(self.saved)} of the tokens "
+            f"({percent(low)} to {percent(high)}) at no lower accuracy, "
+            "the threshold chosen on the same questions."
         )
 
 

@@ -59,7 +59,7 @@ def _head(study: SharedConfidence) -> str:
     simulated = "SIMULATED DATA. " if study.simulated else ""
     return (
         f"{simulated}Confidence and correctness of {len(study.labels)} models on "
-        f"{count(study.n_questions)} questions; intervals {study.level:.0%}"
+        f"{count(study.n_questions)} questions; intervals {percent(study.level)}"
     )
 
 
