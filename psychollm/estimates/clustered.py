@@ -52,23 +52,8 @@ FEW = 3.5  # degrees of freedom: fewer than five clusters of one size, or more u
 
 
 def satterthwaite(shares: FloatArray) -> FloatArray:
-    """Return the degrees of freedom (2) of variances over clusters.
-
-    Parameters
-    ----------
-    shares : ndarray (..., clusters)
-        Share of each cluster in all weight; zero where it holds none.
-
-    Returns
-    -------
-    ndarray (...)
-        NaN where there is one cluster only.
-
-    Examples
-    --------
-    >>> satterthwaite(np.array([[0.25, 0.25, 0.25, 0.25], [0.1, 0.1, 0.1, 0.7]])).round(2)
-    array([3.  , 1.59])
-    """
+    """Return the degrees of freedom (2) of variances, from `shares` (..., clusters)."""
+    # A cluster without weight has share 0; NaN where there is one cluster only.
     with np.errstate(invalid="ignore", divide="ignore"):
         ratio = shares**2 / (1.0 - shares)
         cross = ratio.sum(axis=-1) ** 2 - (ratio**2).sum(axis=-1)
@@ -146,12 +131,6 @@ def tail_of_t(p_value: Any, df: Any) -> FloatArray:
 
 
 def few(df: Any) -> BoolArray:
-    """Return where degrees of freedom are too few for any interval to be trusted.
-
-    Examples
-    --------
-    >>> few(np.array([2.0, 20.0, np.nan]))
-    array([ True, False, False])
-    """
+    """Return where degrees of freedom are too few for any interval to be trusted."""
     with np.errstate(invalid="ignore"):
         return np.asarray(df < FEW, dtype=np.bool_)

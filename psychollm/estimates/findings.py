@@ -218,14 +218,7 @@ class Study:
 def estimate_rows(
     estimate: "Estimate", digits: int = 2, *, signed: bool = True
 ) -> tuple[str, ...]:
-    """Return a line for each value of an estimate.
-
-    Examples
-    --------
-    >>> from psychollm.estimates.proportions import proportion
-    >>> estimate_rows(proportion("rate", [1.0], [4.0], level=0.95, labels=("a",)), signed=False)
-    ('a: 0.25 [0.05, 0.70]',)
-    """
+    """Return a line for each value of an estimate."""
     return tuple(
         f"{label}: {estimate.text(row, digits, signed=signed)}"
         for row, label in enumerate(estimate.labels)
@@ -233,13 +226,7 @@ def estimate_rows(
 
 
 def sentence(text: str) -> str:
-    """Begin with a capital and end with a full stop.
-
-    Examples
-    --------
-    >>> sentence("one factor")
-    'One factor.'
-    """
+    """Begin with a capital and end with a full stop."""
     return text[:1].upper() + text[1:] + ("" if text.endswith((".", "?")) else ".")
 
 

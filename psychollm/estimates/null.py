@@ -25,39 +25,13 @@ def monte_carlo_p_value(
     alternative: Alternative = "greater",
     tie: FloatArray | float | None = None,
 ) -> FloatArray:
-    """Return p-values (b + 1) / (n + 1), b of n draws being at least as extreme as the data.
-
-    The added one counts the observed table among the replicates, which makes the test exact
-    [1]_; a two-sided p-value is twice the smaller tail.
-
-    Parameters
-    ----------
-    observed : ndarray (...)
-        The statistic of the data.
-    draws : ndarray (n, ...)
-        Of replicates under the null hypothesis; undefined ones (NaN) are left out.
-    alternative : {"greater", "less", "two-sided"}
-        Which side is extreme.
-    tie : float or ndarray (...), optional
-        Draws this close to the observed value equal it: sums in another order must not change a
-        p-value. By default 1e-12 of the observed value.
-
-    Returns
-    -------
-    ndarray (...)
-        NaN where the observed value, or each draw, is undefined.
-
-    References
-    ----------
-    .. [1] Phipson, B., & Smyth, G. K. (2010). Permutation p-values should never be zero.
-       Statistical Applications in Genetics and Molecular Biology, 9(1), 39.
-       https://doi.org/10.2202/1544-6115.1585
-
-    Examples
-    --------
-    >>> float(monte_carlo_p_value(3.0, np.arange(4.0)))
-    0.4
-    """
+    """Return p-values (b + 1) / (n + 1), b of n `draws` (n, ...) being at least as extreme."""
+    # The added one counts the observed table among the replicates, which makes the test exact:
+    # Phipson and Smyth (2010), Statistical Applications in Genetics and Molecular Biology, 9(1),
+    # 39, https://doi.org/10.2202/1544-6115.1585. Two-sided, it is twice the smaller tail.
+    # Draws as close as `tie`, by default 1e-12 of the observed value, equal it: sums in another
+    # order must not change a p-value. Undefined draws (NaN) are left out; NaN where the observed
+    # value, or each draw, is undefined.
     check_choice("alternative", alternative, Alternative)
     slack = _TIE * np.maximum(np.abs(observed), 1e-3) if tie is None else tie
     n = (~np.isnan(draws)).sum(axis=0)

@@ -183,33 +183,10 @@ def bootstrap_draws(
     counts: Callable[[WordArray], FloatArray] | None = None,
     label: str = "bootstrap",
 ) -> FloatArray:
-    """Return draws of a statistic, each from one resample of the units.
-
-    Parameters
-    ----------
-    statistic : callable
-        Takes counts (resamples, units) and returns an array (resamples, ...).
-    n_units : int
-        How many there are.
-    options : Resampling
-        How many resamples, and the options of replicated work.
-    clusters : ndarray of int (units,), optional
-        The cluster of each unit, numbered from zero without gaps: whole clusters are drawn.
-    counts : callable, optional
-        Draws counts from seeds (resamples, 2) in another way, such as within strata.
-    label : str
-        Text before the progress bar.
-
-    Returns
-    -------
-    ndarray (resamples, ...)
-
-    Examples
-    --------
-    >>> mean = lambda counts: counts @ np.arange(4.0) / 4
-    >>> bootstrap_draws(mean, 4, Resampling(3, rng=0)).shape
-    (3,)
-    """
+    """Return draws (resamples, ...) of a statistic, each from one resample of the units."""
+    # `statistic` takes counts (resamples, units); `clusters` (units,) are numbered from zero
+    # without gaps, and drawn whole; `counts` draws from seeds (resamples, 2) in another way, such
+    # as within strata.
     options.required()
     drawn = counts or partial(resample_counts, n_units=n_units, clusters=clusters)
     rows = max(1, min(_BLOCK_BYTES // (8 * n_units), _AT_ONCE))
@@ -235,17 +212,7 @@ def resample(
     counts: Callable[[WordArray], FloatArray] | None = None,
     label: str = "bootstrap",
 ) -> "Replicates":
-    """Evaluate a statistic in the sample, without each group of units, and in resamples.
-
-    Parameters are those of `bootstrap_draws`.
-
-    Examples
-    --------
-    >>> mean = lambda counts: (counts @ np.arange(4.0) / counts.sum(axis=1))[:, None]
-    >>> replicates = resample(mean, 4, Resampling(0))
-    >>> replicates.value, replicates.left_out[:, 0], replicates.draws
-    (array([1.5]), array([2. , 1.66666667, 1.33333333, 1. ]), None)
-    """
+    """Evaluate a statistic in the sample, without each group of units, and in resamples."""
     draws = None
     if options.n:
         draws = bootstrap_draws(
@@ -298,23 +265,10 @@ class Replicates:
         units: Units | None = None,
         final: bool = True,
     ) -> Estimate:
-        """Return values (k,) with their intervals.
-
-        Parameters
-        ----------
-        name, n, flags, labels, axis
-            As in `Estimate`.
-        interval : {"bca", "percentile", "basic"}
-            How bounds are read from the draws.
-        scale : Scale, optional
-            Where the jackknife makes the interval, unless ``interval="bootstrap"`` was asked for.
-        over : str
-            What the units are called.
-        units : Units, optional
-            The clusters, where whole ones were drawn: percentiles are expanded by their number.
-        final : bool
-            Whether the bounds stay, so that values outside are flagged.
-        """
+        """Return values (k,) with their intervals."""
+        # The jackknife makes the interval on `scale`, unless "bootstrap" was asked for; with the
+        # clusters of `units`, drawn whole, percentiles are expanded by their number. Values
+        # outside their bounds are flagged if these are `final`.
         if scale is None or self.options.interval == "bootstrap":
             return bootstrap_estimate(
                 name,

@@ -206,28 +206,8 @@ def verdicts(
     rejected: Sequence[bool] | None = None,
     fewest: int = FEWEST,
 ) -> Verdicts:
-    """Return what the interval of each model shows.
-
-    Parameters
-    ----------
-    estimate : Estimate
-        Values with intervals; those that are undefined are open.
-    smallest, null
-        As in `outcome`.
-    rejected : sequence of bool (models,), optional
-        As in `outcome`.
-    fewest : int
-        Observations below which the outcome is open; of clusters as many of one size, which have
-        `fewest` - 1 degrees of freedom.
-
-    Examples
-    --------
-    >>> from psychollm.estimates.proportions import proportion
-    >>> hits, n = np.array([50.0, 2.0]), np.array([1000.0, 4.0])
-    >>> rate = proportion("rate", hits, n, level=0.95, labels=("a", "b"))
-    >>> [str(one) for one in verdicts(rate, smallest=0.1).outcomes]
-    ['smaller than what matters', 'too few to say']
-    """
+    """Return what the interval of each model shows."""
+    # Of clusters it takes as many of one size, which have `fewest` - 1 degrees of freedom.
     enough = np.asarray(estimate.n >= fewest, dtype=np.bool_)
     if estimate.df is not None:
         enough &= estimate.df >= fewest - 1
@@ -255,28 +235,8 @@ def counted(
     data: str = "answers",
     named: Outcome = Outcome.BELOW,
 ) -> str:
-    """Say how many models have each outcome.
-
-    Parameters
-    ----------
-    found : Verdicts
-        One outcome per model.
-    words : mapping of Outcome to (str, str)
-        What is said of one model and of several: "is above" and "are above". `Outcome.OPEN` is
-        always worded alike.
-    kind : str
-        What the labels name.
-    data : str
-        What there is too little of where the outcome is open.
-    named : Outcome
-        With this outcome models are named.
-
-    Examples
-    --------
-    >>> found = Verdicts(("a", "b", "c"), (Outcome.ABOVE, Outcome.OPEN, Outcome.BELOW))
-    >>> counted(found, {Outcome.ABOVE: ("rises", "rise"), Outcome.BELOW: ("falls", "fall")})
-    '1 of 3 models rises, 1 falls (c); for 1 there are too few answers to say'
-    """
+    """Say how many models have each outcome; `words` hold what is said of one, and of several."""
+    # Models are listed by label for the outcome `named`; `Outcome.OPEN` is always worded alike.
     parts: list[str] = []
     for one in (Outcome.ABOVE, Outcome.BELOW, Outcome.SMALL):
         n = found.count(one)

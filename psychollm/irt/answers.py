@@ -92,11 +92,10 @@ def answers_to(responses: Any, items: Labels, reading: Respondents) -> Oriented:
 
 @dataclass(frozen=True, slots=True)
 class Patterns:
-    """Distinct rows of answers: indicator columns, frequencies, and whose row is which.
+    """Distinct rows of answers: indicator columns, frequencies, and whose row is which."""
 
-    `indicator` holds one column per item and answer; where nothing is missing, answer 0 is what
-    remains and has no column.
-    """
+    # `indicator` holds one column per item and answer; where nothing is missing, answer 0 is what
+    # remains and has no column.
 
     codes: IntArray  # (U, J)
     indicator: FloatArray  # (U, J * (C - 1)) if complete, else (U, J * C)
@@ -170,13 +169,7 @@ def _keys(packed: AnyArray) -> AnyArray:
 
 
 def spread(values: FloatArray, keep: BoolArray) -> FloatArray:
-    """Put values of the items to `keep` among all items, NaN elsewhere.
-
-    Examples
-    --------
-    >>> spread(np.array([2.0]), np.array([False, True]))
-    array([nan,  2.])
-    """
+    """Put values of the items to `keep` among all items, NaN elsewhere."""
     full = np.full((keep.size, *values.shape[1:]), np.nan)
     full[keep] = values
     return full

@@ -45,11 +45,10 @@ BATCH = 2**22  # cells of posteriors held at once
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The pieces of (1): blocks of the complete information, missing part, mean scores.
+    """The pieces of (1): blocks of the complete information, missing part, mean scores."""
 
-    `missing` is (Jp, Jp) in the dense form and the factor V (Jp, r) in the other; `scores` are
-    the products (Jp, Jp) of mean scores, or the scores times root frequency (Jp, U).
-    """
+    # `missing` is (Jp, Jp) in the dense form and the factor V (Jp, r) in the other; `scores` are
+    # the products (Jp, Jp) of mean scores, or the scores times root frequency (Jp, U).
 
     blocks: FloatArray  # (J, p, p)
     missing: FloatArray
@@ -66,10 +65,7 @@ def parts(
     *,
     rough: bool = False,
 ) -> Parts:
-    """Return the pieces of (1) at `parameters`, given the blocks of its first term.
-
-    Roughly is enough for a step of a climb.
-    """
+    """Return the pieces of (1), given the blocks of its first term; `rough` suits a climb."""
     if parameters.size > DENSE:
         missing, scores = _factors(problem, parameters, grid, ROUGH if rough else NEGLIGIBLE)
         return Parts(blocks, missing, scores, dense=False)
@@ -295,11 +291,10 @@ def _factors(
 
 @dataclass(frozen=True, slots=True)
 class DenseCurvature:
-    """Cholesky factor of the information of the free parameters.
+    """Cholesky factor of the information of the free parameters."""
 
-    `design` (Jp, P) says which free parameter stands at which place; None where it is the
-    identity.
-    """
+    # `design` (Jp, P) says which free parameter stands at which place; None where it is the
+    # identity.
 
     factor: tuple[FloatArray, bool]
     design: FloatArray | None

@@ -47,10 +47,7 @@ PROBIT_UNIT = 1.7  # how much larger logistic slopes are
 
 
 class Family(ABC):
-    """What a model of items offers to the fit, and to what is made of it.
-
-    Shapes are those of J items with C answers, p parameters and Q nodes.
-    """
+    """What a model offers to the fit: J items with C answers, p parameters, at Q nodes."""
 
     __slots__ = ()
 
@@ -191,14 +188,7 @@ START = {"guessing": -1.5, "upper": 3.0}  # logits of asymptotes
 
 @dataclass(frozen=True, slots=True)
 class Dichotomous(Family):
-    """Yes-or-no items with a logistic or normal curve: the models of `YES_OR_NO`.
-
-    Examples
-    --------
-    >>> family = Dichotomous("2pl", "logit")
-    >>> family.names
-    ('slope', 'intercept')
-    """
+    """Yes-or-no items with a logistic or normal curve: the models of `YES_OR_NO`."""
 
     model: Model
     link: Link

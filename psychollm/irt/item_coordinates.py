@@ -17,10 +17,9 @@ from psychollm.irt.priors import KAPPA, PROBIT_SCALE
 
 @dataclass(frozen=True, slots=True)
 class Coordinates:
-    """The coordinates (1) of the parameters of an item, and the way back.
+    """The coordinates (1) of the parameters of an item, and the way back."""
 
-    A slope shared by all items is no coordinate: intercepts are then their own.
-    """
+    # A slope shared by all items is no coordinate: intercepts are then their own.
 
     family: Family
 

@@ -108,10 +108,8 @@ class Mixed(Family):
     def contrasts(
         self, parameters: FloatArray, nodes: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the summed log probability of answer 0 (Q,) and log odds to it.
-
-        Of an item without answer 0 the former is 0, the latter log probabilities.
-        """
+        """Return the summed log probability of answer 0 (Q,) and log odds to it."""
+        # Of an item without answer 0 the former is 0, the latter log probabilities.
         base = np.zeros(nodes.size)
         odds = np.full((self.n_items, self.n_categories, nodes.size), NEVER)
         for member, own in self._each(parameters):

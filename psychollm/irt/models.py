@@ -98,13 +98,7 @@ def codes_of(has_answer: BoolArray) -> list[Codes]:
 
 
 def family_of(model: Model, link: Link, n_categories: int, codes: Codes = ()) -> Family:
-    """Return the family of items of one model with the same answers.
-
-    Examples
-    --------
-    >>> family_of("gpcm", "logit", 4).names[0]
-    'slope'
-    """
+    """Return the family of items of one model with the same answers."""
     return MODELS[model](model, link, n_categories, codes)
 
 

@@ -111,13 +111,7 @@ class _Polytomous(Family):
 
 @dataclass(frozen=True, slots=True)
 class Graded(_Polytomous):
-    """Samejima's graded response model.
-
-    Examples
-    --------
-    >>> Graded("graded", "logit", 3).names
-    ('slope', 'intercept_1', 'intercept_2')
-    """
+    """Samejima's graded response model."""
 
     def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
         above = np.clip(shares[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:], 1e-4, 1.0 - 1e-4)
@@ -201,15 +195,9 @@ class _LogLinear(_Polytomous):
 
 @dataclass(frozen=True, slots=True)
 class PartialCredit(_LogLinear):
-    """Muraki's generalized partial credit model.
+    """Muraki's generalized partial credit model."""
 
-    An answer that nobody gave leaves a gap, and what lies beyond it keeps its distance.
-
-    Examples
-    --------
-    >>> PartialCredit("gpcm", "logit", 3).names
-    ('slope', 'intercept_1', 'intercept_2')
-    """
+    # An answer that nobody gave leaves a gap, and what lies beyond it keeps its distance.
 
     @property
     def _credit(self) -> FloatArray:
@@ -253,13 +241,7 @@ class PartialCredit(_LogLinear):
 
 @dataclass(frozen=True, slots=True)
 class Nominal(_LogLinear):
-    """Bock's nominal model: a slope and an intercept for every answer but the first.
-
-    Examples
-    --------
-    >>> Nominal("nominal", "logit", 3).names
-    ('slope_1', 'slope_2', 'intercept_1', 'intercept_2')
-    """
+    """Bock's nominal model: a slope and an intercept for every answer but the first."""
 
     @property
     def priors(self) -> tuple[str, ...]:

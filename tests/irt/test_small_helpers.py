@@ -3,9 +3,16 @@
 import numpy as np
 
 from psychollm.data.responses import Responses
-from psychollm.irt.answers import answers_to, code_range, code_shares
+from psychollm.irt.answers import answers_to, code_range, code_shares, spread
+from psychollm.irt.bayes.pareto import fit_pareto
+from psychollm.irt.bayes.target import contrasts
 from psychollm.irt.families import Dichotomous, chunks, logistic_with_error
+from psychollm.irt.models import family_of
+from psychollm.irt.multidimensional.problem import pairs
+from psychollm.irt.multidimensional.scale import standardised
+from psychollm.irt.polytomous import Graded, Nominal, PartialCredit
 from psychollm.irt.scoring import drawn_answers
+from psychollm.kernels.adaptive_rules import product_rule, quasi_random_rule
 
 
 def test_codes_that_items_have():
@@ -36,3 +43,45 @@ def test_drawn_answers():
     rng = np.random.default_rng(1)
     drawn = drawn_answers(Dichotomous("2pl", "logit"), items, np.zeros(2), rng)
     assert drawn.tolist() == [[1, 0], [1, 0]]
+
+
+def test_values_of_the_items_kept():
+    np.testing.assert_array_equal(spread(np.array([2.0]), np.array([False, True])), [np.nan, 2.0])
+
+
+def test_pareto_of_ordered_excesses():
+    u = (np.arange(2000) + 0.5) / 2000
+    k, scale = fit_pareto(((1 - u) ** -0.3 - 1) / 0.3)
+    assert (round(k, 2), round(scale, 2)) == (0.3, 1.0)
+
+
+def test_basis_of_contrasts():
+    assert np.abs(contrasts(4).sum(axis=0)).max() < 1e-15
+
+
+def test_names_of_parameters():
+    assert Dichotomous("2pl", "logit").names == ("slope", "intercept")
+    assert family_of("gpcm", "logit", 4).names[0] == "slope"
+    of_credit = ("slope", "intercept_1", "intercept_2")
+    assert Graded("graded", "logit", 3).names == of_credit
+    assert PartialCredit("gpcm", "logit", 3).names == of_credit
+    names = ("slope_1", "slope_2", "intercept_1", "intercept_2")
+    assert Nominal("nominal", "logit", 3).names == names
+
+
+def test_places_of_correlations():
+    assert [places.tolist() for places in pairs(3)] == [[1, 2, 2], [0, 0, 1]]
+
+
+def test_loadings_of_slopes():
+    loadings, thresholds = standardised(np.array([[0.75, 0.5]]), np.eye(1), "probit")
+    assert loadings.round(12).tolist() == [[0.6]]
+    assert thresholds.round(12).tolist() == [-0.4]
+
+
+def test_rules_of_several_dimensions():
+    points, log_weights, used, _ = product_rule(5, 2)
+    assert used == 25
+    assert round(float(np.exp(log_weights - 0.5 * (points**2).sum(axis=1)).sum()), 12) == 1.0
+    points, log_weights, _, _ = quasi_random_rule(512, 5, 100)
+    assert abs(float(np.exp(log_weights - 0.5 * (points**2).sum(axis=1)).sum()) - 100) < 0.1

@@ -71,15 +71,7 @@ class LeaveOneOut(Result):
 
 
 def fit_pareto(excess: FloatArray) -> tuple[float, float]:
-    """Return shape k and scale of ordered excesses over a threshold (Zhang and Stephens).
-
-    Examples
-    --------
-    >>> u = (np.arange(2000) + 0.5) / 2000
-    >>> k, scale = fit_pareto(((1 - u) ** -0.3 - 1) / 0.3)
-    >>> round(k, 2), round(scale, 2)
-    (0.3, 1.0)
-    """
+    """Return shape k and scale of ordered excesses over a threshold (Zhang and Stephens)."""
     n = excess.size
     m = 30 + int(np.sqrt(n))
     grid = 1.0 - np.sqrt(m / (np.arange(1, m + 1) - 0.5))
@@ -126,17 +118,7 @@ def _quantile(share: FloatArray, k: float) -> FloatArray:
 def leave_one_out(
     log_likelihood: FloatArray, of_respondent: IntArray, labels: Labels
 ) -> LeaveOneOut:
-    """Return leave-one-out prediction from marginal log-likelihoods (S, patterns).
-
-    Parameters
-    ----------
-    log_likelihood : ndarray of shape (draws, patterns)
-        Abilities integrated out.
-    of_respondent : int ndarray of shape (respondents,)
-        Whose pattern is which.
-    labels : tuple
-        Names of the respondents.
-    """
+    """Return leave-one-out prediction from marginal log-likelihoods (draws, patterns)."""
     patterns = log_likelihood.shape[1]
     elpd, full, shapes = np.empty(patterns), np.empty(patterns), np.empty(patterns)
     for u in range(patterns):

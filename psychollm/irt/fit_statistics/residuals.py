@@ -25,10 +25,7 @@ from psychollm.irt.scoring import blocks
 
 @dataclass(frozen=True, slots=True)
 class AnswerResiduals:
-    """Answers and their moments at the EAP ability, all (respondents, fitted items).
-
-    All are 0 where the answer is missing.
-    """
+    """Moments of answers at EAP abilities (respondents, fitted items), 0 where one is missing."""
 
     answered: BoolArray
     residual: FloatArray  # s - E
@@ -92,12 +89,10 @@ class MeanSquares:
 
 
 def mean_squares(table: AnswerResiduals, axis: int) -> MeanSquares:
-    r"""Return infit, outfit and Zh over respondents (axis 0) or items (axis 1).
-
-    Outfit is the mean of :math:`(s - E)^2 / W`, infit the same weighted by W; z scores are Wilson
-    and Hilferty's cube roots. Zh is the log-likelihood minus its expectation over its standard
-    deviation, large and negative where answers surprise.
-    """
+    """Return infit, outfit and Zh over respondents (axis 0) or items (axis 1)."""
+    # Outfit is the mean of (s - E)^2 / W, infit the same weighted by W; z scores are Wilson and
+    # Hilferty's cube roots. Zh is the log-likelihood minus its expectation over its standard
+    # deviation, large and negative where answers surprise.
     w, square = table.variance, table.residual**2
     n = table.answered.sum(axis=axis).astype(np.float64)
     known = table.answered & (w > 0.0)

@@ -29,11 +29,10 @@ from psychollm.irt.likelihood import Expectation, Grid, Problem, expectation, gr
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Places:
-    """Where the parameters of items (G, J, p) and of abilities stand among the free ones.
+    """Where the parameters of items (G, J, p) and of abilities stand among the free ones."""
 
-    Means of the second to the last group come after the items, logarithms of their standard
-    deviations after those.
-    """
+    # Means of the second to the last group come after the items, logarithms of their standard
+    # deviations after those.
 
     items: IntArray  # (G, J, p)
     n_items: int

@@ -64,13 +64,7 @@ class GroupAnswers:
         return [self.pooled.labels[j] for j in np.flatnonzero(self.kept)]
 
     def chosen(self, labels: Sequence[Hashable], argument: str) -> BoolArray:
-        """Return which of the items kept are named.
-
-        Raises
-        ------
-        LabelError
-            If a name is not that of an item, or of one without an estimate.
-        """
+        """Return which of the items kept are named; a name without an estimate is an error."""
         if isinstance(labels, str) and labels not in self.items:
             labels = tuple(labels)
         wanted = [labels] if isinstance(labels, str) else list(labels)

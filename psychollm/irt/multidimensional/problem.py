@@ -60,13 +60,7 @@ class Place:
 
 
 def pairs(dimensions: int) -> tuple[IntArray, IntArray]:
-    """Return rows and columns of the correlations that are parameters.
-
-    Examples
-    --------
-    >>> [places.tolist() for places in pairs(3)]
-    [[1, 2, 2], [0, 0, 1]]
-    """
+    """Return rows and columns of the correlations that are parameters."""
     k, i = np.tril_indices(dimensions, -1)
     return np.asarray(k, dtype=np.int64), np.asarray(i, dtype=np.int64)
 

@@ -45,13 +45,7 @@ def constant_of(link: Link) -> float:
 def standardised(
     table: FloatArray, correlation: FloatArray, link: Link
 ) -> tuple[FloatArray, FloatArray]:
-    """Return loadings (J, m) and thresholds (J,) of slopes and intercepts (J, m + 1): (1).
-
-    Examples
-    --------
-    >>> standardised(np.array([[0.75, 0.5]]), np.eye(1), "probit")
-    (array([[0.6]]), array([-0.4]))
-    """
+    """Return loadings (J, m) and thresholds (J,) of slopes and intercepts (J, m + 1): (1)."""
     slopes = table[:, :-1]
     explained = np.einsum("jk,kl,jl->j", slopes, correlation, slopes)
     size = np.sqrt(constant_of(link) ** 2 + explained)
