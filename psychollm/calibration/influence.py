@@ -173,33 +173,9 @@ def interval_on(
     df: float = np.inf,
     level: float = 0.95,
 ) -> FloatArray:
-    """Return the interval (2,) of a statistic from its variance.
-
-    Parameters
-    ----------
-    scale : {"log odds", "Fisher z", "proportion", "log", "real"}
-        On which the interval is symmetric.
-    value, variance : float
-        The estimate and its variance.
-    trials : float
-        Of Wilson's interval where the value lies at a bound.
-    df : float
-        Degrees of freedom of the variance.
-    level : float
-        Coverage.
-
-    Returns
-    -------
-    ndarray (2,)
-        NaN where the value is, or nothing varies on a scale without bounds.
-
-    Examples
-    --------
-    >>> interval_on("log odds", 0.8, 0.0025, trials=50.0).round(3)
-    array([0.684, 0.881])
-    >>> interval_on("proportion", 1.0, 0.0, trials=10.0).round(3)
-    array([0.722, 1.   ])
-    """
+    """Return the interval (2,) of a statistic from its variance, symmetric on a scale."""
+    # NaN where the value is, or where nothing varies on a scale without bounds. `trials` are those
+    # of Wilson's interval, where the value lies at a bound.
     multiplier = student_multiplier(level, df)
     if np.isnan(value) or np.isnan(multiplier):
         return np.full(2, np.nan)

@@ -60,54 +60,36 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One or several numbers computed together from a tally.
+    """One or several numbers computed together from a tally."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        What the numbers are called, one per output.
-    compute : callable
-        Values (groups,), correct and wrong (resamples, groups) to (resamples, outputs); NaN where
-        undefined.
-    flags : callable
-        Tally to one reason per output: why it is undefined, or what qualifies it.
-    interval : {"bca", "percentile", "basic"} or tuple of them
-        How bounds are read from the draws, for all outputs or one each.
-    analytic : callable or None
-        Standard errors and bounds in closed form; used where questions are neither weighted nor
-        clustered and correctness is no chance. Resamples are drawn all the same, for differences
-        between models.
-    method : str or tuple of str
-        Name of the analytic interval, for all outputs or one each; empty for an output that has
-        none and keeps that of its draws.
-    robust, robust_method
-        The same where questions are weighted or clustered or correctness is a chance: such as a
-        sandwich.
-    prepare : callable or None
-        Tally of the sample to what `compute` takes in place of the values: whatever the resamples
-        share, such as the edges of bins.
-    carried : int
-        Columns that `compute` appends to the outputs, for the bounds only.
-    bounds : callable or None
-        Reads all bounds of one model from its draws, carried columns included; `method` names it.
-    outputs : tuple of Output
-        What panels say of each number; empty for a metric that no panel holds.
-    section, rank
-        The part of the panel it stands in, and its place there: those without a place come last.
-    """
-
+    # what the numbers are called, one per output
     names: tuple[str, ...]
+    # values (groups,), correct and wrong (resamples, groups) to (resamples, outputs); NaN where
+    # undefined
     compute: Compute
+    # one reason per output: why it is undefined, or what qualifies it
     flags: Callable[[Tally], tuple[Reason, ...]]
+    # how bounds are read from the draws, for all outputs or one each
     interval: Interval | tuple[Interval, ...] = "bca"
+    # standard errors and bounds in closed form, where questions are neither weighted nor
+    # clustered and correctness is no chance; resamples are drawn all the same, for differences
+    # between models
     analytic: Analytic | None = None
+    # name of the analytic interval, for all outputs or one each; empty for an output that has
+    # none and keeps that of its draws
     method: str | tuple[str, ...] = ""
+    # the same where questions are weighted or clustered or correctness is a chance: a sandwich
     robust: Analytic | None = None
     robust_method: str | tuple[str, ...] = ""
+    # what `compute` takes in place of the values: what resamples share, such as edges of bins
     prepare: Callable[[Tally], Any] | None = None
+    # columns that `compute` appends to the outputs, for the bounds only
     carried: int = 0
+    # reads all bounds of one model from its draws, carried columns included; `method` names it
     bounds: Bounds | None = None
+    # what panels say of each number; empty for a metric that no panel holds
     outputs: tuple[Output, ...] = ()
+    # the part of the panel it stands in, and its place there: those without a place come last
     section: Section = "scores"
     rank: int = 100
 

@@ -58,37 +58,11 @@ def stated_answers(
     clusters: Any = None,
     weights: Any = None,
 ) -> StatedAnswers:
-    """Put stated confidence and correctness side by side.
-
-    Parameters
-    ----------
-    confidence : Responses, DataFrame, DataArray or array_like (models, questions)
-        Stated probabilities of being correct, inside [0, 1]; yes/no answers are 1 and 0. A vector
-        is one model.
-    correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        1 = correct, 0 = wrong; a share between them is the chance of being correct, where an
-        answer was drawn from several. Either table may hold missing values (NaN); correctness is
-        put in the order of `confidence`.
-    clusters : array_like (questions,), optional
-        What each question belongs to (a passage, a template): any hashable labels. A Series is
-        put in the order of the questions.
-    weights : array_like (questions,), optional
-        How much each question counts; scaled to mean one.
-
-    Raises
-    ------
-    CodeError
-        If a confidence or a correctness lies outside [0, 1]: model and question are named.
-    ShapeError, LabelError
-        If the tables, or clusters, do not match.
-    OptionError
-        If weights are negative or not finite.
-
-    Examples
-    --------
-    >>> stated_answers([0.5, 1.0], [0, 1], clusters=["a", "a"]).clusters
-    array([0, 0])
-    """
+    """Return stated confidence and correctness (models, questions) side by side, checked."""
+    # Confidence lies inside [0, 1]; yes/no answers are 1 and 0, and a vector is one model. A
+    # correctness between 0 and 1 is the chance of being correct, where an answer was drawn from
+    # several. Both may be missing (NaN). Correctness is put in the order of `confidence`, and so
+    # are clusters and weights that are Series.
     table = one_model(confidence, argument="confidence")
     stated = numbers(table, argument="confidence")
     _check_probabilities(stated, table, "confidence", "a stated confidence is a probability")

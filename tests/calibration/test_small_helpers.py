@@ -19,9 +19,11 @@ from psychollm.calibration.decisions.two_by_two import (
     PHI,
     YES_RATE,
     delta_error,
+    share,
     weighted_fraction,
 )
 from psychollm.calibration.discrimination.ranking import aligned_scores, auroc
+from psychollm.calibration.errors.binned import ECE, calibration_error
 from psychollm.calibration.errors.bins import (
     Binning,
     Bins,
@@ -29,19 +31,27 @@ from psychollm.calibration.errors.bins import (
     mass_index,
     reliability_bins,
 )
+from psychollm.calibration.errors.calibration_error import assembled
 from psychollm.calibration.errors.error_interval import confidence_points, family_bounds
 from psychollm.calibration.errors.smooth import smoothing_grid
-from psychollm.calibration.influence import cluster_sums, spread_of_sum, student_multiplier
+from psychollm.calibration.influence import (
+    cluster_sums,
+    interval_on,
+    spread_of_sum,
+    student_multiplier,
+)
 from psychollm.calibration.metric import Metric
 from psychollm.calibration.paired import paired_answers
-from psychollm.calibration.panels.panel_text import told_apart
+from psychollm.calibration.panels.panel import calibration_panel
+from psychollm.calibration.panels.panel_text import summary, told_apart, verdict
 from psychollm.calibration.sampled.semantic_confidence import sample_flags
 from psychollm.calibration.scores import proper_scores
-from psychollm.calibration.scores.isotonic import recalibration_curve
+from psychollm.calibration.scores.isotonic import recalibration_curve, simulated
 from psychollm.calibration.scores.murphy import bin_means, bin_starts, fixed_binning
 from psychollm.calibration.scores.proper_scores import (
     brier_losses,
     brier_skill_metric,
+    clipped,
     log_losses,
     log_score_metric,
 )
@@ -265,3 +275,52 @@ def test_tables_of_ratings() -> None:
     assert trials.tables(np.ones((1, 3)))[0, 0].tolist() == table
     counted = [[[3.0, 5.0], [2.0, 1.0]], [[2.0, 1.0], [3.0, 5.0]]]
     assert counted_tables([5, 3, 2, 1], [1, 2, 3, 5])[0][0].tolist() == counted
+
+
+# Panels, intervals and simulated answers
+
+
+def test_a_share_of_cells() -> None:
+    precision = share("precision", (1, 0, 0, 0), (1, 1, 0, 0), Reason.NO_YES)
+    assert precision.value(cells(1.0, 1.0, 2.0, 0.0)).tolist() == [0.5]
+
+
+def test_clipped_confidence() -> None:
+    assert clipped(tally_of([0.5, 1.0], [0, 1]), 0.001) is Reason.CLIPPED
+
+
+def test_answers_drawn_anew() -> None:
+    tally = tally_of([0.9, 0.3, 0.3], [1, 0, 1])
+    drawn = simulated(tally, np.array([0.0, 1.0]), lambda right, _: right, Resampling(n=2, rng=0))
+    assert drawn.tolist() == [[0.0, 1.0], [0.0, 1.0]]
+
+
+def test_interval_on_a_scale() -> None:
+    assert interval_on("log odds", 0.8, 0.0025, trials=50.0).round(3).tolist() == [0.684, 0.881]
+    assert interval_on("proportion", 1.0, 0.0, trials=10.0).round(3).tolist() == [0.722, 1.0]
+
+
+def test_parts_of_a_calibration_error() -> None:
+    answers = stated_answers([0.5, 1.0], [0, 1])
+    _, parts = assembled(ECE, answers, Resampling(n=50, rng=0), n_null=50)
+    assert list(parts) == ["value", "expected", "p_value", "debiased", "corrected"]
+
+
+def test_summary_of_a_calibration_error() -> None:
+    found = calibration_error([0.9] * 8 + [0.4] * 4, [1] * 6 + [0] * 5 + [1], rng=0)
+    assert found.summary()[:47] == "0: ECE 0.150; a calibrated model would show 0.1"
+
+
+def test_panel_in_words() -> None:
+    said, right = [[0.9] * 40 + [0.6] * 40], [[1] * 30 + [0] * 10 + [1, 0] * 20]
+    assert verdict(calibration_panel(said, right, bootstrap=20, rng=0)) == (
+        "The model is overconfident; its confidence tells correct from wrong answers."
+    )
+    panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["brier"], rng=0)
+    lines = ["1 model on 1 metrics.", "", "model  n        Brier score"]
+    assert summary(panel).splitlines() == [*lines, "0      3  0.05 [0.00, 0.98]"]
+
+
+def test_curves_of_a_panel() -> None:
+    panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics="brier", bootstrap=20)
+    assert panel.curves(n_draws=20).error.bins.accuracy.tolist() == [0.0, 1.0, 1.0]

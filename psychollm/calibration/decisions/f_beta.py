@@ -180,13 +180,7 @@ def f_beta(
 
 
 def f_score(tp: Any, yes: Any, correct: Any, beta: Any) -> FloatArray:
-    """Return F-beta (1) from counts, NaN where there is neither a yes nor a correct answer.
-
-    Examples
-    --------
-    >>> f_score(1.0, 2.0, 2.0, np.array([0.5, 1.0]))
-    array([0.5, 0.5])
-    """
+    """Return F-beta (1) from counts, NaN where there is neither a yes nor a correct answer."""
     square = np.asarray(beta, dtype=np.float64) ** 2
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray((1.0 + square) * tp / (square * correct + yes), dtype=np.float64)

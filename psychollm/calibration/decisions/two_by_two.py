@@ -61,23 +61,9 @@ def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
 def share(
     name: str, part: Sequence[float], whole: Sequence[float], *reasons: Reason
 ) -> CellStatistic:
-    """Return a proportion with Wilson's interval.
-
-    Parameters
-    ----------
-    name : str
-        What it is called in tables.
-    part, whole : sequence of 4 floats
-        Which of TP, FP, FN, TN belong to the numerator and to the denominator.
-    *reasons : Reason
-        Why the denominator may be empty.
-
-    Examples
-    --------
-    >>> precision = share("precision", (1, 0, 0, 0), (1, 1, 0, 0), Reason.NO_YES)
-    >>> precision.value(Cells(*np.array([[1.0], [1.0], [2.0], [0.0]])))
-    array([0.5])
-    """
+    """Return a proportion with Wilson's interval."""
+    # `part` and `whole` say which of TP, FP, FN, TN belong to the numerator and to the
+    # denominator; the reasons, why the denominator may be empty.
 
     def closed_form(cells: Cells, level: float) -> Bounds:
         hits, n = _summed(cells, part), _summed(cells, whole)
@@ -98,13 +84,7 @@ def share(
 
 
 def f_score(beta: float) -> CellStatistic:
-    """Return F-beta (2) of yes for correct answers.
-
-    Examples
-    --------
-    >>> f_score(1.0).value(Cells(*np.array([[4.0], [1.0], [3.0], [2.0]]))).round(4)
-    array([0.6667])
-    """
+    """Return F-beta (2) of yes for correct answers."""
     square = beta**2
 
     def cases(t: Cells) -> Cases:

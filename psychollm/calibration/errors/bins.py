@@ -94,13 +94,7 @@ def bins_of(values: FloatArray, counts: FloatArray, binning: Binning) -> Bins:
 
 
 def levels(values: FloatArray) -> IntArray:
-    """Return numbers from zero of increasing confidences, alike where rounding alone differs.
-
-    Examples
-    --------
-    >>> levels(np.array([0.2, 0.3, 0.1 + 0.2, 0.31]))
-    array([0, 1, 1, 2])
-    """
+    """Return numbers from zero of increasing confidences, alike where rounding alone differs."""
     return (
         np.concatenate([np.zeros(min(1, values.size)), np.diff(values) > SAME])
         .cumsum()

@@ -22,20 +22,12 @@ from psychollm.estimates.resampling import Resampling
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CalibrationError(Result):
-    """A calibration error of every model, beside what noise alone would give.
+    """A calibration error of every model, beside what noise alone would give."""
 
-    The intervals of `value`, `debiased` and `corrected` are the same: they are about the error in
-    the population, and may lie below `value`, which is biased upward; that is flagged `OUTSIDE`.
-    To compare models use ``corrected.difference``: the noise in two errors cancels only where
-    they are equal.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.errors.binned import calibration_error
-    >>> found = calibration_error([0.9] * 8 + [0.4] * 4, [1] * 6 + [0] * 5 + [1], rng=0)
-    >>> isinstance(found, CalibrationError), found.summary()[:47]
-    (True, '0: ECE 0.150; a calibrated model would show 0.1')
-    """
+    # The intervals of `value`, `debiased` and `corrected` are the same: they are about the error
+    # in the population, and may lie below `value`, which is biased upward; that is flagged
+    # `OUTSIDE`. To compare models use `corrected.difference`: the noise in two errors cancels only
+    # where they are equal.
 
     value: Estimate  # the error of the sample
     expected: Estimate  # its mean if the model were calibrated, and the range of its values
@@ -86,31 +78,11 @@ class CalibrationError(Result):
 def assembled(
     metric: Metric, answers: StatedAnswers, options: Resampling, *, n_null: int
 ) -> tuple[Drawn, dict[str, Any]]:
-    """Draw resamples of a calibration error and calibrated data sets, and fill the fields above.
-
-    Resamples of `debiased` are those of the error moved to its value, since their bias is another
-    one than that of the sample; those of `corrected` are points of its confidence distribution.
-
-    Parameters
-    ----------
-    metric : Metric
-        Its first output is the error; its bounds are those of `family_bounds`.
-    answers : StatedAnswers
-        Confidence and correctness (models, questions).
-    options : Resampling
-        Of the bootstrap.
-    n_null : int
-        Data sets simulated under calibration.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.errors.binned import ECE
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> answers = stated_answers([0.5, 1.0], [0, 1])
-    >>> drawn, parts = assembled(ECE, answers, Resampling(n=50, rng=0), n_null=50)
-    >>> list(parts)
-    ['value', 'expected', 'p_value', 'debiased', 'corrected']
-    """
+    """Return resamples of a calibration error, and the fields above by name."""
+    # Resamples of `debiased` are those of the error moved to its value, since their bias is
+    # another one than that of the sample; those of `corrected` are points of its confidence
+    # distribution.
+    # The metric's first output is the error; its bounds are those of `family_bounds`.
     check_count("n_null", n_null, low=2)
     options = replace(options, rng=check_generator(options.rng))
     drawn = draw([metric], answers, options)

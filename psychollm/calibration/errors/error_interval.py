@@ -49,20 +49,9 @@ N_SCALES = 16
 
 
 def scales(value: float, noise: float) -> FloatArray:
-    """Return the grid of theta of (1), denser near zero, where the norm bends most.
-
-    Parameters
-    ----------
-    value : float
-        Error of the sample.
-    noise : float
-        How far the error of a sample strays: the grid ends four times as far beyond `value`.
-
-    Examples
-    --------
-    >>> scales(0.1, 0.05).round(3)[[0, 1, -1]]
-    array([0.   , 0.005, 0.3  ])
-    """
+    """Return the grid of theta of (1), denser near zero, where the norm bends most."""
+    # Noise is how far the error of a sample strays: the grid ends four times as far beyond the
+    # value.
     top = value + 4.0 * noise
     return np.asarray(np.linspace(0.0, 1.0, N_SCALES) ** 1.5 * top)
 
@@ -80,26 +69,8 @@ def short(tally: Tally) -> float:
 
 
 def inverted(value: float, scale: FloatArray, draws: FloatArray, level: float) -> FloatArray:
-    """Return lower bound, corrected error and upper bound of a calibration error.
-
-    Parameters
-    ----------
-    value : float
-        Error of the sample.
-    scale : ndarray (scales,)
-        Values of theta, increasing from zero.
-    draws : ndarray (resamples, scales)
-        Errors (1); rows of NaN are left out.
-    level : float
-        Coverage.
-
-    Examples
-    --------
-    >>> noise = np.random.default_rng(0).normal(0.0, 0.01, (4000, 1))
-    >>> scale = scales(0.1, 0.01)
-    >>> inverted(0.1, scale, np.abs(scale + noise), 0.95).round(2)
-    array([0.08, 0.1 , 0.12])
-    """
+    """Return lower bound, corrected error and upper bound of a calibration error."""
+    # Draws (resamples, scales) are errors (1) at the values of theta; rows of NaN are left out.
     tail = 0.5 * (1.0 - level)
     return confidence_points(value, scale, draws, np.array([tail, 0.5, 1.0 - tail]))
 
@@ -133,10 +104,8 @@ def family_bounds(outputs: int, value: FloatArray, draws: FloatArray, level: flo
 
 
 def _last_below(x: FloatArray, curves: FloatArray, level: FloatArray) -> FloatArray:
-    """Return for each curve (n, points) over x the largest x at which it does not exceed a level.
-
-    Beyond the last point a curve rises as x does.
-    """
+    """Return for each curve (n, points) over x the largest x where it does not exceed a level."""
+    # Beyond the last point a curve rises as x does.
     below = curves <= level[:, None]
     last = x.size - 1
     here = last - np.argmax(below[:, ::-1], axis=1)

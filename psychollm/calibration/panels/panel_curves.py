@@ -22,15 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PanelCurves(Result):
-    """What `CalibrationPanel.curves` returns: results to plot, one of each kind.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.panels.panel import calibration_panel
-    >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics="brier", bootstrap=20)
-    >>> panel.curves(n_draws=20).error.bins.accuracy
-    array([0., 1., 1.])
-    """
+    """What `CalibrationPanel.curves` returns: results to plot, one of each kind."""
 
     reliability: Corp
     error: BinnedCalibrationError

@@ -15,17 +15,8 @@ TOLD = ("accuracy", "overconfidence", "auroc", "brier", "ece", "corp_mcb", "aurc
 
 
 def verdict(panel: "CalibrationPanel", *, smallest: SmallestEffects = SMALLEST) -> str:
-    """Return in one sentence how many models are overconfident and how many know what they know.
-
-    What an interval neither shows nor rules out is left open (`psychollm.estimates.verdict`).
-
-    Examples
-    --------
-    >>> from psychollm.calibration.panels.panel import calibration_panel
-    >>> said, right = [[0.9] * 40 + [0.6] * 40], [[1] * 30 + [0] * 10 + [1, 0] * 20]
-    >>> print(verdict(calibration_panel(said, right, bootstrap=20, rng=0)))
-    The model is overconfident; its confidence tells correct from wrong answers.
-    """
+    """Say in one sentence how many models are overconfident and how many know what they know."""
+    # What an interval neither shows nor rules out is left open (`psychollm.estimates.verdict`).
     parts = [*_claims(panel, smallest), *_knows(panel, smallest)]
     n = len(panel.models)
     if not parts:
@@ -35,18 +26,7 @@ def verdict(panel: "CalibrationPanel", *, smallest: SmallestEffects = SMALLEST) 
 
 
 def summary(panel: "CalibrationPanel", *, smallest: SmallestEffects = SMALLEST) -> str:
-    """Return the verdict and one row of numbers per model.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.panels.panel import calibration_panel
-    >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["brier"], rng=0)
-    >>> print(summary(panel))
-    1 model on 1 metrics.
-    <BLANKLINE>
-    model  n        Brier score
-    0      3  0.05 [0.00, 0.98]
-    """
+    """Return the verdict and one row of numbers per model."""
     keys = [key for key in TOLD if key in panel.estimates] or list(panel)[: len(TOLD)]
     table = panel.table(digits=2)[keys]
     table.columns = [panel_outputs()[key].heading for key in keys]

@@ -91,32 +91,9 @@ def isotonic_fits(correct: FloatArray, wrong: FloatArray) -> FloatArray:
 def simulated(
     tally: Tally, chance: FloatArray, statistic: Statistic, resampling: Resampling
 ) -> FloatArray:
-    """Return a statistic of answers drawn anew at the same confidences.
-
-    Parameters
-    ----------
-    tally : Tally
-        Of one model.
-    chance : ndarray (groups,)
-        Probability of a correct answer at each distinct confidence.
-    statistic : callable
-        Correct and wrong answers (replicates, groups) to an array (replicates, ...).
-    resampling : Resampling
-        Number of draws and the options of replicated work.
-
-    Returns
-    -------
-    ndarray (n, ...)
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> tally = tallies(stated_answers([0.9, 0.3, 0.3], [1, 0, 1]))[0]
-    >>> simulated(tally, np.array([0.0, 1.0]), lambda right, _: right, Resampling(n=2, rng=0))
-    array([[0., 1.],
-           [0., 1.]])
-    """
+    """Return a statistic (n, ...) of answers drawn anew at the same confidences."""
+    # `chance` (groups,) is that of a correct answer at each distinct confidence; the statistic
+    # takes correct and wrong answers (replicates, groups).
 
     def block(seeds: WordArray) -> FloatArray:
         shape = (len(seeds), tally.values.size)

@@ -202,15 +202,7 @@ def log_losses(values: FloatArray, clip: float) -> tuple[FloatArray, FloatArray]
 
 
 def clipped(tally: Tally, clip: float) -> Reason:
-    """Return `CLIPPED` where a confidence lies outside [clip, 1 - clip].
-
-    Examples
-    --------
-    >>> from psychollm.calibration.stated import stated_answers
-    >>> from psychollm.calibration.tally import tallies
-    >>> clipped(tallies(stated_answers([0.5, 1.0], [0, 1]))[0], 0.001).name
-    'CLIPPED'
-    """
+    """Return `CLIPPED` where a confidence lies outside [clip, 1 - clip]."""
     low, high = tally.values[0], tally.values[-1]
     return Reason.CLIPPED if low < clip or high > 1.0 - clip else Reason.NONE
 

@@ -60,26 +60,10 @@ class Draws:
 
 
 def curves(tables: FloatArray, type_1: FloatArray, se: FloatArray, *, scaled: bool) -> Curves:
-    """Follow every model's likelihood along log M.
-
-    Parameters
-    ----------
-    tables : ndarray (models, 2 classes, 2 responses, ratings)
-        Counts of models whose M-ratio is defined.
-    type_1 : ndarray (models, 2)
-        Their d' and c.
-    se : ndarray (models,)
-        Standard errors of log M, NaN where M is not positive: they set the step of the grid.
-    scaled : bool
-        Whether the criterion scales with M.
-
-    Examples
-    --------
-    >>> table = np.array([[[[40.0, 30], [20, 10]], [[15, 5], [30, 50]]]])
-    >>> found = curves(table, np.array([[1.37, -0.16]]), np.array([0.4]), scaled=False)
-    >>> round(float(np.exp(found.log_m[found.likelihood.argmax()])), 1)
-    0.8
-    """
+    """Return every model's likelihood along log M."""
+    # Tables (models, 2 classes, 2 responses, ratings) of models whose M-ratio is defined, with
+    # their d' and c (models, 2). Standard errors of log M (models,), NaN where M is not positive,
+    # set the step of the grid. `scaled`: whether the criterion scales with M.
     finest = np.nanmin(se) / _POINTS_PER_SE if np.isfinite(se).any() else _WIDEST_STEP
     points = int(np.ceil((_HIGHEST - _LOWEST) / min(finest, _WIDEST_STEP)))
     log_m = np.linspace(_LOWEST, _HIGHEST, min(points, _MOST_POINTS) + 1)

@@ -62,30 +62,18 @@ Evaluate = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criterion:
-    """A criterion of simplicity.
-
-    Attributes
-    ----------
-    name : str
-        What it is called.
-    evaluate : callable
-        Loadings (b, k, m) to values (b,) and gradients (b, k, m).
-    oblique : bool
-        Whether the factors may correlate.
-    normalise : bool
-        Whether rows are scaled to length one first (Kaiser) unless the caller says otherwise.
-    leading : int
-        How many factors have a place of their own and keep it: the general one of a bifactor
-        solution.
-    fixed : bool
-        Whether all factors keep place and sign, as those of a target do.
-    """
+    """A criterion of simplicity."""
 
     name: str
+    # loadings (b, k, m) to values (b,) and gradients (b, k, m)
     evaluate: Evaluate
+    # whether the factors may correlate
     oblique: bool
+    # whether rows are scaled to length one first (Kaiser) unless the caller says otherwise
     normalise: bool = False
+    # how many factors keep a place of their own: the general one of a bifactor solution
     leading: int = 0
+    # whether all factors keep place and sign, as those of a target do
     fixed: bool = False
 
 
@@ -101,14 +89,7 @@ def _quartimax(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def oblimin(gamma: float = 0.0) -> Criterion:
-    """Return direct oblimin (3): zero is quartimin, lower makes the factors less correlated.
-
-    Examples
-    --------
-    >>> value, gradient = oblimin().evaluate(np.array([[[1.0, 0.0], [0.0, 1.0]]]))
-    >>> value, bool(gradient.any())
-    (array([0.]), False)
-    """
+    """Return direct oblimin (3): zero is quartimin, lower makes the factors less correlated."""
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
         squares = loadings**2
@@ -121,25 +102,7 @@ def oblimin(gamma: float = 0.0) -> Criterion:
 
 
 def crawford_ferguson(kappa: float, *, oblique: bool = True) -> Criterion:
-    """Return (4): zero makes rows simple, one columns.
-
-    Parameters
-    ----------
-    kappa : float
-        Weight of the columns, from 0 to 1.
-    oblique : bool
-        Whether factors may correlate.
-
-    Raises
-    ------
-    OptionError
-        If `kappa` is not from 0 to 1.
-
-    Examples
-    --------
-    >>> crawford_ferguson(0.0).evaluate(np.eye(2)[None])[0]
-    array([0.])
-    """
+    """Return (4): a kappa of zero makes rows simple, one columns."""
     if not 0.0 <= kappa <= 1.0:
         msg = f"kappa={kappa!r} must be a number from 0 to 1"
         raise OptionError(msg)
@@ -161,25 +124,8 @@ def _family(name: str, weight: Callable[[int, int], float], *, oblique: bool) ->
 
 
 def geomin(epsilon: float = 0.01, *, oblique: bool = True) -> Criterion:
-    """Return (5): every row should have a loading near zero.
-
-    Parameters
-    ----------
-    epsilon : float
-        Positive; a small one gives simpler loadings and more local minima.
-    oblique : bool
-        Whether factors may correlate.
-
-    Raises
-    ------
-    OptionError
-        If `epsilon` is not positive.
-
-    Examples
-    --------
-    >>> geomin(0.01).evaluate(np.zeros((1, 2, 2)))[0]
-    array([0.02])
-    """
+    """Return (5): every row should have a loading near zero."""
+    # A small epsilon gives simpler loadings and more local minima.
     if not epsilon > 0.0:
         msg = f"epsilon={epsilon!r} must be positive"
         raise OptionError(msg)
@@ -193,13 +139,7 @@ def geomin(epsilon: float = 0.01, *, oblique: bool = True) -> Criterion:
 
 
 def bifactor(*, oblique: bool = False) -> Criterion:
-    """Return the bifactor criterion: a general factor first, group factors with (3) small.
-
-    Examples
-    --------
-    >>> bifactor().evaluate(np.ones((1, 2, 2)))[0]
-    array([0.])
-    """
+    """Return the bifactor criterion: a general factor first, group factors with (3) small."""
     groups = oblimin()
 
     def evaluate(loadings: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -211,25 +151,7 @@ def bifactor(*, oblique: bool = False) -> Criterion:
 
 
 def target(values: Any, *, oblique: bool = True) -> Criterion:
-    """Return the distance from given loadings, NaN where nothing is asked for.
-
-    Parameters
-    ----------
-    values : array_like (k, m)
-        What the loadings should be, usually zeros here and there.
-    oblique : bool
-        Whether factors may correlate.
-
-    Raises
-    ------
-    ShapeError, InputError
-        If it is no table, or asks for nothing.
-
-    Examples
-    --------
-    >>> target([[1.0, 0.0], [np.nan, 1.0]]).evaluate(np.eye(2)[None])[0]
-    array([0.])
-    """
+    """Return the distance from given loadings (k, m), NaN where nothing is asked for."""
     wanted = float_array(values, "target")
     if wanted.ndim != 2:
         msg = f"a target must have shape (k, m), as the loadings have, got {wanted.shape}"
