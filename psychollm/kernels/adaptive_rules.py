@@ -37,17 +37,9 @@ LONGEST = 262_144  # points of a sequence
 
 
 def product_rule(nodes: int, dimensions: int) -> Rule:
-    """Return the product of `dimensions` Gauss-Hermite rules of `nodes` points.
-
-    A rule holds points (P, m), log weights (P,), how many of them a pattern uses, and how many
-    further on the next pattern begins.
-
-    Examples
-    --------
-    >>> points, log_weights, used, _ = product_rule(5, 2)
-    >>> used, round(float(np.exp(log_weights - 0.5 * (points**2).sum(axis=1)).sum()), 12)
-    (25, 1.0)
-    """
+    """Return the product of `dimensions` Gauss-Hermite rules of `nodes` points."""
+    # A rule holds points (P, m), log weights (P,), how many of them a pattern uses, and how many
+    # further on the next pattern begins.
     one, weights = np.polynomial.hermite_e.hermegauss(nodes)
     with np.errstate(divide="ignore"):
         logs = np.log(weights / weights.sum())
@@ -59,14 +51,7 @@ def product_rule(nodes: int, dimensions: int) -> Rule:
 
 
 def quasi_random_rule(points: int, dimensions: int, patterns: int, shift: int = 0) -> Rule:
-    """Return a quasi-random rule of `points` points (an even number) for each pattern.
-
-    Examples
-    --------
-    >>> points, log_weights, used, step = quasi_random_rule(512, 5, 100)
-    >>> abs(float(np.exp(log_weights - 0.5 * (points**2).sum(axis=1)).sum()) - 100) < 0.1
-    True
-    """
+    """Return a quasi-random rule of `points` points (an even number) for each pattern."""
     half = min(points * patterns, max(LONGEST, points)) // 2
     size = dimensions + 1
     root = 2.0

@@ -35,11 +35,9 @@ def sum_over_units(
     value: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, columns) with sums of `value` weighted by `counts`.
-
-    `counts` (resamples, units) says how often each unit was drawn; entries ``start[u]`` to
-    ``start[u + 1]`` of `column` and `value` belong to unit u.
-    """
+    """Fill `out` (resamples, columns) with sums of `value` weighted by `counts`."""
+    # `counts` (resamples, units) says how often each unit was drawn; entries `start[u]` to
+    # `start[u + 1]` of `column` and `value` belong to unit u.
     for row in range(counts.shape[0]):
         for place in range(out.shape[1]):
             out[row, place] = 0.0
@@ -60,11 +58,9 @@ def rank_disagreement(
     ranks: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples,) with sums of (2) weighted by `counts` (resamples, units).
-
-    `ranks` (resamples, categories) holds the midranks (1); entries ``start[u]`` to
-    ``start[u + 1]`` hold the categories of unit u and how often each was given.
-    """
+    """Fill `out` (resamples,) with sums of (2) weighted by `counts` (resamples, units)."""
+    # `ranks` (resamples, categories) holds the midranks (1); entries `start[u]` to `start[u + 1]`
+    # hold the categories of unit u and how often each was given.
     for row in range(counts.shape[0]):
         total = 0.0
         for unit in range(start.size - 1):

@@ -36,12 +36,10 @@ def order_sums(
     wrong: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, 11) with sums over the groups of (resamples, groups).
-
-    In order: C, W, P, Q, T of (1), the sum of squared group sizes, the two sums of (2) without
-    their factors (correct, wrong), and the sums of u, u squared and u over the correct answers,
-    u the `values` (groups,), increasing.
-    """
+    """Fill `out` (resamples, 11) with sums over the groups of (resamples, groups)."""
+    # In order: C, W, P, Q, T of (1), the sum of squared group sizes, the two sums of (2) without
+    # their factors (correct, wrong), and the sums of u, u squared and u over the correct answers,
+    # u the `values` (groups,), increasing.
     last = values.size - 1
     for row in range(correct.shape[0]):
         below_c, below_w, above_c, above = 0.0, 0.0, 0.0, 0.0
@@ -79,12 +77,10 @@ def hit_rates(
     false_alarms: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, points) with the share of correct answers above a criterion.
-
-    Criteria are those at which the share `false_alarms` (points,), increasing inside [0, 1], of
-    the wrong answers lies above; among tied answers both shares rise together. Where the curve is
-    vertical, its upper end is given. NaN where a resample lacks correct or wrong answers.
-    """
+    """Fill `out` (resamples, points) with the share of correct answers above a criterion."""
+    # Criteria are those at which the share `false_alarms` (points,), increasing inside [0, 1], of
+    # the wrong answers lies above; among tied answers both shares rise together. Where the curve
+    # is vertical, its upper end is given. NaN where a resample lacks correct or wrong answers.
     for row in range(correct.shape[0]):
         all_c, all_w = 0.0, 0.0
         for g in range(correct.shape[1]):

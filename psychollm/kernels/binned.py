@@ -51,10 +51,8 @@ def bin_gaps(
     size: NDArray[np.float64],
     hits: NDArray[np.float64],
 ) -> None:
-    """Fill `gap`, `size` and `hits` (resamples, bins) with (1) from (resamples, groups).
-
-    `stop` (bins,) holds the group after each bin.
-    """
+    """Fill `gap`, `size` and `hits` (resamples, bins) with (1) from (resamples, groups)."""
+    # `stop` (bins,) holds the group after each bin.
     for row in range(correct.shape[0]):
         g = 0
         for b in range(stop.size):
@@ -72,10 +70,8 @@ def bin_gaps(
 def norms(
     gap: NDArray[np.float64], size: NDArray[np.float64], kind: int, out: NDArray[np.float64]
 ) -> None:
-    """Fill `out` (resamples,) with a norm (2) of gap sums (resamples, bins).
-
-    Empty bins are left out; NaN where a resample holds no answer.
-    """
+    """Fill `out` (resamples,) with a norm (2) of gap sums (resamples, bins)."""
+    # Empty bins are left out; NaN where a resample holds no answer.
     for row in range(gap.shape[0]):
         total, n, used = 0.0, 0.0, 0
         for b in range(gap.shape[1]):
@@ -109,12 +105,9 @@ def debiased_squares(
     hits: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    r"""Fill `out` (resamples,) with the mean square gap less its bias, over (resamples, bins).
-
-    .. math:: \sum_b \frac{n_b}{n} \left(d_b^2 - \frac{a_b (1 - a_b)}{n_b - 1}\right),
-
-    with accuracies :math:`a_b = h_b / n_b`; bins with fewer than two answers are left out.
-    """
+    """Fill `out` (resamples,) with the mean square gap less its bias, over (resamples, bins)."""
+    # The sum over b of n_b / n (d_b^2 - a_b (1 - a_b) / (n_b - 1)), with accuracies a_b = h_b /
+    # n_b; bins with fewer than two answers are left out.
     for row in range(gap.shape[0]):
         total, n = 0.0, 0.0
         for b in range(gap.shape[1]):
@@ -136,11 +129,9 @@ def norms_along(
     kind: int,
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, scales) with norms (2) of the gaps (3).
-
-    `shape` and `share` (bins,) belong to the sample, `noise` (resamples, bins) is the second term
-    of (3), NaN in a resample without answers.
-    """
+    """Fill `out` (resamples, scales) with norms (2) of the gaps (3)."""
+    # `shape` and `share` (bins,) belong to the sample, `noise` (resamples, bins) is the second
+    # term of (3), NaN in a resample without answers.
     for row in range(noise.shape[0]):
         for k in range(scale.size):
             total = 0.0
@@ -167,11 +158,10 @@ def calibrated_tallies(
     correct: NDArray[np.float64],
     wrong: NDArray[np.float64],
 ) -> None:
-    """Fill `correct` and `wrong` (replicates, groups) as if confidences were chances.
-
-    `uniforms` (replicates, questions) decide: an answer is correct where the number drawn for its
-    question lies below its confidence. `question`, `group` and `weight` belong to the answers.
-    """
+    """Fill `correct` and `wrong` (replicates, groups) as if confidences were chances."""
+    # `uniforms` (replicates, questions) decide: an answer is correct where the number drawn for
+    # its question lies below its confidence. `question`, `group` and `weight` belong to the
+    # answers.
     for row in range(uniforms.shape[0]):
         correct[row, :], wrong[row, :] = 0.0, 0.0
         for answer in range(question.size):
@@ -202,10 +192,9 @@ def _first_level(passed, bins, k, left):
 
 @njit
 def _fill_swept(running, bins, left, gap, size, hits):
-    """Fill the sums (1) of mass bins from running sums; return whether accuracy increases.
-
-    `running` (3, levels + 1) holds answers, correct answers and stated confidence before a level.
-    """
+    """Fill the sums (1) of mass bins from running sums; return whether accuracy increases."""
+    # `running` (3, levels + 1) holds answers, correct answers and stated confidence before a
+    # level.
     passed, won, stated = running[0], running[1], running[2]
     increasing, filled = True, 0
     start = 0
@@ -238,11 +227,9 @@ def swept_gaps(
     sums: NDArray[np.float64],
     bins: NDArray[np.int64],
 ) -> None:
-    """Fill `sums` with (1) for the swept mass bins of every resample, and how many `bins`.
-
-    `level` numbers the groups by confidence without gaps, groups of one confidence alike; `sums`
-    (3, resamples, most bins) takes gap sums, sizes and hits, `bins` is (resamples,).
-    """
+    """Fill `sums` with (1) for the swept mass bins of every resample, and how many `bins`."""
+    # `level` numbers the groups by confidence without gaps, groups of one confidence alike; `sums`
+    # (3, resamples, most bins) takes gap sums, sizes and hits, `bins` is (resamples,).
     n_levels = level[-1] + 1 if level.size else 0
     running = np.zeros((3, n_levels + 1))
     for row in range(correct.shape[0]):

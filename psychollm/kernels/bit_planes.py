@@ -21,12 +21,10 @@ def fill_planes(
     answered: WordArray,
     repeated: IntArray,
 ) -> None:
-    """Set the bits of a batch of answers.
-
-    `row`, `column` and `value` (n,) say who answered which question, and NO, YES or MISSING;
-    `yes` and `answered` (rows, words) are the planes. What was answered before stays as it is,
-    and ``repeated[0]``, if it is negative, becomes the place of the first such answer.
-    """
+    """Set the bits of a batch of answers."""
+    # `row`, `column` and `value` (n,) say who answered which question, and NO, YES or MISSING;
+    # `yes` and `answered` (rows, words) are the planes. What was answered before stays as it is,
+    # and `repeated[0]`, if it is negative, becomes the place of the first such answer.
     one = np.uint64(1)
     for i in range(row.size):
         if value[i] == MISSING:

@@ -64,11 +64,9 @@ def _panel(lo: float, hi: float, gap: float, product: float) -> float:
 
 @njit
 def sheppard_integral(lo: float, hi: float, gap: float, product: float) -> float:
-    """Integrate g over [lo, hi] to about 1e-14 of its value.
-
-    Thresholds that are nearly equal leave a dip in g that is far narrower than the interval and
-    lies at its lower end: no node would meet it. Panels then widen from there by sixteen.
-    """
+    """Integrate g over [lo, hi] to about 1e-14 of its value."""
+    # Thresholds that are nearly equal leave a dip in g that is far narrower than the interval and
+    # lies at its lower end: no node would meet it. Panels then widen from there by sixteen.
     width = max(lo, math.sqrt(gap))
     if gap == 0.0 or width >= 0.02 * hi:
         return _halved(lo, hi, gap, product)

@@ -121,33 +121,11 @@ def _fill(easiness, counts, tables, expected, information):
 def conditional_moments(
     easiness: FloatArray, counts: FloatArray, *, second: bool
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what respondents of given scores are expected to answer.
-
-    Parameters
-    ----------
-    easiness : ndarray of shape (J,)
-        Of the items they answered.
-    counts : ndarray of shape (J + 1,)
-        Respondents with each score.
-    second : bool
-        Whether to fill the information.
-
-    Returns
-    -------
-    log_gamma : ndarray of shape (J + 1,)
-        Logarithms of the elementary symmetric functions.
-    expected : ndarray of shape (J,)
-        Yes to each item given the scores.
-    information : ndarray of shape (J, J), or (0, 0)
-        Covariance of the yes given the scores, summed over respondents.
-
-    Examples
-    --------
-    >>> moments = conditional_moments(np.zeros(2), np.array([0.0, 8.0, 0.0]), second=True)
-    >>> np.exp(moments[0]).round(12), moments[1], moments[2]
-    (array([1., 2., 1.]), array([4., 4.]), array([[ 2., -2.],
-           [-2.,  2.]]))
-    """
+    """Return what respondents of given scores are expected to answer."""
+    # From `easiness` (J,) of the items they answered and `counts` (J + 1,) of respondents with
+    # each score: logarithms of the elementary symmetric functions (J + 1,), expected yes to each
+    # item given the scores (J,), and the covariance of the yes given the scores, summed over
+    # respondents: (J, J), or (0, 0) unless `second`.
     size = easiness.size
     tables = np.zeros((4, size + 1, size + 1))
     expected = np.zeros(size)

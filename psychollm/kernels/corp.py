@@ -54,10 +54,8 @@ def _log_loss(hits, size):
 def recalibrated_scores(
     correct: NDArray[np.float64], wrong: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
-    """Fill `out` (resamples, 4): Brier and log score of the isotonic fit, and of the mean.
-
-    NaN where a resample holds no answer.
-    """
+    """Fill `out` (resamples, 4): Brier and log score of the isotonic fit, and of the mean."""
+    # NaN where a resample holds no answer.
     groups = correct.shape[1]
     hits, size = np.empty(groups), np.empty(groups)
     last = np.empty(groups, dtype=np.int64)
@@ -87,13 +85,11 @@ def calibrated_noise(
     cells: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, 2): what Brier and log score fall by in fitting the answers (2).
-
-    Cell k holds the groups from ``starts[k]`` to ``starts[k + 1] - 1``. `groups` (2, groups) holds
-    the sample's fit and f; `cells` (4, cells) sums of the sample over each cell: of n, of what (2)
-    keeps of the sample, call it b, of f (n f - 2 b), and of n fit (1 - fit). NaN where a resample
-    holds no answer.
-    """
+    """Fill `out` (resamples, 2): what Brier and log score fall by in fitting the answers (2)."""
+    # Cell k holds the groups from `starts[k]` to `starts[k + 1] - 1`. `groups` (2, groups) holds
+    # the sample's fit and f; `cells` (4, cells) sums of the sample over each cell: of n, of what
+    # (2) keeps of the sample, call it b, of f (n f - 2 b), and of n fit (1 - fit). NaN where a
+    # resample holds no answer.
     fit, values = groups[0], groups[1]
     total = cells[0].sum()
     hits, stated = np.empty(starts.size - 1), np.empty(starts.size - 1)
@@ -148,10 +144,8 @@ def draw_answers(
     correct: NDArray[np.float64],
     wrong: NDArray[np.float64],
 ) -> None:
-    """Fill tallies (replicates, groups) of answers that are correct with `chance` (groups,).
-
-    `group` and `weight` hold the place of each answer's confidence and what it counts.
-    """
+    """Fill tallies (replicates, groups) of answers that are correct with `chance` (groups,)."""
+    # `group` and `weight` hold the place of each answer's confidence and what it counts.
     for row in range(seeds.shape[0]):
         state = seed_stream(seeds[row])
         for g in range(chance.size):

@@ -23,10 +23,8 @@ def _pair(counts, tau, i, j, rule, fixed):
 
 @njit
 def correlate_pairs(counts, tau, rule, fixed, out):
-    """Estimate all pairs from counts (joint, yes, n) into a bundle of (k, k) arrays.
-
-    ``out`` is (matrix, complement, residual, iterations, status); complement is 1 - |rho|.
-    """
+    """Estimate all pairs from counts (joint, yes, n) into a bundle of (k, k) arrays."""
+    # `out` is (matrix, complement, residual, iterations, status); complement is 1 - |rho|.
     matrix, complement, residual, iterations, status = out
     for i in range(tau.size):
         constant = not math.isfinite(tau[i])

@@ -56,11 +56,9 @@ def _first(counts, start, end, step):
 
 @njit
 def classify(correct, wrong):
-    """Tell what can be estimated from one tally (groups,), in increasing order of confidence.
-
-    Separated: some confidence has no wrong answer above it and no correct one below it, or the
-    reverse.
-    """
+    """Tell what can be estimated from one tally (groups,), in increasing order of confidence."""
+    # Separated: some confidence has no wrong answer above it and no correct one below it, or the
+    # reverse.
     end = correct.size
     first_c, first_w = _first(correct, 0, end, 1), _first(wrong, 0, end, 1)
     if first_c == end and first_w == end:
@@ -112,10 +110,8 @@ def _add_penalty(x, n, a, b, penalty, found, at):
 
 @njit
 def evaluate(data, theta, penalty, found, at):
-    """Fill `at` (3,) with (1) and its gradient, and `found` (6,) with the sums of `_sums`.
-
-    `data` are x, n and (S_0, S_1).
-    """
+    """Fill `at` (3,) with (1) and its gradient, and `found` (6,) with the sums of `_sums`."""
+    # `data` are x, n and (S_0, S_1).
     x, n, sums = data
     _sums(x, n, theta[0], theta[1], found)
     at[0] = theta[0] * sums[0] + theta[1] * sums[1] - found[0]
@@ -143,12 +139,10 @@ def _newton_step(found, at, free, step):
 
 @njit
 def maximise(data, theta, free, penalty):
-    """Move `theta` (2,) = (a, b) to the maximum of (1) over the free ones and return (1) there.
-
-    Newton's method; a long step that lowers the objective is halved. Without the penalty it
-    converges quadratically, so that the last step is taken without looking at where it leads;
-    with it, the step leaves out the curvature of the penalty, and convergence is linear.
-    """
+    """Move `theta` (2,) = (a, b) to the maximum of (1) over the free ones and return (1) there."""
+    # Newton's method; a long step that lowers the objective is halved. Without the penalty it
+    # converges quadratically, so that the last step is taken without looking at where it leads;
+    # with it, the step leaves out the curvature of the penalty, and convergence is linear.
     found, at, step = np.empty(6), np.empty(3), np.empty(2)
     tolerance = _TOLERANCE if penalty == NO_PENALTY else _TOLERANCE_PENALISED
     evaluate(data, theta, penalty, found, at)
@@ -193,11 +187,9 @@ def _put_nodes(moments, centre, nodes, k):
 
 @njit
 def condense(x, correct, wrong, bins, centres, nodes, sums):
-    """Fill `nodes` (2, .) with x and n of two nodes per bin; return how many are in use.
-
-    Bin k holds the groups from ``bins[k]`` to ``bins[k + 1] - 1`` around ``centres[k]``. `sums`
-    (2,) receives S_0 and S_1.
-    """
+    """Fill `nodes` (2, .) with x and n of two nodes per bin; return how many are in use."""
+    # Bin k holds the groups from `bins[k]` to `bins[k + 1] - 1` around `centres[k]`. `sums` (2,)
+    # receives S_0 and S_1.
     k = 0
     sums[:] = 0.0
     for b in range(centres.size):
@@ -259,12 +251,10 @@ def recalibrations(
     wrong: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, 3) with slope, intercept, and intercept given a slope of one.
-
-    Slope and intercept are NaN where a resample holds one class or one confidence only, all three
-    where it holds no answer. Estimates are Firth's where correct and wrong answers are separated;
-    then the line is fitted to all groups.
-    """
+    """Fill `out` (resamples, 3) with slope, intercept, and intercept given a slope of one."""
+    # Slope and intercept are NaN where a resample holds one class or one confidence only, all
+    # three where it holds no answer. Estimates are Firth's where correct and wrong answers are
+    # separated; then the line is fitted to all groups.
     nodes, sums, theta = np.empty((2, 2 * centres.size)), np.empty(2), np.empty(2)
     for row in range(correct.shape[0]):
         out[row, :] = np.nan

@@ -45,11 +45,9 @@ _TOLERANCE = 1e-9
 
 @njit
 def _bound(data, best, top, which, others, penalty, reach):
-    """Return the bound (1) of coefficient `which` while the `others` are free.
-
-    `reach` are the distance at which it lies if the profile is a parabola, with the sign of its
-    side, and z.
-    """
+    """Return the bound (1) of coefficient `which` while the `others` are free."""
+    # `reach` are the distance at which it lies if the profile is a parabola, with the sign of its
+    # side, and z.
     step, z = reach
     theta = best.copy()
     near, near_root = 0.0, 0.0  # where the root of the deviance is below z
@@ -117,11 +115,9 @@ def recalibration_inference(
     out: NDArray[np.float64],
     deviance: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (3, 4): value, standard error, lower and upper bound at the normal quantile z.
-
-    The rows are slope, intercept, and intercept given a slope of one; `deviance` (1,) is twice
-    the rise of the log likelihood from (0, 1) to the fitted line. NaN where not defined.
-    """
+    """Fill `out` (3, 4): value, standard error, lower and upper bound at the normal quantile z."""
+    # The rows are slope, intercept, and intercept given a slope of one; `deviance` (1,) is twice
+    # the rise of the log likelihood from (0, 1) to the fitted line. NaN where not defined.
     out[:] = np.nan
     deviance[0] = np.nan
     kind = classify(correct, wrong)

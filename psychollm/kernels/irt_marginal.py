@@ -217,12 +217,10 @@ def _evaluate(a, d, mu, grid, pattern, gradient, want):
 
 @njit
 def marginal_gradient(a, d, mu, grid, by_a, by_d, by_mu):
-    """Return the log-likelihood; fill its gradient by a (J,), d (J,) and mu (G,).
-
-    `grid` holds data, nodes (Q,), log weights (Q,) and the link. Data are: where the yes of each
-    pattern start (U + 1,), their items, where its missing answers start (U + 1,), their items,
-    frequencies (U,), and where the patterns of each group start (G + 1,).
-    """
+    """Return the log-likelihood; fill its gradient by a (J,), d (J,) and mu (G,)."""
+    # `grid` holds data, nodes (Q,), log weights (Q,) and the link. Data are: where the yes of each
+    # pattern start (U + 1,), their items, where its missing answers start (U + 1,), their items,
+    # frequencies (U,), and where the patterns of each group start (G + 1,).
     by_a[:], by_d[:], by_mu[:] = 0.0, 0.0, 0.0
     pattern = np.empty(grid[0][4].size)
     gradient = (by_a, by_d, by_mu)
@@ -231,11 +229,9 @@ def marginal_gradient(a, d, mu, grid, by_a, by_d, by_mu):
 
 @njit
 def marginal_patterns(a, d, mu, grid, pattern, value):
-    """Fill log-likelihoods (S, U) of patterns and (S,) in all, for every draw.
-
-    Parameters of the draws are a (S, J), d (S, J) and mu (S, G); `pattern` may have a single row,
-    which is then used again for every draw.
-    """
+    """Fill log-likelihoods (S, U) of patterns and (S,) in all, for every draw."""
+    # Parameters of the draws are a (S, J), d (S, J) and mu (S, G); `pattern` may have a single
+    # row, which is then used again for every draw.
     nothing = (np.empty(0), np.empty(0), np.empty(0))
     for s in range(a.shape[0]):
         row = pattern[s] if pattern.shape[0] > 1 else pattern[0]
@@ -244,12 +240,9 @@ def marginal_patterns(a, d, mu, grid, pattern, value):
 
 @njit
 def draw_abilities(a, d, mu, grid, places, uniform, ability):
-    """Fill abilities (S, N) with draws from their conditional given answers and items.
-
-    `places` holds where the respondents of each pattern start (U + 1,) and their rows (N,);
-    `uniform` (S, N) holds numbers in (0, 1). Between nodes the distribution
-    function is linear.
-    """
+    """Fill abilities (S, N) with draws from their conditional given answers and items."""
+    # `places` holds where the respondents of each pattern start (U + 1,) and their rows (N,);
+    # `uniform` (S, N) holds numbers in (0, 1). Between nodes the distribution function is linear.
     starts, rows = places
     data, nodes, log_weights, link = grid
     group_start = data[5]
@@ -279,11 +272,9 @@ def draw_abilities(a, d, mu, grid, places, uniform, ability):
 
 @njit
 def logit_gradient(a, d, mu, *shared):
-    """Return the log-likelihood under the logit link and its three gradients.
-
-    `shared` are the six arrays of the data, nodes and log weights. It returns arrays, and is for
-    compiled code that calls it, not for Python.
-    """
+    """Return the log-likelihood under the logit link and its three gradients."""
+    # `shared` are the six arrays of the data, nodes and log weights. It returns arrays, and is for
+    # compiled code that calls it, not for Python.
     by_a, by_d, by_mu = np.empty_like(a), np.empty_like(d), np.empty_like(mu)
     grid = (shared[:6], shared[6], shared[7], LOGIT)
     value = marginal_gradient(a, d, mu, grid, by_a, by_d, by_mu)

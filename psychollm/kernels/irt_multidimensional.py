@@ -193,10 +193,8 @@ def _slope_and_curvature(theta, slopes, precision, work, gradient, curvature):
 
 @njit
 def _climb(mode, items, answers, prior, work, heights, root):
-    """Move a mode to the top of (1); fill the Cholesky factor of the curvature there.
-
-    Returned are the height and the logarithm of the factor's determinant.
-    """
+    """Move a mode to the top of (1); fill the Cholesky factor of the curvature there."""
+    # Returned are the height and the logarithm of the factor's determinant.
     size = mode.size
     gradient, step = np.empty(size), np.empty(size)
     theta, trial = np.empty((1, size)), np.empty((1, size))
@@ -273,27 +271,16 @@ def _add(count, share, theta, work, by, within):
 
 @njit
 def integrate(items, data, prior, rule, modes, moments, sums):
-    """Fill log-likelihoods (2) and posterior moments of patterns, and add up (3).
-
-    Parameters
-    ----------
-    items : tuple
-        Slopes (m, J), intercepts (J,), link (0 logit, 1 probit).
-    data : tuple
-        Yes (U, J) and answered (U, J) as 0 and 1, frequencies (U,).
-    prior : tuple
-        Inverse (m, m) and log determinant of the correlations of abilities, and whether these
-        are parameters.
-    rule : tuple
-        Points (P, m), logarithms of weights (P,) of (2), number Q of those that a pattern uses,
-        and how many further on the next pattern begins (0: all use the same).
-    modes : ndarray of shape (U, m)
-        Where to begin; modes on return.
-    moments : tuple
-        To fill: log-likelihoods (U,), means (U, m), covariances (U, m, m).
-    sums : tuple
-        To fill: gradient (m + 1, J), complete information (lower triangle of m + 1, J).
-    """
+    """Fill log-likelihoods (2) and posterior moments of patterns, and add up (3)."""
+    # `items`: slopes (m, J), intercepts (J,), link (0 logit, 1 probit).
+    # `data`: yes (U, J) and answered (U, J) as 0 and 1, frequencies (U,).
+    # `prior`: inverse (m, m) and log determinant of the correlations of abilities, and whether
+    # these are parameters.
+    # `rule`: points (P, m), logarithms of weights (P,) of (2), number Q of those that a pattern
+    # uses, and how many further on the next pattern begins (0: all use the same).
+    # `modes` (U, m): where to begin; modes on return.
+    # `moments`, to fill: log-likelihoods (U,), means (U, m), covariances (U, m, m).
+    # `sums`, to fill: gradient (m + 1, J), complete information (lower triangle of m + 1, J).
     yes, asked, frequency = data
     points, log_weights, n_nodes, stride = rule
     pattern, mean, covariance = moments

@@ -17,11 +17,9 @@ from psychollm.kernels.irt_multidimensional import AT_ONCE, _climb, _heights, _n
 
 @njit
 def score_rows(items, data, prior, rule, modes, rows):
-    """Fill the rows of Louis's identity (patterns * Q, J' (m + 1) + correlations).
-
-    Arguments are those of `integrate`, which has left the modes. The first J' of the padded items
-    count; the last columns are the scores of correlations, if these are parameters.
-    """
+    """Fill the rows of Louis's identity (patterns * Q, J' (m + 1) + correlations)."""
+    # Arguments are those of `integrate`, which has left the modes. The first J' of the padded
+    # items count; the last columns are the scores of correlations, if these are parameters.
     yes, asked, frequency = data
     points, log_weights, n_nodes, stride = rule
     size, n_items = items[0].shape

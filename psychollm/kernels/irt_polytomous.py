@@ -92,10 +92,9 @@ def probability_moments(
 
 
 def loglinear_design(answers: int, nodes: Floats, credit: Floats | None = None) -> Floats:
-    """Return derivatives of eta by the parameters (C, p, Q): (2).
-
-    With `credit` (C,), one slope multiplies the credit of each answer; without, each has its own.
-    """
+    """Return derivatives of eta by the parameters (C, p, Q): (2)."""
+    # With `credit` (C,), one slope multiplies the credit of each answer; without, each has its
+    # own.
     slopes = answers - 1 if credit is None else 1
     table = np.zeros((answers, slopes + answers - 1, nodes.size))
     for c in range(1, answers):
@@ -140,11 +139,9 @@ def graded_by_ability(
 
 
 def loglinear_by_ability(logs: Floats, multipliers: Floats) -> tuple[Floats, Floats, Floats]:
-    r"""Return P and its first and second derivative by the ability (J, C, Q).
-
-    With multipliers :math:`t_c` of the ability (J, C) and their mean :math:`\bar t` at an ability,
-    :math:`P_c' = P_c (t_c - \bar t)` and :math:`P_c'' = P_c ((t_c - \bar t)^2 - Var\,t)`.
-    """
+    """Return P and its first and second derivative by the ability (J, C, Q)."""
+    # With multipliers t_c of the ability (J, C) and their mean m at an ability, P_c' = P_c (t_c -
+    # m) and P_c'' = P_c ((t_c - m)^2 - Var t).
     p = np.exp(logs)
     gap = multipliers[:, :, None] - np.einsum("jcq,jc->jq", p, multipliers)[:, None]
     variance = (p * gap**2).sum(axis=1, keepdims=True)

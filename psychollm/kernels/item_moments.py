@@ -32,11 +32,9 @@ def resampled_moments(
     correlation_sum: NDArray[np.float64],
     varying: NDArray[np.float64],
 ) -> None:
-    """Fill `variance` and `with_total` (resamples, items) with (1), and sums over correlations.
-
-    `centred` (rows, items) holds complete scores, `nil` (items,) what counts as no variance and
-    `counts` (resamples, rows). NaN where fewer than two rows are drawn.
-    """
+    """Fill `variance` and `with_total` (resamples, items) with (1), and sums over correlations."""
+    # `centred` (rows, items) holds complete scores, `nil` (items,) what counts as no variance and
+    # `counts` (resamples, rows). NaN where fewer than two rows are drawn.
     rows, items = centred.shape
     total = np.zeros(rows)
     for i in range(rows):

@@ -52,12 +52,10 @@ def node_sums(
     wrong: NDArray[np.float64],
     nodes: NDArray[np.float64],
 ) -> None:
-    """Fill `nodes` (resamples, M + 1) with residual sums over n, from tallies (resamples, groups).
-
-    Groups in one cell between two nodes stand together: `node` and `stop` (cells,) are the node
-    before a cell and the group after it, `beyond` (groups,) how far into the cell a group lies.
-    NaN where a resample holds no answer.
-    """
+    """Fill `nodes` (resamples, M + 1) with residual sums over n, from (resamples, groups)."""
+    # Groups in one cell between two nodes stand together: `node` and `stop` (cells,) are the node
+    # before a cell and the group after it, `beyond` (groups,) how far into the cell a group lies.
+    # NaN where a resample holds no answer.
     last = nodes.shape[1] - 1
     padded = np.empty(last + 3)
     for row in range(correct.shape[0]):
@@ -91,10 +89,9 @@ def node_sums(
 
 @njit
 def _fill_series(nodes, even, odd, a):
-    """Fill the coefficients a_k of (2) from sums at the nodes.
-
-    `even` and `odd` (M / 2 + 1, K / 2) hold cosines of even and odd k at the first half of nodes.
-    """
+    """Fill the coefficients a_k of (2) from sums at the nodes."""
+    # `even` and `odd` (M / 2 + 1, K / 2) hold cosines of even and odd k at the first half of
+    # nodes.
     last = nodes.size - 1
     half = last // 2
     a[:] = 0.0
@@ -108,10 +105,8 @@ def _fill_series(nodes, even, odd, a):
 
 @njit
 def _fill_curve(a, sigma, even, odd, curve):
-    """Fill `curve` (M + 1,) with r_sigma of (2) at the nodes.
-
-    `even` and `odd` (K / 2, M / 2 + 1) are the cosines with k first.
-    """
+    """Fill `curve` (M + 1,) with r_sigma of (2) at the nodes."""
+    # `even` and `odd` (K / 2, M / 2 + 1) are the cosines with k first.
     last = curve.size - 1
     half = last // 2
     curve[:] = 0.0
@@ -149,10 +144,8 @@ def _size(curve):
 
 @njit
 def _fixed_point(a, start, finest, even, odd, curve):
-    """Return sigma with s(sigma) = sigma; zero where no residual is left.
-
-    Below the `finest` bandwidth that the series resolves, s is taken as constant.
-    """
+    """Return sigma with s(sigma) = sigma; zero where no residual is left."""
+    # Below the `finest` bandwidth that the series resolves, s is taken as constant.
     largest = 0.0
     for k in range(a.size):
         largest = max(largest, abs(a[k]))
@@ -190,12 +183,10 @@ def smooth_errors(
     by_term: tuple[NDArray[np.float64], NDArray[np.float64]],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples,) with s(sigma), or with its fixed point where sigma is zero.
-
-    `nodes` (resamples, M + 1) are sums at the nodes, `start` is where the search begins, `finest`
-    the smallest bandwidth resolved; `by_node` and `by_term` are the even and odd cosines with
-    nodes, or terms, first.
-    """
+    """Fill `out` (resamples,) with s(sigma), or with its fixed point where sigma is zero."""
+    # `nodes` (resamples, M + 1) are sums at the nodes, `start` is where the search begins,
+    # `finest` the smallest bandwidth resolved; `by_node` and `by_term` are the even and odd
+    # cosines with nodes, or terms, first.
     a = np.empty(2 * by_node[0].shape[1])
     curve = np.empty(nodes.shape[1])
     for row in range(nodes.shape[0]):
@@ -229,11 +220,9 @@ def sizes_along(
     scale: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, scales) with the integrals of |scale x shape + noise|.
-
-    `shape` (M + 1,) is a curve of the sample, `noise` (resamples, M + 1) what curves of resamples
-    differ from it.
-    """
+    """Fill `out` (resamples, scales) with the integrals of |scale x shape + noise|."""
+    # `shape` (M + 1,) is a curve of the sample, `noise` (resamples, M + 1) what curves of
+    # resamples differ from it.
     curve = np.empty(shape.size)
     for row in range(noise.shape[0]):
         for k in range(scale.size):

@@ -49,11 +49,9 @@ def pack(
     used: NDArray[np.int64],
     rating: NDArray[np.int64],
 ) -> None:
-    """Leave out ratings that a response never uses.
-
-    `table` (classes, responses, ratings); `counts` (responses, 2, ratings) and `used` as in
-    `log_likelihood`; `rating` (responses, ratings) is the rating of each that is left.
-    """
+    """Leave out ratings that a response never uses."""
+    # `table` (classes, responses, ratings); `counts` (responses, 2, ratings) and `used` as in
+    # `log_likelihood`; `rating` (responses, ratings) is the rating of each that is left.
     for response in range(2):
         n = 0
         for j in range(table.shape[2]):
@@ -110,10 +108,8 @@ def _climb(
     gradient: NDArray[np.float64],
     hessian: NDArray[np.float64],
 ) -> tuple[float, int, int]:
-    """Move `point` to the maximum of (1) over m and the cuts, with k = k0 + `ratio` m.
-
-    Returns the log likelihood, the number of iterations, and how they ended.
-    """
+    """Move `point` to the maximum of (1) over m and the cuts, with k = k0 + `ratio` m."""
+    # Returns the log likelihood, the number of iterations, and how they ended.
     last = point.size - 1
     offset = point[last] - ratio * point[0]
     factor, step, trial = np.zeros((last, last)), np.empty(last), np.empty(last + 1)
@@ -155,10 +151,8 @@ def _uncertainty(
     used: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` with the variance of m at fixed type-1 estimates, and its drift with them.
-
-    The drift is dm/drho where the criterion is scaled, dm/dc where it is absolute.
-    """
+    """Fill `out` with the variance of m at fixed type-1 estimates, and its drift with them."""
+    # The drift is dm/drho where the criterion is scaled, dm/dc where it is absolute.
     last = point.size - 1
     gradient, hessian = np.empty(last + 1), np.empty((last + 1, last + 1))
     factor, parts = np.zeros((last, last)), np.empty((3, counts.shape[2]))
@@ -209,10 +203,8 @@ def _unpack(
     used: NDArray[np.int64],
     criteria: NDArray[np.float64],
 ) -> None:
-    """Fill `criteria` (responses, ratings - 1) on the evidence axis, in increasing order.
-
-    Below the lowest rating in use they lie at k, above the highest at infinity.
-    """
+    """Fill `criteria` (responses, ratings - 1) on the evidence axis, in increasing order."""
+    # Below the lowest rating in use they lie at k, above the highest at infinity.
     n_cuts = criteria.shape[1]
     first = 1
     for response in range(2):
@@ -285,12 +277,10 @@ def fit_tables(
     out: NDArray[np.float64],
     criteria: NDArray[np.float64],
 ) -> None:
-    """Fit meta-d' to every table of counts, `padding` added to each cell.
-
-    `tables` (n, classes, responses, ratings); `out` (n, COLUMNS); `criteria` (n, responses,
-    ratings - 1). Where nothing can be fitted, both are NaN and the status says why; what can be
-    fitted is judged by the counts before padding.
-    """
+    """Fit meta-d' to every table of counts, `padding` added to each cell."""
+    # `tables` (n, classes, responses, ratings); `out` (n, COLUMNS); `criteria` (n, responses,
+    # ratings - 1). Where nothing can be fitted, both are NaN and the status says why; what can be
+    # fitted is judged by the counts before padding.
     for row in range(tables.shape[0]):
         _fit(tables[row], padding, scaled, out[row], criteria[row])
 
@@ -299,10 +289,8 @@ def fit_tables(
 def count_cells(
     weights: NDArray[np.float64], cell: NDArray[np.int64], tables: NDArray[np.float64]
 ) -> None:
-    """Fill `tables` (n, cells) with the weights (n, questions) of the questions in each cell.
-
-    `cell` (questions,) is negative where an answer is missing.
-    """
+    """Fill `tables` (n, cells) with the weights (n, questions) of the questions in each cell."""
+    # `cell` (questions,) is negative where an answer is missing.
     tables[:, :] = 0.0
     for row in range(weights.shape[0]):
         for question in range(cell.size):

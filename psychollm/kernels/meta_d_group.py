@@ -145,11 +145,9 @@ def profile(
     middle: int,
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (grid, 3) with (2), the d' at the maximum and its variance, along `log_m`.
-
-    `table` (classes, responses, ratings), `type_1` the d' and c to start from at log_m[middle].
-    NaN from where the maximum is lost.
-    """
+    """Fill `out` (grid, 3) with (2), the d' at the maximum and its variance, along `log_m`."""
+    # `table` (classes, responses, ratings), `type_1` the d' and c to start from at log_m[middle].
+    # NaN from where the maximum is lost.
     counts, used = np.zeros(table.shape), np.zeros(2, dtype=np.int64)
     rating = np.zeros((2, table.shape[2]), dtype=np.int64)
     pack(table, counts, used, rating)

@@ -58,12 +58,10 @@ def _branch(
     counts: NDArray[np.float64],
     parts: NDArray[np.float64],
 ) -> float:
-    """(1) for one response to one class, with its derivatives (2) in alpha in `parts`.
-
-    `counts` (ratings,) in increasing order, `cuts` (ratings - 1,) above `edge`. The rows of
-    `parts` (3, ratings) are filled with the gradient, the diagonal of the Hessian, and what
-    stands beside the diagonal.
-    """
+    """(1) for one response to one class, with its derivatives (2) in alpha in `parts`."""
+    # `counts` (ratings,) in increasing order, `cuts` (ratings - 1,) above `edge`. The rows of
+    # `parts` (3, ratings) are filled with the gradient, the diagonal of the Hessian, and what
+    # stands beside the diagonal.
     n = counts.size
     parts[:, :n] = 0.0
     value, total = 0.0, 0.0
@@ -135,12 +133,10 @@ def log_likelihood(
     gradient: NDArray[np.float64],
     hessian: NDArray[np.float64],
 ) -> float:
-    """(1) at `point`, with its derivatives; minus infinity where two cuts meet.
-
-    Coordinates are m, the cuts of response 1 on its own axis, those of response 2, and k last.
-    `counts` (responses, 2, ratings) holds correct answers first, then wrong ones; the first `used`
-    (responses,) ratings count. `parts` (3, ratings) is room to work in.
-    """
+    """(1) at `point`, with its derivatives; minus infinity where two cuts meet."""
+    # Coordinates are m, the cuts of response 1 on its own axis, those of response 2, and k last.
+    # `counts` (responses, 2, ratings) holds correct answers first, then wrong ones; the first
+    # `used` (responses,) ratings count. `parts` (3, ratings) is room to work in.
     gradient[:] = 0.0
     hessian[:, :] = 0.0
     value, first = 0.0, 1
@@ -166,10 +162,8 @@ def log_likelihood(
 def factorise(
     matrix: NDArray[np.float64], ridge: float, size: int, factor: NDArray[np.float64]
 ) -> bool:
-    """Fill `factor` with the Cholesky factor of ridge - matrix; False if there is none.
-
-    Of both only the first `size` rows and columns count.
-    """
+    """Fill `factor` with the Cholesky factor of ridge - matrix; False if there is none."""
+    # Of both only the first `size` rows and columns count.
     for i in range(size):
         for j in range(i + 1):
             total = -matrix[i, j]
@@ -207,11 +201,9 @@ def ascent(
     factor: NDArray[np.float64],
     step: NDArray[np.float64],
 ) -> float:
-    """Fill `step` with Newton's step, towards the gradient where the Hessian curves upwards.
-
-    Returns gradient' step, twice the gain that a quadratic surface would give; NaN where the
-    derivatives are not finite.
-    """
+    """Fill `step` with Newton's step, towards the gradient where the Hessian curves upwards."""
+    # Returns gradient' step, twice the gain that a quadratic surface would give; NaN where the
+    # derivatives are not finite.
     largest = 1e-3
     for i in range(size):
         largest = max(largest, abs(hessian[i, i]))

@@ -112,11 +112,9 @@ def table_information(
     edges: NDArray[np.int64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (rows, 3) with (1), its mean over permutations, and the entropy of the classes.
-
-    `first` and `second` (rows, groups) count answers of the two classes; groups from one of the
-    `edges` (bins + 1,) to before the next are pooled. NaN without answers.
-    """
+    """Fill `out` (rows, 3) with (1), its mean over permutations, and the entropy of classes."""
+    # `first` and `second` (rows, groups) count answers of the two classes; groups from one of the
+    # `edges` (bins + 1,) to before the next are pooled. NaN without answers.
     rows, size = first.shape[0], edges.size - 1
     one, two = np.empty((rows, size)), np.empty((rows, size))
     most = 0.0

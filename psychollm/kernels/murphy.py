@@ -37,10 +37,8 @@ from psychollm.kernels._jit import njit
 
 @njit
 def bin_sums(values, starts, correct, wrong, stated, hits, size):
-    """Fill sums of confidence, correct answers and answers (bins,) of one resample; for kernels.
-
-    Bin k holds the groups from ``starts[k]`` to ``starts[k + 1] - 1``.
-    """
+    """Fill sums (bins,) of confidence, correct answers and answers of a resample; for kernels."""
+    # Bin k holds the groups from `starts[k]` to `starts[k + 1] - 1`.
     for k in range(starts.size - 1):
         of_values, of_correct, of_all = 0.0, 0.0, 0.0
         for g in range(starts[k], starts[k + 1]):
@@ -60,12 +58,10 @@ def murphy_terms(
     wrong: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, 9) with REL, RES, UNC of (1), REL', RES', UNC' of (2), then noise.
-
-    Noise is REL and RES with the `departures` (2, bins) of the sample, f_k - o_k and o_k - o,
-    taken off; the last column is the share of correct answers. All are NaN where a resample holds
-    no answer, and (2) where no bin holds more than one.
-    """
+    """Fill `out` (resamples, 9) with REL, RES, UNC of (1), REL', RES', UNC' of (2), then noise."""
+    # Noise is REL and RES with the `departures` (2, bins) of the sample, f_k - o_k and o_k - o,
+    # taken off; the last column is the share of correct answers. All are NaN where a resample
+    # holds no answer, and (2) where no bin holds more than one.
     bins = starts.size - 1
     stated, hits, size = np.empty(bins), np.empty(bins), np.empty(bins)
     for row in range(correct.shape[0]):
@@ -112,12 +108,10 @@ def signed_gaps(
     wrong: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, 4) with the two parts (3), then their noise.
-
-    Noise is that of the gaps f_k - o_k of the sample, the first of `departures` (4, bins): what
-    differs from them, times the second, around the third for the first part and around the fourth
-    for the second.
-    """
+    """Fill `out` (resamples, 4) with the two parts (3), then their noise."""
+    # Noise is that of the gaps f_k - o_k of the sample, the first of `departures` (4, bins): what
+    # differs from them, times the second, around the third for the first part and around the
+    # fourth for the second.
     bins = starts.size - 1
     stated, hits, size = np.empty(bins), np.empty(bins), np.empty(bins)
     for row in range(correct.shape[0]):

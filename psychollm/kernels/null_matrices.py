@@ -27,12 +27,10 @@ def _correlate_bits(table, mask, counts, rule, fixed, tau, matrix):
 
 @njit
 def draw_permuted(seeds, scheme, design, counts, rule, fixed, trades):
-    """Draw correlations (m, k, k) and thresholds (m, k) of shuffled tables, one per seed (m, 2).
-
-    ``design`` is (yes, answered, mask, n_questions, totals, sizes): packed answers, packed flags
-    of what was answered, the mask for counting (empty if complete), and per row the number of
-    answers and of yes answers.
-    """
+    """Draw correlations (m, k, k) and thresholds (m, k) of tables shuffled by seeds (m, 2)."""
+    # `design` is (yes, answered, mask, n_questions, totals, sizes): packed answers, packed flags
+    # of what was answered, the mask for counting (empty if complete), and per row the number of
+    # answers and of yes answers.
     yes, answered, mask, n_questions, totals, sizes = design
     k = yes.shape[0]
     matrices, thresholds = np.empty((seeds.shape[0], k, k)), np.empty((seeds.shape[0], k))

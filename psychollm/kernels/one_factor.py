@@ -67,10 +67,8 @@ def simulate_one_factor(loadings, thresholds, n_questions, state, yes):
 
 @njit
 def count_answers(yes, answered, counts):
-    """Mask `yes` by `answered` (k, words; (0, 0) if complete) and fill (joint, yes, n) counts.
-
-    Where nothing is missing ``n`` is left as it is.
-    """
+    """Mask `yes` by `answered` (k, words; (0, 0) if complete) and fill (joint, yes, n) counts."""
+    # Where nothing is missing `n` is left as it is.
     joint, own, both = counts
     if answered.shape[0] == 0:
         count_pairs(yes, joint)

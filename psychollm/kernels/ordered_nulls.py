@@ -32,10 +32,8 @@ def shuffle_answers(state, codes, by_row, out):
 
 @njit
 def draw_answers(state, loadings, cuts, codes, out):
-    """Fill `out` (k, n) with answers cut from normals that factors correlate; gaps stay.
-
-    `loadings` (k, m) are on orthogonal factors, `cuts` (k, C + 1) have infinite ends.
-    """
+    """Fill `out` (k, n) with answers cut from normals that factors correlate; gaps stay."""
+    # `loadings` (k, m) are on orthogonal factors, `cuts` (k, C + 1) have infinite ends.
     k, m = loadings.shape
     unique = np.empty(k)
     for i in range(k):
@@ -73,10 +71,8 @@ def fill_margins(codes, cuts):
 
 @njit
 def correlate_answers(codes, rule, fixed, cuts, matrix):
-    """Fill `matrix` (k, k) with polychoric correlations; undefined ones become zero.
-
-    ``cuts`` (k, C + 1) is filled with the cuts of all answers.
-    """
+    """Fill `matrix` (k, k) with polychoric correlations; undefined ones become zero."""
+    # `cuts` (k, C + 1) is filled with the cuts of all answers.
     size = cuts.shape[1]
     table, weights = np.empty((size - 1, size - 1)), np.empty(0)
     corners, t, u = np.empty((3, size, size)), np.empty(size), np.empty(size)

@@ -36,11 +36,9 @@ def _exceedances(thresholds, upper):
 
 @njit
 def score_covariances(thresholds, correlation, out):
-    """Fill `out` (k, k) with (1) for thresholds (k, C), NaN where an item has fewer.
-
-    The diagonal is taken at the correlation's own diagonal: 1 gives variances, a communality the
-    covariance with a parallel item. NaN where a correlation is.
-    """
+    """Fill `out` (k, k) with (1) for thresholds (k, C), NaN where an item has fewer."""
+    # The diagonal is taken at the correlation's own diagonal: 1 gives variances, a communality the
+    # covariance with a parallel item. NaN where a correlation is.
     k, n_cuts = thresholds.shape
     upper = np.empty((k, n_cuts))
     _exceedances(thresholds, upper)

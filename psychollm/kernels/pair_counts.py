@@ -59,10 +59,8 @@ def count_pairs(yes: WordArray, joint: FloatArray) -> None:
 
 @njit
 def count_with_missing(yes, answered, joint, own, both):
-    """Fill joint yes counts, yes counts of the row among the column's answers, and both answered.
-
-    `own[i, j]` counts the yes answers of i on questions that i and j both answered.
-    """
+    """Fill joint yes counts, yes of the row where the column answered, and both answered."""
+    # `own[i, j]` counts the yes answers of i on questions that i and j both answered.
     k = yes.shape[0]
     for i in range(k):
         for j in range(i + 1):

@@ -124,10 +124,8 @@ def _proposal(v, gradient, information, damping, step, proposed):
 
 @njit
 def fit_pairwise_factors(counts, tau, rate, loading, tolerance, max_steps):
-    """Maximise the penalised likelihood from loadings (k, m), in place.
-
-    Returns (value without the penalty, steps, status); ``tolerance`` bounds the last gain.
-    """
+    """Maximise the penalised likelihood from loadings (k, m), in place."""
+    # Returns (value without the penalty, steps, status); `tolerance` bounds the last gain.
     k, m = loading.shape
     v, proposed, trial = np.empty((k, m)), np.empty((k, m)), np.empty((k, m))
     slope, step = np.empty((k, m, m)), np.empty(k * m)

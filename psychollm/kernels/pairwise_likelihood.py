@@ -53,10 +53,8 @@ CONVERGED, STALLED, OUT_OF_STEPS = 0, 1, 2
 
 @njit
 def pair_margins(yes, n, tau, rate):
-    """Fill tau[i, j], rate[i, j]: threshold and yes rate of i among the questions of i and j.
-
-    Both are NaN where the pair says nothing: never answered together, or one of them constant.
-    """
+    """Fill tau[i, j], rate[i, j]: threshold and yes rate of i among the questions of i and j."""
+    # Both are NaN where the pair says nothing: never answered together, or one of them constant.
     k = yes.shape[0]
     own, own_yes, own_n = np.empty(k), np.empty(k), np.empty(k)
     for i in range(k):
@@ -155,10 +153,8 @@ def _proposal(z, gradient, information, damping, step, proposed):
 
 @njit
 def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
-    """Maximise (1) from the loadings given, in place; return (value, steps, status).
-
-    ``counts`` is (joint, yes, n), each (k, k). ``tolerance`` bounds the last change of z.
-    """
+    """Maximise (1) from the loadings given, in place; return (value, steps, status)."""
+    # `counts` is (joint, yes, n), each (k, k). `tolerance` bounds the last change of z.
     k = loading.size
     z, proposed, trial, step = np.arctanh(loading), np.empty(k), np.empty(k), np.empty(k)
     gradient, information = np.empty(k), np.empty((k, k))
@@ -193,11 +189,9 @@ def fit_pairwise(counts, tau, rate, loading, tolerance, max_steps):
 
 @njit
 def start_loadings(counts, tau, loading):
-    """Fill first loadings: the main direction of Digby's correlations, halves added to cells.
-
-    Digby, P. G. N. (1983). Approximating the tetrachoric correlation coefficient. Biometrics,
-    39(3), 753-757. https://doi.org/10.2307/2531104
-    """
+    """Fill first loadings: the main direction of Digby's correlations, halves added to cells."""
+    # Digby, P. G. N. (1983). Approximating the tetrachoric correlation coefficient. Biometrics,
+    # 39(3), 753-757. https://doi.org/10.2307/2531104
     joint, yes, n = counts
     k = loading.size
     R, direction = np.zeros((k, k)), np.empty(k)

@@ -28,10 +28,9 @@ from psychollm.kernels._jit import njit
 
 @njit
 def pool(correct, wrong, hits, size, last):
-    """Fill the blocks of (1) for one resample and return how many there are; for kernels.
-
-    `hits`, `size` and `last` (groups,) receive correct answers, answers and last group per block.
-    """
+    """Fill the blocks of (1) for one resample and return how many there are; for kernels."""
+    # `hits`, `size` and `last` (groups,) receive correct answers, answers and last group per
+    # block.
     top, open_hits, open_size = -1, 0.0, 0.0
     for g in range(correct.size):
         n = correct[g] + wrong[g]
@@ -65,10 +64,8 @@ def _close(hits, size, top, open_hits, open_size):
 def isotonic_shares(
     correct: NDArray[np.float64], wrong: NDArray[np.float64], out: NDArray[np.float64]
 ) -> None:
-    """Fill `out` (resamples, groups) with the fit (1) of tallies (resamples, groups).
-
-    NaN at confidences without an answer.
-    """
+    """Fill `out` (resamples, groups) with the fit (1) of tallies (resamples, groups)."""
+    # NaN at confidences without an answer.
     groups = correct.shape[1]
     hits, size = np.empty(groups), np.empty(groups)
     last = np.empty(groups, dtype=np.int64)

@@ -145,10 +145,8 @@ def _start(table):
 
 @njit
 def solve_ordered(table, t, u, corners):
-    """Maximise the likelihood of a table over rho at given cuts.
-
-    Returns rho, 1 - |rho|, steps, the last step in rho, status.
-    """
+    """Maximise the likelihood of a table over rho at given cuts."""
+    # Returns rho, 1 - |rho|, steps, the last step in rho, status.
     low, high = -0.5 * math.pi, 0.5 * math.pi
     w, steps, move = _start(table), 0, 0.0
     while steps < MAX_STEPS:
@@ -224,11 +222,9 @@ def _two_by_two(table, t, u, rule, fixed):
 
 @njit
 def correlate_ordered(table, t, u, rule, fixed, corners):
-    """Estimate one pair: returns rho, 1 - |rho|, steps, residual, status.
-
-    `table` (C, C) may be changed by the rule; with `fixed` the cuts t, u are kept, otherwise they
-    are filled from the table's margins.
-    """
+    """Estimate one pair: returns rho, 1 - |rho|, steps, residual, status."""
+    # `table` (C, C) may be changed by the rule; with `fixed` the cuts t, u are kept, otherwise
+    # they are filled from the table's margins.
     rows, columns = table.sum(axis=1), table.sum(axis=0)
     many, other = used_answers(rows), used_answers(columns)
     if many < 2 or other < 2:
@@ -259,10 +255,8 @@ def used_cuts(cuts):
 
 @njit
 def correlate_ordered_pairs(tables, cuts, rule, fixed, out):
-    """Estimate all pairs from tables (p, C, C) and cuts of all answers (k, C + 1).
-
-    ``out`` is (matrix, complement, residual, iterations, status), as in `correlate_pairs`.
-    """
+    """Estimate all pairs from tables (p, C, C) and cuts of all answers (k, C + 1)."""
+    # `out` is (matrix, complement, residual, iterations, status), as in `correlate_pairs`.
     matrix, complement, residual, iterations, status = out
     k, size = cuts.shape
     corners, table = np.empty((3, size, size)), np.empty((size - 1, size - 1))

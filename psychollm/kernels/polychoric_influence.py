@@ -36,10 +36,8 @@ from psychollm.kernels.tetrachoric import AT_BOUND, UNDEFINED
 
 @njit
 def _pull(shares, corners, cuts, rho, flip, pull):
-    """Fill derivatives of the mean score by the cuts of one margin, (C + 1,).
-
-    With `flip` the cuts are those of the columns.
-    """
+    """Fill derivatives of the mean score by the cuts of one margin, (C + 1,)."""
+    # With `flip` the cuts are those of the columns.
     t, u = cuts
     room = (1.0 - rho) * (1.0 + rho)
     spread = math.sqrt(room)
@@ -81,11 +79,9 @@ def _threshold_part(pull, cuts, n, part):
 
 @njit
 def influence(table, cuts, rho, n, parts, corners):
-    """Fill (1): what giving both answers adds, and giving one; return the information I.
-
-    ``cuts`` is (t, u), ``parts`` (joint (C, C), first (C,), second (C,)); ``n`` holds the units of
-    the pair and of each margin.
-    """
+    """Fill (1): what giving both answers adds, and giving one; return the information I."""
+    # `cuts` is (t, u), `parts` (joint (C, C), first (C,), second (C,)); `n` holds the units of the
+    # pair and of each margin.
     t, u = cuts
     joint, first, second = parts
     fill_corners(t, u, rho, corners)
@@ -122,12 +118,10 @@ def influence(table, cuts, rho, n, parts, corners):
 
 @njit
 def influence_pairs(tables, margins, cuts, estimate, rules, out):
-    """Fill influences of all pairs, and their standard errors (k, k) of both kinds.
-
-    ``margins`` (k, C) counts all answers of each row, ``cuts`` are theirs; ``estimate`` is
-    (matrix, status), ``rules`` (rule, fixed); ``out`` is (joint (p, C, C), first (p, C), second
-    (p, C), estimated, held). The parts of single answers are zero unless `fixed`.
-    """
+    """Fill influences of all pairs, and their standard errors (k, k) of both kinds."""
+    # `margins` (k, C) counts all answers of each row, `cuts` are theirs; `estimate` is (matrix,
+    # status), `rules` (rule, fixed); `out` is (joint (p, C, C), first (p, C), second (p, C),
+    # estimated, held). The parts of single answers are zero unless `fixed`.
     joint, first, second, estimated, held = out
     matrix, status = estimate
     rule, fixed = rules
@@ -188,11 +182,9 @@ def _variance(counts, parts, n, corners, square):
 
 @njit
 def fill_influences(codes, start, parts, cuts, sizes, with_cuts, out):
-    """Fill what units start, start + 1, ... move the estimates by: `out` (units, columns).
-
-    ``parts`` is (joint, first, second). With `with_cuts` the columns of the cuts come first, row
-    by row and cut by cut; ``sizes`` (k,) are numbers of answers.
-    """
+    """Fill what units start, start + 1, ... move the estimates by: `out` (units, columns)."""
+    # `parts` is (joint, first, second). With `with_cuts` the columns of the cuts come first, row
+    # by row and cut by cut; `sizes` (k,) are numbers of answers.
     joint, first, second = parts
     k = codes.shape[0]
     for v in range(out.shape[0]):

@@ -28,10 +28,8 @@ def mean_losses(
     wrong: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples,) with means (1) of losses (groups,) over (resamples, groups).
-
-    NaN where a resample holds no answer.
-    """
+    """Fill `out` (resamples,) with means (1) of losses (groups,) over (resamples, groups)."""
+    # NaN where a resample holds no answer.
     for row in range(correct.shape[0]):
         total, n = 0.0, 0.0
         for g in range(if_correct.size):

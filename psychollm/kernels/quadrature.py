@@ -42,12 +42,10 @@ def normal_grid(n: int) -> tuple[Floats, Floats]:
 
 
 def normalise_rows(joint: Floats) -> Floats:
-    """Turn log joint densities (u, Q) into posteriors in place; return log marginals (u,).
-
-    What is subtracted before exponentials are taken need not be the exact maximum: within two
-    nodes of a peak a log density falls by a few units at most, so that every fourth node, and the
-    last, will do.
-    """
+    """Turn log joint densities (u, Q) into posteriors in place; return log marginals (u,)."""
+    # What is subtracted before exponentials are taken need not be the exact maximum: within two
+    # nodes of a peak a log density falls by a few units at most, so that every fourth node, and
+    # the last, will do.
     top = np.maximum(joint[:, ::SPARSE].max(axis=1), joint[:, -1])
     joint -= top[:, None]
     np.exp(joint, out=joint)
@@ -57,10 +55,8 @@ def normalise_rows(joint: Floats) -> Floats:
 
 
 def weighted_polynomials(posterior: Floats, nodes: Floats, degree: int) -> Iterator[Floats]:
-    """Yield posterior times orthonormal polynomial, (u, Q), for degrees 1 to `degree`: (2).
-
-    A posterior that sits on fewer nodes than the degree asks for gives zeros.
-    """
+    """Yield posterior times orthonormal polynomial, (u, Q), for degrees 1 to `degree`: (2)."""
+    # A posterior that sits on fewer nodes than the degree asks for gives zeros.
     root = np.sqrt(posterior)
     before, current = np.zeros_like(root), root
     for _ in range(degree):

@@ -63,10 +63,8 @@ def selective_sums(
     table: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, 4) with the sums of (1) and of (2) over groups, answers and errors.
-
-    Groups are in order of increasing confidence; `table` holds harmonic numbers.
-    """
+    """Fill `out` (resamples, 4) with sums of (1) and of (2) over groups, answers and errors."""
+    # Groups are in order of increasing confidence; `table` holds harmonic numbers.
     for row in range(correct.shape[0]):
         given, errors, risks, joint = 0.0, 0.0, 0.0, 0.0
         before = 0.0  # H of `given`
@@ -92,12 +90,10 @@ def risks_at_coverages(
     whole_groups: bool,
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, points) with the share of errors among the most confident answers.
-
-    `coverages` (points,) increase inside (0, 1]. Tied answers are taken in a random order, in
-    expectation, or all together where `whole_groups`: then at least the coverage is answered.
-    NaN where a resample holds no answer.
-    """
+    """Fill `out` (resamples, points) with the share of errors among the most confident answers."""
+    # `coverages` (points,) increase inside (0, 1]. Tied answers are taken in a random order, in
+    # expectation, or all together where `whole_groups`: then at least the coverage is answered.
+    # NaN where a resample holds no answer.
     for row in range(correct.shape[0]):
         out[row, :] = np.nan
         total = 0.0
@@ -130,12 +126,10 @@ def coverages_at_risks(
     whole_groups: bool,
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, points) with the largest share of answers with at most a risk.
-
-    `risks` (points,) inside [0, 1). Candidates are whole numbers of answers, tied ones taken in a
-    random order, in expectation, or only whole groups of them where `whole_groups`. Zero where
-    even the most confident answer is too risky, NaN where a resample holds no answer.
-    """
+    """Fill `out` (resamples, points) with the largest share of answers with at most a risk."""
+    # `risks` (points,) inside [0, 1). Candidates are whole numbers of answers, tied ones taken in
+    # a random order, in expectation, or only whole groups of them where `whole_groups`. Zero where
+    # even the most confident answer is too risky, NaN where a resample holds no answer.
     for row in range(correct.shape[0]):
         for point in range(risks.size):
             risk = risks[point]

@@ -30,10 +30,8 @@ from psychollm.kernels.random import below, seed_stream
 
 @njit
 def number_by_appearance(labels: NDArray[np.int64], codes: NDArray[np.int32]) -> None:
-    """Fill `codes` (rows, samples) with classes numbered 0, 1, ... as they appear in each row.
-
-    A negative label is a missing sample and stays -1.
-    """
+    """Fill `codes` (rows, samples) with classes numbered 0, 1, ... as they appear in each row."""
+    # A negative label is a missing sample and stays -1.
     for row in range(labels.shape[0]):
         known = 0
         for i in range(labels.shape[1]):
@@ -68,12 +66,11 @@ def modal_classes(
     right: NDArray[np.float64],
     found: NDArray[np.float64],
 ) -> None:
-    """Fill `found` (rows, 7) with what the classes of each row's samples tell.
-
-    Largest share, its chance of being right, samples, classes, classes tied for largest, share of
-    right samples, share of pairs of samples in the same class. Tied largest classes are equally
-    likely to be the answer; a class is as likely to be right as its samples are on average.
-    """
+    """Fill `found` (rows, 7) with what the classes of each row's samples tell."""
+    # Largest share, its chance of being right, samples, classes, classes tied for largest, share
+    # of right samples, share of pairs of samples in the same class. Tied largest classes are
+    # equally likely to be the answer; a class is as likely to be right as its samples are on
+    # average.
     counts, hits = np.empty(codes.shape[1]), np.empty(codes.shape[1])
     for row in range(codes.shape[0]):
         n, classes = _count(codes[row], counts)
@@ -125,10 +122,8 @@ def split_shares(
     splits: int,
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (rows,) with the mean over random halves of the chosen class's share.
-
-    NaN below two samples. Each row owns the stream of its two seed words.
-    """
+    """Fill `out` (rows,) with the mean over random halves of the chosen class's share."""
+    # NaN below two samples. Each row owns the stream of its two seed words.
     size = codes.shape[1]
     counts, others = np.empty(size), np.empty(size)
     order = np.empty(size, dtype=np.int64)
@@ -170,10 +165,8 @@ def discrete_entropies(codes: NDArray[np.int32], found: NDArray[np.float64]) -> 
 def likelihood_entropies(
     codes: NDArray[np.int32], loglik: NDArray[np.float64], found: NDArray[np.float64]
 ) -> None:
-    """Fill `found` (rows, 3): entropies of (2) from likelihoods, and the mean of -loglik.
-
-    Samples without a log-likelihood do not count; NaN where none is left.
-    """
+    """Fill `found` (rows, 3): entropies of (2) from likelihoods, and the mean of -loglik."""
+    # Samples without a log-likelihood do not count; NaN where none is left.
     size = codes.shape[1]
     weight = np.empty(size)
     for row in range(codes.shape[0]):

@@ -91,10 +91,8 @@ def shuffle_columns(state, yes, answered, n, out):
 
 @njit
 def _trade(state, n, rows, answered, work):
-    """Redistribute the questions that exactly one of two rows answered yes.
-
-    ``rows`` and ``answered`` hold the two rows; ``work`` is workspace of one row twice.
-    """
+    """Redistribute the questions that exactly one of two rows answered yes."""
+    # `rows` and `answered` hold the two rows; `work` is workspace of one row twice.
     first, second = rows
     free, drawn = work
     pool, wanted = 0, 0

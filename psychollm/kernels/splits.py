@@ -55,11 +55,9 @@ def enumerate_splits(
     lowest: NDArray[np.float64],
     highest: NDArray[np.float64],
 ) -> None:
-    """Fill `forms` with s'Cs of every split; `lowest`, `highest` with signs of the extremes.
-
-    `chosen` (m,) holds the items of the first half, increasing, and is worked upon; items before
-    place `first_free` never leave it. Splits are visited in lexicographic order of `chosen`.
-    """
+    """Fill `forms` with s'Cs of every split; `lowest`, `highest` with signs of the extremes."""
+    # `chosen` (m,) holds the items of the first half, increasing, and is worked upon; items before
+    # place `first_free` never leave it. Splits are visited in lexicographic order of `chosen`.
     k, m = matrix.shape[0], chosen.size
     signs, products = np.full(k, -1.0), np.empty(k)
     for place in range(m):
@@ -90,11 +88,9 @@ def enumerate_splits(
 
 @njit
 def exchange(matrix: NDArray[np.float64], signs: NDArray[np.float64], direction: float) -> None:
-    """Exchange pairs of items between the halves while that lowers ``direction * s'Cs``.
-
-    Works on `signs` (k,); every step is the best exchange there is, and the sizes of the halves
-    stay.
-    """
+    """Exchange pairs of items between the halves while that lowers ``direction * s'Cs``."""
+    # Works on `signs` (k,); every step is the best exchange there is, and the sizes of the halves
+    # stay.
     k = signs.size
     products = np.empty(k)
     scale = abs(_start(matrix, signs, products))

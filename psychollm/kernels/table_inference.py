@@ -46,10 +46,8 @@ def _conditional_shares(tau1, tau2, sign, rest):
 
 @njit
 def standard_errors(tau1, tau2, rho, rest, n, n1, n2):
-    """Standard errors of rho: thresholds estimated on n1 and n2 questions, and held fixed.
-
-    `rest` is 1 - |rho| with all its digits: near the bounds rho alone has lost them.
-    """
+    """Standard errors of rho: thresholds estimated on n1 and n2 questions, and held fixed."""
+    # `rest` is 1 - |rho| with all its digits: near the bounds rho alone has lost them.
     if not rest > 0.0:
         return math.nan, math.nan
     sign = 1.0 if rho >= 0.0 else -1.0
@@ -76,10 +74,8 @@ def standard_errors(tau1, tau2, rho, rest, n, n1, n2):
 
 @njit
 def standard_error_pairs(estimate, counts, tau, fixed, out):
-    """Fill both kinds of standard errors (k, k) for all pairs; NaN at bounds or undefined.
-
-    ``estimate`` is (matrix, complement), ``counts`` (yes, n), ``out`` (estimated, held).
-    """
+    """Fill both kinds of standard errors (k, k) for all pairs; NaN at bounds or undefined."""
+    # `estimate` is (matrix, complement), `counts` (yes, n), `out` (estimated, held).
     matrix, complement = estimate
     yes, n = counts
     estimated, held = out
@@ -170,11 +166,9 @@ def _excess(cells, tau1, tau2, angle, top, critical):
 
 @njit
 def _profile_limit(cells, tau, start, end, step, limits):
-    """Find the angle where the profile crosses its critical value; `end` if it never does.
-
-    Steps out from the maximum until the crossing is bracketed, then false position with
-    Illinois weights: the signed root is almost linear in the angle.
-    """
+    """Find the angle where the profile crosses its critical value; `end` if it never does."""
+    # Steps out from the maximum until the crossing is bracketed, then false position with Illinois
+    # weights: the signed root is almost linear in the angle.
     if start == end:
         return end
     tau1, tau2 = tau
@@ -212,11 +206,9 @@ def _profile_limit(cells, tau, start, end, step, limits):
 
 @njit
 def profile_interval(cells, tau1, tau2, rho, drop):
-    """Likelihood-ratio interval of rho for a table (n11, n10, n01, n00).
-
-    `drop` is the fall of the log-likelihood below its saturated maximum that is still inside,
-    half a chi-square quantile. A side whose profile never falls so far ends at the bound.
-    """
+    """Likelihood-ratio interval of rho for a table (n11, n10, n01, n00)."""
+    # `drop` is the fall of the log-likelihood below its saturated maximum that is still inside,
+    # half a chi-square quantile. A side whose profile never falls so far ends at the bound.
     total = cells[0] + cells[1] + cells[2] + cells[3]
     top = 0.0
     for c in range(4):

@@ -11,11 +11,9 @@ OWN_THRESHOLDS = False
 
 @njit
 def correlate_tables(cells, rule):
-    """Estimate every row (n11, n10, n01, n00) of `cells`, shape (m, 4).
-
-    Returns (m, 7): rho, 1 - |rho|, residual, both thresholds, both standard errors; and (m, 2):
-    status, steps. Thresholds are those of the table after the empty-cell rule.
-    """
+    """Estimate every row (n11, n10, n01, n00) of `cells`, shape (m, 4)."""
+    # Returns (m, 7): rho, 1 - |rho|, residual, both thresholds, both standard errors; and (m, 2):
+    # status, steps. Thresholds are those of the table after the empty-cell rule.
     m = cells.shape[0]
     real = np.empty((m, 7))
     codes = np.empty((m, 2), dtype=np.int8)

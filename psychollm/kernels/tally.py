@@ -22,11 +22,10 @@ def tally_resamples(
     correct: NDArray[np.float64],
     wrong: NDArray[np.float64],
 ) -> None:
-    """Fill `correct` and `wrong` (resamples, groups) with sums of `counts` (resamples, questions).
-
-    `question`, `group` and `right` hold, for each answer of the model, its column, the place of
-    its confidence among the distinct ones, and 1 where it was correct (or the chance that it is).
-    """
+    """Sum `counts` (resamples, questions) into `correct` and `wrong` (resamples, groups)."""
+    # `question`, `group` and `right` hold, for each answer of the model, its column, the place of
+    # its confidence among the distinct ones, and 1 where it was correct (or the chance that it
+    # is).
     for row in range(counts.shape[0]):
         for g in range(correct.shape[1]):
             correct[row, g] = 0.0

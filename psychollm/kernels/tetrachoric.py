@@ -118,10 +118,8 @@ def _bonett_price_angle(
 
 @njit
 def _solve(t, residual, orientation, gap, product):
-    """Find t with residual(t) = 0, where d residual / dt = orientation * g(t).
-
-    Returns t, the number of steps, and the residual left.
-    """
+    """Find t with residual(t) = 0, where d residual / dt = orientation * g(t)."""
+    # Returns t, the number of steps, and the residual left.
     low, high = 0.0, 1.0
     steps = 0
     while steps < MAX_STEPS:
@@ -152,11 +150,9 @@ def _solve(t, residual, orientation, gap, product):
 
 @njit
 def _from_quadrant(small, opposite, c, d, a, b):
-    """Solve for the quadrant (X > a, Y > b) of count `small`, the smallest of the table.
-
-    `opposite` is the diagonally opposite count, c = (X > a, Y <= b), d = (X <= a, Y > b).
-    Returns r, 1 - |r|, steps, residual of the probability.
-    """
+    """Solve for the quadrant (X > a, Y > b) of count `small`, the smallest of the table."""
+    # `opposite` is the diagonally opposite count, c = (X > a, Y <= b), d = (X <= a, Y > b).
+    # Returns r, 1 - |r|, steps, residual of the probability.
     total = small + opposite + c + d
     cross = (small * opposite - c * d) / (total * total)
     if cross == 0.0:
@@ -183,10 +179,8 @@ def _from_quadrant(small, opposite, c, d, a, b):
 
 @njit
 def solve_table(n11, n10, n01, n00, tau1, tau2):
-    """Tetrachoric correlation of a table whose own margins gave the thresholds.
-
-    Returns rho, 1 - |rho|, steps, residual, status (INTERIOR or AT_BOUND).
-    """
+    """Tetrachoric correlation of a table whose own margins gave the thresholds."""
+    # Returns rho, 1 - |rho|, steps, residual, status (INTERIOR or AT_BOUND).
     small = min(min(n11, n00), min(n10, n01))
     if small <= 0.0:
         return (1.0 if min(n10, n01) <= 0.0 else -1.0), 0.0, 0, 0.0, AT_BOUND
@@ -230,11 +224,9 @@ def _score(n11, n10, n01, n00, tau1, tau2, rho):
 
 @njit
 def solve_fixed(n11, n10, n01, n00, tau1, tau2):
-    """Maximise the likelihood over rho with thresholds fixed from elsewhere.
-
-    Newton's method on the angle w with rho = sin(w), inside a bracket. Returns rho, 1 - |rho|,
-    steps, residual (the last step in rho), status.
-    """
+    """Maximise the likelihood over rho with thresholds fixed from elsewhere."""
+    # Newton's method on the angle w with rho = sin(w), inside a bracket. Returns rho, 1 - |rho|,
+    # steps, residual (the last step in rho), status.
     if min(n10, n01) <= 0.0 and min(n11, n00) > 0.0:
         return 1.0, 0.0, 0, 0.0, AT_BOUND
     if min(n11, n00) <= 0.0 and min(n10, n01) > 0.0:
@@ -264,10 +256,8 @@ def solve_fixed(n11, n10, n01, n00, tau1, tau2):
 
 @njit
 def adjust_table(n11, n10, n01, n00, rule):
-    """Apply the empty-cell rule: 0 none, 1 keep_margins, 2 add_half, 3 add_half_all.
-
-    Returns the four cells and whether they were changed.
-    """
+    """Apply the empty-cell rule: 0 none, 1 keep_margins, 2 add_half, 3 add_half_all."""
+    # Returns the four cells and whether they were changed.
     empty = (n11 <= 0.0) + (n10 <= 0.0) + (n01 <= 0.0) + (n00 <= 0.0)
     if empty == 0 or rule == 0:
         return n11, n10, n01, n00, False
@@ -294,11 +284,9 @@ def adjust_table(n11, n10, n01, n00, rule):
 
 @njit
 def correlate_table(n11, n10, n01, n00, tau, rule, fixed):
-    """Estimate one pair: returns rho, 1 - |rho|, steps, residual, status.
-
-    With `fixed` the thresholds `tau` of the pair are kept; otherwise they are those of the table,
-    recomputed where the empty-cell rule changes its margins.
-    """
+    """Estimate one pair: returns rho, 1 - |rho|, steps, residual, status."""
+    # With `fixed` the thresholds `tau` of the pair are kept; otherwise they are those of the
+    # table, recomputed where the empty-cell rule changes its margins.
     tau1, tau2 = tau
     row, column = n11 + n10, n11 + n01
     total = row + n01 + n00

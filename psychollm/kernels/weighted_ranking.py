@@ -31,11 +31,9 @@ def weighted_area(
     opens: NDArray[np.bool_],
     correct: NDArray[np.bool_],
 ) -> float:
-    """Area (1) of one resample; NaN where it holds one class only.
-
-    `order` lists the questions by increasing score, `opens` says where a new group of ties
-    begins, `correct` belongs to the questions in that order.
-    """
+    """Area (1) of one resample; NaN where it holds one class only."""
+    # `order` lists the questions by increasing score, `opens` says where a new group of ties
+    # begins, `correct` belongs to the questions in that order.
     area, below = 0.0, 0.0
     hits, misses, total = 0.0, 0.0, 0.0
     for place in range(order.size):
