@@ -113,19 +113,9 @@ def from_file(
     default: Any = MISSING,
     replies: bool = False,
 ) -> Any:
-    """Return a field that the command line takes from a file.
-
-    Parameters
-    ----------
-    read : callable
-        Returns the value from a path; its keyword-only parameters are options, too.
-    help : str
-        What the file is.
-    default : object, optional
-        Where no file is needed.
-    replies : bool
-        Whether the replies of a store are a value, too.
-    """
+    """Return a field that the command line takes from a file."""
+    # Keyword-only parameters of `read` are options, too; with `replies`, those of a store
+    # are a value.
     about = {"read": read, "help": help, "replies": replies}
     return field(default=default, metadata=about, kw_only=default is not MISSING)
 
@@ -133,15 +123,7 @@ def from_file(
 def check_chosen(
     name: str, chosen: Sequence[str], choices: Any, *, at_least_one: bool = True
 ) -> None:
-    """Refuse an option that does not exist, or is chosen twice.
-
-    Examples
-    --------
-    >>> from typing import Literal
-    >>> check_chosen("arms", ("again", "again"), Literal["again", "doubt"])
-    Traceback (most recent call last):
-    psychollm...OptionError: arms=('again', 'again') must hold each once, and one at least
-    """
+    """Refuse an option that does not exist, or is chosen twice."""
     for one in chosen:
         check_choice(name, one, choices)
     if len(set(chosen)) < len(chosen) or (at_least_one and not chosen):
@@ -151,24 +133,7 @@ def check_chosen(
 
 
 def instrument_of(prompt: Prompt) -> str:
-    """Return the name of the instrument that made a prompt.
-
-    Parameters
-    ----------
-    prompt : Prompt
-        Of an instrument of this library.
-
-    Raises
-    ------
-    LabelError
-        If it names none, or one that does not exist.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.rule_world import RuleWorld
-    >>> instrument_of(RuleWorld(n=4, seed=1).prompts()[0])
-    'rule_world'
-    """
+    """Return the name of the instrument that made a prompt."""
     name = prompt.about.get("instrument")
     if name is None:
         msg = (
@@ -181,59 +146,24 @@ def instrument_of(prompt: Prompt) -> str:
 
 
 def instrument_class(name: str) -> type[Instrument[Any]]:
-    """Return the class of an instrument.
-
-    Examples
-    --------
-    >>> instrument_class("rule_world").__name__
-    'RuleWorld'
-    """
+    """Return the class of an instrument."""
     _package(name)
     return next(kind for kind in Instrument.__subclasses__() if name == kind.NAME)
 
 
 def purpose(name: str) -> str:
-    """Return what an instrument is for, in one line.
-
-    Examples
-    --------
-    >>> purpose("self_prediction")
-    'Can you answer this? Asked before answering, and held against the answer given after.'
-    """
+    """Return what an instrument is for, in one line."""
     return (_package(name).__doc__ or name).partition("\n")[0].replace("?.", "?")
 
 
 def reader_of(name: str) -> Reader:
-    """Return the function that reads replies to the prompts of an instrument.
-
-    Raises
-    ------
-    LabelError
-        If there is no such instrument.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.rule_world import RuleWorld
-    >>> reader_of("rule_world")(RuleWorld(n=4, seed=1).prompts()[0], "Answer: 33").value
-    33
-    """
+    """Return the function that reads replies to the prompts of an instrument."""
     read: Reader = _package(name).read_reply
     return read
 
 
 def scorer_of(name: str) -> Scorer:
-    """Return the function that scores the readings of one model.
-
-    Raises
-    ------
-    LabelError
-        If there is no such instrument.
-
-    Examples
-    --------
-    >>> scorer_of("rule_world")([], []).strict
-    array([], dtype=float64)
-    """
+    """Return the function that scores the readings of one model."""
     score: Scorer = _package(name).score_readings
     return score
 

@@ -66,21 +66,7 @@ def gather(
     *,
     smallest: SmallestEffects = SMALLEST,
 ) -> Evidence:
-    """Return the evidence; curves that are not at hand are computed.
-
-    Raises
-    ------
-    OptionError
-        If `panel` is not a calibration panel.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.panels.panel import calibration_panel
-    >>> said = [[0.9, 0.2, 0.7, 0.4], [0.5, 0.6, 0.5, 0.6]]
-    >>> panel = calibration_panel(said, [[1, 0, 1, 0]] * 2, metrics=["brier"], rng=0)
-    >>> list(gather(panel, None).comparisons)
-    ['brier']
-    """
+    """Return the evidence; curves that are not at hand are computed."""
     if not hasattr(panel, "curves"):
         msg = f"there is no report of a {type(panel).__name__}: pass what calibration_panel gives"
         raise OptionError(msg)

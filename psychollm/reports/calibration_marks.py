@@ -23,10 +23,8 @@ _MOST_RINGS = 40  # of a diagram; where there are more, only the curve is drawn
 
 
 def overview(evidence: "Evidence", axes: "Sequence[Axes]", keys: Sequence[str]) -> Iterator[Mark]:
-    """Yield a mark for every model and metric.
-
-    Only the first of the axes names the rows, which are the same in all.
-    """
+    """Yield a mark for every model and metric."""
+    # Only the first of the axes names the rows, which are the same in all.
     panel, names = evidence.panel, row_names(axes[0])
     for ax, key in zip(axes, keys, strict=True):
         output = panel_outputs()[key]

@@ -67,13 +67,7 @@ REFERENCES: tuple[Reference, ...] = (
 
 
 def cite(*keys: str) -> str:
-    """Return references for the running text, linked to their entries.
-
-    Examples
-    --------
-    >>> cite("holm")
-    '(<a href="#ref-holm">Holm, 1979</a>)'
-    """
+    """Return references for the running text, linked to their entries."""
     return linked(REFERENCES, keys)
 
 
@@ -143,15 +137,7 @@ def _curves(panel: "CalibrationPanel") -> str:
 
 
 def definitions(panel: "CalibrationPanel") -> Table:
-    """Return every metric of a panel in a line: what it means, and how its interval is made.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.panels.panel import calibration_panel
-    >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["auroc"], rng=0)
-    >>> [cell.text for cell in definitions(panel).rows[0]][2:4]
-    ['higher', '0.5']
-    """
+    """Return every metric of a panel in a line: what it means, and how its interval is made."""
     words = {key: panel_outputs()[key] for key in panel.estimates}
     return Table.of(
         [
@@ -170,26 +156,7 @@ def definitions(panel: "CalibrationPanel") -> Table:
 
 
 def code(panel: "CalibrationPanel", source: str) -> str:
-    """Return the lines of Python that repeat the panel.
-
-    Parameters
-    ----------
-    panel : CalibrationPanel
-        The panel.
-    source : str
-        Lines that make it; the call with its options by default, which leave out the seed.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.panels.panel import calibration_panel
-    >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["auroc"], rng=0)
-    >>> print(code(panel, ""))
-    import psychollm as psy
-    <BLANKLINE>
-    # confidence and correctness: the two tables, models x questions
-    panel = psy.calibration_panel(confidence, correctness, bootstrap=2000, level=0.95)
-    panel.report("report.html")
-    """
+    """Return the lines of Python that repeat the panel; `source` is what makes it."""
     given = source or (
         "# confidence and correctness: the two tables, models x questions\n"
         "panel = psy.calibration_panel("

@@ -44,31 +44,9 @@ def draw_figure(
     key: str,
     marks: Marks | None = None,
 ) -> Figure:
-    """Draw on new axes and return the figure as inline SVG.
-
-    Parameters
-    ----------
-    draw : callable
-        Takes the axes and draws on them.
-    size : tuple of float
-        Width and height in inches.
-    caption : str
-        What stands below the figure; may hold markup.
-    title : str
-        What the figure shows, for those who cannot see it.
-    key : str
-        Prefix of all names inside the SVG; unique on the page.
-    marks : callable, optional
-        Takes the drawn figure and returns its marks: what it answers where one points at it.
-
-    Examples
-    --------
-    >>> figure = draw_figure(
-    ...     lambda ax: ax.plot([0, 1]), size=(2, 2), caption="", title="A line", key="line"
-    ... )
-    >>> figure.svg[:4], "http" in figure.svg
-    ('<svg', False)
-    """
+    """Draw on new axes and return the figure as inline SVG."""
+    # The caption may hold markup; `title` is for those who cannot see the figure; `key` is
+    # the prefix of all names inside the SVG, unique on the page.
     return draw_on_figure(
         lambda figure: draw(figure.subplots()),
         size=size,
@@ -88,23 +66,7 @@ def draw_on_figure(
     key: str,
     marks: Marks | None = None,
 ) -> Figure:
-    """Draw on a new figure, which may hold many axes, and return it as inline SVG.
-
-    Parameters
-    ----------
-    draw : callable
-        Takes the empty figure and draws on it.
-    size, caption, title, key, marks
-        As in `draw_figure`.
-
-    Examples
-    --------
-    >>> figure = draw_on_figure(
-    ...     lambda empty: empty.subplots(1, 2), size=(4, 2), caption="", title="Two", key="two"
-    ... )
-    >>> figure.svg.count('id="two-axes_')
-    2
-    """
+    """Draw on a new figure, which may hold many axes, and return it as inline SVG."""
     matplotlib: Any = require("matplotlib", extra="plot", purpose="a report")
     figures: Any = require("matplotlib.figure", extra="plot", purpose="a report")
     with matplotlib.rc_context():
@@ -122,14 +84,7 @@ def draw_on_figure(
 
 
 def inline_svg(text: str, *, title: str, key: str) -> str:
-    """Return an SVG file as an element of a page.
-
-    Examples
-    --------
-    >>> file = '<?xml?><svg width="9pt" id="a"><metadata>x</metadata></svg>'
-    >>> inline_svg(file, title="T", key="k")
-    '<svg role="img" aria-labelledby="k-title" id="k-a"><title id="k-title">T</title></svg>'
-    """
+    """Return an SVG file as an element of a page."""
     text = text[text.index("<svg") :]
     for pattern, new in _REPLACEMENTS:
         text = pattern.sub(new, text)

@@ -27,15 +27,7 @@ MOST_MARKS = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mark:
-    """One place: a point, a box given by two corners, or a line.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> Mark(ax=ax, shape="point", at=np.array([[0.5, 0.5]]), text="a: 0.50").models
-    ()
-    """
+    """One place: a point, a box given by two corners, or a line."""
 
     ax: "Axes"
     shape: Literal["point", "box", "line"]
@@ -48,17 +40,7 @@ Marks = Callable[["Canvas"], Iterable[Mark]]
 
 
 def overlay(figure: "Canvas", marks: Iterable[Mark]) -> str:
-    """Return the marks of a drawn figure as an SVG group, in points from the upper left.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> figure = Figure(figsize=(1, 1))
-    >>> ax = figure.add_axes((0, 0, 1, 1), xlim=(0, 2), ylim=(0, 2))
-    >>> mark = Mark(ax=ax, shape="point", at=np.array([[0.5, 1.0]]), text="a & b", models=(3,))
-    >>> overlay(figure, [mark]).splitlines()[1]
-    '<circle data-m="3" cx="18" cy="36" r="6"><title>a &amp; b</title></circle>'
-    """
+    """Return the marks of a drawn figure as an SVG group, in points from the upper left."""
     height = figure.get_figheight() * _POINTS
     scale = _POINTS / figure.dpi
     found = []
@@ -87,37 +69,17 @@ def _element(mark: Mark, at: FloatArray) -> str:
 
 
 def places(labels: Sequence[Any]) -> dict[str, int]:
-    """Return where each model stands in the list of the page.
-
-    Examples
-    --------
-    >>> places(["a", 7])
-    {'a': 0, '7': 1}
-    """
+    """Return where each model stands in the list of the page."""
     return {str(label): place for place, label in enumerate(labels)}
 
 
 def point(ax: "Axes", x: float, y: float, text: str, *models: int) -> Mark:
-    """Return the mark of a point.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> point(Figure().subplots(), 1, 2, "a").shape
-    'point'
-    """
+    """Return the mark of a point."""
     return Mark(ax=ax, shape="point", at=np.array([[x, y]], float), text=text, models=models)
 
 
 def line(ax: "Axes", x: FloatArray, y: FloatArray, text: str, *models: int) -> Mark:
-    """Return the mark of a curve; points that are not finite are left out.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> line(Figure().subplots(), np.array([0.0, 1.0]), np.array([0.0, np.nan]), "a").at
-    array([[0., 0.]])
-    """
+    """Return the mark of a curve; points that are not finite are left out."""
     at = np.column_stack([x, y]).astype(np.float64)
     at = at[np.isfinite(at).all(axis=1)]
     step = max(1, len(at) // 60)
@@ -125,20 +87,9 @@ def line(ax: "Axes", x: FloatArray, y: FloatArray, text: str, *models: int) -> M
 
 
 def cells(ax: "Axes", what: str, where: dict[str, int], *, digits: int = 2) -> list[Mark]:
-    """Return a mark for every cell of a drawn matrix whose rows and columns are models.
-
-    Values are those that were drawn; cells without one have no mark, nor has a matrix of more
-    than `MOST_CELLS` cells.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> from psychollm.plots.correlation import plot_matrix
-    >>> ax = plot_matrix(np.array([[np.nan, 0.25], [0.5, np.nan]]), "ab", name="r",
-    ...                  limits=(-1, 1), ax=Figure().subplots())
-    >>> [mark.text for mark in cells(ax, "r", places("ab"))]
-    ['a and b: r 0.25', 'b and a: r 0.50']
-    """
+    """Return a mark for every cell of a drawn matrix whose rows and columns are models."""
+    # Values are those that were drawn; cells without one have no mark, nor has a matrix of
+    # more than `MOST_CELLS` cells.
     drawn: Any = ax.collections[0].get_array()
     values: FloatArray = np.ma.filled(drawn.astype(float), np.nan)
     names = [text.get_text() for text in ax.get_yticklabels()]
@@ -157,15 +108,7 @@ def cells(ax: "Axes", what: str, where: dict[str, int], *, digits: int = 2) -> l
 def rows(
     ax: "Axes", names: Sequence[str], texts: Sequence[str], where: dict[str, int]
 ) -> list[Mark]:
-    """Return a mark for every row of a drawn forest, over the whole width of the axes.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> marks = rows(Figure().subplots(), ["b"], ["b: 0.50"], places("ab"))
-    >>> marks[0].models, marks[0].at[:, 1]
-    ((1,), array([-0.5,  0.5]))
-    """
+    """Return a mark for every row of a drawn forest, over the whole width of the axes."""
     left, right = sorted(ax.get_xlim())
     return [
         Mark(
@@ -180,14 +123,5 @@ def rows(
 
 
 def row_names(ax: "Axes") -> list[str]:
-    """Return the names of the rows of a drawn forest, from the top.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> ax = Figure().subplots()
-    >>> _ = ax.set_yticks([0, 1], ["a", "b"])
-    >>> row_names(ax)
-    ['a', 'b']
-    """
+    """Return the names of the rows of a drawn forest, from the top."""
     return [text.get_text() for text in ax.get_yticklabels()]

@@ -86,13 +86,7 @@ REFERENCES: tuple[Reference, ...] = (
 
 
 def cite(*keys: str) -> str:
-    """Return references for the running text, linked to their entries.
-
-    Examples
-    --------
-    >>> cite("holm")
-    '(<a href="#ref-holm">Holm, 1979</a>)'
-    """
+    """Return references for the running text, linked to their entries."""
     return linked(REFERENCES, keys)
 
 
@@ -163,15 +157,7 @@ def _uncertainty(study: "SharedConfidence") -> str:
 
 
 def code(study: "SharedConfidence", source: str) -> str:
-    """Return the lines of Python that repeat the study.
-
-    Parameters
-    ----------
-    study : SharedConfidence
-        The study.
-    source : str
-        Lines that make `confidence` and `correctness`; a remark by default.
-    """
+    """Return the lines of Python that repeat the study; `source` is what makes its tables."""
     tables = source or "# confidence and correctness: the two tables, models x questions"
     call = study.call.replace("(", "(\n    ", 1).replace(", ", ",\n    ")
     call = call.removesuffix(")") + ",\n)"

@@ -84,17 +84,9 @@ def finding_section(
 
 
 def render(page: Page) -> str:
-    """Return a page as HTML: one file, with nothing from elsewhere.
-
-    Its script adds what a reader can do without: the marks of one model in all figures lit
-    together, moved between by arrow keys, and tables that can be sorted.
-
-    Examples
-    --------
-    >>> text = render(Page(title="T", subtitle="", verdict="One factor & no more."))
-    >>> "One factor &amp; no more." in text, "src=" in text
-    (True, False)
-    """
+    """Return a page as HTML: one file, with nothing from elsewhere."""
+    # Its script adds what a reader can do without: the marks of one model in all figures lit
+    # together, moved between by arrow keys, and tables that can be sorted.
     jinja2: Any = require("jinja2", extra="plot", purpose="a report")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader(_TEMPLATES),
@@ -120,25 +112,7 @@ def _typeset(text: str) -> str:
 
 
 def write_text(path: str | PathLike[str], text: Callable[[], str]) -> Path:
-    """Write a page into a file, and return where it is; the folder is made first.
-
-    Parameters
-    ----------
-    path : path
-        File to write.
-    text : callable
-        Makes the page; called when the folder is there.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be written.
-
-    Examples
-    --------
-    >>> write_text(getfixture("tmp_path") / "new" / "page.html", lambda: "text").name
-    'page.html'
-    """
+    """Write a page into a file, and return where it is; the folder is made first."""
     file = Path(path)
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -161,13 +135,7 @@ def _numbered(page: Page) -> Page:
 
 
 def sentence_list(items: Sequence[Any], *, most: int = 6) -> str:
-    """Join items as in a sentence, and count those beyond the first few.
-
-    Examples
-    --------
-    >>> sentence_list(["a", "b", "c"]), sentence_list(["a", "b", "c"], most=1)
-    ('a, b and c', 'a and 2 more')
-    """
+    """Join items as in a sentence, and count those beyond the first few."""
     words = [str(item) for item in items[:most]]
     if len(items) > most:
         words.append(f"{len(items) - most} more")
@@ -178,25 +146,13 @@ _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", 
 
 
 def names(labels: Sequence[Any], which: Iterable[Any], *, most: int = 6) -> str:
-    """Return the labels of some models as in a sentence, safe inside a page.
-
-    Examples
-    --------
-    >>> names(("a", "<b>", "c"), [False, True, True])
-    '&lt;b&gt; and c'
-    """
+    """Return the labels of some models as in a sentence, safe inside a page."""
     chosen = [escape(str(label)) for label, keep in zip(labels, which, strict=True) if keep]
     return sentence_list(chosen, most=most)
 
 
 def models(n: int) -> str:
-    """Return a number of models with the word.
-
-    Examples
-    --------
-    >>> models(1), models(3), models(0)
-    ('one model', 'three models', 'no model')
-    """
+    """Return a number of models with the word."""
     if n < len(_WORDS):
         return f"{_WORDS[n]} model{'' if n < 2 else 's'}"
     return f"{n} models"

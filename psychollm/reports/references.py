@@ -19,26 +19,14 @@ WILSON: Reference = (
 
 
 def linked(references: Sequence[Reference], keys: Sequence[str]) -> str:
-    """Return references for the running text, linked to their entries.
-
-    Examples
-    --------
-    >>> linked([WILSON], ["wilson"])
-    '(<a href="#ref-wilson">Wilson, 1927</a>)'
-    """
+    """Return references for the running text, linked to their entries."""
     names = {key: name for key, name, _, _ in references}
     links = [f'<a href="#ref-{key}">{escape(names[key])}</a>' for key in keys]
     return f"({'; '.join(links)})"
 
 
 def listed(references: Sequence[Reference]) -> tuple[str, ...]:
-    """Return all entries in the order of the alphabet, with links to their DOIs.
-
-    Examples
-    --------
-    >>> listed([WILSON])[0][:22]
-    '<span id="ref-wilson">'
-    """
+    """Return all entries in the order of the alphabet, with links to their DOIs."""
     entries = sorted(references, key=lambda entry: entry[2])
     return tuple(
         f'<span id="ref-{key}">{text.replace(" & ", " &amp; ")}</span>'

@@ -175,12 +175,6 @@ def _notices(study: "SharedConfidence") -> tuple[str, ...]:
 
 
 def named_versions(versions: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return packages as they write themselves, with their versions.
-
-    Examples
-    --------
-    >>> named_versions({"numpy": "2.1"})
-    (('NumPy', '2.1'),)
-    """
+    """Return packages as they write themselves, with their versions."""
     proper = {"python": "Python", "numpy": "NumPy", "scipy": "SciPy", "numba": "Numba"}
     return tuple((proper.get(name, escape(name)), escape(v)) for name, v in versions.items())

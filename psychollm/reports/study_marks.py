@@ -24,14 +24,7 @@ _REPLICATES = {"within_model": "shuffled", "one_factor": "one factor"}
 
 
 def marks_of(study: "SharedConfidence", name: str, ax: "Axes") -> list[Mark]:
-    """Return the marks of one figure that was drawn on `ax`; none if it has nothing to answer.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> marks_of(None, "no such figure", Figure().subplots())
-    []
-    """
+    """Return the marks of one figure that was drawn on `ax`; none if it has nothing to answer."""
     found = _FIGURES.get(name)
     return [] if found is None else list(found(study, ax))
 
@@ -138,31 +131,8 @@ def forest(
     names: Sequence[str] | None = None,
     digits: int = 2,
 ) -> list[Mark]:
-    """Return the marks of a drawn forest: in each row all its estimates.
-
-    Parameters
-    ----------
-    ax : Axes
-        Where it was drawn.
-    series : sequence of (str, Estimate)
-        What each is called, and its values.
-    where : dict
-        Place of each model in the list of the page.
-    names : sequence of str, optional
-        Of the rows from the top, where the axes do not name them.
-    digits : int
-        Decimals of the numbers.
-
-    Examples
-    --------
-    >>> from matplotlib.figure import Figure
-    >>> from psychollm.calibration.decisions.confusion import confusion
-    >>> from psychollm.plots.forest import plot_forest
-    >>> found = confusion([[1, 1, 0, 0]], [[1, 0, 0, 0]]).precision
-    >>> ax = plot_forest(found, ax=Figure().subplots())
-    >>> forest(ax, [("precision", found)], {"0": 0})[0].text.replace(chr(160), " ")
-    '0: precision 0.50 [0.09, 0.91]'
-    """
+    """Return the marks of a drawn forest: in each row all its estimates."""
+    # `names` are those of the rows from the top, where the axes do not name them.
     shown = row_names(ax) if names is None else list(names)
     texts = []
     for name in shown:

@@ -34,15 +34,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """A table with its caption, ready for the template.
-
-    Examples
-    --------
-    >>> column = Column(heading="x", cells=("1", "–"), reasons=("", "never says yes"))
-    >>> table = Table.of([column], caption="A table", emphasised=[False, True])
-    >>> [[cell.text + cell.mark for cell in row] for row in table.rows], table.footnotes
-    ([['1'], ['–a']], (('a', 'never says yes'),))
-    """
+    """A table with its caption, ready for the template."""
 
     caption: str
     columns: tuple[Column, ...]
@@ -89,36 +81,18 @@ def _letter(place: int) -> str:
 
 
 def text_column(heading: str, values: Iterable[Any]) -> Column:
-    """Return a column of words, set flush left.
-
-    Examples
-    --------
-    >>> text_column("model", ["a", 1]).cells
-    ('a', '1')
-    """
+    """Return a column of words, set flush left."""
     return Column(heading=heading, cells=tuple(str(v) for v in values), numeric=False)
 
 
 def number_column(heading: str, values: Iterable[float], *, digits: int = 2) -> Column:
-    """Return a column of numbers, counts where they have no decimals.
-
-    Examples
-    --------
-    >>> number_column("n", [1000.0, 2.0], digits=0).cells
-    ('1,000', '2')
-    """
+    """Return a column of numbers, counts where they have no decimals."""
     cells = (number(float(v), digits) if digits else count(float(v)) for v in values)
     return Column(heading=heading, cells=tuple(cells))
 
 
 def p_column(heading: str, values: Iterable[float], *, reasons: Iterable[Any] = ()) -> Column:
-    """Return a column of p-values.
-
-    Examples
-    --------
-    >>> p_column("p", [0.5, 0.0001]).cells
-    ('.500', '< .001')
-    """
+    """Return a column of p-values."""
     cells = tuple(p_value(float(v)) for v in values)
     return Column(heading=heading, cells=cells, reasons=_where_absent(cells, reasons))
 
@@ -131,14 +105,7 @@ def interval_column(
     digits: int = 2,
     reasons: Iterable[Any] = (),
 ) -> Column:
-    """Return a column of numbers with their intervals.
-
-    Examples
-    --------
-    >>> column = interval_column("r", [0.5, float("nan")], [(0.1, 0.9), (0, 1)], reasons=["", "?"])
-    >>> column.cells, column.details, column.reasons
-    (('0.50', '–'), ('[0.10, 0.90]', ''), ('', '?'))
-    """
+    """Return a column of numbers with their intervals."""
     cells = tuple(number(float(v), digits) for v in values)
     intervals = (interval(pair, digits) for pair in bounds)
     return Column(
@@ -152,15 +119,7 @@ def interval_column(
 
 
 def estimate_column(heading: str, estimate: "Estimate", *, digits: int = 2) -> Column:
-    """Return the values of an estimate with their intervals.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.decisions.confusion import confusion
-    >>> column = estimate_column("precision", confusion([[0, 0]], [[1, 0]]).precision)
-    >>> column.cells, column.reasons
-    (('–',), ('never says yes',))
-    """
+    """Return the values of an estimate with their intervals."""
     return interval_column(
         heading, estimate.value, estimate.interval, digits=digits, reasons=estimate.flags
     )

@@ -14,21 +14,7 @@ from psychollm.data.screen import Screen
 def pair_tables(
     confidence: ResponsesLike, correctness: ResponsesLike
 ) -> tuple[Responses, Responses]:
-    """Return both tables as binary `Responses`, correctness in the order of confidence.
-
-    Raises
-    ------
-    LabelError
-        If they do not hold the same models and questions.
-    CodeError
-        If they are not binary.
-
-    Examples
-    --------
-    >>> said, right = pair_tables([[1, 0]], [[1, 1]])
-    >>> right.codes
-    array([[1, 1]], dtype=int16)
-    """
+    """Return both tables as binary `Responses`, correctness in the order of confidence."""
     said = as_responses(confidence, argument="confidence")
     right = as_responses(correctness, argument="correctness", like=said)
     check_binary(said, argument="confidence")
@@ -37,19 +23,7 @@ def pair_tables(
 
 
 def unusable(validity: Screen) -> dict[Hashable, str]:
-    """Return the models that are not usable, each with its reasons.
-
-    Raises
-    ------
-    ShapeError
-        If no model is usable.
-
-    Examples
-    --------
-    >>> from psychollm.data.screen import validity_screen
-    >>> unusable(validity_screen([[1, 0] * 20, [1, 1] * 20]))
-    {1: 'always says yes (40 answers)'}
-    """
+    """Return the models that are not usable, each with its reasons; raise if none is usable."""
     rows = zip(validity.models, validity.usable, validity.reasons, strict=True)
     dropped = {model: "; ".join(reasons) for model, usable, reasons in rows if not usable}
     if len(dropped) == len(validity.models):
@@ -60,18 +34,9 @@ def unusable(validity: Screen) -> dict[Hashable, str]:
 
 
 def uncorrelatable(said: Responses, validity: Screen) -> dict[Hashable, str]:
-    """Return the models that cannot take part in correlations, each with the reason.
-
-    Those whose answers do not vary, those with too few answers, and then, the worst first, those
-    that share no question with another model on which both vary.
-
-    Examples
-    --------
-    >>> from psychollm.data.screen import validity_screen
-    >>> said = as_responses([[1, 0] * 20, [1, 1] * 20, [0, 1] * 20])
-    >>> uncorrelatable(said, validity_screen(said))
-    {1: 'always says yes (40 answers)'}
-    """
+    """Return the models that cannot take part in correlations, each with the reason."""
+    # Those whose answers do not vary, those with too few answers, and then, the worst first,
+    # those that share no question with another model on which both vary.
     screened = zip(
         validity.models, validity.too_few, validity.constant, validity.reasons, strict=True
     )

@@ -12,18 +12,7 @@ from psychollm._base.version import __version__
 
 
 def choose_seed(rng: RandomState) -> int:
-    """Return the seed of a study: the one given, or one drawn from the generator or at random.
-
-    Raises
-    ------
-    OptionError
-        If `rng` is not a generator, a seed or None.
-
-    Examples
-    --------
-    >>> choose_seed(7)
-    7
-    """
+    """Return the seed of a study: the one given, or one drawn from the generator or at random."""
     check_generator(rng)
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
         return int(rng)
@@ -31,24 +20,12 @@ def choose_seed(rng: RandomState) -> int:
 
 
 def call_text(function: str, inputs: tuple[str, ...], options: Mapping[str, object]) -> str:
-    """Return the Python call of a function with its inputs by name and all options.
-
-    Examples
-    --------
-    >>> call_text("study", ("answers",), {"level": 0.95, "rng": 1})
-    'study(answers, level=0.95, rng=1)'
-    """
+    """Return the Python call of a function with its inputs by name and all options."""
     arguments = [*inputs, *(f"{name}={value!r}" for name, value in options.items())]
     return f"{function}({', '.join(arguments)})"
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a result may depend on.
-
-    Examples
-    --------
-    >>> list(versions())
-    ['psychollm', 'python', 'numpy', 'scipy', 'numba']
-    """
+    """Return the versions that a result may depend on."""
     packages = {name: version(name) for name in ("numpy", "scipy", "numba")}
     return {"psychollm": __version__, "python": platform.python_version(), **packages}

@@ -222,15 +222,7 @@ def vote(answers: Sequence[str | None], correct: Sequence[float]) -> float:
 
 
 def voting(chains: Chains, n_rounds: int, *, level: float = 0.95) -> Voting:
-    """Compare one chain with the vote of all, after each round.
-
-    Examples
-    --------
-    >>> from psychollm.instruments.revision import Revision
-    >>> asked = Revision(questions=[{"question": "2 + 2?", "answer": "4"}], n_chains=3)
-    >>> voting(asked.score({}).by_chain(), 1).single.labels
-    (0, 1)
-    """
+    """Compare one chain with the vote of all, after each round."""
     items = tuple(dict.fromkeys(chains.items))
     rows = [np.array([one == item for one in chains.items], dtype=np.bool_) for item in items]
     single, voted, gain = {}, {}, {}

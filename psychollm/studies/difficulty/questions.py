@@ -74,15 +74,7 @@ def as_questions(
     features: ArrayLike | Embedding | None = None,
     groups: Sequence[Any] | None = None,
 ) -> Questions:
-    """Check and return questions.
-
-    Raises
-    ------
-    CodeError
-        If a text is none, or a feature is not a finite number.
-    ShapeError
-        If there are too few questions, or features or groups do not fit them.
-    """
+    """Return questions, checked; raise if a text is none, or features or groups do not fit."""
     if isinstance(texts, str) or not hasattr(texts, "__len__"):
         msg = f"texts={texts!r:.60}: pass a list of questions, or a mapping of labels to questions"
         raise InputError(msg)
@@ -120,15 +112,7 @@ def as_features(features: ArrayLike | Embedding | None, texts: Sequence[str]) ->
 
 
 def as_outcome(name: str, values: Any, labels: tuple[Hashable, ...]) -> FloatArray:
-    """Return one number per question, NaN where there is none.
-
-    Raises
-    ------
-    ShapeError
-        If there is not one per question.
-    LabelError
-        If a mapping or a result lacks a question.
-    """
+    """Return one number per question (questions,), NaN where there is none."""
     if hasattr(values, "scores") and hasattr(values, "questions"):
         values = dict(zip(values.questions, values.scores, strict=True))
         labels = labels if labels != tuple(range(len(labels))) else tuple(values)
@@ -147,13 +131,7 @@ def as_outcome(name: str, values: Any, labels: tuple[Hashable, ...]) -> FloatArr
 
 
 def as_binary(name: str, values: Any, labels: tuple[Hashable, ...]) -> FloatArray:
-    """Return 1, 0 or NaN per question.
-
-    Raises
-    ------
-    CodeError
-        If something else is among them.
-    """
+    """Return 1, 0 or NaN per question; raise if something else is among them."""
     if hasattr(values, "codes") and hasattr(values, "missing"):
         values = np.where(values.missing, np.nan, values.codes)
     array = as_outcome(name, values, labels)
@@ -171,21 +149,8 @@ def _groups(groups: Any, labels: tuple[Hashable, ...]) -> IntArray:
 
 
 def fold_of(groups: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
-    """Deal whole groups into folds of like size, the largest first (questions,).
-
-    Where there are fewer groups than folds, each group is a fold.
-
-    Raises
-    ------
-    OptionError
-        If there is one group only.
-
-    Examples
-    --------
-    >>> fold_of(np.array([0, 0, 1, 2]), 2, np.random.default_rng(0)).tolist() in (
-    ...     [0, 0, 1, 1], [1, 1, 0, 0])
-    True
-    """
+    """Deal whole groups into folds of like size, the largest first (questions,)."""
+    # Where there are fewer groups than folds, each group is a fold.
     names, place, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     if names.size < 2:
         msg = "groups: all questions are in one group, so that none can be left out"

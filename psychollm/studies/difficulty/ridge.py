@@ -38,22 +38,7 @@ class Ridge(NamedTuple):
 
 
 def ridge(table: FloatArray, outcome: FloatArray, groups: IntArray) -> Ridge:
-    """Fit, with the penalty of the smallest mean square of (1).
-
-    Parameters
-    ----------
-    table : ndarray (rows, features)
-    outcome : ndarray (rows,)
-    groups : ndarray of int (rows,)
-        Rows of one group are left out together.
-
-    Examples
-    --------
-    >>> x = np.arange(20.0)[:, None]
-    >>> fit = ridge(x, 3.0 + 2.0 * x[:, 0], np.arange(20))
-    >>> bool(abs(fit.weights[0] - 2.0) < 0.01)
-    True
-    """
+    """Fit, with the penalty of the smallest mean square of (1); groups are left out together."""
     means, level = table.mean(axis=0), float(outcome.mean())
     x, y = table - means, outcome - level
     square = float((x**2).sum(axis=1).mean())

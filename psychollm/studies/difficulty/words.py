@@ -49,26 +49,13 @@ SURFACE = (
 
 
 def terms(text: str) -> Counter[str]:
-    """Count words and pairs of words.
-
-    Examples
-    --------
-    >>> sorted(terms("Is 12 a number?"))
-    ['00', '00 a', 'a', 'a number', 'is', 'is 00', 'number']
-    """
+    """Count words and pairs of words."""
     words = _WORD.findall(_NUMBER.sub(lambda found: "0" * len(found[0]), text.lower()))
     return Counter([*words, *(f"{a} {b}" for a, b in pairwise(words))])
 
 
 def surface(text: str) -> list[float]:
-    """Return the features named in `SURFACE`.
-
-    Examples
-    --------
-    >>> found = dict(zip(SURFACE, surface("What is 12 + 345?"), strict=True))
-    >>> found["numbers"], found["longest number"], found["operators"]
-    (2.0, 3.0, 1.0)
-    """
+    """Return the features named in `SURFACE`."""
     words = _WORD.findall(text)
     numbers = _NUMBER.findall(text)
     lengths = [len(word) for word in words] or [0]
@@ -96,16 +83,7 @@ def surface_table(texts: Sequence[str]) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Words(Result):
-    """Terms with their weights, and the scale of the surface: what texts are measured by.
-
-    Examples
-    --------
-    >>> words = learn_words(["big cat", "big dog", "small dog"])
-    >>> words.terms
-    ('big', 'dog')
-    >>> words.measure(["big mouse"]).shape
-    (1, 14)
-    """
+    """Terms with their weights, and the scale of the surface: what texts are measured by."""
 
     terms: tuple[str, ...]
     rarity: FloatArray  # (terms,) the second factor of (1)
@@ -123,10 +101,8 @@ class Words(Result):
         Result.__post_init__(self)
 
     def measure(self, texts: Sequence[str]) -> FloatArray:
-        """Return weights of terms beside the standardised surface (texts, terms + features).
-
-        Both parts have rows of length about one: neither outweighs the other.
-        """
+        """Return weights of terms beside the standardised surface (texts, terms + features)."""
+        # Both parts have rows of length about one: neither outweighs the other.
         place = {term: column for column, term in enumerate(self.terms)}
         found = np.zeros((len(texts), len(self.terms)))
         for row, text in enumerate(texts):

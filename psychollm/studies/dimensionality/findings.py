@@ -21,11 +21,10 @@ PAIRS = 3
 
 
 def frame(result: Dimensionality) -> pd.DataFrame:
-    """Return one row per component: eigenvalue, share, and both nulls.
-
-    Columns ``permutation_...`` hold the distribution under independence, ``one_factor_...`` under
-    one factor with the observed thresholds; p-values are with their Monte Carlo error.
-    """
+    """Return one row per component: eigenvalue, share, and both nulls."""
+    # Columns ``permutation_...`` hold the distribution under independence,
+    # ``one_factor_...`` under one factor with the observed thresholds; p-values are with
+    # their Monte Carlo error.
     import pandas as pd
 
     plain = result.spectrum

@@ -101,11 +101,10 @@ def _second(evidence: Evidence) -> str:
 
 
 def count_factors(permutation: Null, one_factor: Null, *, tested: int) -> Mapping[str, int]:
-    """Return the number of factors by each rule, from nulls of eigenvalues (k,).
-
-    ``tested`` is the verdict of the rule-free test. The one-factor null says nothing about the
-    first eigenvalue, which it reproduces by construction, so there the count starts at one.
-    """
+    """Return the number of factors by each rule, from nulls of eigenvalues (k,)."""
+    # ``tested`` is the verdict of the rule-free test. The one-factor null says nothing about
+    # the first eigenvalue, which it reproduces by construction, so there the count starts at
+    # one.
     observed = np.asarray(permutation.observed)
     top = one_factor.quantile(0.95)
     return {

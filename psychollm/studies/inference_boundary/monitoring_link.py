@@ -116,22 +116,7 @@ def rank_link(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> MonitoringLink:
-    """Correlate two scores by rank.
-
-    Parameters
-    ----------
-    capability, monitoring : ndarray (models,)
-        Finite numbers.
-    labels : tuple
-        The models.
-    n_null, level, rng
-        As in `monitoring_link`.
-
-    Examples
-    --------
-    >>> rank_link(np.array([1.0, 2.0]), np.array([2.0, 2.0]), ("a", "b")).flag.name
-    'ALL_TIED'
-    """
+    """Correlate two scores (models,) by rank."""
     check_count("n_null", n_null)
     check_fraction("level", level)
     flag = _flag(capability, monitoring)

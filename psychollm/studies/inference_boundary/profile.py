@@ -72,32 +72,7 @@ class BoundaryProfile(Result):
 def boundary_profile(
     answers: "pd.DataFrame", kind: Hashable, resampling: Resampling
 ) -> BoundaryProfile:
-    """Profile the answers to one type of questions.
-
-    Parameters
-    ----------
-    answers : DataFrame
-        One row per answer to questions of this type: model, item, run, response, score.
-    kind : hashable
-        The type's label.
-    resampling : Resampling
-        Of questions; the same for every model.
-
-    Raises
-    ------
-    LabelError
-        If a column does not exist, or an answer occurs twice.
-    CodeError
-        If a score is not a number inside [0, 1].
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"model": "m", "item": [1, 2], "run": 1, "response": list("xy"),
-    ...                       "score": [1, 0]})
-    >>> boundary_profile(frame, "A", Resampling(n=20, level=0.95, rng=0)).failures.categories
-    ('y',)
-    """
+    """Profile the answers to one type of questions; a row of `answers` is one answer."""
     scores = Ratings.from_long(answers, question="item", value="score")
     responses = Ratings.from_long(answers, question="item", value="response")
     options = resampling.arguments
@@ -117,14 +92,7 @@ def boundary_profile(
 
 
 def failing_responses(answers: "pd.DataFrame") -> list[Hashable]:
-    """Return the responses that never pass, sorted.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> failing_responses(pd.DataFrame({"response": list("xyyz"), "score": [1, 0, 1, 0]}))
-    ['z']
-    """
+    """Return the responses that never pass, sorted."""
     best = answers.dropna(subset=["response", "score"]).groupby("response")["score"].max()
     return sorted(best.index[best == 0].tolist(), key=str)
 

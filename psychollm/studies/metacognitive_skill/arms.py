@@ -48,26 +48,7 @@ class Scaffolding(Result):
 def scaffolding(
     traces: Traces, baseline: Hashable, prompted: Hashable, *, level: float = 0.95
 ) -> Scaffolding:
-    """Compare the answers of two arms.
-
-    Parameters
-    ----------
-    traces : Traces
-        With whether the answers are right.
-    baseline, prompted : hashable
-        The two arms.
-    level : float
-        Coverage.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from psychollm.studies.metacognitive_skill.traces import as_traces
-    >>> table = pd.DataFrame({"model": "m", "item": 1, "arm": ["own", "led"], "correct": [1, 0],
-    ...                       "category": "evaluation", "code": 1})
-    >>> scaffolding(as_traces(table), "own", "led").harmed.value
-    array([1.])
-    """
+    """Compare the answers of two arms; the traces say whether answers are right."""
     pairs = _Pairs(traces, baseline, prompted)
     first, second = pairs.of(traces.numbers["correct"])
     known = np.isfinite(first) & np.isfinite(second)
@@ -102,24 +83,7 @@ def prompting(
     threshold: int = 1,
     level: float = 0.95,
 ) -> dict[Hashable, Estimate]:
-    """Return for each category the prevalence when prompted minus that without, paired.
-
-    Parameters
-    ----------
-    traces, baseline, prompted, level
-        As in `scaffolding`.
-    threshold : int
-        Code from which a behaviour counts as shown.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from psychollm.studies.metacognitive_skill.traces import as_traces
-    >>> table = pd.DataFrame({"model": "m", "item": 1, "arm": ["own", "led"], "code": [0, 2],
-    ...                       "category": "evaluation"})
-    >>> prompting(as_traces(table), "own", "led")["evaluation"].value
-    array([1.])
-    """
+    """Return for each category the prevalence when prompted minus that without, paired."""
     pairs = _Pairs(traces, baseline, prompted)
     found = {}
     for category, codes in traces.codes.items():

@@ -65,24 +65,7 @@ class CoderAgreement(Result):
 def coder_agreement(
     table: pd.DataFrame, resampling: Resampling, *, threshold: int = 1
 ) -> CoderAgreement | None:
-    """Compare coders on the traces that several of them coded; None for a single coder.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As in `metacognitive_skill`; traces of one question are a cluster.
-    resampling : Resampling
-        Of questions.
-    threshold : int
-        Code from which a behaviour counts as shown.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"model": "m", "item": [1, 2], "category": "a", "code": [0, 1]})
-    >>> coder_agreement(table, Resampling(n=20, rng=0)) is None
-    True
-    """
+    """Compare coders on the traces that several of them coded; None for a single coder."""
     if "coder" not in table.columns or table["coder"].nunique() < 2:
         return None
     keys = [name for name in ("model", "arm", "item", "run") if name in table.columns]

@@ -60,31 +60,7 @@ class Deployment(Result):
 
 
 def register_deployment(panel: Panel, traces: Traces, keep: BoolArray, threshold: int) -> None:
-    """Put the sums of right and wrong answers into the panel.
-
-    Parameters
-    ----------
-    panel : Panel
-        To be filled.
-    traces : Traces
-        All of them.
-    keep : bool array (traces,)
-        Which count.
-    threshold : int
-        Code from which a behaviour counts as shown.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from psychollm.estimates.resampling import Resampling
-    >>> from psychollm.studies.metacognitive_skill.traces import as_traces
-    >>> table = pd.DataFrame({"model": "m", "item": [1, 2], "category": "x", "code": [0, 2],
-    ...                       "correct": [0, 1]})
-    >>> panel, traces = Panel(("m",), Resampling(n=9, rng=0)), as_traces(table)
-    >>> register_deployment(panel, traces, traces.where("model", "m"), 1)
-    >>> panel.size("right shown x")
-    array([1.])
-    """
+    """Put the sums of right and wrong answers into the panel; only traces of `keep` count."""
     correct = traces.numbers["correct"]
     for name, codes in traces.codes.items():
         known = keep & np.isfinite(codes) & np.isfinite(correct)
@@ -102,26 +78,7 @@ def register_deployment(panel: Panel, traces: Traces, keep: BoolArray, threshold
 
 
 def deployment(panel: Panel, name: Hashable) -> Deployment:
-    """Return how one behaviour goes along with right answers.
-
-    Parameters
-    ----------
-    panel : Panel
-        With the sums of `register_deployment`.
-    name : hashable
-        The category.
-
-    Examples
-    --------
-    >>> from psychollm.estimates.resampling import Resampling
-    >>> panel = Panel(("m",), Resampling(n=9, rng=0))
-    >>> sums = {"graded shown": 1, "graded n": 2, "right shown": 1, "right n": 1,
-    ...         "wrong shown": 0, "wrong n": 1}
-    >>> for key, value in sums.items():
-    ...     panel.add(f"{key} x", np.array([[float(value)]]))
-    >>> deployment(panel, "x").gap.value
-    array([0.5])
-    """
+    """Return how one behaviour goes along with right answers, by `register_deployment`'s sums."""
     n, shown = panel.size(f"graded n {name}"), panel.size(f"graded shown {name}")
     right, wrong = panel.size(f"right n {name}"), panel.size(f"wrong n {name}")
     given_correct = panel.share(

@@ -52,14 +52,7 @@ class StructureContrast(Result):
 
 
 def entropy_of(categories: tuple[Hashable, ...], prefix: str, of: Sums) -> FloatArray:
-    """Return diversities (1) from the sums of spans of each category.
-
-    Examples
-    --------
-    >>> sums = {"spans a": np.array([[4.0, 0]]), "spans b": np.array([[4.0, 0]])}
-    >>> entropy_of(("a", "b"), "spans", sums.__getitem__).round(3)
-    array([[1.09,  nan]])
-    """
+    """Return diversities (1) from the sums of spans of each category."""
     counts = np.stack([of(f"{prefix} {name}") for name in categories])
     total = counts.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -70,25 +63,7 @@ def entropy_of(categories: tuple[Hashable, ...], prefix: str, of: Sums) -> Float
 
 
 def register_structures(panel: Panel, traces: Traces, keep: BoolArray, threshold: int) -> None:
-    """Put the sums of each structure into the panel.
-
-    Parameters
-    ----------
-    panel, traces, keep, threshold
-        As in `register_deployment`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from psychollm.estimates.resampling import Resampling
-    >>> from psychollm.studies.metacognitive_skill.traces import as_traces
-    >>> table = pd.DataFrame({"model": "m", "item": [1, 2], "category": "x", "code": [0, 2],
-    ...                       "structure": ["a", "b"]})
-    >>> panel, traces = Panel(("m",), Resampling(n=9, rng=0)), as_traces(table)
-    >>> register_structures(panel, traces, traces.where("model", "m"), 1)
-    >>> panel.size("shown@b x")
-    array([1.])
-    """
+    """Put the sums of each structure into the panel; only traces of `keep` count."""
     for structure in structures_of(traces):
         here = keep & traces.where("structure", structure)
         for name in traces.categories:
@@ -101,45 +76,14 @@ def register_structures(panel: Panel, traces: Traces, keep: BoolArray, threshold
 
 
 def structures_of(traces: Traces) -> list[Hashable]:
-    """Return the kinds of problems, in order of appearance.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from psychollm.studies.metacognitive_skill.traces import as_traces
-    >>> structures_of(as_traces(pd.DataFrame(
-    ...     {"model": "m", "item": [1], "category": "x", "code": 0, "structure": "maze"})))
-    ['maze']
-    """
+    """Return the kinds of problems, in order of appearance."""
     return [one for one in dict.fromkeys(traces.structure) if one != ""]
 
 
 def structure_contrast(
     panel: Panel, traces: Traces, pair: tuple[Hashable, Hashable] | None
 ) -> StructureContrast | None:
-    """Return diversity by structure, None if nothing is said of structures.
-
-    Parameters
-    ----------
-    panel, traces
-        As in `register_structures`, which comes first.
-    pair : (hashable, hashable) or None
-        The well-structured and the ill-structured kind.
-
-    Raises
-    ------
-    LabelError
-        If a structure of the pair does not exist.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from psychollm.estimates.resampling import Resampling
-    >>> from psychollm.studies.metacognitive_skill.traces import as_traces
-    >>> table = pd.DataFrame({"model": "m", "item": [1], "category": "x", "code": 0})
-    >>> structure_contrast(Panel(("m",), Resampling(n=9)), as_traces(table), None) is None
-    True
-    """
+    """Return diversity by structure (after `register_structures`); None if none is named."""
     known = structures_of(traces)
     unknown = [one for one in pair or () if one not in known]
     if unknown:

@@ -40,16 +40,7 @@ Sums = Callable[[str], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Traces:
-    """Traces of one coder: a row each, with the codes and spans of every category.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"model": "m", "item": [1, 2], "category": "evaluation",
-    ...                       "code": [0, 2]})
-    >>> as_traces(table).codes["evaluation"]
-    array([0., 2.])
-    """
+    """Traces of one coder: a row each, with the codes and spans of every category."""
 
     models: Labels  # all there are
     items: Labels
@@ -82,32 +73,7 @@ class Traces:
 
 
 def as_traces(table: pd.DataFrame, *, coder: Hashable | None = None) -> Traces:
-    """Return a long table of one coder's codes as traces.
-
-    Parameters
-    ----------
-    table : DataFrame
-        As in `metacognitive_skill`.
-    coder : hashable, optional
-        Whose codes.
-
-    Raises
-    ------
-    LabelError
-        If a column is missing, or a trace has two codes of one category or two structures.
-    CodeError
-        If a code is not 0, 1 or 2.
-    OptionError
-        If there are several coders and none is named.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"model": "m", "item": [1, 2], "category": "evaluation",
-    ...                       "code": [0, 2]})
-    >>> as_traces(table).items
-    (1, 2)
-    """
+    """Return a long table of one coder's codes, as in `metacognitive_skill`, as traces."""
     frame = _of_coder(_checked(table), coder)
     key = ["model", "arm", "item", "run"]
     twice = frame.duplicated([*key, "category"])
@@ -186,16 +152,7 @@ def _of_coder(frame: pd.DataFrame, coder: Hashable | None) -> pd.DataFrame:
 
 @dataclass(slots=True)
 class Panel:
-    """Sums per model and question, their resamples, and estimates made from them.
-
-    Examples
-    --------
-    >>> panel = Panel(("m",), Resampling(n=20, rng=0))
-    >>> panel.add("hits", np.array([[1.0, 0, 1, 1]]))
-    >>> panel.add("n", np.ones((1, 4)))
-    >>> panel.ratio("share", "hits", "n").value
-    array([0.75])
-    """
+    """Sums per model and question, their resamples, and estimates made from them."""
 
     models: Labels
     resampling: Resampling
@@ -275,23 +232,11 @@ class Panel:
 
 
 def divided(over: FloatArray, under: FloatArray) -> FloatArray:
-    """Return a ratio, NaN where there is nothing to divide by.
-
-    Examples
-    --------
-    >>> divided(np.array([1.0, 1.0]), np.array([2.0, 0.0]))
-    array([0.5, nan])
-    """
+    """Return a ratio, NaN where there is nothing to divide by."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.where(under > 0, over / under, np.nan), dtype=np.float64)
 
 
 def fixed(resampling: Resampling) -> Resampling:
-    """Return the same options with the generator replaced by a seed that it draws.
-
-    Examples
-    --------
-    >>> isinstance(fixed(Resampling(n=9, rng=0)).rng, int)
-    True
-    """
+    """Return the same options with the generator replaced by a seed that it draws."""
     return replace(resampling, rng=int(check_generator(resampling.rng).integers(2**63)))

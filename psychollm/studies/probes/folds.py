@@ -30,17 +30,7 @@ class Features:
 
 
 def features_of(states: Any, layers: Any, controls: Mapping[str, Any] | None) -> Features:
-    """Return one table per layer and control.
-
-    Raises
-    ------
-    ShapeError
-        If shapes do not fit.
-    InputError
-        If a value is not a number.
-    LabelError
-        If a layer is not there, or a control is called like one.
-    """
+    """Return one table per layer and control."""
     array = float_array(getattr(states, "states", states), "states")
     array = array[:, None] if array.ndim == 2 else array
     if array.ndim != 3:
@@ -72,28 +62,16 @@ def features_of(states: Any, layers: Any, controls: Mapping[str, Any] | None) ->
 
 
 def groups_of(groups: Any, n: int) -> IntArray:
-    """Return the group of each question as a number; each its own by default.
-
-    Raises
-    ------
-    ShapeError
-        If there is not one per question.
-    """
+    """Return the group of each question as a number; each its own by default."""
     if groups is None:
         return np.arange(n)
     return numbered(unit_labels(groups, tuple(range(n)), argument="groups"))[0]
 
 
 def folds_of(groups: IntArray, n_folds: int, rng: RandomState) -> IntArray:
-    """Return the fold of each question; a group lies in one fold.
-
-    Groups go, the largest first, in random order among equals, to the fold with fewest questions.
-
-    Raises
-    ------
-    OptionError
-        If there are fewer groups than folds.
-    """
+    """Return the fold of each question; a group lies in one fold."""
+    # Groups go, the largest first, in random order among equals, to the fold with fewest
+    # questions.
     check_count("n_folds", n_folds, low=2)
     sizes = np.bincount(groups)
     if sizes.size < n_folds:
@@ -109,15 +87,7 @@ def folds_of(groups: IntArray, n_folds: int, rng: RandomState) -> IntArray:
 
 
 def outcome_of(outcome: Any, n: int) -> tuple[FloatArray, BoolArray]:
-    """Return 1, 0 or NaN for each question, and where it is known.
-
-    Raises
-    ------
-    ShapeError
-        If there is not one per question.
-    InputError
-        If values are not 0 and 1, or only one of the two occurs.
-    """
+    """Return 1, 0 or NaN for each question, and where it is known."""
     values = float_array(outcome, "outcome")
     if values.shape != (n,):
         msg = f"outcome must hold one value per question ({n}), got shape {values.shape}"
@@ -133,15 +103,7 @@ def outcome_of(outcome: Any, n: int) -> tuple[FloatArray, BoolArray]:
 
 
 def classifier(penalty: float) -> Any:
-    """Return a logistic regression on standardised features.
-
-    Raises
-    ------
-    OptionError
-        If the penalty is not above zero.
-    MissingPackageError
-        If scikit-learn is not installed.
-    """
+    """Return a logistic regression on standardised features."""
     linear = require("sklearn.linear_model", extra="text", purpose=_PURPOSE)
     pipeline = require("sklearn.pipeline", extra="text", purpose=_PURPOSE)
     scaling = require("sklearn.preprocessing", extra="text", purpose=_PURPOSE)

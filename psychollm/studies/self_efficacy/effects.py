@@ -93,15 +93,7 @@ class DifficultyEffect(Result):
 
 
 def revision(table: EfficacyTable, resampling: Resampling) -> Revision | None:
-    """Return what follow-ups do to totals; None without follow-ups.
-
-    Parameters
-    ----------
-    table : EfficacyTable
-        Follow-ups are paired with the first ratings of the same administration.
-    resampling : Resampling
-        Level, and resamples of models.
-    """
+    """Return what follow-ups do to totals, paired by administration; None without follow-ups."""
     rows = table.rows
     again = rows[rows["phrasing"] != ""]
     if not len(again):
@@ -135,17 +127,7 @@ def revision(table: EfficacyTable, resampling: Resampling) -> Revision | None:
 def factor_effect(
     table: EfficacyTable, factor: str, resampling: Resampling
 ) -> FactorEffect | None:
-    """Return what the labels of a factor do to totals; None if only one occurs.
-
-    Parameters
-    ----------
-    table : EfficacyTable
-        The first ratings; those after feedback where that is the factor.
-    factor : {"persona", "placement", "mode", "feedback"}
-        What is compared.
-    resampling : Resampling
-        Level, and resamples of models.
-    """
+    """Return what the labels of a factor do to totals; None if only one occurs."""
     rows = table.rows if factor == "feedback" else table.first
     rows = rows[rows["phrasing"] == ""]
     compared = rows.groupby("condition")[factor].transform("nunique") > 1
@@ -172,27 +154,9 @@ def factor_effect(
 
 
 def feedback_shift(table: EfficacyTable, resampling: Resampling) -> Estimate | None:
-    """Return how much nearer to the truth ratings come by feedback; None without feedback.
-
-    The distance is that between the total, brought to the range from 0 to 1, and the share of
-    tasks passed; what is returned is the distance before minus the distance after.
-
-    Parameters
-    ----------
-    table : EfficacyTable
-        Rows after feedback need `correct` and `n_tasks`.
-    resampling : Resampling
-        Level, and resamples of models.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from psychollm.studies.self_efficacy.table import efficacy_table
-    >>> rows = pd.DataFrame({"model": ["a", "a"], "condition": "social", "feedback": ["", "true"],
-    ...     "correct": [None, 0], "n_tasks": 6, "i1": [4, 2]})
-    >>> feedback_shift(efficacy_table(rows, None), Resampling(n=20, rng=0)).value.round(2)
-    array([0.67])
-    """
+    """Return how much nearer to the truth ratings come by feedback; None without feedback."""
+    # The distance is that between the total, brought to the range from 0 to 1, and the share
+    # of tasks passed; what is returned is the distance before minus the distance after.
     rows = table.rows[table.rows["phrasing"] == ""]
     after = rows[rows["feedback"] != ""]
     if not len(after):

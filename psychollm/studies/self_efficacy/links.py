@@ -113,22 +113,9 @@ def link(
     *,
     best: float | None = None,
 ) -> EfficacyLink:
-    """Correlate totals with another number by rank, over the models that have both.
-
-    Parameters
-    ----------
-    measure : str
-        What the other number is.
-    condition : hashable
-        Under which the totals were given.
-    totals, other : Series
-        By model.
-    resampling : Resampling
-        Level, and as many permutations as resamples.
-    best : float, optional
-        The highest possible value of the other number. There is a ceiling where half of the
-        models have it, or the mean is within 5 % of it.
-    """
+    """Correlate totals with another number by rank, over the models that have both."""
+    # `best` is the highest possible value of the other number. There is a ceiling where half
+    # of the models have it, or the mean is within 5 % of it.
     labels = [one for one in totals.dropna().index if np.isfinite(other.get(one, np.nan))]
     x = np.array([totals[one] for one in labels], dtype=np.float64)
     y = np.array([other[one] for one in labels], dtype=np.float64)
@@ -161,25 +148,7 @@ def link(
 def performance_links(
     table: EfficacyTable, resampling: Resampling
 ) -> dict[Hashable, EfficacyLink] | None:
-    """Correlate totals with the share of tasks passed, under each condition that has tasks.
-
-    Parameters
-    ----------
-    table : EfficacyTable
-        None is returned where nothing is known of tasks.
-    resampling : Resampling
-        Level and permutations.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from psychollm.studies.self_efficacy.table import efficacy_table
-    >>> rows = pd.DataFrame({"model": list("abc"), "condition": "social", "i1": [1, 2, 3]})
-    >>> table = efficacy_table(rows, rows.assign(correct=1.0))
-    >>> found = performance_links(table, Resampling(n=20, rng=0))["social"]
-    >>> found.ceiling, found.flag.name
-    (True, 'ALL_TIED')
-    """
+    """Correlate totals with the share of tasks passed, by condition; None without tasks."""
     if table.tasks is None:
         return None
     base = table.base
@@ -205,32 +174,7 @@ def measure_links(
     measures: Mapping[str, Mapping[Any, float]],
     resampling: Resampling,
 ) -> dict[str, dict[Hashable, EfficacyLink]]:
-    """Correlate totals with given numbers under each condition.
-
-    Parameters
-    ----------
-    table : EfficacyTable
-        The ratings.
-    measures : mapping of mappings
-        By name, then by model, or by (model, condition).
-    resampling : Resampling
-        Level and permutations.
-
-    Raises
-    ------
-    LabelError
-        If a measure names no model of the table.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from psychollm.studies.self_efficacy.table import efficacy_table
-    >>> rows = pd.DataFrame({"model": list("abc"), "condition": "none", "i1": [1, 2, 3]})
-    >>> nll = {"mean NLL": {"a": 3.0, "b": 2.0, "c": 1.0}}
-    >>> found = measure_links(efficacy_table(rows, None), nll, Resampling(n=20, rng=0))
-    >>> round(found["mean NLL"]["none"].value, 6)
-    -1.0
-    """
+    """Correlate totals with given numbers, by model or by (model, condition), by condition."""
     import pandas as pd
 
     totals = by_model(table.base, "total", "condition")
@@ -256,20 +200,9 @@ def measure_links(
 def norm_comparison(
     table: EfficacyTable, norm: HumanNorm, resampling: Resampling
 ) -> NormComparison:
-    """Compare the totals of models with those of people, under each condition.
-
-    Intervals are Welch's where the number of persons is known, and Student's t over models where
-    the norm is taken as exact; those of the share are Wilson's.
-
-    Parameters
-    ----------
-    table : EfficacyTable
-        The ratings.
-    norm : HumanNorm
-        Of the same scale.
-    resampling : Resampling
-        Level, and resamples of models.
-    """
+    """Compare the totals of models with those of people, under each condition."""
+    # Intervals are Welch's where the number of persons is known, and Student's t over models
+    # where the norm is taken as exact; those of the share are Wilson's.
     totals = by_model(table.base, "total", "condition")
     apart = over_models("difference from norm", "condition", totals - norm.mean, resampling)
     if norm.n is not None:

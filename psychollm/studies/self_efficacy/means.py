@@ -51,30 +51,8 @@ def over_models(
     *,
     share: bool = False,
 ) -> Estimate:
-    """Return the mean over models of each column.
-
-    Parameters
-    ----------
-    name, axis : str
-        What is averaged, and what the columns are.
-    values : DataFrame (models, columns)
-        One number per model; NaN where there is none.
-    resampling : Resampling
-        Level of the intervals, and resamples of models, which are the same for all columns.
-    share : bool
-        Whether the numbers are shares: their interval rests on (1).
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"x": [1.0, 3.0], "y": [2.0, 2.0]}, index=["a", "b"])
-    >>> found = over_models("score", "condition", table, Resampling(n=10, rng=0))
-    >>> found.value, [flag.name for flag in found.flags]
-    (array([2., 2.]), ['NONE', 'ALL_TIED'])
-    >>> never = pd.DataFrame({"x": [0.0] * 10})
-    >>> over_models("flat", "condition", never, Resampling(n=10, rng=0), share=True).interval
-    array([[0.        , 0.2775...]])
-    """
+    """Return the mean over models of each column; intervals of shares rest on (1)."""
+    # Resamples of models are the same for all columns.
     matrix: FloatArray = values.to_numpy(dtype=np.float64).T
     known = np.isfinite(matrix).astype(np.float64)
     labels: Labels = tuple(values.columns.tolist())
@@ -105,17 +83,8 @@ def _share_interval(found: Estimate) -> FloatArray:
 
 
 def by_model(rows: pd.DataFrame, column: str, across: str) -> pd.DataFrame:
-    """Return each model's mean of a column under each label (models, labels).
-
-    Labels and models stand in order of appearance.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rows = pd.DataFrame({"model": list("bba"), "condition": list("xyx"), "v": [1.0, 2, 3]})
-    >>> by_model(rows, "v", "condition").columns.tolist()
-    ['x', 'y']
-    """
+    """Return each model's mean of a column under each label (models, labels)."""
+    # Labels and models stand in order of appearance.
     table = rows.pivot_table(
         index="model", columns=across, values=column, aggfunc="mean", sort=False, dropna=False
     )

@@ -31,15 +31,7 @@ _NUMBERS = ("disowning", "correct", "told", "n_tasks")
 
 @dataclass(frozen=True, slots=True)
 class EfficacyTable:
-    """Ratings of all models, and how they did the tasks.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> rows = pd.DataFrame({"model": ["a", "b"], "condition": "none", "i1": [1, 4], "i2": [2, 4]})
-    >>> efficacy_table(rows, None).rows["total"].tolist()
-    [3.0, 8.0]
-    """
+    """Ratings of all models, and how they did the tasks."""
 
     rows: pd.DataFrame  # one per administration and follow-up; items, total, share
     tasks: pd.DataFrame | None  # model, condition, level, persona, correct
@@ -84,18 +76,7 @@ def efficacy_table(
     items: Sequence[str] | None = None,
     points: tuple[int, int] = (1, 4),
 ) -> EfficacyTable:
-    """Check ratings and task scores, and fill in what is not told.
-
-    Parameters
-    ----------
-    answers, performance, items, points
-        As in `self_efficacy`.
-
-    Raises
-    ------
-    LabelError, CodeError, ShapeError, OptionError
-        As in `self_efficacy`.
-    """
+    """Check the ratings and task scores of `self_efficacy`, and fill in what is not told."""
     if isinstance(answers, Mapping):
         answers, own, points = _of_results(answers)
         performance = own if performance is None else performance

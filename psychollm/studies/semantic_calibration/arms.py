@@ -42,19 +42,7 @@ _CELLS = ("codes", "right", "loglik", "n_tokens")
 
 
 def answered(samples: SampledAnswers) -> tuple[SampledAnswers, BoolArray]:
-    """Return the questions that every arm answered, and who answered which (arms, questions).
-
-    Raises
-    ------
-    InputError
-        If there is none.
-
-    Examples
-    --------
-    >>> samples = SampledAnswers.from_array([["a", "b"], [None, None]], gold=["a", "a"])
-    >>> answered(samples)[0].questions
-    (0,)
-    """
+    """Return the questions that every arm answered, and who answered which (arms, questions)."""
     found = semantic_confidence(samples)
     own = np.isfinite(found.confidence) & np.isfinite(found.correct)
     kept: BoolArray = np.logical_and.reduce(own, axis=0)
@@ -71,15 +59,7 @@ def answered(samples: SampledAnswers) -> tuple[SampledAnswers, BoolArray]:
 
 @dataclass(frozen=True, slots=True)
 class Arms:
-    """All arms on their questions, and how they are resampled.
-
-    Examples
-    --------
-    >>> samples = SampledAnswers.from_array([["a", "b"], ["a", "a"]], gold=["a", "a"])
-    >>> found = Arms(samples, None, Resampling(n=20, rng=0), 19, 10).parts()
-    >>> found["accuracy"].value
-    array([0.75])
-    """
+    """All arms on their questions, and how they are resampled."""
 
     samples: SampledAnswers
     clusters: IntArray | None

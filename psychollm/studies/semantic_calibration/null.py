@@ -47,15 +47,7 @@ _MOST_PLACES = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Exchanged:
-    """What each question may show under (1): outcomes with their chances.
-
-    Examples
-    --------
-    >>> codes, right = np.array([[0, 0, 1]]), np.array([[1.0, 1.0, 0.0]])
-    >>> found = exchanged(codes, right)
-    >>> found.chance.round(2), found.confidence.round(2), found.correct
-    (array([[0.75, 0.25]]), array([[0.67, 1.  ]]), array([[1., 0.]]))
-    """
+    """What each question may show under (1): outcomes with their chances."""
 
     chance: FloatArray  # (questions, outcomes) 0 where there are fewer
     confidence: FloatArray  # (questions, outcomes)
@@ -69,20 +61,9 @@ class Exchanged:
 
 
 def exchanged(codes: AnyArray, right: FloatArray) -> Exchanged:
-    """Return what each question may show if the right answer is one more sample.
-
-    Parameters
-    ----------
-    codes : ndarray of int (questions, samples)
-        Classes, -1 where missing; at least one sample each.
-    right : ndarray (questions, samples)
-        Whether each is correct; NaN for abstentions, which are never right.
-
-    Examples
-    --------
-    >>> exchanged(np.array([[0, 1]]), np.array([[0.0, 0.0]])).overconfidence
-    array([0.5])
-    """
+    """Return what each question may show if the right answer is one more sample."""
+    # Codes are classes (questions, samples), -1 where missing; `right` is NaN for
+    # abstentions, which are never right.
     rows = [_outcomes(*row) for row in zip(codes, right, strict=True)]
     width = max(map(len, rows))
     table = np.zeros((len(rows), width, 3))
@@ -124,28 +105,7 @@ def sample_null(
     n_null: int = 1000,
     rng: RandomState = None,
 ) -> Null:
-    """Return the first output of a metric in data sets drawn by (1).
-
-    Parameters
-    ----------
-    metric : Metric
-        A calibration error.
-    codes, right : ndarray (questions, samples)
-        As in `exchanged`.
-    confidence, correct : ndarray (questions,)
-        Of the sample.
-    n_null : int
-        Data sets.
-    rng : Generator, int or None
-        Source of the draws.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.errors.binned import ECE
-    >>> codes, right = np.array([[0, 1]] * 4), np.array([[1.0, 0.0]] * 4)
-    >>> sample_null(ECE, codes, right, np.full(4, 0.5), np.full(4, 0.5), n_null=99, rng=0).p_value
-    array(1.)
-    """
+    """Return the first output of a metric in data sets drawn by (1)."""
     table = exchanged(codes, right)
     values = np.unique(table.confidence[table.chance > 0.0].round(12))
     # What the data sets share is made from their mean: as little a property of the sample as of
@@ -226,28 +186,9 @@ def sample_curve(
     level: float = 0.95,
     rng: RandomState = None,
 ) -> SampleCurve:
-    """Return accuracy by confidence, beside that of data sets drawn by (1).
-
-    Parameters
-    ----------
-    codes, right, confidence, correct, n, rng
-        As in `sample_null`.
-    label : hashable
-        Of the arm.
-    level : float
-        Share of data sets inside the range.
-
-    Returns
-    -------
-    SampleCurve
-        One place per share of samples that occurs; ten of equal width where more than twenty do.
-
-    Examples
-    --------
-    >>> codes, right = np.array([[0, 1]] * 4), np.array([[1.0, 0.0]] * 4)
-    >>> sample_curve(codes, right, np.full(4, 0.5), np.full(4, 0.5), n=99, rng=0).accuracy
-    array([0.5, nan])
-    """
+    """Return accuracy by confidence, beside that of data sets drawn by (1)."""
+    # One place per share of samples that occurs; ten of equal width where more than twenty
+    # do.
     table = exchanged(codes, right)
     values = np.unique(table.confidence[table.chance > 0.0].round(12))
     bins = _places(values)

@@ -43,15 +43,7 @@ PENALTY = np.array([0.0, 1 / 25, 0.0, 1 / 25, *np.ones(DEGREE - 1), 0.0])
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the answers to each question say about its place on the factor.
-
-    Examples
-    --------
-    >>> said = Responses.from_array([[1, 0, 1], [1, 1, 0], [0, 0, 1]])
-    >>> evidence = Evidence.of(said, np.full(3, 0.5), np.zeros(3))
-    >>> float(evidence.without(0, np.array([0])).sum().round(9))
-    1.0
-    """
+    """What the answers to each question say about its place on the factor."""
 
     patterns: Patterns  # of the models that take part
     grid: Grid
@@ -87,17 +79,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """(2) as a function of (c, d, coefficients of a, z), over distinct patterns of answers.
-
-    Examples
-    --------
-    >>> from psychollm.calibration.paired import paired_answers
-    >>> said = Responses.from_array([[1, 0, 1], [1, 1, 0], [0, 0, 1]])
-    >>> evidence = Evidence.of(said, np.full(3, 0.5), np.zeros(3))
-    >>> likelihood = Likelihood.of(paired_answers(said, said), evidence, 0)
-    >>> round(likelihood.value(np.zeros(7)), 6) == round(3 * float(np.log(0.25)), 6)
-    True
-    """
+    """(2) as a function of (c, d, coefficients of a, z), over distinct patterns of answers."""
 
     basis: FloatArray  # (nodes, degree + 1) polynomials in the factor
     cells: tuple[tuple[float, float, FloatArray], ...]  # yes and correct as signs, weights w
@@ -204,16 +186,7 @@ class Climb(NamedTuple):
 
 
 def climb(likelihood: Likelihood, theta: FloatArray, free: int) -> Climb:
-    """Maximise the penalised likelihood over the first `free` parameters (BFGS).
-
-    Examples
-    --------
-    >>> from psychollm.calibration.paired import paired_answers
-    >>> said = Responses.from_array([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 0]])
-    >>> evidence = Evidence.of(said, np.full(3, 0.5), np.zeros(3))
-    >>> climb(Likelihood.of(paired_answers(said, said), evidence, 0), np.zeros(7), 4).converged
-    True
-    """
+    """Maximise the penalised likelihood over the first `free` parameters (BFGS)."""
     # In units of standard errors the surface is round: BFGS starts from the right curvature.
     root = np.linalg.cholesky(likelihood.information(theta)[:free, :free])
     scale = np.linalg.inv(root).T
@@ -239,11 +212,9 @@ def climb(likelihood: Likelihood, theta: FloatArray, free: int) -> Climb:
 def profile_interval(
     likelihood: Likelihood, full: Climb, se: float, level: float
 ) -> tuple[float, float]:
-    """Interval of z by the profile likelihood: what the likelihood ratio does not reject.
-
-    Ends beyond the bound of the correlation are infinite. The signed root of the likelihood ratio
-    is almost a straight line in z, so that interpolation takes few steps.
-    """
+    """Interval of z by the profile likelihood: what the likelihood ratio does not reject."""
+    # Ends beyond the bound of the correlation are infinite. The signed root of the
+    # likelihood ratio is almost a straight line in z, so that interpolation takes few steps.
     lower, upper = (_profile_end(likelihood, full, side, se, level) for side in (-1.0, 1.0))
     return lower, upper
 

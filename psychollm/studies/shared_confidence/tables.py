@@ -19,13 +19,7 @@ if TYPE_CHECKING:
 def spread_over(
     labels: Sequence[Hashable], some: Sequence[Hashable], values: FloatArray
 ) -> FloatArray:
-    """Return the values of some models in the place of each model, NaN for the others.
-
-    Examples
-    --------
-    >>> spread_over(("a", "b"), ("b",), np.array([1.0]))
-    array([nan,  1.])
-    """
+    """Return the values of some models in the place of each model, NaN for the others."""
     place = {label: position for position, label in enumerate(labels)}
     found = np.full(len(labels), np.nan)
     found[[place[label] for label in some]] = values
@@ -66,12 +60,10 @@ def _add(columns: dict[str, object], name: str, estimate: Estimate) -> None:
 
 
 def loadings_frame(study: SharedConfidence) -> pd.DataFrame:
-    """Return one row per model: threshold and loading, with and without empty-cell rule.
-
-    ``loading`` is that of the full-information solution, which needs no rule;
-    ``first_component`` and its ``quadratic_fit`` on the threshold belong to the plain tetrachoric
-    spectrum, which the rule for empty cells bends.
-    """
+    """Return one row per model: threshold and loading, with and without empty-cell rule."""
+    # ``loading`` is that of the full-information solution, which needs no rule;
+    # ``first_component`` and its ``quadratic_fit`` on the threshold belong to the plain
+    # tetrachoric spectrum, which the rule for empty cells bends.
     import pandas as pd
 
     found = study.dimensionality

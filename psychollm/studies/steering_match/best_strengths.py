@@ -85,25 +85,13 @@ class BestStrengths(Result):
 
 
 def plain_thresholds(rates: FloatArray) -> FloatArray:
-    """Return the latent value above which a target says yes; NaN where it always says the same.
-
-    Examples
-    --------
-    >>> plain_thresholds(np.array([0.5, 0.975, 1.0])).round(2)
-    array([-0.  , -1.96,   nan])
-    """
+    """Return the latent value above which a target says yes; NaN where it always says the same."""
     inside = (rates > 0) & (rates < 1)
     return np.where(inside, -ndtri(np.where(inside, rates, 0.5)), np.nan)
 
 
 def r_squared(x: FloatArray, y: FloatArray) -> FloatArray:
-    """Return squared correlations over the last axis, of pairs that are both defined.
-
-    Examples
-    --------
-    >>> r_squared(np.array([1.0, 2.0, 3.0]), np.array([[2.0, 4.0, 6.0], [1.0, 1.0, 1.0]]))
-    array([ 1., nan])
-    """
+    """Return squared correlations over the last axis, of pairs that are both defined."""
     both = np.isfinite(x) & np.isfinite(y)
     n = both.sum(axis=-1, keepdims=True)
     u, v = (np.where(both, np.broadcast_to(part, both.shape), 0.0) for part in (x, y))
@@ -139,13 +127,8 @@ def best_strengths(
     options: Resampling,
     labels: Labels,
 ) -> BestStrengths:
-    """Find the best strengths and their line, with intervals.
-
-    Parameters
-    ----------
-    thresholds : ndarray (targets,) or None
-        None takes those of the yes-rates, anew in every resample.
-    """
+    """Find the best strengths and their line, with intervals."""
+    # Thresholds of None are those of the yes-rates, anew in every resample.
     if criterion == "likelihood":
         grid = _thinned(grid, len(profiles.said))
     parts = log_likelihoods(grid, profiles) if criterion == "likelihood" else None

@@ -86,10 +86,8 @@ def permutation_of_questions(
     options: Resampling,
     n: int,
 ) -> tuple[Null, Null]:
-    """Exchange the questions of the steered answers; return nulls of headlines and of kappas.
-
-    All targets keep their questions, so that what they have in common stays.
-    """
+    """Exchange the questions of the steered answers; return nulls of headlines and of kappas."""
+    # All targets keep their questions, so that what they have in common stays.
     targets = scoring.thresholds.size
 
     def task(seeds: WordArray) -> FloatArray:
@@ -173,15 +171,9 @@ def control(
     *,
     level: float,
 ) -> Control:
-    """Score a control and compare it with the direction.
-
-    Parameters
-    ----------
-    direction : tuple of Answers
-        Held-out answers of the direction, on the same halves, for agreement and for kappa.
-    counts : ndarray (resamples, questions)
-        How often each question was drawn.
-    """
+    """Score a control and compare it with the direction on the same halves and resamples."""
+    # `direction` holds the held-out answers for agreement and for kappa; `counts`
+    # (resamples, questions) is how often each question was drawn.
     held = scoring.held_out(grid)
     values, _ = scoring.headlines(grid, held)
     ahead = []
@@ -209,17 +201,8 @@ def control(
 
 
 def cut_offs(steered: SteeredAnswers) -> Grid | None:
-    """Return a table whose strengths move a cut-off on the unsteered log odds; None without them.
-
-    Cut-offs stand between questions, at most 200 of them, evenly in number of questions.
-
-    Examples
-    --------
-    >>> table = SteeredAnswers.from_array([[0.0, 2.0], [1.0, 3.0]], strengths=[0, 1],
-    ...     scale="log_odds")
-    >>> cut_offs(table).yes.sum(axis=1)
-    array([0., 1., 2.])
-    """
+    """Return a table whose strengths move a cut-off on the unsteered log odds, if known."""
+    # Cut-offs stand between questions, at most 200 of them, evenly in number of questions.
     base = steered.unsteered
     if base is None or not np.isfinite(base).any():
         return None

@@ -18,12 +18,11 @@ _MANY = 1 / 3  # share of the targets from which a flag is said
 
 
 def finding(study: SteeringMatch) -> Literal["none", "order", "control", "direction"]:
-    """Return which verdict holds.
-
-    "none": questions exchanged, held-out kappa is as high. "order": it is higher, but as high for
-    a cut-off on the unsteered log odds. "control": it is higher than that, but some
-    control direction does as well. "direction": the direction is ahead of all controls given.
-    """
+    """Return which verdict holds."""
+    # "none": questions exchanged, held-out kappa is as high. "order": it is higher, but as
+    # high for a cut-off on the unsteered log odds. "control": it is higher than that, but
+    # some control direction does as well. "direction": the direction is ahead of all
+    # controls given.
     alpha = 1.0 - study.level
     p = study.p_values["held_out_kappa"]
     if not p <= alpha:

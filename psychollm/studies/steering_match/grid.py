@@ -38,13 +38,7 @@ _BLOCK = 4_000_000  # numbers held at once
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Profiles:
-    """Targets as they enter products.
-
-    Examples
-    --------
-    >>> profiles_of(Responses.from_array([[1, 0, None]])).answered
-    array([[1., 1., 0.]])
-    """
+    """Targets as they enter products."""
 
     said: FloatArray  # (targets, questions) 1 where yes
     answered: FloatArray  # (targets, questions) 1 where there is an answer
@@ -86,15 +80,7 @@ class Grid:
 
 
 def grid_of(steered: SteeredAnswers, *, steps: int) -> Grid:
-    """Return the usable strengths, with `steps` intervals between neighbours of the table.
-
-    Examples
-    --------
-    >>> table = SteeredAnswers.from_array([[-1.0, 1.0], [1.0, 2.0]], strengths=[0, 1],
-    ...     scale="log_odds")
-    >>> grid_of(table, steps=2).log_odds[1]
-    array([0. , 1.5])
-    """
+    """Return the usable strengths, with `steps` intervals between neighbours of the table."""
     rows = np.flatnonzero(steered.usable)
     values = steered.yes if steered.log_odds is None else steered.log_odds
     if steered.log_odds is None:
@@ -157,15 +143,8 @@ class Counts:
 
 
 def kappa_of(agreement: FloatArray, steered: FloatArray, target: FloatArray) -> FloatArray:
-    """Return Cohen's kappa from agreement and the two yes-rates.
-
-    NaN where the target always says the same: whatever is answered, kappa would be 0.
-
-    Examples
-    --------
-    >>> kappa_of(np.array([0.75]), np.array([0.5]), np.array([0.5]))
-    array([0.5])
-    """
+    """Return Cohen's kappa from agreement and the two yes-rates."""
+    # NaN where the target always says the same: whatever is answered, kappa would be 0.
     chance = steered * target + (1.0 - steered) * (1.0 - target)
     room = 1.0 - chance
     certain = ~((room > 1e-12) & (target > 1e-12) & (target < 1.0 - 1e-12))
@@ -173,16 +152,7 @@ def kappa_of(agreement: FloatArray, steered: FloatArray, target: FloatArray) -> 
 
 
 def count(grid: Grid, profiles: Profiles, weights: FloatArray | None = None) -> Counts:
-    """Return the counts of (1) for every target and strength.
-
-    Examples
-    --------
-    >>> table = SteeredAnswers.from_array([[0, 0, 1], [1, 1, 1]], strengths=[0, 1],
-    ...     scale="answers")
-    >>> counts = count(grid_of(table, steps=1), profiles_of(Responses.from_array([[0, 1, 1]])))
-    >>> counts.agreement.round(2)
-    array([[0.67, 0.67]])
-    """
+    """Return the counts of (1) for every target and strength."""
     said, answered = profiles.said, profiles.answered
     if weights is not None:
         said, answered = said * weights, answered * weights
@@ -196,13 +166,7 @@ def count(grid: Grid, profiles: Profiles, weights: FloatArray | None = None) -> 
 
 
 def log_likelihoods(grid: Grid, profiles: Profiles) -> FloatArray:
-    """Return each question's share of (2) at the best slope (targets, points, questions).
-
-    Raises
-    ------
-    OptionError
-        If the table holds answers only.
-    """
+    """Return each question's share of (2) at the best slope (targets, points, questions)."""
     if grid.log_odds is None:
         msg = (
             "criterion='likelihood' needs log odds or probabilities of yes: the table holds "
@@ -224,10 +188,8 @@ def log_likelihoods(grid: Grid, profiles: Profiles) -> FloatArray:
 
 
 def _slopes(margin: FloatArray, known: FloatArray) -> FloatArray:
-    """Return the slopes that maximise (2), between 0 and a bound, by bisection of the score.
-
-    The log likelihood is concave in the slope, so its derivative has one change of sign.
-    """
+    """Return the slopes that maximise (2), between 0 and a bound, by bisection of the score."""
+    # The log likelihood is concave in the slope, so its derivative has one change of sign.
     low = np.zeros((*margin.shape[:2], 1))
     high = np.full_like(low, _STEEPEST)
     for _ in range(_HALVINGS):
@@ -248,13 +210,8 @@ def criterion_curve(
     weights: FloatArray | None = None,
     parts: FloatArray | None = None,
 ) -> FloatArray:
-    """Return what is maximised, for every target and strength (targets, points).
-
-    Parameters
-    ----------
-    parts : ndarray (targets, points, questions), optional
-        What `log_likelihoods` returned: slopes are those of all questions.
-    """
+    """Return what is maximised, for every target and strength (targets, points)."""
+    # With `parts` of `log_likelihoods`, slopes are those of all questions.
     if criterion == "likelihood":
         shares = log_likelihoods(grid, profiles) if parts is None else parts
         return shares.sum(axis=2) if weights is None else shares @ weights

@@ -28,24 +28,10 @@ class Peak:
 
 
 def peak(curves: FloatArray, strengths: FloatArray, *, ties: Ties = "middle") -> Peak:
-    """Find the best strength of each curve.
-
-    Parameters
-    ----------
-    curves : ndarray (targets, points)
-        NaN where undefined.
-    strengths : ndarray (points,)
-        Ascending.
-    ties : {"middle", "nearest_zero"}
-        Of equally good strengths take the middle of the widest plateau (of the one nearest zero
-        where several are as wide), or the one nearest zero (the lower where two are as near).
-
-    Examples
-    --------
-    >>> curve = np.array([[0.5, 0.9, 0.9, 0.7, 0.9]])
-    >>> peak(curve, np.arange(5.0) - 2).plateau
-    array([[-1.,  0.]])
-    """
+    """Find the best strength of each curve (targets, points), which is NaN where undefined."""
+    # Of equally good strengths take the middle of the widest plateau (of the one nearest
+    # zero where several are as wide), or the one nearest zero (the lower where two are as
+    # near).
     filled = np.where(np.isnan(curves), -np.inf, curves)
     top = filled.max(axis=1, keepdims=True)
     defined = np.isfinite(top)

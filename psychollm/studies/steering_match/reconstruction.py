@@ -40,13 +40,7 @@ class Answers:
     scored: FloatArray  # (targets, questions) how often both answered
 
     def rates(self, counts: FloatArray | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return agreement, kappa and chance agreement of each resample (resamples, targets).
-
-        Parameters
-        ----------
-        counts : ndarray (resamples, questions), optional
-            How often each question was drawn; once by default.
-        """
+        """Return agreement, kappa and chance agreement of each resample (resamples, targets)."""
         weights = np.ones((1, self.hits.shape[1])) if counts is None else counts
         n = weights @ self.scored.T
         alike, said, truth = (
@@ -61,13 +55,7 @@ class Answers:
 
 
 def mean_defined(values: FloatArray) -> FloatArray:
-    """Return the mean over the last axis of what is defined, NaN where nothing is.
-
-    Examples
-    --------
-    >>> mean_defined(np.array([[1.0, np.nan], [np.nan, np.nan]]))
-    array([ 1., nan])
-    """
+    """Return the mean over the last axis of what is defined, NaN where nothing is."""
     known = np.isfinite(values)
     n = known.sum(axis=-1)
     total = np.where(known, values, 0.0).sum(axis=-1)
@@ -105,13 +93,7 @@ def constant_answers(profiles: Profiles) -> Answers:
 
 
 def random_halves(n_questions: int, n: int, rng: np.random.Generator) -> BoolArray:
-    """Draw `n` random halves of the questions (n, questions).
-
-    Examples
-    --------
-    >>> random_halves(5, 2, np.random.default_rng(0)).sum(axis=1)
-    array([2, 2])
-    """
+    """Draw `n` random halves of the questions (n, questions)."""
     keys = rng.random((n, n_questions))
     return np.asarray(keys.argsort(axis=1).argsort(axis=1) < n_questions // 2, dtype=np.bool_)
 
@@ -119,20 +101,11 @@ def random_halves(n_questions: int, n: int, rng: np.random.Generator) -> BoolArr
 def held_out_answers(
     grid: Grid, profiles: Profiles, halves: BoolArray, *, ties: Ties
 ) -> tuple[Answers, Answers]:
-    """Choose each strength on one half of the questions and answer the other half at it.
-
-    Parameters
-    ----------
-    halves : ndarray of bool (splits, questions)
-        Both halves of each split take both parts.
-
-    Returns
-    -------
-    tuple of Answers
-        At strengths chosen for agreement, and at strengths chosen for kappa. What agrees best with
-        a target that seldom says yes is to say no always: good for agreement, and no answer to
-        whether the questions are the same.
-    """
+    """Choose each strength on one half of the questions and answer the other half at it."""
+    # At strengths chosen for agreement, and at strengths chosen for kappa: what agrees best
+    # with a target that seldom says yes is to say no always, good for agreement and no
+    # answer to whether the questions are the same. Both halves of each split take both
+    # parts.
     names = ("held out", "held out, chosen for kappa")
     sums = np.zeros((2, 4, *profiles.said.shape))
     every = count(grid, profiles)
@@ -158,10 +131,8 @@ def _criteria(counts: Counts) -> tuple[FloatArray, FloatArray]:
 def _other_half(
     grid: Grid, profiles: Profiles, half: BoolArray, places: tuple[IntArray, IntArray]
 ) -> FloatArray:
-    """Return hits, yes, the target's yes and what counts (4, targets, questions).
-
-    The first places were chosen on the half, the second on the other questions.
-    """
+    """Return hits, yes, the target's yes and what counts (4, targets, questions)."""
+    # The first places were chosen on the half, the second on the other questions.
     own, other = places
     yes = np.where(half, grid.yes[other], grid.yes[own])
     scored = profiles.answered
@@ -198,13 +169,7 @@ class Reconstruction(Result):
 def reconstruction(
     answers: Answers, counts: FloatArray, *, labels: Labels, level: float
 ) -> Reconstruction:
-    """Return agreement and kappa with intervals from resamples of the questions.
-
-    Parameters
-    ----------
-    counts : ndarray (resamples, questions)
-        How often each question was drawn.
-    """
+    """Return agreement and kappa with intervals from resamples of the questions."""
     agreement, kappa, chance = (part[0] for part in answers.rates())
     draws = answers.rates(counts)
     n = answers.scored.sum(axis=1)

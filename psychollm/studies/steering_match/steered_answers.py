@@ -273,13 +273,7 @@ class SteeredAnswers(Result):
 
 
 def as_steered(steered: Any, *, argument: str = "steered") -> SteeredAnswers:
-    """Return a table of steered answers from one, or from a sweep.
-
-    Raises
-    ------
-    InputError
-        If it is neither.
-    """
+    """Return a table of steered answers from one, or from a sweep."""
     if isinstance(steered, SteeredAnswers):
         return steered
     try:

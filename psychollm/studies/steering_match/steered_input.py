@@ -22,13 +22,7 @@ MIN_MASS = 0.5
 
 
 def ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """Return a ratio, NaN where the whole is nothing.
-
-    Examples
-    --------
-    >>> ratio(np.array([1.0, 0.0]), np.array([2.0, 0.0]))
-    array([0.5, nan])
-    """
+    """Return a ratio, NaN where the whole is nothing."""
     empty = np.full(np.broadcast_shapes(np.shape(part), np.shape(whole)), np.nan)
     return np.asarray(np.divide(part, whole, out=empty, where=whole > 0), dtype=np.float64)
 
