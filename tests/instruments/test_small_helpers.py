@@ -1,7 +1,11 @@
-"""What the readers of replies are built of, tried by what it returns."""
+"""What instruments and the readers of replies are built of, tried by what it returns."""
+
+from typing import Literal
 
 import pytest
 
+from psychollm._base.errors import OptionError
+from psychollm.instruments.instrument import check_chosen, instrument_class, purpose
 from psychollm.instruments.readers.markers import conclusion
 from psychollm.instruments.readers.mentions import Mention, Mode
 from psychollm.instruments.readers.number_words import (
@@ -13,6 +17,8 @@ from psychollm.instruments.readers.numerals import number_alone, numerals
 from psychollm.instruments.readers.phrases import Phrases
 from psychollm.instruments.readers.sentences import clause_before, sentences
 from psychollm.instruments.readers.stance import conditioned, of_error
+from psychollm.instruments.revision import Revision
+from psychollm.instruments.revision.rates import voting
 
 
 def test_what_is_said_unless_denied() -> None:
@@ -65,3 +71,21 @@ def test_answers_on_a_condition(text: str, holds: bool) -> None:
 )
 def test_probabilities_of_error(text: str, start: int, end: int, holds: bool) -> None:
     assert of_error(text, start, end) is holds
+
+
+def test_an_option_is_chosen_once() -> None:
+    text = r"arms=\('again', 'again'\) must hold each once, and one at least"
+    with pytest.raises(OptionError, match=text):
+        check_chosen("arms", ("again", "again"), Literal["again", "doubt"])
+
+
+def test_an_instrument_by_its_name() -> None:
+    assert instrument_class("rule_world").__name__ == "RuleWorld"
+    assert purpose("self_prediction") == (
+        "Can you answer this? Asked before answering, and held against the answer given after."
+    )
+
+
+def test_a_vote_before_and_after_a_round() -> None:
+    asked = Revision(questions=[{"question": "2 + 2?", "answer": "4"}], n_chains=3)
+    assert voting(asked.score({}).by_chain(), 1).single.labels == (0, 1)
