@@ -1,6 +1,8 @@
 """What the pages are built of, tried by what it returns."""
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from psychollm.plots.forest import plot_forest
 from psychollm.reports import calibration_methods, methods
 from psychollm.reports.figure import draw_on_figure, inline_svg
 from psychollm.reports.marks import Mark, cells, line, overlay, places, point, row_names, rows
-from psychollm.reports.page import Page, models, names, render, sentence_list
+from psychollm.reports.page import Page, models, names, render, sentence_list, write_text
 from psychollm.reports.references import WILSON, linked, listed
 from psychollm.reports.shared_confidence import named_versions
 from psychollm.reports.study_marks import forest, marks_of
@@ -26,6 +28,7 @@ from psychollm.reports.table import (
     p_column,
     text_column,
 )
+from psychollm.studies.shared_confidence.study import SharedConfidence
 
 
 @pytest.mark.parametrize("cite", [calibration_methods.cite, methods.cite])
@@ -82,7 +85,7 @@ def test_marks_of_points_curves_and_rows() -> None:
     assert marks[0].at[:, 1].tolist() == [-0.5, 0.5]
     ax.set_yticks([0, 1], ["a", "b"])
     assert row_names(ax) == ["a", "b"]
-    assert marks_of(None, "no such figure", ax) == []
+    assert marks_of(cast("SharedConfidence", None), "no such figure", ax) == []
 
 
 def test_marks_of_a_matrix() -> None:
@@ -128,3 +131,9 @@ def test_reasons_below_a_table() -> None:
     table = Table.of([column], caption="A table", emphasised=[False, True])
     assert [[cell.text + cell.mark for cell in row] for row in table.rows] == [["1"], ["–a"]]
     assert table.footnotes == (("a", "never says yes"),)
+
+
+def test_a_page_is_written_into_a_new_folder(tmp_path: Path) -> None:
+    path = write_text(tmp_path / "new" / "page.html", lambda: "text")
+    assert path.name == "page.html"
+    assert path.read_text() == "text"

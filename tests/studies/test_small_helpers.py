@@ -7,12 +7,14 @@ import pandas as pd
 import pytest
 
 from psychollm._base.types import FloatArray
-from psychollm.data.responses import Responses
+from psychollm.calibration.paired import paired_answers
+from psychollm.data.responses import Responses, as_responses
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.resampling import Resampling
 from psychollm.studies.inference_boundary.profile import boundary_profile
+from psychollm.studies.metacognitive_skill.arms import prompting, scaffolding
 from psychollm.studies.metacognitive_skill.coders import coder_agreement
-from psychollm.studies.metacognitive_skill.deployment import register_deployment
+from psychollm.studies.metacognitive_skill.deployment import deployment, register_deployment
 from psychollm.studies.metacognitive_skill.structure import (
     register_structures,
     structure_contrast,
@@ -23,8 +25,9 @@ from psychollm.studies.self_efficacy.effects import feedback_shift
 from psychollm.studies.self_efficacy.links import measure_links, performance_links
 from psychollm.studies.self_efficacy.means import by_model
 from psychollm.studies.self_efficacy.table import efficacy_table
-from psychollm.studies.semantic_calibration.arms import answered
+from psychollm.studies.semantic_calibration.arms import Arms, answered
 from psychollm.studies.semantic_calibration.null import exchanged, sample_curve
+from psychollm.studies.shared_confidence.private_likelihood import Evidence, Likelihood, climb
 from psychollm.studies.shared_confidence.tables import spread_over
 from psychollm.studies.steering_match.best_strengths import plain_thresholds, r_squared
 from psychollm.studies.steering_match.evidence import cut_offs
@@ -39,6 +42,7 @@ def test_failures_of_a_boundary_profile() -> None:
         {"model": "m", "item": [1, 2], "run": 1, "response": list("xy"), "score": [1, 0]}
     )
     found = boundary_profile(frame, "A", Resampling(n=20, level=0.95, rng=0))
+    assert found.failures is not None
     assert found.failures.categories == ("y",)
 
 
@@ -142,9 +146,45 @@ def test_counts_of_a_grid() -> None:
     table = SteeredAnswers.from_array([[0, 0, 1], [1, 1, 1]], strengths=[0, 1], scale="answers")
     counts = count(grid_of(table, steps=1), profiles_of(Responses.from_array([[0, 1, 1]])))
     assert counts.agreement.round(2).tolist() == [[0.67, 0.67]]
-    assert profiles_of(Responses.from_array([[1, 0, None]])).answered.tolist() == [[1, 1, 0]]
+    assert profiles_of(as_responses([[1, 0, None]])).answered.tolist() == [[1, 1, 0]]
     assert kappa_of(np.array([0.75]), np.array([0.5]), np.array([0.5])).tolist() == [0.5]
     table = SteeredAnswers.from_array([[0.0, 2.0], [1.0, 3.0]], strengths=[0, 1], scale="log_odds")
     moved = cut_offs(table)
     assert moved is not None
     assert moved.yes.sum(axis=1).tolist() == [0.0, 1.0, 2.0]
+
+
+def test_what_an_arm_does_to_answers_and_behaviours() -> None:
+    table = pd.DataFrame({"model": "m", "item": 1, "arm": ["own", "led"], "correct": [1, 0]})
+    table["category"] = "evaluation"
+    found = scaffolding(as_traces(table.assign(code=1)), "own", "led")
+    assert found.harmed.value.tolist() == [1.0]
+    shown = prompting(as_traces(table.assign(code=[0, 2])), "own", "led")
+    assert shown["evaluation"].value.tolist() == [1.0]
+
+
+def test_a_behaviour_beside_right_answers() -> None:
+    panel = Panel(("m",), Resampling(n=9, rng=0))
+    sums = {"graded shown": 1, "graded n": 2, "right shown": 1, "right n": 1}
+    sums |= {"wrong shown": 0, "wrong n": 1}
+    for key, value in sums.items():
+        panel.add(f"{key} x", np.array([[float(value)]]))
+    assert deployment(panel, "x").gap.value.tolist() == [0.5]
+
+
+def test_accuracy_of_arms() -> None:
+    samples = SampledAnswers.from_array([["a", "b"], ["a", "a"]], gold=["a", "a"])
+    found = Arms(samples, None, Resampling(n=20, rng=0), 19, 10).parts()
+    assert found["accuracy"].value.tolist() == [0.75]
+
+
+def test_a_likelihood_and_its_top() -> None:
+    said = Responses.from_array([[1, 0, 1], [1, 1, 0], [0, 0, 1]])
+    evidence = Evidence.of(said, np.full(3, 0.5), np.zeros(3))
+    assert evidence.without(0, np.array([0])).sum() == pytest.approx(1.0)
+    likelihood = Likelihood.of(paired_answers(said, said), evidence, 0)
+    assert likelihood.value(np.zeros(7)) == pytest.approx(3 * np.log(0.25))
+    said = Responses.from_array([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 0]])
+    evidence = Evidence.of(said, np.full(3, 0.5), np.zeros(3))
+    likelihood = Likelihood.of(paired_answers(said, said), evidence, 0)
+    assert climb(likelihood, np.zeros(7), 4).converged
