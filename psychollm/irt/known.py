@@ -73,7 +73,7 @@ def known_items(
 
     See Also
     --------
-    ability : abilities of respondents given such items.
+    psychollm.irt.ability : abilities of respondents given such items.
 
     Examples
     --------
