@@ -73,7 +73,7 @@ def known_items(
 
     See Also
     --------
-    psychollm.irt.ability : abilities of respondents given such items.
+    psychollm.ability : abilities of respondents given such items.
 
     Examples
     --------
