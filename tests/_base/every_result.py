@@ -38,6 +38,7 @@ EXAMPLES = (
     "BetweenModels",
     "bootstrap_fit",
     "boundary_profile",
+    "CalibrationPanel::curves",
     "class_shares",
     "CoderAgreement",
     "Collection",
@@ -99,7 +100,6 @@ EXAMPLES = (
     "pairwise_calibration",
     "exploratory_pairwise_likelihood",
     "PairwiseConditions",
-    "panel_curves",
     "person_fit",
     "plot_calibration_panel",
     "plot_factor_structure",
@@ -146,7 +146,7 @@ EXAMPLES = (
     "ThinkingContrast",
     "thresholds.thresholds",
     "validity_screen",
-    "voting",
+    "RevisionScores::voting",
     "Words",
 )
 

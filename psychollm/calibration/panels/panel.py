@@ -110,6 +110,12 @@ class CalibrationPanel(Result):
         ------
         OptionError
             If an option cannot be used.
+
+        Examples
+        --------
+        >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics="brier", bootstrap=20)
+        >>> panel.curves(n_draws=20).error.bins.accuracy
+        array([0., 1., 1.])
         """
         options = Resampling(
             n=self.n_bootstrap, level=self.level, rng=rng, n_jobs=n_jobs, progress=progress

@@ -159,6 +159,13 @@ class RevisionScores(Scores):
         ----------
         level : float
             Coverage.
+
+        Examples
+        --------
+        >>> from psychollm.instruments.revision import Revision
+        >>> asked = Revision(questions=[{"question": "2 + 2?", "answer": "4"}], n_chains=3)
+        >>> asked.score({}).voting().single.labels
+        (0, 1)
         """
         return voting(self.by_chain(), self.last_round, level=check_fraction("level", level))
 
