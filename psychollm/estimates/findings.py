@@ -6,6 +6,7 @@ there are any, and with the numbers that it rests on. Its outcome says what thes
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
@@ -184,11 +185,12 @@ class Findings:
         return self.text()
 
 
-class Study:
+class Study(ABC):
     """What the results that say what they found have in common."""
 
     __slots__ = ()
 
+    @abstractmethod
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return what was found, a finding per question asked of the data.
 
@@ -202,7 +204,6 @@ class Study:
         Findings
             With `text()`, `to_markdown()`, `to_html()`, `to_json()` and `to_frame()`.
         """
-        raise NotImplementedError
 
     def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
         """Return the findings as plain text.

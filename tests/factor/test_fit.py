@@ -1,44 +1,17 @@
 """Fit of factor models: what other programs print, and where there is no chi-square."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import psychollm as psy
 from benchmarks.extraction_minima import simulated_correlation
-from psychollm._base.errors import (
-    OptionError,
-)
+from psychollm._base.errors import OptionError
 from psychollm.correlation.polychoric import polychoric
 from psychollm.factor.exploratory.factor_analysis import factor_analysis
 from psychollm.factor.exploratory.loading_errors import loading_errors
 from psychollm.factor.fit import fit_indices, fit_of_loadings, likelihood_ratio
 from psychollm.factor.number_of_factors.rules import sampling_adequacy
-
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "psychometrics"
-SHARED = Path(__file__).resolve().parents[3] / "shared" / "golden" / "psychometrics"
-
-
-def cases(folder, inputs):
-    if not (folder / "fa.json").is_file():
-        return []
-    matrices = {row["id"]: row for row in json.loads(inputs.read_text())["rows"]}
-    rows = json.loads((folder / "fa.json").read_text())["rows"]
-    # The polished optimum of this row is a local one: `test_extract` compares it from one start.
-    local = ("bin12_tet", 3, ("ml", "truth_ml"))
-    rows = [r for r in rows if (r["R"], r["nfactors"]) != local[:2] or r["fm"] not in local[2]]
-    return [(row["id"], row, matrices[row["R"]]) for row in rows]
-
-
-SHIPPED = cases(GOLDEN, GOLDEN / "fa_inputs.json")
-NAMES = {name for name, _, _ in SHIPPED}
-ALL = SHIPPED + [c for c in cases(SHARED, SHARED / "data" / "fa_inputs.json") if c[0] not in NAMES]
-
-
-def where(test):
-    return [pytest.param(row, given, id=name) for name, row, given in ALL if test(row)]
+from tests.factor.golden_cases import where
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,5 @@
 """`factor_analysis`: polished optima, printed fit, rotations, twins, invariances, bad input."""
 
-import json
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,11 +17,10 @@ from psychollm.factor.exploratory.factor_analysis import factor_analysis
 from psychollm.factor.exploratory.minimum_rank import follow_barrier
 from psychollm.factor.exploratory.weighted import weigh_each, weighted_factors
 from tests.effort import examples
+from tests.factor.golden_cases import SHIPPED, where
 from tests.oracles import factor_analysis_slow as slow
 from tests.oracles import factor_slow
 
-GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "psychometrics"
-SHARED = Path(__file__).resolve().parents[4] / "shared" / "golden" / "psychometrics"
 ROTATIONS = [
     "oblimin",
     "quartimin",
@@ -37,26 +33,6 @@ ROTATIONS = [
     "bifactor",
     "none",
 ]
-
-
-def cases(folder, inputs):
-    if not (folder / "fa.json").is_file():
-        return []
-    matrices = {row["id"]: row for row in json.loads(inputs.read_text())["rows"]}
-    rows = json.loads((folder / "fa.json").read_text())["rows"]
-    # The polished optimum of this row is a local one: `test_extract` compares it from one start.
-    local = ("bin12_tet", 3, ("ml", "truth_ml"))
-    rows = [r for r in rows if (r["R"], r["nfactors"]) != local[:2] or r["fm"] not in local[2]]
-    return [(row["id"], row, matrices[row["R"]]) for row in rows]
-
-
-SHIPPED = cases(GOLDEN, GOLDEN / "fa_inputs.json")
-NAMES = {name for name, _, _ in SHIPPED}
-ALL = SHIPPED + [c for c in cases(SHARED, SHARED / "data" / "fa_inputs.json") if c[0] not in NAMES]
-
-
-def where(test):
-    return [pytest.param(row, given, id=name) for name, row, given in ALL if test(row)]
 
 
 @pytest.mark.parametrize(
