@@ -234,9 +234,11 @@ def counted(
     kind: str = "model",
     data: str = "answers",
     named: Outcome = Outcome.BELOW,
+    whether: str = "",
 ) -> str:
     """Say how many models have each outcome; `words` hold what is said of one, and of several."""
-    # Models are listed by label for the outcome `named`; `Outcome.OPEN` is always worded alike.
+    # Models are listed by label for the outcome `named`; `Outcome.OPEN` is always worded alike,
+    # with what cannot be said (`whether`) where no other outcome tells what is asked.
     parts: list[str] = []
     for one in (Outcome.ABOVE, Outcome.BELOW, Outcome.SMALL):
         n = found.count(one)
@@ -249,7 +251,7 @@ def counted(
         return ", ".join(parts)
     whom = f"for {n if parts else _of_all(n, len(found.labels), kind)}"
     text = f"{whom} there are too few {data} to say"
-    return f"{', '.join(parts)}; {text}" if parts else text
+    return f"{', '.join(parts)}; {text}" if parts else f"{text} {whether}".rstrip()
 
 
 def _of_all(n: int, total: int, kind: str) -> str:

@@ -140,7 +140,7 @@ def _rejected(evidence: "Evidence") -> str:
             Outcome.ABOVE: ("is not calibrated", "are not calibrated"),
             Outcome.SMALL: (f"is, to within {least}", f"are, to within {least}"),
         }
-        told = sentence(counted(found, words))[:-1]
+        told = sentence(counted(found, words, whether="whether they are calibrated"))[:-1]
     return (
         f"{told}. The calibration error is {extent(error.value.value, digits=3)}; calibrated "
         "models "

@@ -109,6 +109,8 @@ def test_counts_name_and_add_up():
     assert counted(found, words) == wanted
     nothing = Verdicts(("a", "b"), (Outcome.OPEN,) * 2)
     assert counted(nothing, words) == "for all 2 models there are too few answers to say"
+    told = counted(nothing, words, whether="whether they are x")
+    assert told == "for all 2 models there are too few answers to say whether they are x"
 
 
 def panel(n, slope, rng):

@@ -56,7 +56,8 @@ def _claims(panel: "CalibrationPanel", smallest: SmallestEffects) -> list[str]:
         return []
     found = verdicts(panel["overconfidence"], smallest=smallest.share)
     if len(panel.models) > 1:
-        return [counted(found, _claims_too_much(smallest.share))]
+        words = _claims_too_much(smallest.share)
+        return [counted(found, words, whether="whether they are over- or underconfident")]
     if found.outcomes[0] is Outcome.OPEN:
         return ["too few answers to say whether the model is over- or underconfident"]
     return [f"the model {_claims_too_much(smallest.share)[found.outcomes[0]][0]}"]
@@ -90,7 +91,8 @@ def told_apart(auroc: Estimate, smallest: SmallestEffects) -> str:
             Outcome.BELOW: ("is surer where it is wrong", "are surer where they are wrong"),
             Outcome.SMALL: (f"tells them {little}", f"tell them {little}"),
         }
-        return counted(found, words)
+        about = "whether confidence tells correct from wrong answers"
+        return counted(found, words, whether=about)
     return {
         Outcome.ABOVE: "its confidence tells correct from wrong answers",
         Outcome.BELOW: "its confidence runs against its correctness",
