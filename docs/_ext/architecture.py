@@ -7,7 +7,9 @@ imports; what is imported on the way through another subpackage has no line of i
 import ast
 from collections.abc import Iterator, Mapping
 from html import escape
+from itertools import pairwise
 from pathlib import Path
+from statistics import fmean
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
@@ -16,6 +18,7 @@ from sphinx.application import Sphinx
 PACKAGE = Path(__file__).resolve().parents[2] / "psychollm"
 WIDTH, BOX, ROW, TOP = 860, (104, 40), 92, 16
 Imports = Mapping[str, set[str]]
+Place = tuple[str, str]  # a subpackage, and what passes its row on the way to another
 
 
 def imports() -> dict[str, set[str]]:
@@ -54,36 +57,82 @@ def direct(below: Imports) -> dict[str, set[str]]:
     }
 
 
+def lines(below: Imports) -> list[list[Place]]:
+    """Return each direct import as the places that it passes, one in each row."""
+    level = floors(below)
+    return [
+        [
+            (room, ""),
+            *((room, f"{one}{k}") for k in range(level[room] - 1, level[one], -1)),
+            (one, ""),
+        ]
+        for room, targets in direct(below).items()
+        for one in sorted(targets)
+    ]
+
+
+def rows(below: Imports) -> list[list[Place]]:
+    """Return the places of each row from the left: boxes, and lines that pass between them.
+
+    Places are moved to the mean position of their neighbours, up and down in turn, so that few
+    lines cross (Sugiyama, Tagawa and Toda, 1981).
+    """
+    level = floors(below)
+    row_of: dict[Place, int] = {(room, ""): level[room] for room in sorted(below)}
+    beside: dict[Place, set[Place]] = {place: set() for place in row_of}
+    for line in lines(below):
+        for above, place in pairwise(line):
+            row_of.setdefault(place, row_of[above] - 1)
+            beside.setdefault(place, set()).add(above)
+            beside[above].add(place)
+    order: list[list[Place]] = [[] for _ in range(max(level.values()) + 1)]
+    for place, k in row_of.items():
+        order[k].append(place)
+    for sweep in range(24):
+        last = {place: _across(i, row) for row in order for i, place in enumerate(row)}
+        step = 1 if sweep % 2 else -1
+        for k, row in enumerate(order):
+            fixed = order[k + step] if 0 <= k + step < len(order) else []
+            means = {p: fmean([last[q] for q in beside[p] & set(fixed)] or [last[p]]) for p in row}
+            row.sort(key=means.__getitem__)
+            last |= {place: _across(i, row) for i, place in enumerate(row)}
+    return order
+
+
+def _across(i: int, row: list[Place]) -> float:
+    """Return where the middle of the place ``i`` of a row is: lines need a quarter of a box."""
+    widths = [0.25 if passing else 1 for _, passing in row]
+    return WIDTH * (sum(widths[:i]) + widths[i] / 2) / sum(widths)
+
+
 def picture(below: Imports) -> str:
     """Return the drawing as SVG, in the colours of the page."""
-    level = floors(below)
-    rows = [
-        sorted(room for room in below if level[room] == k) for k in range(max(level.values()) + 1)
-    ]
-    height = TOP + ROW * len(rows)
+    order = rows(below)
+    height = TOP + ROW * len(order)
     centre = {
-        room: (WIDTH * (i + 0.5) / len(row), height - ROW * (k + 0.5))
-        for k, row in enumerate(rows)
-        for i, room in enumerate(row)
+        place: (_across(i, row), height - ROW * (k + 0.5))
+        for k, row in enumerate(order)
+        for i, place in enumerate(row)
     }
     parts = [
         f'<svg role="img" aria-label="Which subpackage imports which" viewBox="0 0 {WIDTH} '
         f'{height}" style="max-width:{WIDTH}px;width:100%" fill="none" stroke="currentColor">'
     ]
-    for room, targets in direct(below).items():
-        parts += [_line(centre[room], centre[one]) for one in sorted(targets)]
-    for room, place in centre.items():
-        parts.append(_box(room, place, below[room]))
+    parts += [_line([centre[place] for place in line]) for line in lines(below)]
+    parts += [_box(room, centre[room, ""], below[room]) for room in below]
     return "".join([*parts, "</svg>"])
 
 
-def _line(start: tuple[float, float], end: tuple[float, float]) -> str:
-    x, y, u, v = start[0], start[1] + BOX[1] / 2, end[0], end[1] - BOX[1] / 2
-    bend = (v - y) / 2
-    return (
-        f'<path stroke-opacity=".35" d="M{x:.0f} {y:.0f}C{x:.0f} {y + bend:.0f} '
-        f'{u:.0f} {v - bend:.0f} {u:.0f} {v:.0f}"/>'
-    )
+def _line(points: list[tuple[float, float]]) -> str:
+    """Return a curve that leaves one box below, passes between others and ends above the last."""
+    x, y = points[0]
+    path = f"M{x:.0f} {y:.0f}V{y + BOX[1] / 2:.0f}"
+    for (x, y), (u, v) in pairwise(points):
+        start, end = y + BOX[1] / 2, v - BOX[1] / 2
+        middle = (start + end) / 2
+        path += f"C{x:.0f} {middle:.0f} {u:.0f} {middle:.0f} {u:.0f} {end:.0f}"
+        path += f"V{v + BOX[1] / 2:.0f}" if (u, v) != points[-1] else ""
+    return f'<path stroke-opacity=".35" d="{path}"/>'
 
 
 def _box(room: str, centre: tuple[float, float], below: set[str]) -> str:
