@@ -6,8 +6,15 @@ import pytest
 
 from psychollm._base.errors import OptionError
 from psychollm.instruments.instrument import check_chosen, instrument_class, purpose
+from psychollm.instruments.readers.clauses import (
+    Mention,
+    Mode,
+    clause_before,
+    conditioned,
+    of_error,
+    sentences,
+)
 from psychollm.instruments.readers.markers import conclusion
-from psychollm.instruments.readers.mentions import Mention, Mode
 from psychollm.instruments.readers.number_words import (
     english_numbers,
     number_in_words,
@@ -15,8 +22,6 @@ from psychollm.instruments.readers.number_words import (
 )
 from psychollm.instruments.readers.numerals import number_alone, numerals
 from psychollm.instruments.readers.phrases import Phrases
-from psychollm.instruments.readers.sentences import clause_before, sentences
-from psychollm.instruments.readers.stance import conditioned, of_error
 from psychollm.instruments.revision import Revision
 from psychollm.instruments.revision.rates import voting
 

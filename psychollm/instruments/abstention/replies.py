@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias, cast
 from psychollm.instruments.grading import abstains, final_text, grade_by, token_f1
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.readers import read_number, read_yes_no
-from psychollm.instruments.readers.sentences import sentences
+from psychollm.instruments.readers.clauses import sentences
 from psychollm.instruments.reading import Outcome, Reading
 from psychollm.instruments.traces import split_trace
 

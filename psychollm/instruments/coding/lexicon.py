@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from psychollm.instruments.readers.sentences import clause_before, denied
+from psychollm.instruments.readers.clauses import clause_before, denied
 
 _NEEDLESS = re.compile(r"(?i)\b(?:no (?:need|reason|point|use)|without|needless|unnecessary)\b")
 

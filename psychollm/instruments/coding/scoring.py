@@ -24,7 +24,7 @@ from psychollm.instruments.coding.schemes import Scheme, SchemeName, as_scheme
 from psychollm.instruments.coding.spans import Coded, Span, n_words
 from psychollm.instruments.coding.transcripts import Transcript
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.readers.sentences import Sentence, sentences
+from psychollm.instruments.readers.clauses import Sentence, sentences
 from psychollm.instruments.reading import Outcome, ReadingsLike, aligned
 
 _CHECKS = tuple(cue for cue in LEXICON["evaluation"] if cue.name in {"check", "check as a verb"})

@@ -9,10 +9,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from psychollm.instruments.readers.mentions import Mode
+from psychollm.instruments.readers.clauses import WORD, Mode, manner, of_error, sentences
 from psychollm.instruments.readers.plain_text import CLOSE, OPEN
-from psychollm.instruments.readers.sentences import WORD, sentences
-from psychollm.instruments.readers.stance import manner, of_error
 
 _FINAL = (
     "final answer|final_answer|final response|final verdict|final decision|final rating|final|"
@@ -80,7 +78,7 @@ def _names(labels: tuple[str, ...]) -> re.Pattern[str]:
         rf"(?i)(?:{names})[\"']?"
         rf"(?:\s?\([^()\n]{{0,40}}\)|\s?\[[^\[\]\n]{{0,40}}\])?"
         rf"(?:\s(?:to|of|for|auf|à|a|alla|op|na|на)\s[^.:\n?!]{{1,80}}?)?"
-        rf"\s?(?:{_COPULA}|\n)\s*"
+        rf"(?:\s?(?:{_COPULA}|\n)| {{3,}})\s*"
     )
 
 

@@ -3,7 +3,7 @@
 from typing import Literal
 
 from psychollm._base.checks import check_choice
-from psychollm.instruments.readers.mentions import Value
+from psychollm.instruments.readers.clauses import Value
 from psychollm.instruments.readers.numerals import Numeral
 from psychollm.instruments.readers.numeric_form import NumericForm
 from psychollm.instruments.readers.verdict import read

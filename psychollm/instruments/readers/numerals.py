@@ -12,10 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from psychollm.instruments.readers.mentions import Mode
+from psychollm.instruments.readers.clauses import Mode, Sentence, manner, sentences
 from psychollm.instruments.readers.number_words import SCALES, number_in_words, numbers_in_words
-from psychollm.instruments.readers.sentences import Sentence, sentences
-from psychollm.instruments.readers.stance import manner
 
 _LABEL = (
     "rules?|steps?|questions?|statements?|items?|cases?|sections?|chapters?|figures?|equations?"
@@ -28,7 +26,7 @@ _TOKEN = re.compile(
       | (?<!\w)[^\W\d_]\w{{0,30}}-[0-9]+(?:\.[0-9]+)*\b | (?<![A-Za-z_])[A-Za-z_]{{1,30}}[0-9]\w*
       | [0-9]+(?::[0-9]+)+ | [0-9]+(?:-[0-9]+){{2,}} | [0-9]+(?:/[0-9]+){{2,}}
       | [0-9]+(?:st|nd|rd|th|s)\b | (?:version|v)\s?[0-9]+(?:\.[0-9]+)+ | [0-9]{{4}}\s(?=(?:knowledge|training)\b) | [0-9]+-(?:point|step|scale)\w*
-      | (?![0-9]{{1,3}}(?:\.[0-9]{{3}})+(?![0-9.]))[0-9]+(?:\.[0-9]+){{2,}}
+      | (?![0-9]{{1,3}}(?:\.[0-9]{{3}})+(?!\.?[0-9]))[0-9]+(?:\.[0-9]+){{2,}}
     )
   | (?P<grouped>
         [1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+(?:\.[0-9]+)?(?![0-9])

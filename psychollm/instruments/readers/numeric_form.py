@@ -4,10 +4,16 @@ import re
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from psychollm.instruments.readers.mentions import Mention, Mode, Value
+from psychollm.instruments.readers.clauses import (
+    WORD,
+    Mention,
+    Mode,
+    Value,
+    clause_before,
+    leads,
+    sentences,
+)
 from psychollm.instruments.readers.numerals import Numeral, number_alone, numerals
-from psychollm.instruments.readers.sentences import WORD, clause_before, sentences
-from psychollm.instruments.readers.stance import leads
 from psychollm.instruments.readers.verdict import Form
 
 _EDGES = " \t\n\"'()[]{}$€£¥~≈=*.,;:!–"

@@ -12,10 +12,19 @@ from dataclasses import replace
 from functools import lru_cache
 
 from psychollm._base.errors import InputError
-from psychollm.instruments.readers.lead_words import OPTION_LEADS
-from psychollm.instruments.readers.mentions import Mention, Mode, Value
-from psychollm.instruments.readers.sentences import WORD, Sentence, clause_before, sentences
-from psychollm.instruments.readers.stance import leads, manner
+from psychollm.instruments.readers.clauses import (
+    WORD,
+    Mention,
+    Mode,
+    Sentence,
+    Value,
+    clause_before,
+    leads,
+    manner,
+    sentences,
+)
+from psychollm.instruments.readers.lexicon import OPTION_LEADS
+from psychollm.instruments.readers.plain_text import CLOSE, OPEN
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
@@ -33,6 +42,7 @@ _LABELS = re.compile(
     r"[)\].:,;\"']|\s?$|\s+(?:is|was|seems|looks|would|could|must|can|or|and|oder|ou|o|und|et|y|e|but"
     r"|because|since|as|rather)\b|\s?[/>–]|-[A-Z](?![\w])|\s-\s|\n|です|입니다|或|は|은"
 )
+_AS_PRONOUN = re.compile(r"I (?:would|could|can|must|looks?|as)\b")
 _WORD_LETTERS = frozenset("AEIOUY")
 _LISTED = re.compile(
     r"\s*[)\"']?\s*(?:,\s?(?:and|or)?|&|and|or|nor|und|oder|et|ou|y|o|e|и|或|和|と)\s*[(\"']?"
@@ -45,6 +55,13 @@ _IS_IT = re.compile(
 )
 _SPOKEN_OF = re.compile(
     r"(?i)[\"')\]]*\s(?:is|was|looks|seems|sounds)\s(?:an?|too|also|only|in|on|from|tempting|plausible|close|possible)\b"
+)
+_VERDICT = "in(?:correct|valid)|not (?:correct|true|right)|false|wrong|untrue|no|correct|true|right|yes|falsch|richtig"
+_WRONG = re.compile("(?i)in|not|false|wrong|untrue|no$|falsch")
+# What may follow a letter that is chosen: otherwise it is the subject of a sentence ("D contradicts").
+_GOES_ON = re.compile(
+    r"(?i)\s*(?:$|[^\s\w]|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|because|since|as|and|or|but|so|on|in|for|from|with"
+    r"|here|then|by|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|der|die|das|it|this|that|i|given|based|due|over|rather|instead|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|[^\x00-\u024f])"
 )
 _JOINED = re.compile(r"\s*(?:,|/|&|or\b|and\b|oder\b|ou\b)\s*")
 # What letters are the names of.
@@ -107,6 +124,10 @@ class _Patterns:
         self.text = (
             re.compile(rf"(?i)(?<![{WORD}])(?:{'|'.join(bodies)})(?![{WORD}])") if bodies else None
         )
+        self.judged = re.compile(
+            rf"(?im)(?:^|(?<=[;,])\s?|(?<=\.)\s)\W*(?:options?\s)?(?P<key>{letters})(?![\w'])[^\w\n]*?[^\w\n,;]+"
+            rf"(?:(?:is|-|–)\s)?(?P<verdict>{_VERDICT})(?=\s*(?:$|[.;,]|because\b|as\b|since\b|[–(]))"
+        )
         self.start = re.compile(
             rf"(?i)\s*(?:{_CALLED}\s?)?[\"'(\[{{<]*(?P<key>{letters})(?![A-Za-z0-9_+$']|-[A-Za-z])(?P<close>[\"')\]}}>]*)"
         )
@@ -133,8 +154,17 @@ class _Option(Form):
         self._of = patterns
 
     def prepared(self, text: str) -> str:
-        """Write a single Cyrillic letter as the Latin one that it looks like."""
-        return text.translate(_LOOKALIKES) if len(text.strip(_EDGES)) == 1 else text
+        """Write a single Cyrillic letter as a Latin one; set apart what a list judges right."""
+        if len(text.strip(_EDGES)) == 1:
+            return text.translate(_LOOKALIKES)
+        judged = list(self._of.judged.finditer(text))
+        right = [one for one in judged if not _WRONG.match(one["verdict"])]
+        if len(judged) < 2 or len(right) != 1:
+            return text
+        kept = self._of.judged.sub(
+            lambda one: one.group() if one.span() == right[0].span() else "", text
+        )
+        return kept.replace(right[0].group(), f"{OPEN}{right[0]['key']}{CLOSE}")
 
     def whole(self, text: str) -> frozenset[Value]:
         if "?" in text:
@@ -216,11 +246,16 @@ class _Option(Form):
             key = self._of.keys[one.group().lower()]
             if _NAMED.search(text[max(one.start() - 12, 0) : one.start()]):
                 continue
-            if key in _WORD_LETTERS and not _labels(text, one):
+            if key in _WORD_LETTERS and (
+                _AS_PRONOUN.match(text, one.start()) or not _labels(text, one)
+            ):
                 continue
             mode = manner(text, sentence, *one.span())
             spoken_of = _SPOKEN_OF.match(text, one.end())
-            if mode is Mode.SAID and (spoken_of or not leads(text, one.start(), OPTION_LEADS)):
+            followed = _GOES_ON.match(text, one.end()) or text[one.end() :].strip()[:1].isupper()
+            if mode is Mode.SAID and (
+                spoken_of or not followed or not leads(text, one.start(), OPTION_LEADS)
+            ):
                 mode = Mode.RAISED
             found.append(Mention(key, *one.span(), mode))
             found += [Mention(other, *one.span(), mode) for other in self._beside(text, one.end())]

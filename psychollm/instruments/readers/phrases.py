@@ -3,9 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from psychollm.instruments.readers.mentions import Mention, Mode, Value
-from psychollm.instruments.readers.sentences import WORD, sentences
-from psychollm.instruments.readers.stance import manner
+from psychollm.instruments.readers.clauses import WORD, Mention, Mode, Value, manner, sentences
 
 _MODIFIER = re.compile(
     r"(?:\b(?:almost|nearly|extremely|quite|fairly|rather|somewhat|pretty|more|less|most|least|very"

@@ -48,6 +48,8 @@ _VARIANTS = str.maketrans(
 )
 _TICKED = r"\[[xX✓✔]\]|\([xX✓✔•●]\)|[☑☒◉🔘]"
 _BOX = re.compile(rf"(?P<ticked>{_TICKED})|\[\s\]|\(\s\)|[☐⬜◯○]")
+_CELL_TICKED = re.compile(r"[xX✅✔✓☑☒]|\[[xX]\]")
+_CELL_EMPTY = re.compile(r"[\s-]*|[❌✗✘✖☐⬜]|\[\s?\]")
 _SIGNS = re.compile(r"(?P<ticked>[✅✔✓])|[❌✗✘✖]")
 _RESULT_TAG = re.compile(
     r"(?i)<(/?)(?:final[_ -]?)?(?:answer|response|result|output|rating|score|confidence"
@@ -127,11 +129,25 @@ def _characters(text: str) -> str:
 
 def _without_unticked(text: str) -> str:
     """Set apart what is ticked and drop what is not, in a list with boxes or with signs."""
-    lines = text.split("\n")
+    lines = _without_columns(text.split("\n"))
     signs = [_SIGNS.search(line) for line in lines]
     listed = {bool(sign["ticked"]) for sign in signs if sign} == {True, False}
     marks = _SIGNS if listed and len(lines) > 1 and len(_SIGNS.findall(text)) > 1 else _BOX
     return "\n".join(_ticked(line, marks) for line in lines)
+
+
+def _without_columns(lines: list[str]) -> list[str]:
+    """Set apart the head of the column in which the one row of a table has its one tick."""
+    rows = [line for line in lines if line.count("|") > 2 and not _is_rule(line)]
+    if len(rows) != 2:
+        return lines
+    head, row = ([cell.strip(" *_") for cell in line.split("|")] for line in rows)
+    ticked = [i for i, cell in enumerate(row) if _CELL_TICKED.fullmatch(cell)]
+    others = [cell for i, cell in enumerate(row) if i not in ticked and i < len(head) and head[i]]
+    if len(ticked) != 1 or ticked[0] >= len(head) or not all(map(_CELL_EMPTY.fullmatch, others)):
+        return lines
+    said = f"{OPEN}{head[ticked[0]]}{CLOSE}"
+    return [said if line == rows[1] else line for line in lines if line != rows[0]]
 
 
 def _ticked(line: str, marks: re.Pattern[str]) -> str:

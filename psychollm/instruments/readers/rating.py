@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from psychollm._base.errors import InputError
-from psychollm.instruments.readers.lead_words import RATING_LEADS
-from psychollm.instruments.readers.mentions import Mention, Mode, Value
+from psychollm.instruments.readers.clauses import Mention, Mode, Value, leads
+from psychollm.instruments.readers.lexicon import RATING_LEADS
 from psychollm.instruments.readers.numerals import Numeral, numerals
 from psychollm.instruments.readers.numeric_form import NumericForm
 from psychollm.instruments.readers.phrases import Phrases
-from psychollm.instruments.readers.stance import leads
 from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 

@@ -2,7 +2,7 @@
 
 import re
 
-from psychollm.instruments.readers.sentences import WORD
+from psychollm.instruments.readers.clauses import WORD
 
 _VERBS = (
     "answer|help|assist|provide|give|say|tell|determine|rate|choose|pick|select|assign|assess"

@@ -16,10 +16,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from psychollm._base.errors import InputError
-from psychollm.instruments.readers.lead_words import VERBAL_LEADS
-from psychollm.instruments.readers.mentions import Mention, Mode, Value
+from psychollm.instruments.readers.clauses import Mention, Mode, Value, leads, of_error
+from psychollm.instruments.readers.lexicon import VERBAL_LEADS
 from psychollm.instruments.readers.phrases import Phrases
-from psychollm.instruments.readers.stance import leads, of_error
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 

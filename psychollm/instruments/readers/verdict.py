@@ -25,11 +25,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from psychollm.instruments.readers.clauses import Mention, Mode, Value, decides, sentences, turns
 from psychollm.instruments.readers.markers import Marked, conclusion, marked
-from psychollm.instruments.readers.mentions import Mention, Mode, Value
 from psychollm.instruments.readers.plain_text import CLOSE, OPEN, plain
 from psychollm.instruments.readers.refusals import declines
-from psychollm.instruments.readers.sentences import sentences
 from psychollm.instruments.reading import Outcome, Reading
 
 # What takes back all that was said before; a mere "wait" or "actually" may not.
@@ -213,6 +212,21 @@ def _from_opening(text: str, form: Form, *, cut: bool) -> Reading | None:
     return _decided(values, text) if len(values) == 1 else None
 
 
+def _decided_last(text: str, mentions: Sequence[Mention]) -> Reading | None:
+    """Read what a reply decides on after it has weighed other values."""
+    last = max(mentions, key=lambda one: one.start, default=None)
+    if last is None or last.mode is not Mode.SAID or not decides(text, last.start, last.end):
+        return None
+    for one in mentions:
+        between = text[one.end : last.start]
+        agrees = one.value == last.value
+        if one is last or (agrees and one.mode is Mode.SAID):
+            continue
+        if agrees or one.mode in {Mode.SAID, Mode.OPEN} or not turns(between):
+            return None
+    return _decided(frozenset({last.value}), text[last.start : last.end])
+
+
 def _from_mentions(text: str, form: Form, *, cut: bool) -> Reading:
     mentions = form.mentions(text)
     said = [one for one in mentions if one.mode is Mode.SAID]
@@ -223,6 +237,9 @@ def _from_mentions(text: str, form: Form, *, cut: bool) -> Reading:
         for one in mentions
         if one.mode is Mode.RAISED or (one.mode is Mode.ASKED and one.start > last)
     }
+    decided = None if cut else _decided_last(text, mentions)
+    if decided is not None:
+        return decided
     refused = declines(text)
     if len(values) == 1 and not asked - values and not cut:
         words = text[said[0].start : said[0].end]

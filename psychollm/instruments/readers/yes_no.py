@@ -13,14 +13,18 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from psychollm.instruments.readers.mentions import Mention, Mode, Value
-from psychollm.instruments.readers.sentences import (
+from psychollm.instruments.readers.clauses import (
     WORD,
+    Mention,
+    Mode,
     Sentence,
+    Value,
     clause_before,
+    conditioned,
+    leads,
+    manner,
     sentences,
 )
-from psychollm.instruments.readers.stance import conditioned, leads, manner
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
@@ -52,10 +56,8 @@ i don't think so|i dont think so|i do not think so|i don't believe so|i do not b
 |我不能|我不会|我不可以|できません|違います|할 수 없습니다|아닙니다|لا أستطيع|لا أظن|لا أعتقد|لا أعتقد ذلك|لا أظن ذلك|por supuesto que no|desde luego que no
 """
 _YES_WHOLE = """
-y|true|correct|that's correct|that is correct|that's right|that is right|that's true|that is true|right|exactly|yes indeed|it's true|it is true
-|das stimmt|stimmt|richtig|das ist richtig|genau|c'est exact|c'est vrai|exact|c'est correct|correcto|así es|es correcto|es cierto
-|corretto|esatto|è vero|è corretto|correto|isso mesmo|está correto|exato|klopt|dat klopt|juist|верно|правильно|так и есть
-|正确|对的|没错|その通りです|正しいです|صحيح|هذا صحيح|सही|सही है|यह सही है|sure|sure thing|absolutely|definitely|certainly|of course|most certainly|most definitely
+y|right|exactly|yes indeed|genau|exact|así es|esatto|isso mesmo|exato|klopt|так и есть
+|没错|その通りです|صحيح|هذا صحيح|सही|सही है|यह सही है|sure|sure thing|absolutely|definitely|certainly|of course|most certainly|most definitely
 |without a doubt|without doubt|no doubt|undoubtedly|indeed|you bet|ok|okay|i can|i do|i am|i could
 |i will|i would|it is|it does|they are|uh-huh|natürlich|klar|sicher|selbstverständlich|bien sûr
 |certainement|évidemment|d'accord|si|por supuesto|claro|desde luego|certo|certamente|naturalmente
@@ -64,10 +66,7 @@ y|true|correct|that's correct|that is correct|that's right|that is right|that's 
 |बिल्कुल|ज़रूर|हाँ जी|👍|✅|✔|✓|☑|👌|💯
 """
 _NO_WHOLE = """
-n|false|incorrect|that's incorrect|that is incorrect|that's wrong|that is wrong|that's false|that is false|wrong
-|that's not right|that is not right|that's not true|that is not true|that's not correct|that is not correct|it's false
-|das stimmt nicht|stimmt nicht|falsch|das ist falsch|c'est faux|faux|incorrecto|es falso|falso|è falso|sbagliato|incorreto
-|está errado|fout|dat klopt niet|onjuist|неверно|неправильно|это не так|不正确|不对|错|错误|違う|間違いです|خطأ|هذا خطأ|गलत|यह गलत है|i can't|i cannot|i cant|i can not|i couldn't|i don't|i do not|i'm not|i am not|i won't
+n|это не так|違う|間違いです|خطأ|هذا خطأ|गलत|यह गलत है|i can't|i cannot|i cant|i can not|i couldn't|i don't|i do not|i'm not|i am not|i won't
 |i will not|i wouldn't|it isn't|it is not|it doesn't|it does not|they aren't|uh-uh|nuh-uh
 |否定的|没有|无|無|無理です|👎|❌|✗|✘|✖|🚫
 """
@@ -105,21 +104,76 @@ JOINS: frozenset[str] = frozenset(
 # "Can you answer this?" is answered as well by whole sentences; to other questions the same
 # sentences may be refusals, so that a reader is told when they count.
 CAN_ANSWER: tuple[str, ...] = _phrases(
-    "i can answer|i could answer|i can correctly answer|i can confidently answer|i can provide"
-    "|i am able to answer|i'm able to answer|i will be able to answer|i'll be able to answer"
-    "|i would be able to answer|i should be able to answer|i will answer|i would answer"
-    "|i know the answer|i do know the answer|i know this|i am confident|i'm confident"
-    "|i am certain|i'm certain|i am sure|i'm sure|able to answer this"
+    "i can answer|i could answer|i can provide|i can get this right|i am able to answer|i will be able to answer"
+    "|i would be able to answer|i should be able to answer|i will answer|i would answer|i know the answer"
+    "|i do know the answer|i know this|i am confident|i am certain|i am sure|able to answer this"
 )
 CANNOT_ANSWER: tuple[str, ...] = _phrases(
-    "i cannot answer|i can't answer|i can not answer|i could not answer|i couldn't answer"
-    "|i am unable to answer|i'm unable to answer|i am not able to answer|i'm not able to answer"
-    "|i will not be able to answer|i won't be able to answer|i would not be able to answer"
-    "|i don't know the answer|i do not know the answer|i am not confident|i'm not confident"
-    "|i don't think i can|i do not think i can|i doubt i can|i doubt that i can"
-    "|i don't believe i can|i do not believe i can|i would not answer|i wouldn't answer"
-    "|i'm not sure i can|i am not sure i can|i'm not sure that i can|i am not sure that i can"
+    "i cannot answer|i could not answer|i am unable to answer|i am not able to answer|i will not be able to answer"
+    "|i will not be able to get|i would not be able to answer|i do not know the answer|i cannot say i know"
+    "|i am not confident|i do not think i can|i do not believe i can|i doubt i can|i doubt that i can|i would not answer"
+    "|i am not sure i can|i am not sure that i can"
 )
+# Other spellings of a phrase, and the adverbs that it may hold.
+_SHORT = (
+    (r"\bi am\b", r"i(?:\\sam|'m)"), (r"\bi will not\b", r"i\\s(?:will\\snot|won't)"), (r"\bi will\b", r"i(?:\\swill|'ll)"),
+    (r"\bcannot\b", r"can(?:not|'?t|\\snot)"), (r"(?<=do|ld) not\b", r"(?:\\snot|n'?t)"),
+    (" ", r"\\s(?:(?!hardly|barely)[a-z]+ly\\s|indeed\\s)?"),
+)  # fmt: skip
+
+
+# "That is (not) true": subjects, copulas, denials, and words for true and for false, by language.
+_TRUTH = {
+    "en": ("it|this|that|(?:the|this|that|your) (?:statement|claim|assertion|sentence|proposition)", "is|'s|is indeed|is in fact", "not|n't|far from",
+        "true|correct|right|accurate|the case", "false|incorrect|wrong|inaccurate|untrue"),
+    "de": ("das|es|dies|(?:die|diese) (?:aussage|behauptung)", "ist", "so nicht|nicht", "richtig|korrekt|wahr|stimmt|zutreffend", "falsch|unwahr|inkorrekt"),
+    "fr": ("ce n'|c'|cela|(?:cette|l')\\s?affirmation", "est", "pas", "vraie?|exacte?|correcte?|juste", "fau(?:x|sse)|inexacte?|incorrecte?"),
+    "es": ("eso|esto|la afirmación", "es|está", "no", "cierto|correct[oa]|verdad(?:er[oa])?", "fals[oa]|incorrect[oa]"),
+    "it": ("ciò|questo|l'affermazione", "è", "non", "ver[oa]|corrett[oa]|esatt[oa]", "fals[oa]|sbagliat[oa]|errat[oa]"),
+    "pt": ("isso|isto|a afirmação", "é|está", "não", "verdade(?:ir[oa])?|corret[oa]|cert[oa]", "fals[oa]|incorret[oa]|errad[oa]|mentira"),
+    "nl": ("dat|dit|het|de bewering", "is", "niet", "juist|correct|waar|klopt", "fout|onjuist|onwaar"),
+    "ru": ("это|утверждение", "", "не", "верно|правильно|правда", "неверно|неправильно|неправда|ложь|миф"),
+    "zh": ("这|那|这个说法|该说法", "是", "不", "正确的?|对的?", "错误?的?"),
+    "ja": ("それは|これは", "", "", "正しいです|正しい", "間違いです|間違っています|違います"),
+}  # fmt: skip
+# Adverbs that leave a statement whole; "partly" does not.
+_WHOLLY = "absolutely|definitely|certainly|clearly|completely|entirely|quite|simply|also|indeed|factually|tatsächlich|völlig"
+_DISBELIEF = r"(?P<doubt>i (?:\w+ly )?(?:doubt|(?:don't|do not) (?:think|believe))(?: that)? )?"
+
+
+_TRUTH_LEAD = re.compile(
+    r"(?:so|and|but|therefore|thus|hence|overall|i (?:think|believe|would say|conclude)|i'd say|in short|ich glaube|je pense|creo)(?: that| que)?\s"
+)
+
+
+def _truths(*, bare: bool) -> tuple[re.Pattern[str], ...]:
+    """Return patterns of clauses that call a statement true or false, by language."""
+    patterns = []
+    for subject, copula, denial, true, false in _TRUTH.values():
+        gap = r"\s?" if true >= "\u3000" else r"\s"
+        no = rf"(?:{denial})" if denial else "(?!)"
+        patterns.append(
+            re.compile(
+                rf"{_DISBELIEF}(?:(?:{subject}){gap}?){'?' if bare else ''}(?P<not>{no}{gap})?(?:(?:{copula or '(?!)'}){gap}?)?"
+                rf"(?P<not_>{no}\s?)?(?:(?:{_WHOLLY})\s)*(?P<not__>{no}\s?)?(?:(?P<true>{true})|(?P<false>{false}))(?P<after>\s{no})?"
+            )
+        )
+    return tuple(patterns)
+
+
+_TRUTH_CLAUSES, _TRUTH_ALONE = _truths(bare=False), _truths(bare=True)
+
+
+def _truth(clause: str, patterns: Sequence[re.Pattern[str]]) -> int | None:
+    """Return what a clause says of a statement, None if it says something else, or denies twice."""
+    for pattern in patterns:
+        said = pattern.fullmatch(clause)
+        if said is not None:
+            denials = sum(bool(said[name]) for name in ("doubt", "not", "not_", "not__", "after"))
+            if denials + bool(said["false"]) > 1:
+                return None
+            return int(not denials and bool(said["true"]))
+    return None
 
 
 _SPACED = "|".join(sorted((one for one in PARTICLES if one < "\u3000"), key=len, reverse=True))
@@ -158,6 +212,10 @@ _SPOKEN_OF = re.compile(
     r"[\"']?\s(?:is|was|would|seems|feels|sounds|could|might)\b(?!\s(?:be\s)?(?:my(?!\sfirst)|the|correct|right))"
 )
 _THAT = re.compile(r"(?:\sthat)?\s?")
+# What else one may be able to answer: "I can answer questions about chemistry".
+_ELSE = re.compile(
+    r"\s(?!this|that|it|the|your|these|those|all|any|both|with|here|correctly|accurately|because|as|so|but|and|if|to|in|for|from|i\b|about|of|,)[a-z]+s\s"
+)
 _BOTH = "yes or no"  # the value of a mention that chooses neither
 _CLAUSE = re.compile(r"[^,;:.!?\n()–]+")
 _INTERJECTION = re.compile(
@@ -196,11 +254,24 @@ def read_yes_no(
 
 @lru_cache(maxsize=16)
 def _further(yes: tuple[str, ...], no: tuple[str, ...]) -> re.Pattern[str] | None:
-    phrases = sorted((*yes, *no), key=len, reverse=True)
-    if not phrases:
+    """Return what finds further phrases, in all their spellings; None where there are none."""
+    if not yes and not no:
         return None
-    body = "|".join(re.escape(one.lower()) for one in phrases)
+    body = "|".join(
+        f"(?P<{name}>"
+        + "|".join(_spellings(one) for one in sorted(ones, key=len, reverse=True))
+        + ")"
+        for name, ones in (("no", no), ("yes", yes))
+        if ones
+    )
     return re.compile(rf"(?<![{WORD}'])(?:{body})(?![{WORD}'])")
+
+
+def _spellings(phrase: str) -> str:
+    phrase = re.escape(phrase.lower()).replace("\\ ", " ")
+    for written, pattern in _SHORT:
+        phrase = re.sub(written, pattern, phrase)
+    return phrase
 
 
 class _YesNo(Form):
@@ -210,7 +281,6 @@ class _YesNo(Form):
 
     def __init__(self, yes: tuple[str, ...], no: tuple[str, ...]) -> None:
         self._further = _further(yes, no)
-        self._yes = frozenset(one.lower() for one in yes)
 
     def prepared(self, text: str) -> str:
         """Turn the truth values of JSON into words."""
@@ -226,6 +296,8 @@ class _YesNo(Form):
             return frozenset(WHOLE[words])
         if words in CLAUSES:
             return frozenset({CLAUSES[words]})
+        if (truth := _truth(words, _TRUTH_ALONE)) is not None:
+            return frozenset({truth})
         if "?" in text or len(words) > 80:
             return frozenset()
         return _same_words(words)
@@ -259,16 +331,20 @@ class _YesNo(Form):
             found += _in_sentence(text, sentence)
             if self._further is not None:
                 found += self._phrases(text, sentence)
-        return found
+        if not any(one.mode is Mode.SAID for one in found):
+            found += _truth_clauses(text)
+        return sorted(found, key=lambda one: one.start)
 
     def _phrases(self, text: str, sentence: Sentence) -> list[Mention]:
         assert self._further is not None  # noqa: S101
         found = []
         for phrase in self._further.finditer(text, sentence.start, sentence.end):
             mode = manner(text, sentence, *phrase.span())
-            if mode is Mode.SAID and not leads(text, phrase.start()):
+            if mode is Mode.SAID and (
+                not leads(text, phrase.start()) or _ELSE.match(text, phrase.end())
+            ):
                 mode = Mode.RAISED
-            value = int(phrase.group() in self._yes)
+            value = int(phrase.lastgroup == "yes")
             that = _THAT.match(text, phrase.end())
             if value and that and self._further.match(text, that.end()):
                 continue  # "I am sure that I cannot answer"
@@ -315,6 +391,20 @@ def _answers(text: str, found: re.Match[str]) -> bool:
         return False
     english = found["word"].startswith("y")
     return english or not clause_before(text, found.start()).strip(" \"'")
+
+
+def _truth_clauses(text: str) -> list[Mention]:
+    found = []
+    for sentence in sentences(text):
+        for clause in _CLAUSE.finditer(text, sentence.start, sentence.end):
+            words = clause.group().strip(_EDGES)
+            start = clause.start() + clause.group().find(words)
+            lead = _TRUTH_LEAD.match(words)
+            value = _truth(words[lead.end() :] if lead else words, _TRUTH_CLAUSES)
+            if value is not None:
+                mode = manner(text, sentence, start, clause.end())
+                found.append(Mention(value, start, clause.end(), mode))
+    return found
 
 
 def _in_sentence(text: str, sentence: Sentence) -> list[Mention]:

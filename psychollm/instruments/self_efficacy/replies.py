@@ -22,8 +22,8 @@ from typing import Any
 from psychollm.instruments.grading import final_text, grade
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.readers import declines, read_numbered, read_option, read_rating
+from psychollm.instruments.readers.clauses import sentences
 from psychollm.instruments.readers.plain_text import plain
-from psychollm.instruments.readers.sentences import sentences
 from psychollm.instruments.reading import Outcome, Reading
 
 _THINGS = (

@@ -1,46 +1,123 @@
-"""Whether a reply stands by what it mentions.
+"""Sentences and clauses of a reply, and in what manner one holds a value.
 
 A value that is denied or excluded, ascribed to somebody else, wished for, or held earlier is not
 said. One that is asked or supposed is raised. One among alternatives, or under a condition, is left
-open. The words that tell stand in the clause of the value, or open its sentence; they are English,
-with the commonest of other languages.
+open. Words that tell stand in the clause of the value, or open its sentence.
 """
 
 import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple, TypeAlias
 
-from psychollm.instruments.readers.lead_words import LEADS
-from psychollm.instruments.readers.mentions import Mode
-from psychollm.instruments.readers.sentences import Sentence, clause_before, conditional, denied
+from psychollm.instruments.readers.lexicon import (
+    AUXILIARY,
+    CHOOSE,
+    OWN,
+    PERSON,
+    SAY,
+    leads_up,
+    words_of,
+)
 
+Value: TypeAlias = float | str
+
+# Letters with their marks: `\w` alone ends Hindi and Arabic words at a vowel sign.
+WORD = r"\w\u0300-\u036f\u0591-\u05c7\u064b-\u0655\u0670\u0900-\u0903\u093a-\u094f\u0e31-\u0e4e"
 _REACH = 60  # how far words tell: clauses are rarely longer
 
-# Subjects whose words are the writer's own, or speak for the truth ("the passage says 5").
-_OWN = r"""i|we|i'd|i'll|i've|we'd|we'll|me|us|to|not|please|then|and|or|so|just|it|this|that|which|would
-    |let's|passages?|texts?|evidence|data|contexts?|articles?|story|tables?|graphs?|figures?|results?
-    |calculations?|math|rules?|equations?|formulas?|statements?|definitions?|dictionary|key|documents?
-    |reasoning|analysis|therefore|final|my|correct|best|right|the|an?|must|should|can|could|will"""
-_PERSON = r"""(?:he|she|they|you|people|everyone|someone|somebody|others|experts?|scientists?|critics|humans?
-    |users?|students?|(?:my|his|her|their|our|your)\s(?:friend|colleague|teacher|brother|sister|mother
-    |father|mom|dad|boss|partner|wife|husband|neighbou?r|professor|doctor|cousin|uncle|aunt|roommate|coworker|boss|therapist)s?|(?:mein|sein|ihr|unser)e?[rmn]?\s(?:kolleg\w+|freund\w*|lehrer\w*|bruder|schwester|mutter|vater|chef\w*|arzt|mann|frau)
-    |(?:mon|ma|son|sa|mi|su|mio|mia|suo|sua|meu|minha|seu|mijn|zijn)\s(?:amie?|frère|sœur|collègue|chef|prof\w*|amig[oa]|herman[oa]|jefe|colega
-    |amic[oa]|collega|fratello|irmão|vriend\w*|broer|baas))"""
-_AUXILIARY = r"""(?:would|might|may|could|will|can|must|should|do|does|did|has|have|had|used\sto
-    |tends?\sto|\w{2,12}ly|often|also|always|still|once|even)"""
-_SAYS = r"""(?:say|says|said|tells?|told|claims?|claimed|thinks?|thought|believes?|believed|argues?|argued
-    |insists?|insisted|suggests?|suggested|repl(?:y|ies|ied)|swears?|swore|reckons?|reckoned|assumes?
-    |assumed|suspects?|suspected|guesse[sd]|answered|counted|measured|computed|calculated|expected|concludes?|concluded)"""
-_DOES = r"""(?:picks?|picked|choose|chooses|chose|selects?|selected|voted?|votes|rates?|rated|opts?|opted)"""
+
+class Mode(Enum):
+    """In what manner a value stands in a text."""
+
+    SAID = "said"
+    DENIED = "denied"  # or excluded, reported, wished for: not what the writer says
+    ASKED = "asked"
+    RAISED = "raised"  # supposed, or in a form that says something else
+    OPEN = "left open"
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """One value within a text, and where it stands."""
+
+    value: Value
+    start: int
+    end: int
+    mode: Mode = Mode.SAID
+    heads: bool = False  # whether it opens its sentence
+
+
+class Sentence(NamedTuple):
+    """Where a sentence stands in a text."""
+
+    start: int
+    end: int
+    asks: bool
+
+
+_END = re.compile(
+    r"(?<![.!?])[.!?]+[\"')\]}]*(?!\s?[=×*/])(?=\s|$|[\u3040-\u9fff\uac00-\ud7af])|\n+"
+)
+_BREAK = re.compile(
+    r"[;:!?\n()–]|[.,](?![0-9]| (?:что|dass|daß|że) )|(?<![\w'])(?:(?<![Aa]ll )(?<!thing )(?<!none )(?<![Aa]ny \w{6} )but|yet|however|though|so|aber|sondern|mais|pero|sino|ma|mas"
+    r"|sondern|maar|ale|lecz|но|а|ama|fakat|يل|بل|लेकिन|बल्कि)(?![\w'])"
+)
+_NEGATION = re.compile(
+    rf"(?<![{WORD}'])(?:not|never|cannot|can't|cant|neither|nor|rather than|instead of|nicht"
+    rf"|kein\w{{0,2}}|pas|jamais|nunca|não|niet|geen|nie|не|ليس|ليست)(?![{WORD}'])|n't(?!\w)|不是|并非"
+)
+_CONDITION = re.compile(
+    r"(?i)\W{0,3}(?:even |and |but )?(?:if|whether|wenn|ob|jeśli|если|eğer|如果)(?!\w)"
+)
+_COLON = re.compile(r"[:=][\s\"'(\[]*$")
+
+
+def sentences(text: str) -> list[Sentence]:
+    """Return the sentences of a text; lines end them as well."""
+    found: list[Sentence] = []
+    start = 0
+    for end in [*_END.finditer(text), None]:
+        stop = len(text) if end is None else end.end()
+        words = text[start:stop]
+        if words.strip():
+            lead = len(words) - len(words.lstrip())
+            asks = end is not None and "?" in end.group()
+            found.append(Sentence(start + lead, start + len(words.rstrip()), asks))
+        start = stop
+    return found
+
+
+def clause_before(text: str, position: int, *, colon: bool = False) -> str:
+    """Return the words of a clause that stand before a position."""
+    # With `colon`, those before a colon that stands there count as well ("He said: yes").
+    reach = text[max(position - _REACH, 0) : position]
+    end = _COLON.search(reach) if colon else None
+    breaks = list(_BREAK.finditer(reach, 0, end.start() if end else len(reach)))
+    return reach[breaks[-1].end() :] if breaks else reach
+
+
+def conditional(text: str, position: int) -> bool:
+    """Tell whether the clause only supposes what stands at a position."""
+    return _CONDITION.match(clause_before(text, position)) is not None
+
+
+def denied(text: str, position: int) -> bool:
+    """Tell whether the clause denies what stands at a position."""
+    return _NEGATION.search(clause_before(text, position).lower()) is not None
+
+
 _THEIRS = r"""(?:his|her|their|(?!(?:it|that|let|here|what|there|today)'s)[a-z0-9]{1,20}'s|student|users?'
     |common|popular|tempting|typical|naive|previous|earlier|initial|obvious|wrong|incorrect|false|other
     |another|expected|possible|sample|example|student|human|average|hypothetical|placeholder|least|second|third|next|worst|alternative)\s(?:\w{1,12}\s)?(?:answers?|choice|pick|guess|opinion|view|vote|response|rating
     |verdict|option|estimate|confidence)"""
 _REPORTED = re.compile(
     rf"""(?x)
-    (?<![\w'])(?!(?:{_OWN})\s)[\w'-]{{1,20}}\s(?:{_AUXILIARY}\s){{0,3}}(?:{_SAYS}|(?P<does>{_DOES}))(?![\w'-])
-  | (?<!\w){_PERSON}(?:\s(?:am|is|are|was|were|seems?|feels?|ist|war|est|está|è|is)|'re|'s)\s[^.]{{0,20}}$
-  | (?<!\w){_PERSON}\s(?:(?:would|might|may|could|will|probably|likely|usually)\s){{0,3}}(?:answer|guess)(?!\w)
-  | (?<!\w){_PERSON}\s(?:would|might|may|could|will)\s(?:\w{{2,12}}ly\s)?$
-  | (?<!\w)(?:{_PERSON}|(?:sources|books|websites|manuals?|textbooks?))\s(?:{_AUXILIARY}\s){{0,3}}(?:goes|went|go|gives?|gave|rates?|rated)(?!\w)
+    (?<![\w'])(?!(?:{OWN})\s)[\w'-]{{1,20}}\s(?:{AUXILIARY}\s){{0,3}}(?:{SAY}|(?P<does>{CHOOSE}))(?![\w'-])
+  | (?<!\w){PERSON}(?:\s(?:am|is|are|was|were|seems?|feels?|ist|war|est|está|è|is)|'re|'s)\s[^.]{{0,20}}$
+  | (?<!\w){PERSON}\s(?:(?:would|might|may|could|will|probably|likely|usually)\s){{0,3}}(?:answer|guess)(?!\w)
+  | (?<!\w){PERSON}\s(?:would|might|may|could|will)\s(?:\w{{2,12}}ly\s)?$
+  | (?<!\w)(?:{PERSON}|(?:sources|books|websites|manuals?|textbooks?))\s(?:{AUXILIARY}\s){{0,3}}(?:goes|went|go|gives?|gave|rates?|rated)(?!\w)
   | (?<!\w){_THEIRS}(?!\w) | (?<!\w)(?:others|another)\s$
   | \b(?:wants?|wanted|expects?|expected|asks?|asked|tells?|told|urges?|urged)\s(?:me|us)\sto\s(?:say|answer|claim|pick|choose|give
       |respond\swith|believe)\s(?:that\s)?(?:it'?s?\s(?:is\s)?)?["']?$
@@ -83,19 +160,19 @@ _HEADED = re.compile(
     r"|\b(?:any|all|every|each|no) (?:\w+ )?but (?:for )?\W*$|^\W*(?:in order )?to (?:say|answer)\W*$"
 )
 _DENIED_AFTER = re.compile(
-    r"\W{0,3}(?:[^\W\d]\w*\W{1,3}){0,2}?(?:is|are|was|can be|would be|isn't|seems|looks)\s?(?:not|n't|also)?\s?"
+    r"\W{0,3}(?:[^\W\d]\w*\W{1,3}){0,2}?(?:is|are|was|can be|would be|isn't|seems|looks)\s?(?:not|n't|also|\w+ly|just|simply|plain)?\s?"
     r"(?:wrong|incorrect|false|out|eliminated|ruled out|excluded|implausible|impossible|not(?!\s[0-9]))\b|\W{0,3}isn't\b|\s?(?:では|じゃ)(?:ない|あり)|\s?(?:不是|不对|是错|아니|이 아니|가 아니)"
 )
 _AFTER = re.compile(
     rf"""(?x)
     [\"')]*\s(?:(?:would|might|could|seems?|feels?|sounds?|is|was)\s(?:be\s|like\s)?(?:too\b|over\w+ing\b
-      |misleading|dishonest|premature|tempting|an?\s(?:over|exagg|lie\b|stretch)|what\s(?:{_PERSON}|most))
+      |misleading|dishonest|premature|tempting|an?\s(?:over|exagg|lie\b|stretch)|what\s(?:{PERSON}|most))
       |(?:is|was)\swhat\b)
   | [\"')]*\s(?:\w+\s){{0,2}}would\s(?:require|need|mean|imply|suggest|depend|presuppose)\b
   | [\"')]*\s(?:before|prior\sto|until|back\sthen|at\sfirst|originally|initially)\b
   | [\"')]*\s(?:is|was)\sthe\s(?:threshold|limit|cut-?off|minimum|maximum|average|old|previous|default|midpoint|middle|lowest|highest|worst)\b
   | [^.;\n]{{0,40}}\bbut\s(?:it|this|that|he|she)(?:'s|\sis|\swas|\swould\sbe|\sdoes)?\s?(?:isn't|wasn't|not|n't|wrong|incorrect|false)\b
-  | [\"')]*,?\s(?:{_PERSON}\s{_SAYS}|(?:said|says|claimed|replied|thinks|thought)\s(?!i\b)\w+|(?:which|but\s(?:that|this|it))\s(?:was|is|would\sbe)\s(?:an?\s)?(?:mistake|wrong|incorrect|error|not))\b
+  | [\"')]*,?\s(?:{PERSON}\s{SAY}|(?:said|says|claimed|replied|thinks|thought)\s(?!i\b)\w+|(?:which|but\s(?:that|this|it))\s(?:was|is|would\sbe)\s(?:an?\s)?(?:mistake|wrong|incorrect|error|not))\b
     """
 )
 
@@ -109,11 +186,11 @@ _SUPPOSES = re.compile(
 _IDLE = (
     r"[,\s]*(?:so|not|yes|no|anything|any|pressed|forced|asked|needed|necessary|possible|in doubt|memory serves"
     r"|you (?:ask|want|insist|must|like|prefer)|i (?:had|have|must|were|was|am|were to|remember|recall|understand"
-    r"|read)(?: (?:correctly|rightly|this|to|forced|not|honest))+|i'm (?:not|forced|reading|honest|being)|i must)\b"
+    r"|read)(?: (?:correctly|rightly|this|to|forced|not|honest))+|i'm (?:not|forced|reading|honest|being|mis\w+|very much mistaken)|i must)\b"
 )
 _IDLE_CONDITION = re.compile(_IDLE)
 _CONTRARY = re.compile(r"\b(?:were|had|could|knew|didn't|wasn't|weren't|would|might)\b|'d\b")
-_WORKED = re.compile(r"[0-9]|\b(?:we|each|every)\b")
+_WORKED = re.compile(r"[0-9]|\b(?:each|every)\b")
 _CONDITION_AFTER = re.compile(
     r"[\"')]*(?:\s\w+){0,4}?,?\s(?:but )?(?:only )?(?:(?:had i|were i|if|unless|provided|assuming|as long as|depending on|(?:under|on) the (?:assumption|condition))\b"
     rf"(?!{_IDLE}|\s(?:this|that|it) helps)|(?:falls|wenn|sofern|siempre que|à condition)\b)"
@@ -133,11 +210,12 @@ _PERSPECTIVE = re.compile(
 _MEASURED_BEFORE = re.compile(
     r"\b(?:probability|chances?|confidence|likelihood|odds|certainty|p)\s?(?:of|that|for|in|\()\b.*$"
 )
+_WEIGHED_BEFORE = re.compile(
+    r"[0-9]\s?(?:%|percent)\s(?:probability|chance|likelihood|odds|possibility)\s.*$"
+)
 _MEASURED_AFTER = re.compile(
     r"[^,;.!?\n]{0,40}?(?:[:=(]|\b(?:is|at|are))\s?(?:about |only )?[0-9]"
 )
-
-_LATIN = re.compile(r"[a-zà-ž]+(?:'[a-zà-ž]+)?")
 
 # Whose measure a value is: "a 30 % chance that I'm wrong", "certain that I don't know".
 _ERROR = (
@@ -163,7 +241,9 @@ def manner(text: str, sentence: Sentence, start: int, end: int) -> Mode:
         return Mode.ASKED
     if _elsewhere(text, sentence, start):
         return Mode.RAISED
-    measured = _MEASURED_BEFORE.search(before) and _MEASURED_AFTER.match(after)
+    measured = (
+        _MEASURED_BEFORE.search(before) and _MEASURED_AFTER.match(after)
+    ) or _WEIGHED_BEFORE.search(before)
     if (
         conditional(text, start)
         or _supposed(text, sentence, start)
@@ -191,11 +271,9 @@ def _disowned(before: str, after: str) -> bool:
     return any(words.search(before) for words in (_FORMER, _WITHHELD, _HEADED))
 
 
-def leads(text: str, position: int, words: frozenset[str] = frozenset()) -> bool:
+def leads(text: str, position: int, further: frozenset[str] = frozenset()) -> bool:
     """Tell whether the clause holds nothing but words that lead up to an answer at a position."""
-    # Letters other than Latin count as such words; `words` are those that a form adds.
-    before = _LATIN.findall(clause_before(text, position).lower())
-    return all(word in LEADS or word in words for word in before)
+    return all(leads_up(word, further) for word in words_of(clause_before(text, position)))
 
 
 def conditioned(text: str, end: int) -> bool:
@@ -217,3 +295,25 @@ def of_error(text: str, start: int, end: int) -> bool:
     before = text[max(start - _REACH, 0) : start].lower()
     after = _CONTRAST.split(text[end : end + _REACH].lower())[0]
     return bool(_OF_ERROR_AFTER.match(after) or _OF_ERROR_BEFORE.search(before))
+
+
+_OWN_VOICE = re.compile(
+    r"(?<![\w'])(?:it's|it is|i|i'd|i'll|i'm|my|me|answer|verdict|conclusion|actually|leav(?:es|ing)|ich|meine|je|ma|mi|yo|io|mia|eu|minha|ik|mijn|я|мой)(?![\w'])"
+)
+_PREFERRED = re.compile(
+    r"[\"')]*\s(?:is|seems|fits|looks)\s(?:the\s|much\s|clearly\s)?(?:better|best|correct|right|more (?:likely|plausible|accurate))\b"
+)
+_TURNS = re.compile(
+    r"(?<!\.)[.!?](?!\.)|\n|(?<!\w)(?:but|though|however|yet|so|aber|mais|pero|ma|mas|но|但)(?!\w)"
+)
+
+
+def decides(text: str, start: int, end: int) -> bool:
+    """Tell whether a clause says in the writer's own voice that this is the answer."""
+    before = clause_before(text, start).lower()
+    return bool(_OWN_VOICE.search(before) or _PREFERRED.match(text, end))
+
+
+def turns(between: str) -> bool:
+    """Tell whether another sentence or a contrast begins between two values."""
+    return _TURNS.search(between) is not None

@@ -1,0 +1,238 @@
+"""Words by what they do in a clause; inflected forms are derived, and other languages stand beside English.
+
+`LEADS` lead up to an answer without adding to it ("I would say"). The patterns are fragments for
+`clauses`: who speaks (`OWN`, `PERSON`), what is done with words (`SAY`, `CHOOSE`), and what keeps a
+value from being said.
+"""
+
+import re
+
+_IRREGULAR = {
+    "say": "said",
+    "tell": "told",
+    "think": "thought",
+    "swear": "swore",
+    "choose": "chose",
+}
+
+
+def _verbs(words: str) -> str:
+    """Return a pattern of the finite forms of English verbs."""
+    forms = []
+    for verb in words.split():
+        stem = verb.removesuffix("e")
+        third = f"{verb[:-1]}ies" if verb[-1] == "y" and verb[-2] not in "aeo" else f"{verb}s"
+        past = _IRREGULAR.get(verb) or (
+            f"{verb[:-1]}ied" if third.endswith("ies") else f"{stem}ed"
+        )
+        forms += [verb, third, past]
+    return "(?:" + "|".join(forms) + ")"
+
+
+SAY = (
+    _verbs(
+        "say tell claim think believe argue insist suggest reply swear reckon assume suspect conclude"
+    )[:-1]
+    + "|guesse[sd]|(?:answer|count|measur|comput|calculat|expect)ed)"
+)
+CHOOSE = _verbs("pick choose select vote rate opt")
+
+# Subjects whose words are the writer's own, or speak for the truth ("the passage says 5").
+OWN = (
+    "i|we|i'd|i'll|i've|we'd|we'll|me|us|to|not|please|then|and|or|so|just|it|this|that|which|would"
+    "|let's|(?:passage|text|context|article|table|graph|figure|result|calculation|rule|equation|formula|statement"
+    "|definition|document)s?|evidence|data|story|math|dictionary|key|reasoning|analysis|therefore|final|my"
+    "|correct|best|right|the|an?|must|should|can|could|will"
+)
+_KIN = (
+    "(?:friend|colleague|teacher|brother|sister|mother|father|mom|dad|boss|partner|wife|husband|neighbou?r"
+    "|professor|doctor|cousin|uncle|aunt|roommate|coworker|therapist)s?"
+)
+PERSON = (
+    "(?:he|she|they|you|people|everyone|someone|somebody|others|(?:expert|scientist|critic|human|user|student)s?"
+    rf"|(?:my|his|her|their|our|your)\s{_KIN}"
+    r"|(?:mein|sein|ihr|unser)e?[rmn]?\s(?:kolleg\w+|freund\w*|lehrer\w*|bruder|schwester|mutter|vater|chef\w*|arzt|mann|frau)"
+    r"|(?:mon|ma|son|sa|mi|su|mio|mia|suo|sua|meu|minha|seu|mijn|zijn)\s(?:amie?|frère|sœur|collègue|chef|prof\w*"
+    "|amig[oa]|herman[oa]|jefe|colega|amic[oa]|collega|fratello|irmão|vriend\\w*|broer|baas))"
+)
+AUXILIARY = (
+    r"(?:would|might|may|could|will|can|must|should|do|does|did|has|have|had|used\sto|tends?\sto|\w{2,12}ly"
+    "|often|also|always|still|once|even)"
+)
+
+_ENGLISH = """
+a about again also am an and answer apply around as at be because believe best call can cautious
+certain choice choose clear conclude conclusion confident consider correct decision definite
+definitive describe direct even fairly final find firm for from give go guess hard has have inclined hell hence here
+honest i in is it item judgement judgment just lean learn leave letter like maybe me more most
+must my myself no nope now of oh on one only opt option or overall perhaps pick place point
+prediction prefer pretty probable probably pros qualified question quick quite rate rather real
+reason remain reply resounding respond response result right said say scale score select settle shall short
+should simple simply so solid somewhere statement still strong suppose sure tentative that the then
+therefore think this thus to today toward true us verdict very vote was weak we well will with word would
+yes you ultimate end actual wait
+"""
+_OTHERS = """
+das ganz klar definitiv wohl eher vermutlich wahrscheinlich claro seguramente probablement sûrement
+probabilmente provavelmente waarschijnlijk acho alternativa antwoord antwort assolutamente auf benim bin bonne buchstabe c'est certa cevabım
+cevap choisis com correcta correcte correcto correta corretta credo creo crois debe definitiva
+denk denke di dico die digo dirais direi diria diría dis dois doğru eindeutig el elijo entscheide
+es esatta escojo escolho est eu exacte fico für giusta glaube het ich ik ist je juiste kies klares
+l'option l'opzione la lautet letra lettera lettre ma meine meiner meinung mening mi mia mich mij
+mijn minha moi myślę nach neem nehme odpowiedź opción opcja opinion opinión opte optie opto
+opzione opção parere pense penso pienso poprawna por pour prawidłowa prends que quedo raczej
+resposta respuesta richtig richtige risposta réponse sage sagen scelgo selecciono seleciono selon
+ser seçiyorum sicuramente tippe volgens wel wybieram wähle würde zeg zeggen zou è é że
+я думаю считаю полагаю что это выбираю ответ правильный верный вариант скорее чем конечно мой на
+всего осталось получается примерно уверен
+أنا أختار متأكد بنسبة الإجابة هي सही उत्तर है यह मैं मुझे उत्तर संख्या π
+"""
+LEADS = frozenset((_ENGLISH + _OTHERS).split())
+# Scripts without spaces: what a run of characters may consist of.
+_FRAGMENTS = re.compile(
+    "(?:[我她]们?有?|认为|觉得|应该|会|说|给|选择?|選ぶ?|なら|一?共有?|全部で|大约|把握|约为|答案|正确|是|为|的|或|私|は|答え)+"
+)
+_UNSPACED = "\u2e80"
+_WORD = re.compile(r"[^\W\d_]+(?:[\u0900-\u0903\u093a-\u094f][^\W\d_]*)*(?:'[^\W\d_]+)?")
+_ENDING = re.compile(r"(?:'(?:s|d|m|ll|ve|re)|ing|ly|s)$")
+OPTION_LEADS = frozenset(
+    ["plausible", "remain", "which", "left", "fit", "correspond", "match", "described"]
+)
+RATING_LEADS = frozenset(
+    [
+        "j'attribue",
+        "yo",
+        "put",
+        "assign",
+        "often",
+        "agree",
+        "feel",
+        "describe",
+        "number",
+        "level",
+        "gebe",
+        "eine",
+        "einen",
+        "note",
+        "doy",
+        "pondría",
+        "un",
+        "una",
+        "le",
+        "do",
+        "dou",
+        "geef",
+        "een",
+        "daję",
+    ]
+)
+VERBAL_LEADS = frozenset(
+    [
+        "confidence",
+        "certainty",
+        "level",
+        "probability",
+        "likelihood",
+        "chance",
+        "odds",
+        "there",
+        "feel",
+        "event",
+        "outcome",
+        "claim",
+        "scenario",
+        "hypothesis",
+        "seem",
+        "look",
+        "appear",
+        "success",
+        "happen",
+        "assess",
+        "estimate",
+        "wahrscheinlichkeit",
+        "sehr",
+        "scheint",
+        "halte",
+        "probabilité",
+        "probabilidad",
+        "probabilità",
+        "probabilidade",
+        "parece",
+        "lo",
+        "lijkt",
+    ]
+)
+PERCENT_LEADS = frozenset(
+    [
+        "confidence",
+        "probability",
+        "certainty",
+        "likelihood",
+        "chance",
+        "odds",
+        "level",
+        "there",
+        "roughly",
+        "approximately",
+        "near",
+        "put",
+        "estimate",
+        "estimated",
+        "between",
+        "sit",
+        "stand",
+        "nearly",
+        "almost",
+        "close",
+        "currently",
+        "feel",
+        "happen",
+        "wahrscheinlichkeit",
+        "sicher",
+        "sicherheit",
+        "mir",
+        "zu",
+        "rund",
+        "etwa",
+        "mit",
+        "sûr",
+        "confiance",
+        "environ",
+        "seguro",
+        "seguridad",
+        "probabilidad",
+        "confianza",
+        "en",
+        "con",
+        "estoy",
+        "unos",
+        "sicuro",
+        "sono",
+        "al",
+        "fiducia",
+        "circa",
+        "tenho",
+        "certeza",
+        "confiança",
+        "zeker",
+        "zekerheid",
+        "ben",
+        "voor",
+        "ongeveer",
+    ]
+)
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text in lower case."""
+    return _WORD.findall(text.lower())
+
+
+def leads_up(word: str, further: frozenset[str]) -> bool:
+    """Tell whether a word, or the word that it is a form of, leads up to an answer."""
+    if word >= _UNSPACED:
+        return _FRAGMENTS.fullmatch(word) is not None
+    ending = _ENDING.search(word)
+    stem = word[: ending.start()] if ending else word
+    forms = {word, stem, stem + "e", stem[:-1]} if ending else {word}
+    return not forms.isdisjoint(LEADS) or not forms.isdisjoint(further)
