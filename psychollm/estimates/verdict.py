@@ -66,6 +66,13 @@ class SmallestEffects:
         Cohen's small effect, f squared = .02.
     kappa : float
         Agreement beyond chance.
+    second_share : float
+        Share of the latent variance that a second factor takes. A single factor that is skewed,
+        heavy-tailed or measured with logistic noise left less than .02 in simulations, and two
+        factors correlated .9 left .026 or more (``benchmarks/one_factor_departures.py``).
+    rmsea : float
+        Misfit per degree of freedom of a model, or of the equalities between groups. Close fit
+        (Browne and Cudeck, 1993).
 
     Raises
     ------
@@ -85,6 +92,8 @@ class SmallestEffects:
     correlation: float = 0.1
     r_squared: float = 0.02
     kappa: float = 0.05
+    second_share: float = 0.025
+    rmsea: float = 0.05
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -118,11 +118,8 @@ def fit_indices(
     ratio0 = (T0 if same_correction is None else same_correction) / d0
     over, over0 = max(T - d, 0.0), max(T0 - d0, 0.0)
     testable = d > 0 and np.isfinite(T) and np.isfinite(n)
-    rmsea, interval, close = float("nan"), np.full(2, np.nan), float("nan")
-    if testable:
-        rmsea = float(np.sqrt(over / (d * scale)))
-        interval = np.sqrt(_noncentrality(T, d, 0.90) / (d * scale))
-        close = float(ncx2.sf(T, d, 0.05**2 * d * scale))
+    rmsea, interval = rmsea_of(T, d, scale)
+    close = float(ncx2.sf(T, d, 0.05**2 * d * scale)) if testable else float("nan")
     worst = max(over, over0)
     return FactorFit(
         chi_square=T,
@@ -141,6 +138,14 @@ def fit_indices(
         n=n,
         test=test,
     )
+
+
+def rmsea_of(statistic: float, df: float, scale: float) -> tuple[float, FloatArray]:
+    """Return RMSEA (1) and its interval (2,) at 90 %; NaN without degrees of freedom."""
+    if not (df > 0 and np.isfinite(statistic + scale)):
+        return float("nan"), np.full(2, np.nan)
+    rmsea = float(np.sqrt(max(statistic - df, 0.0) / (df * scale)))
+    return rmsea, np.sqrt(_noncentrality(statistic, df, 0.90) / (df * scale))
 
 
 def _noncentrality(statistic: float, df: float, level: float) -> FloatArray:

@@ -7,6 +7,7 @@ import numpy as np
 
 from psychollm._base.checks import check_count
 from psychollm._base.numbers import typeset, with_interval
+from psychollm.estimates.verdict import SMALLEST, Outcome, verdicts
 from psychollm.plots.canvas import legend, name_axes, note, open_axes, plain_text
 from psychollm.plots.forest import plot_forest
 from psychollm.plots.palette import BLUE, INK, PURPLE, RED
@@ -109,8 +110,8 @@ def plot_individuation(
     result : Individuation
         What `psychollm.calibration.individuation` returns.
     strong : sequence of bool (models,), optional
-        Models whose names are set in bold; those whose own minus shared at equal rates has an
-        interval above zero, by default.
+        Models whose names are set in bold; by default those whose own answer is shown to rank
+        better than the shared score at equal rates.
     ax : Axes, optional
         Where to draw; a new figure by default.
 
@@ -125,12 +126,15 @@ def plot_individuation(
     """
     gain = result.own_minus_cut
     order = np.argsort(np.where(np.isfinite(gain.value), -gain.value, np.inf), kind="stable")
+    if strong is None:
+        judged = verdicts(gain, smallest=SMALLEST.auroc)
+        strong = [one is Outcome.ABOVE for one in judged.outcomes]
     return plot_forest(
         [result.own, result.shared_cut, result.shared],
         names=["own answer", "shared score cut at the own yes rate", "shared score"],
         reference=0.5,
         order=order,
-        strong=[bool(low > 0) for low in gain.interval[:, 0]] if strong is None else strong,
+        strong=strong,
         x="area under the ROC curve for being correct",
         ax=ax,
     )

@@ -117,7 +117,7 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
     return (
         Fact(
             name="Shared factors",
-            value=_factors(found),
+            value=_factors(found, smallest),
             detail=f"one against more: {p_equals(found.one_factor_test.p_value)}; a second would "
             f"take {percent(found.second_share.observed, 1)}",
         ),
@@ -148,10 +148,13 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
     )
 
 
-def _factors(found: "Dimensionality") -> str:
-    if found.second_is_minor:
+def _factors(found: "Dimensionality", smallest: SmallestEffects) -> str:
+    second = found.second_factor(smallest=smallest)
+    if found.n_factors == 0 or second is Outcome.ABOVE:
+        return "more than one" if found.n_factors else "none"
+    if found.n_factors == 2:
         return "one, and a little beside it"
-    return {0: "none", 1: "one", 2: "more than one"}[found.n_factors]
+    return "one" if second is Outcome.SMALL else "one, a second not ruled out"
 
 
 def _value(value: float, bounds: "np.ndarray") -> dict[str, str]:

@@ -1,5 +1,7 @@
 """What is drawn is what the result says in numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
@@ -99,6 +101,20 @@ def test_individuation_orders_by_gain_at_equal_rates(ax: Axes, small: SimulatedS
     assert np.allclose(line_named(ax, "own answer")[:, 0], result.own.value[order])
     bold = [text.get_fontweight() == "bold" for text in ax.get_yticklabels()]
     assert bold == [result.own_minus_cut.interval[i, 0] > 0 for i in order]
+
+
+def test_names_are_bold_where_something_is_shown(ax: Axes, small: SimulatedStudy) -> None:
+    """Not where an interval lies above nothing, but rests on five questions or matters little."""
+    result = individuation(small.confidence, small.correctness, bootstrap=30, rng=0)
+    gain = result.own_minus_cut
+    bounds = np.tile([0.1, 0.2], (len(gain.labels), 1))
+    bounds[0] = 0.001, 0.002
+    questions = np.full(len(gain.labels), 300.0)
+    questions[1] = 5.0
+    gain = replace(gain, interval=bounds, n=questions, df=None)
+    plots.plot_individuation(replace(result, own_minus_cut=gain), ax=ax)
+    plain = {t.get_text() for t in ax.get_yticklabels() if t.get_fontweight() != "bold"}
+    assert plain == {str(label) for label in gain.labels[:2]}
 
 
 def test_pairwise_draws_pairs_with_enough_questions(ax: Axes, small: SimulatedStudy) -> None:

@@ -6,8 +6,16 @@ from scipy.special import ndtri
 
 import psychollm as psy
 from psychollm._base.errors import CodeError, OptionError, ShapeError, ValidityWarning
+from psychollm.estimates.verdict import Outcome, SmallestEffects
 from psychollm.factor.number_of_factors.parallel import leading
-from psychollm.studies.dimensionality.verdict import Evidence, n_factors, sentence
+from psychollm.factor.one_factor.residuals import pair_residuals
+from psychollm.studies.dimensionality.verdict import (
+    Evidence,
+    n_factors,
+    share_interval,
+    shared_interval,
+    verdict,
+)
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +66,13 @@ def test_the_pattern_of_extreme_yes_rates_is_called_an_artefact():
 def test_one_moderate_factor(moderate):
     result = psy.dimensionality(moderate, n_null=99, rng=1)
     assert result.n_factors == 1
-    assert result.verdict.startswith("one factor; the second (")
+    # Eight models and 600 questions do not show that there is no second factor that matters.
+    assert result.second_factor() is Outcome.OPEN
+    assert result.verdict.startswith("one factor, and too few questions to rule out that a second")
+    assert result.findings()["verdict"].outcome is Outcome.OPEN
+    larger = SmallestEffects(second_share=0.1)
+    assert result.second_factor(smallest=larger) is Outcome.SMALL
+    assert result.summary(smallest=larger).startswith("One factor; the second (")
     assert "artefact" not in result.verdict
     assert "Without any empty-cell rule" in result.summary()
     assert result.to_frame().shape == (8, 11)
@@ -76,6 +90,7 @@ def test_two_factors():
     result = psy.dimensionality(made.responses, n_null=99, rng=1)
     assert result.n_factors == 2
     assert result.verdict.startswith("at least two factors")
+    assert result.second_factor() is Outcome.ABOVE
 
 
 def test_no_factor():
@@ -83,7 +98,11 @@ def test_no_factor():
     codes = (rng.random((8, 500)) < np.linspace(0.1, 0.9, 8)[:, None]).astype(int)
     result = psy.dimensionality(codes, n_null=99, rng=2)
     assert result.n_factors == 0
-    assert result.verdict.startswith("no shared factor")
+    assert result.verdict.startswith("no shared factor is shown")
+    assert result.shared_factor() is Outcome.OPEN
+    larger = SmallestEffects(correlation=0.4)
+    assert result.shared_factor(smallest=larger) is Outcome.SMALL
+    assert result.findings(smallest=larger).verdict.startswith("No shared factor that matters")
 
 
 def test_the_number_of_factors_does_not_depend_on_coding_order_or_rule(moderate):
@@ -144,15 +163,18 @@ def test_bad_input(answers, options, error):
 EVIDENCE = {
     "p_shared": 0.002,
     "p_one": 0.41,
+    "shared_interval": (0.0, 0.4),
+    "share": 0.008,
+    "share_interval": (0.0, 0.012),
+    "p_share": 0.4,
     "second_share": 0.24,
     "p_second": 0.41,
     "counted": True,
-    "rule_free_share": 0.051,
-    "p_share": 0.01,
-    "unseen": 0.012,
     "empty_cells": "keep_margins",
     "alpha": 0.05,
 }
+LARGE = {"share": 0.051, "share_interval": (0.02, 0.06), "p_share": 0.01}
+SKEWED = {"share": 0.02, "share_interval": (0.005, 0.03), "p_share": 0.01}
 
 
 @pytest.mark.parametrize(
@@ -161,23 +183,63 @@ EVIDENCE = {
         ({}, 1, "one factor; the second (24 %) is an artefact"),
         ({"counted": False}, 1, "one factor; the second (24 %) is what one factor with these"),
         ({"p_second": 0.01}, 1, "need no rule"),
-        ({"unseen": 0.08}, 1, "one factor; .* a second below 8.0 % of the latent variance could"),
-        ({"p_one": 0.0004}, 2, "at least two factors: .* (p < .001), and a second takes 5.1 %"),
         (
-            {"p_one": 0.002, "rule_free_share": 0.011},
-            2,
-            "not quite one normal .* takes only 1.1 %",
+            {"share_interval": (0.0, 0.08)},
+            1,
+            "one factor, and too few questions to rule out that a second takes 2.5 % .* artefact",
         ),
-        ({"p_one": 0.01, "p_share": 0.2}, 2, "not quite one factor: .* by chance (p = .200)"),
-        ({"p_shared": 0.3}, 0, "no shared factor is shown: .* (p = .300)"),
+        ({"p_one": 0.0004} | LARGE, 2, "at least two factors: .* (p < .001), and a second takes"),
+        ({"p_one": 0.002, "share": 0.011}, 2, "not quite one normal .* takes only 1.1 %"),
+        (
+            {"p_one": 0.01} | LARGE | {"p_share": 0.2},
+            2,
+            "not quite one factor: .* by chance (p = .200)",
+        ),
+        (
+            {"p_one": 0.01} | SKEWED,
+            2,
+            "not quite one factor: .* heavy-tailed factor may leave",
+        ),
+        ({"p_shared": 0.3}, 0, "no shared factor is shown: .* rule out one with correlations"),
+        (
+            {"p_shared": 0.3, "shared_interval": (0.0, 0.08)},
+            0,
+            "no shared factor that matters: .* is below 0.1",
+        ),
     ],
 )
 def test_sentences(change, count, words):
-    evidence = Evidence(**(EVIDENCE | change))
+    numbers = EVIDENCE | change
+    found = n_factors(numbers["p_shared"], numbers["p_one"], numbers["alpha"])
+    evidence = Evidence(n_factors=found, **numbers)
     start, _, end = words.partition(" .* ")
-    assert n_factors(evidence) == count
-    assert start in sentence(evidence)
-    assert end in sentence(evidence)
+    assert found == count
+    assert start in verdict(evidence)
+    assert end in verdict(evidence)
+
+
+def test_a_correlation_of_all_pairs_is_bounded_by_their_residuals():
+    thresholds = np.linspace(-0.8, 0.8, 10)
+    upper = []
+    for seed in range(20):
+        made = psy.simulate_factor(
+            loadings=[np.sqrt(0.1)] * 10, thresholds=thresholds, n_questions=500, rng=seed
+        )
+        left = pair_residuals(made.responses, loadings=np.zeros(10))
+        upper.append(shared_interval(left.largest_eigenvalue, thresholds, left.n, 0.05)[1])
+    assert min(upper) > 0.1
+    independent = (np.random.default_rng(1).random((10, 4000)) < 0.5).astype(int)
+    left = pair_residuals(independent, loadings=np.zeros(10))
+    assert shared_interval(left.largest_eigenvalue, np.zeros(10), left.n, 0.05)[1] < 0.05
+    assert shared_interval(1e6, np.zeros(10), left.n, 0.05) == (0.0, 1.0)
+
+
+def test_a_share_of_a_second_factor_is_bounded_by_those_of_one_factor():
+    draws = np.linspace(0.01, 0.03, 201)
+    low, high = share_interval(0.05, draws, 0.05)
+    assert low == pytest.approx(0.05 - 0.0295)
+    assert high == pytest.approx(0.05 + 0.0295 - 0.02)
+    assert share_interval(0.02, draws, 0.05)[0] == 0.0
 
 
 def test_leading_counts_to_the_first_that_falls_short():

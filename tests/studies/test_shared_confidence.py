@@ -54,9 +54,11 @@ def test_summary_fits_a_screen_and_says_that_the_data_are_simulated(result):
 
 def test_verdict_names_who_knows_more(result):
     assert result.verdict == (
-        "one shared signal; "
+        "one shared signal, and too few questions to rule out a second; "
         "beyond it the confidence of sim-06 and sim-13 knows its own correctness"
     )
+    wide = SmallestEffects(second_share=0.05)
+    assert result.summary(smallest=wide).splitlines()[1].startswith("Verdict. One shared signal;")
     said, right = small(seed=2)
     nothing = shared_confidence(said, right, rng=0, **FAST)
     assert nothing.verdict.endswith("there are too few answers to say")

@@ -10,8 +10,24 @@ eigenvalues of :math:`U \Gamma`,
 (Satorra, 2000), and the difference is scaled and shifted to their sum and sum of squares
 (Asparouhov & Muthen, 2010). Subtracting two corrected statistics is no test at all.
 
+That a step is not rejected does not show that the equalities hold. What they cost is the RMSEA of
+the difference test T with d degrees of freedom in G groups of n units together,
+
+.. math:: \mathrm{RMSEA}_D = \sqrt{\max\Big(\frac{G (T - d)}{d\,(n - G)}, 0\Big)},        \quad (2)
+
+whose interval inverts the noncentral chi-square distribution of T: equalities are shown to hold
+where they cost less than what matters (Yuan & Chan, 2016; Savalei, Brace & Fouladi, 2024).
+
 References
 ----------
+Yuan, K.-H., & Chan, W. (2016). Measurement invariance via multigroup SEM: Issues and solutions
+with chi-square-difference tests. Psychological Methods, 21(3), 405-426.
+https://doi.org/10.1037/met0000080
+
+Savalei, V., Brace, J. C., & Fouladi, R. T. (2024). We need to change how we compute RMSEA for
+nested model comparisons in structural equation modeling. Psychological Methods, 29(3), 480-493.
+https://doi.org/10.1037/met0000537
+
 Satorra, A. (2000). Scaled and adjusted restricted tests in multi-sample analysis of moment
 structures. In R. D. H. Heijmans, D. S. G. Pollock, & A. Satorra (Eds.), Innovations in
 multivariate statistical analysis (pp. 233-247). Kluwer.
@@ -29,12 +45,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import InputError, OptionError
-from psychollm._base.numbers import p_equals, signed
+from psychollm._base.numbers import p_equals, signed, with_interval
 from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
 from psychollm.data.labels import listed
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.factor.confirmatory import LoadingPattern
+from psychollm.factor.fit import rmsea_of
 from psychollm.factor.invariance.fit import fit_sample
 from psychollm.factor.invariance.model import LEVELS, Invariance
 from psychollm.factor.invariance.result import GroupFactors
@@ -59,6 +79,10 @@ class FitDifference(Result):
         Difference of the uncorrected statistics.
     cfi, rmsea, srmr : float
         Those of the smaller model minus those of the larger one.
+    rmsea_d : float
+        RMSEA of the difference test (2), what the equalities cost.
+    rmsea_d_interval : ndarray of shape (2,)
+        Its interval at 90 %, as is customary: each side errs in 5 %.
     test : str
         How the difference is corrected.
     """
@@ -72,20 +96,52 @@ class FitDifference(Result):
     cfi: float
     rmsea: float
     srmr: float
+    rmsea_d: float
+    rmsea_d_interval: FloatArray  # (2,)
     test: RobustTest
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row."""
-        import pandas as pd
+    _AXES = Axes(
+        {},
+        "larger",
+        "smaller",
+        "chi_square",
+        "df",
+        "p_value",
+        "unscaled",
+        "cfi",
+        "rmsea",
+        "srmr",
+        "rmsea_d",
+        "rmsea_d_{bound}=rmsea_d_interval",
+        "test",
+    )
 
-        return pd.DataFrame([self.to_dict()])
+    def outcome(self, *, alpha: float = 0.05, smallest: SmallestEffects = SMALLEST) -> Outcome:
+        """Return whether equalities break, hold but for less than what matters, or are open."""
+        return outcome(
+            self.rmsea_d_interval, smallest=smallest.rmsea, rejected=self.p_value <= alpha
+        )
 
-    def summary(self) -> str:
-        """Say what the equalities cost, in one sentence."""
+    def summary(self, *, alpha: float = 0.05, smallest: SmallestEffects = SMALLEST) -> str:
+        """Say what the equalities cost.
+
+        Parameters
+        ----------
+        alpha : float
+            Chance of rejecting equalities that hold.
+        smallest : SmallestEffects
+            The smallest effects that matter; of these `rmsea`.
+        """
+        told = {
+            Outcome.ABOVE: "the equalities break",
+            Outcome.SMALL: f"they cost less than an RMSEA of {smallest.rmsea:g}",
+            Outcome.OPEN: "too few units to say whether the equalities hold",
+        }[self.outcome(alpha=alpha, smallest=smallest)]
         return (
             f"{self.smaller} against {self.larger}: chi-square({self.df:g}) = "
             f"{self.chi_square:.2f}, {p_equals(self.p_value)}; CFI {signed(self.cfi, 3)}, RMSEA "
-            f"{signed(self.rmsea, 3)}, SRMR {signed(self.srmr, 3)}."
+            f"{signed(self.rmsea, 3)}, SRMR {signed(self.srmr, 3)}; RMSEA of the difference "
+            f"{with_interval(self.rmsea_d, self.rmsea_d_interval, 3)}: {told}."
         )
 
 
@@ -143,6 +199,8 @@ def fit_difference(larger: GroupFactors, smaller: GroupFactors) -> FitDifference
         trace_squared=float(np.sum(product * product.T)),
     )
     statistic, df = difference.corrected(larger.test) if difference.df else (np.nan, 0.0)
+    groups = len(larger.n)
+    cost, interval = rmsea_of(float(statistic), df, (float(larger.n.sum()) - groups) / groups)
     return FitDifference(
         larger=_named(larger),
         smaller=_named(smaller),
@@ -153,6 +211,8 @@ def fit_difference(larger: GroupFactors, smaller: GroupFactors) -> FitDifference
         cfi=smaller.fit.cfi - larger.fit.cfi,
         rmsea=smaller.fit.rmsea - larger.fit.rmsea,
         srmr=smaller.fit.srmr - larger.fit.srmr,
+        rmsea_d=cost,
+        rmsea_d_interval=interval,
         test=larger.test,
     )
 
@@ -202,13 +262,30 @@ class MeasurementInvariance(Result):
     differences: tuple[FitDifference, ...]
     alpha: float
 
+    def outcomes(self, *, smallest: SmallestEffects = SMALLEST) -> tuple[Outcome, ...]:
+        """Return of each step whether equalities break, hold, or whether there is too little data.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            The smallest effects that matter; of these `rmsea`.
+        """
+        return tuple(
+            step.outcome(alpha=self.alpha, smallest=smallest) for step in self.differences
+        )
+
     @property
     def holds(self) -> Invariance | None:
-        """The last level before the first step that is rejected; None if no step was tested."""
-        if not self.differences:
-            return None
-        rejected = [step.p_value <= self.alpha for step in self.differences]
-        return self.levels[rejected.index(True) if any(rejected) else len(rejected)]
+        """The last level that is shown to hold, from the first step on; None if there is none."""
+        shown = [one is Outcome.SMALL for one in self.outcomes()]
+        reached = shown.index(False) if not all(shown) else len(shown)
+        return self.levels[reached] if reached else None
+
+    @property
+    def broken(self) -> Invariance | None:
+        """The first level that is shown to break; None if there is none."""
+        steps = zip(self.levels[1:], self.outcomes(), strict=True)
+        return next((level for level, one in steps if one is Outcome.ABOVE), None)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per model: its fit, and the difference from the one before."""
@@ -227,20 +304,32 @@ class MeasurementInvariance(Result):
             rows.append(row)
         return pd.DataFrame(rows)
 
-    def summary(self) -> str:
-        """Say how far invariance goes."""
+    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
+        """Say how far invariance goes.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            The smallest effects that matter; of these `rmsea`.
+        """
         first = self.fits[0]
         lines = [
             f"{len(first.labels)} items in groups {listed(first.groups)}; the {first.invariance} "
             f"model: {first.fit.summary()}."
         ]
-        lines += [step.summary() for step in self.differences]
-        if self.holds == self.levels[-1]:
-            lines.append(f"No step is rejected at {self.alpha:g}.")
-        elif self.holds is not None:
-            broken = self.levels[self.levels.index(self.holds) + 1]
+        lines += [step.summary(alpha=self.alpha, smallest=smallest) for step in self.differences]
+        judged = self.outcomes(smallest=smallest)
+        if Outcome.ABOVE in judged:
+            broken = self.levels[judged.index(Outcome.ABOVE) + 1]
             lines.append(
                 f"The {broken} model is rejected at {self.alpha:g}: see score_tests() of it."
+            )
+        elif judged:
+            lines.append(
+                f"No step is rejected at {self.alpha:g}"
+                + "; too few units to say that all hold." * (Outcome.OPEN in judged)
+                + f", and each costs less than an RMSEA of {smallest.rmsea:g}."
+                * (Outcome.OPEN not in judged)
             )
         return "\n".join(lines)
 

@@ -6,6 +6,19 @@ fitted to the shuffled table. With two dozen models the slopes of a 2PL then sti
 look like slopes. What the fit gains over chance is measured by the objective (log-likelihood with
 priors); an item's own slope is held against its slopes in the shuffled tables, and so is any other
 statistic of a fit.
+
+With G the gain of the observed objective over the mean of the shuffled ones, 2 G is close to a
+noncentral chi-square less its degrees of freedom: its mean is the noncentrality :math:`\nu`, its
+variance :math:`v + 4 \nu`, v being that of the shuffled fits. The bounds of :math:`\nu` solve
+:math:`(2 G - \nu)^2 = z^2 (v + 4 \nu)`,
+
+.. math:: \nu = x + 2 z^2 \pm z \sqrt{v + 4 x + 4 z^2}, \qquad x = 2 G,                 \quad (1)
+
+and :math:`R^2 = 1 - \exp(-\nu / n)` over n answers (Cox & Snell, 1989) is what the fit explains.
+
+References
+----------
+Cox, D. R., & Snell, E. J. (1989). Analysis of binary data (2nd ed.). Chapman and Hall.
 """
 
 from __future__ import annotations
@@ -28,6 +41,7 @@ from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.null import Alternative, monte_carlo_p_value
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.irt.answers import MISSING, Oriented, Respondents, orient
 from psychollm.irt.families import Link, Model
 from psychollm.irt.fit import fit_answers, fit_irt
@@ -57,12 +71,15 @@ class SlopeNull(Result):
         Slopes, the share of shuffled ones that are as far from 0, and that over all items (Holm).
     null_slope_sd : ndarray of shape (items,)
         Spread of each slope where there is nothing to find.
+    n_answers : int
+        Answers given.
     labels : tuple
         Names of the items.
     """
 
     objective: float
     p_value: float
+    n_answers: int
     draws: FloatArray  # (n,)
     slope: FloatArray  # (J,)
     slope_p_value: FloatArray  # (J,)
@@ -72,10 +89,38 @@ class SlopeNull(Result):
 
     _AXES = Axes({"item": "labels"}, "slope", "slope_p_value", "adjusted", "null_slope_sd")
 
-    def summary(self) -> str:
-        """Return whether the fit says anything, in one sentence."""
-        says = "gains more than" if self.p_value <= 0.05 else "cannot be told from"
-        return f"The fit {says} fits of shuffled answers ({p_equals(self.p_value)})."
+    @property
+    def r_squared_interval(self) -> FloatArray:
+        """Bounds (2,) at 95 % of what the fit explains beyond chance, (1)."""
+        z = 1.96
+        gain = 2.0 * (self.objective - self.draws.mean())
+        reach = z * np.sqrt(max(4.0 * (self.draws.var() + gain + z * z), 0.0))
+        bounds = gain + 2.0 * z * z + np.array([-reach, reach])
+        return np.asarray(1.0 - np.exp(-np.maximum(bounds, 0.0) / self.n_answers))
+
+    def outcome(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
+        """Return what the fit gains over chance: above, smaller than what matters, or open."""
+        return outcome(
+            self.r_squared_interval, smallest=smallest.r_squared, rejected=self.p_value <= 0.05
+        )
+
+    def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
+        """Return whether the fit says anything, in one sentence.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            The smallest effects that matter; of these `r_squared`.
+        """
+        chance, least = p_equals(self.p_value), f"R2 = {smallest.r_squared:g}"
+        return {
+            Outcome.ABOVE: f"The fit gains more than fits of shuffled answers ({chance}).",
+            Outcome.SMALL: f"The fit gains less than {least} over fits of shuffled answers.",
+            Outcome.OPEN: (
+                f"There are too few answers to say whether the fit gains {least} or more over "
+                f"fits of shuffled answers ({chance})."
+            ),
+        }[self.outcome(smallest=smallest)]
 
 
 def slope_null(
@@ -137,6 +182,7 @@ def slope_null(
     return SlopeNull(
         objective=float(observed[0]),
         p_value=float(monte_carlo_p_value(observed[0], draws[:, 0], tie=1e-9)),
+        n_answers=int(np.isfinite(values).sum()),
         draws=draws[:, 0].copy(),
         slope=slope,
         slope_p_value=own,

@@ -8,6 +8,8 @@ import numpy as np
 
 from psychollm._base.numbers import p_equals, p_value, percent, signed
 from psychollm.estimates.findings import VERDICT, Finding, Findings, sentence
+from psychollm.estimates.verdict import SmallestEffects
+from psychollm.studies.dimensionality.verdict import verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,9 +43,9 @@ def frame(result: Dimensionality) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def findings(result: Dimensionality) -> Findings:
+def findings(result: Dimensionality, smallest: SmallestEffects) -> Findings:
     """Return the verdict, the tests that decide it, and what the plain spectrum shows."""
-    plain = result.spectrum
+    plain, evidence = result.spectrum, result.evidence
     tests = {
         "no shared factor": result.shared_test,
         "one factor": result.one_factor_test,
@@ -52,11 +54,14 @@ def findings(result: Dimensionality) -> Findings:
         items=(
             Finding(
                 key=VERDICT,
-                statement=sentence(result.verdict),
+                statement=sentence(verdict(evidence, smallest)),
                 rows=tuple(
                     f"left out: {model!r}, {why}" for model, why in result.excluded.items()
                 ),
                 numbers={"n_factors": result.n_factors},
+                outcome=evidence.second(smallest)
+                if result.n_factors
+                else evidence.shared(smallest),
             ),
             Finding(
                 key="tests",

@@ -17,7 +17,7 @@ from psychollm.correlation.tetrachoric import tetrachoric
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.estimates.findings import Findings, Study
-from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
 from psychollm.factor.one_factor.full_information import FullInformation, full_information
 from psychollm.factor.one_factor.pairwise_likelihood import PairwiseLikelihood, pairwise_likelihood
 from psychollm.factor.one_factor.residual_test import (
@@ -32,11 +32,12 @@ from psychollm.studies.dimensionality.findings import findings, frame
 from psychollm.studies.dimensionality.plain_spectrum import PlainSpectrum, plain_spectrum
 from psychollm.studies.dimensionality.spectrum_null import spectrum_null
 from psychollm.studies.dimensionality.verdict import (
-    MINOR,
     Evidence,
     count_factors,
     n_factors,
-    sentence,
+    share_interval,
+    shared_interval,
+    verdict,
 )
 
 SHARE_REPLICATES = 99
@@ -56,8 +57,6 @@ class Dimensionality(Study, Result):
 
     Attributes
     ----------
-    verdict : str
-        One sentence.
     n_factors : {0, 1, 2}
         2 stands for "more than one normal factor"; the verdict says if the second is minor.
     shared_test, one_factor_test : ResidualTest
@@ -82,7 +81,6 @@ class Dimensionality(Study, Result):
         Names of the k models that took part.
     """
 
-    verdict: str
     n_factors: Literal[0, 1, 2]
     shared_test: ResidualTest
     one_factor_test: ResidualTest
@@ -98,16 +96,46 @@ class Dimensionality(Study, Result):
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the verdict, and a finding per question asked of the data."""
-        return findings(self)
+        return findings(self, smallest)
 
     to_frame = frame
 
     @property
-    def second_is_minor(self) -> bool:
-        """Whether one factor is rejected, but a second takes little or no more than by chance."""
-        share = self.second_share
-        little = share.observed < MINOR or share.p_value > self.alpha
-        return self.n_factors == 2 and little
+    def evidence(self) -> Evidence:
+        """The numbers that the verdict rests on."""
+        plain, share = self.spectrum, self.second_share
+        return Evidence(
+            n_factors=self.n_factors,
+            p_shared=self.shared_test.p_value,
+            p_one=self.one_factor_test.p_value,
+            shared_interval=shared_interval(
+                self.shared_test.observed,
+                plain.correlation.thresholds,
+                self.residuals.n,
+                self.alpha,
+            ),
+            share=share.observed,
+            share_interval=share_interval(share.observed, share.draws, self.alpha),
+            p_share=share.p_value,
+            second_share=float(plain.shares[1]),
+            p_second=float(plain.one_factor.p_value[1]),
+            counted=bool(plain.eigenvalues[1] > plain.permutation.quantile(0.95)[1]),
+            empty_cells=plain.correlation.empty_cells,
+            alpha=self.alpha,
+        )
+
+    @property
+    def verdict(self) -> str:
+        """One sentence, with the default smallest effects that matter."""
+        return verdict(self.evidence)
+
+    def shared_factor(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
+        """Return whether models share a factor: above, smaller than what matters, or open."""
+        return self.evidence.shared(smallest)
+
+    def second_factor(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
+        """Return whether there is a second factor: above, smaller than what matters, or open."""
+        return self.evidence.second(smallest)
 
     def __repr__(self) -> str:
         return f"Dimensionality of {len(self.labels)} models: {self.verdict}"
@@ -180,22 +208,9 @@ def dimensionality(
     one = residual_test(table, factors=1, n_null=n_null, **work)
     share = second_share_test(table, n_null=min(n_null, SHARE_REPLICATES), **work)
     plain = _plain_spectrum(table, one.loadings, n_null, empty_cells, missing, work)
-    evidence = Evidence(
-        p_shared=none.p_value,
-        p_one=one.p_value,
-        second_share=float(plain.shares[1]),
-        p_second=float(plain.one_factor.p_value[1]),
-        counted=bool(plain.eigenvalues[1] > plain.permutation.quantile(0.95)[1]),
-        rule_free_share=share.observed,
-        p_share=share.p_value,
-        unseen=float(np.quantile(share.draws, 0.95)),
-        empty_cells=empty_cells,
-        alpha=alpha,
-    )
-    count = n_factors(evidence)
+    count = n_factors(none.p_value, one.p_value, alpha)
     full = full_information(table, progress=progress)
     return Dimensionality(
-        verdict=sentence(evidence),
         n_factors=count,
         shared_test=none,
         one_factor_test=one,

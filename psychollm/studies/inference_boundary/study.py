@@ -23,7 +23,13 @@ from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import Findings, Study
 from psychollm.estimates.resampling import Bootstrap, Resampling
-from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.estimates.verdict import (
+    SMALLEST,
+    Outcome,
+    SmallestEffects,
+    outcome,
+    verdicts,
+)
 from psychollm.reliability.means.difference_variance import pilot_variance
 from psychollm.reliability.means.power import (
     ComparisonPower,
@@ -68,8 +74,9 @@ class ThinkingContrast(Result):
 
     @property
     def inverted(self) -> bool:
-        """Whether the interval lies below zero: thinking made it worse."""
-        return bool(self.difference.interval[1] < 0.0)
+        """Whether thinking is shown to have made it worse."""
+        judged = outcome(self.difference.interval, smallest=SMALLEST.share)
+        return judged is Outcome.BELOW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,13 +113,10 @@ class InferenceBoundary(Study, Result):
 
     @property
     def inverted(self) -> tuple[Any, ...]:
-        """Models whose certainty is inverted beyond doubt: the interval lies above zero."""
-        low = self.certainty_inversion.interval[:, 0]
-        return tuple(
-            label
-            for label, bound in zip(self.certainty_inversion.labels, low, strict=True)
-            if bound > 0.0
-        )
+        """Models whose certainty is shown to be inverted."""
+        judged = verdicts(self.certainty_inversion, smallest=SMALLEST.share)
+        both = zip(judged.labels, judged.outcomes, strict=True)
+        return tuple(label for label, one in both if one is Outcome.ABOVE)
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per model and type."""

@@ -25,6 +25,7 @@ from psychollm.estimates.verdict import (
     names_of,
     verdicts,
 )
+from psychollm.studies.dimensionality.verdict import verdict as factor_verdict
 
 if TYPE_CHECKING:
     from psychollm.calibration.consensus.between_models import Line
@@ -40,7 +41,7 @@ def findings(study: SharedConfidence, smallest: SmallestEffects) -> Findings:
         head=_head(study),
         items=(
             _verdict(study, smallest),
-            _structure(study),
+            _structure(study, smallest),
             _thresholds(study),
             _own(study, smallest),
             _agreement(study, smallest),
@@ -65,14 +66,21 @@ def _head(study: SharedConfidence) -> str:
 
 def verdict(study: SharedConfidence, smallest: SmallestEffects) -> str:
     """Say whether confidence is shared, and whether it is more than that."""
-    n_factors, private = study.dimensionality.n_factors, private_verdicts(study, smallest)
-    minor, knows = study.dimensionality.second_is_minor, private.which(Outcome.ABOVE)
-    shared = "one shared signal" if n_factors == 1 or minor else "more than one shared signal"
-    shared += " and a little beside it" * minor
+    dimensions, private = study.dimensionality, private_verdicts(study, smallest)
+    second, knows = dimensions.second_factor(smallest=smallest), private.which(Outcome.ABOVE)
     whose = f"{len(knows)} models" if len(knows) > 3 else " and ".join(knows)
-    if n_factors == 0:
-        return f"no shared signal is shown in {count(study.n_questions)} questions"
-    if n_factors > 1 and knows:
+    if dimensions.n_factors == 0:
+        shown = {Outcome.SMALL: "that matters"}
+        what = shown.get(dimensions.shared_factor(smallest=smallest), "is shown")
+        return f"no shared signal {what} in {count(study.n_questions)} questions"
+    shared = {
+        Outcome.ABOVE: "more than one shared signal",
+        Outcome.SMALL: "one shared signal",
+        Outcome.OPEN: "one shared signal, and too few questions to rule out a second",
+    }[second]
+    if second is not Outcome.ABOVE and dimensions.n_factors == 2:
+        shared = "one shared signal and a little beside it"
+    if second is Outcome.ABOVE and knows:
         return (
             f"{shared}; the confidence of {whose} goes with correctness beyond the first, "
             "which may be the second signal or the model's own knowledge"
@@ -113,7 +121,7 @@ def private_verdicts(study: SharedConfidence, smallest: SmallestEffects) -> Verd
     return verdicts(private.correlation, smallest=smallest.correlation, rejected=rejected)
 
 
-def _structure(study: SharedConfidence) -> Finding:
+def _structure(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
     dimensions = study.dimensionality
     none, one, share = (
         dimensions.shared_test,
@@ -125,9 +133,9 @@ def _structure(study: SharedConfidence) -> Finding:
         key="structure",
         question="One signal or several?",
         statement=(
-            f"{sentence(dimensions.verdict)} Without any rule for empty cells, no shared factor "
-            f"is {_rejected(none.p_value, dimensions.alpha)} ({p_equals(none.p_value)} ± "
-            f"{p_value(none.p_value_se)}), and one factor is "
+            f"{sentence(factor_verdict(dimensions.evidence, smallest))} Without any rule for "
+            f"empty cells, no shared factor is {_rejected(none.p_value, dimensions.alpha)} "
+            f"({p_equals(none.p_value)} ± {p_value(none.p_value_se)}), and one factor is "
             f"{_rejected(one.p_value, dimensions.alpha)} ({p_equals(one.p_value)} ± "
             f"{p_value(one.p_value_se)}). A second factor would take {percent(share.observed, 1)} "
             f"of the latent variance; chance gives {percent(middle, 1)} where there is one "
@@ -141,6 +149,7 @@ def _structure(study: SharedConfidence) -> Finding:
             "second_share": share.observed,
             "second_share_chance": middle,
         },
+        outcome=dimensions.second_factor(smallest=smallest),
     )
 
 

@@ -1,8 +1,10 @@
 """Results of models of groups: score tests of equalities."""
 
 import pytest
+from scipy.stats import ncx2
 
 from psychollm.correlation.by_group import polychoric_by_group
+from psychollm.estimates.verdict import Outcome, SmallestEffects
 from psychollm.factor.invariance.fit import confirmatory_groups
 from psychollm.factor.invariance.ladder import fit_difference, measurement_invariance
 from tests.factor.invariance.tables import LAVAAN, MODEL, simulated
@@ -46,6 +48,36 @@ def test_the_broken_item_is_found_and_freed():
     assert set(whole["status"]) == {"fixed", "shared", "own"}
     assert "Factor means of 'b'" in repr(partial.fits[-1])
     assert len(partial.differences[0].to_frame()) == 1
+    assert ladder.broken == "scalar"
+    assert partial.broken is None
+
+
+def test_steps_that_are_not_rejected_do_not_hold_for_that():
+    """Of sixty units nothing is rejected and nothing shown; of six thousand all is shown."""
+    few = measurement_invariance(polychoric_by_group(*simulated(60, 2, shift=0.0)), MODEL)
+    assert all(step.p_value > few.alpha for step in few.differences)
+    assert few.outcomes() == (Outcome.OPEN,) * 3
+    assert (few.holds, few.broken) == (None, None)
+    assert "too few units to say that all hold" in few.summary()
+    many = measurement_invariance(polychoric_by_group(*simulated(3000, 2, shift=0.0)), MODEL)
+    assert many.outcomes() == (Outcome.SMALL,) * 3
+    assert many.holds == "strict"
+    strict = SmallestEffects(rmsea=0.001)
+    assert many.outcomes(smallest=strict)[1] is Outcome.OPEN
+    assert "too few units" in many.summary(smallest=strict)
+
+
+def test_the_rmsea_of_a_difference_is_that_of_its_statistic():
+    groups = polychoric_by_group(*simulated(800, 2, shift=0.4))
+    free, equal = (
+        confirmatory_groups(groups, MODEL, invariance=level) for level in ("metric", "scalar")
+    )
+    found = fit_difference(free, equal)
+    per_group = (float(free.n.sum()) - 2.0) / 2.0
+    cost = (found.chi_square - found.df) / (found.df * per_group)
+    assert found.rmsea_d == pytest.approx(cost**0.5, rel=1e-12)
+    low, high = found.rmsea_d_interval**2 * found.df * per_group
+    assert ncx2.cdf(found.chi_square, found.df, [low, high]) == pytest.approx([0.95, 0.05])
 
 
 def test_score_test_foretells_the_difference():
