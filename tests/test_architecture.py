@@ -70,7 +70,6 @@ MIRRORED = ["correlation", "factor"]
 CIRCLES = [
     {f"psychollm.{folder}.{name}" for name in names.split()}
     for folder, names in (
-        ("_base", "axes result"),
         ("calibration.panels", "panel panel_text"),
         ("cli", "calibrate calibrate_tables"),
         ("instruments.revision", "chains rates result vote"),

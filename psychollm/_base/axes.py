@@ -39,7 +39,6 @@ from psychollm._base.version import __version__
 if TYPE_CHECKING:
     import pandas as pd
 
-    from psychollm._base.result import Result
 
 BOUNDS = ("lower", "upper")
 Pairs: TypeAlias = Literal["lower", "upper", "both"]
@@ -106,7 +105,7 @@ class Axes:
         }
 
 
-def frame_of(result: "Result", axes: Axes | None) -> "pd.DataFrame":
+def frame_of(result: Any, axes: Axes | None) -> "pd.DataFrame":
     """Return the table of a result."""
     import pandas as pd
 
@@ -135,6 +134,51 @@ def frame_of(result: "Result", axes: Axes | None) -> "pd.DataFrame":
         }
     size = len(index[0]) if index else _length(columns.values())
     return pd.DataFrame(table | columns, index=pd.RangeIndex(size))
+
+
+def intervals_of(result: Any) -> dict[str, tuple[str, str]]:
+    """Return for each column of lower bounds that of the upper ones, and the column they bound.
+
+    Where no column holds what they bound, its name stands for it. Tables that are put together by
+    hand have ``x_lower`` and ``x_upper`` behind ``x``.
+    """
+    axes = result._axes()
+    if axes is None or not axes.columns:
+        names = [str(name) for name in result.to_frame().columns]
+        alone = "value" if "value" in names else ""
+        stems = [name.removesuffix(BOUNDS[0]) for name in names if name.endswith(BOUNDS[0])]
+        return {
+            f"{stem}{BOUNDS[0]}": (f"{stem}{BOUNDS[1]}", stem.rstrip("_ ") or alone)
+            for stem in stems
+            if f"{stem}{BOUNDS[1]}" in names
+        }
+    bounds: dict[str, tuple[str, str]] = {}
+    named: dict[str, str] = {}  # columns by their path
+    for column in _each(axes.columns):
+        name, value = _named(result, column)
+        path = "" if isinstance(column, tuple) else column.partition("=")[2] or name
+        if name == "*":
+            bounds |= intervals_of(value)
+        elif "{bound}" in name:
+            lower, upper = (name.replace("{bound}", bound) for bound in BOUNDS)
+            stem = name.replace("{bound}", "").strip("_ ")
+            bounds[lower] = (upper, stem or named.get(path.removesuffix("interval") + "value", ""))
+        elif _is_estimate(value):
+            bounds[f"{name}_{BOUNDS[0]}"] = (f"{name}_{BOUNDS[1]}", name)
+        named[path] = name
+    return bounds
+
+
+def _each(columns: Iterable[Column]) -> Iterator[str | tuple[str, Callable[[Any], Any]]]:
+    for column in columns:
+        if isinstance(column, Interleaved):
+            yield from _each(column.columns)
+        else:
+            yield column
+
+
+def _is_estimate(value: Any) -> bool:
+    return hasattr(value, "interval") and hasattr(value, "value")
 
 
 def _flat(value: Any) -> Any:
@@ -181,7 +225,7 @@ def _expanded(result: Any, axes: Axes, column: Column) -> Iterator[tuple[str, An
         labels = axes.names(result, axis) if axis else range(1, len(parts) + 1)
         for label, part in zip(labels, parts, strict=True):
             yield name.replace(f"{{{axis}}}", str(label)), part
-    elif hasattr(value, "interval") and hasattr(value, "value"):
+    elif _is_estimate(value):
         yield name, value.value
         yield from zip((f"{name}_{bound}" for bound in BOUNDS), value.interval.T, strict=True)
     else:
@@ -213,7 +257,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def dataset_of(result: "Result", axes: Axes | None) -> Any:
+def dataset_of(result: Any, axes: Axes | None) -> Any:
     """Return the dataset of a result whose class names the dimensions of its arrays."""
     if axes is None or not axes.arrays:
         msg = (
@@ -230,7 +274,7 @@ def dataset_of(result: "Result", axes: Axes | None) -> Any:
     return dataset(variables, coords, of=result)
 
 
-def dataset(variables: Variables, coords: Mapping[str, Any], *, of: "Result") -> Any:
+def dataset(variables: Variables, coords: Mapping[str, Any], *, of: Any) -> Any:
     """Return an xarray dataset; what is None is left out, numbers and text become attributes."""
     xarray = require("xarray", extra="io", purpose="to_xarray()")
     known = {name: (tuple(dims), array) for name, (dims, array) in variables.items()}
@@ -259,7 +303,7 @@ def _labels(labels: Any) -> AnyArray:
     return mixed
 
 
-def _attributes(result: "Result") -> dict[str, Any]:
+def _attributes(result: Any) -> dict[str, Any]:
     """Return what a file of netCDF can hold beside arrays."""
     fields = getattr(result, "__dataclass_fields__", {})
     public = {name: getattr(result, name) for name in fields if not name.startswith("_")}

@@ -41,20 +41,6 @@ def plain_data(value: Any) -> Any:
     return value
 
 
-def _brief(value: Any) -> str:
-    """One line for one field."""
-    if isinstance(value, np.ndarray):
-        return f"array{value.shape} {value.dtype}"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    if isinstance(value, tuple) and len(value) > 4:
-        return f"({value[0]!r}, ..., {value[-1]!r}) [{len(value)}]"
-    if isinstance(value, Result):
-        return f"<{type(value).__name__}>"
-    text = repr(value) if not hasattr(value, "columns") else f"table{value.shape}"
-    return text if len(text) <= 80 else text[:77] + "..."
-
-
 class Result:
     """Base of every result: owns its arrays, prints on one screen, converts to plain data."""
 
@@ -113,11 +99,9 @@ class Result:
         OptionError
             If a column is not there.
         """
-        from psychollm._base.tables import level_of, reporting_table, table_of
+        from psychollm._base.tables import table_of
 
-        level = level_of(self)
-        table = reporting_table(table_of(self), digits=digits, columns=columns, level=level)
-        return table.markdown()
+        return table_of(self, digits=digits, columns=columns).markdown()
 
     def to_latex(
         self,
@@ -145,10 +129,9 @@ class Result:
         OptionError
             If a column is not there, or a label comes without a caption.
         """
-        from psychollm._base.tables import level_of, reporting_table, table_of
+        from psychollm._base.tables import table_of
 
-        level = level_of(self)
-        table = reporting_table(table_of(self), digits=digits, columns=columns, level=level)
+        table = table_of(self, digits=digits, columns=columns)
         return table.latex(caption=caption, label=label)
 
     def to_xarray(self) -> Any:
@@ -212,13 +195,33 @@ class Result:
             raise InputError(msg)
         return found
 
+    def _headline(self) -> str:
+        """Say what this is: as its own representation begins, or by name and method."""
+        if type(self).__repr__ is not Result.__repr__:
+            return repr(self).splitlines()[0]
+        name, method = (getattr(self, field, None) for field in ("name", "method"))
+        kind = name if isinstance(name, str) else type(self).__name__
+        return f"{kind} ({method})" if isinstance(method, str) else kind
+
     def __repr__(self) -> str:
-        names = [field.name for field in fields(self) if not field.name.startswith("_")]  # type: ignore[arg-type]
-        width = max(map(len, names), default=0)
-        lines = [f"  {name:<{width}}  {_brief(getattr(self, name))}" for name in names]
-        return "\n".join([type(self).__name__, *lines])
+        from psychollm._base.display import result_fields
+
+        return "\n".join([type(self).__name__, *result_fields(self)])
+
+    def __str__(self) -> str:
+        from psychollm._base.display import result_text
+
+        return result_text(self)
+
+    def __float__(self) -> float:
+        """Return the value of a result that holds one, as an estimate for one model does."""
+        value = np.asarray(getattr(self, "value", np.empty(0)))
+        if value.size != 1:
+            msg = f"this {type(self).__name__} holds {value.size} values: to_frame() has all"
+            raise TypeError(msg)
+        return float(value.item())
 
     def _repr_html_(self) -> str:
-        from psychollm._base.html import result_html
+        from psychollm._base.display import result_html
 
         return result_html(self)

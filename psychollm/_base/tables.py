@@ -2,8 +2,8 @@
 
 Four rules make a table from a frame:
 
-* a pair of columns ``x_lower``, ``x_upper`` goes behind ``x`` as ``0.83 [0.79, 0.87]``, and stands
-  alone, ``[0.79, 0.87]``, where there is no ``x``;
+* the bounds of an interval go behind their estimate as ``0.83 [0.79, 0.87]``, and stand alone,
+  ``[0.79, 0.87]``, where there is no column for it;
 * a column of p-values has three decimals without the leading zero, and ``< .001``;
 * other numbers have `digits` decimals, or as many as show `digits` figures of the largest of a
   column that would be all zeros; whole numbers beyond one are counts, and stay whole;
@@ -11,15 +11,16 @@ Four rules make a table from a frame:
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, isfinite, log10
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from psychollm._base.axes import intervals_of
 from psychollm._base.errors import InputError, OptionError
-from psychollm._base.numbers import ABSENT, interval, number, p_value
+from psychollm._base.numbers import ABSENT, interval, number, p_value, percent
 from psychollm._base.typeset import Table
 
 if TYPE_CHECKING:
@@ -27,13 +28,14 @@ if TYPE_CHECKING:
 
     from psychollm._base.result import Result
 
+Intervals: TypeAlias = Mapping[str, tuple[str, str]]  # upper column and estimate, by lower column
+
 _MOST_DECIMALS = 8
 _NOTHING = 1e-6  # a column below it holds what rounding left
 _COUNT = re.compile(r"n|df\d*|count|n_.*")
 _WORDS = {name: name.upper() for name in ("se", "sd", "auroc", "ece", "rmsea", "irt")}
 _P = re.compile(r"(^|_)p(_|$)")
 _EMPTY = {"", "None", "none"}
-_BOUNDS = {"lower": "upper", "low": "high"}
 
 
 def reporting_table(
@@ -42,8 +44,9 @@ def reporting_table(
     digits: int = 2,
     columns: Sequence[str] | None = None,
     level: float | None = None,
+    intervals: Intervals | None = None,
 ) -> Table:
-    """Return a frame as it would be printed."""
+    """Return a frame as it would be printed; `intervals` as `axes.intervals_of` names them."""
     if (
         isinstance(digits, bool)
         or not isinstance(digits, int | np.integer)
@@ -52,7 +55,7 @@ def reporting_table(
         msg = f"digits={digits!r} must be a whole number from 0 to {_MOST_DECIMALS}"
         raise OptionError(msg)
     named = _with_index(frame)
-    found = _columns(named, int(digits), level)
+    found = _columns(named, int(digits), level, intervals or {})
     if columns is not None:
         found = _chosen(found, columns)
     elif len(frame):
@@ -84,49 +87,31 @@ def _with_index(frame: "pd.DataFrame") -> "pd.DataFrame":
     return named
 
 
-def _columns(frame: "pd.DataFrame", digits: int, level: float | None) -> dict[str, _Column]:
+def _columns(
+    frame: "pd.DataFrame", digits: int, level: float | None, intervals: Intervals
+) -> dict[str, _Column]:
     names = list(frame.columns)
-    bounds = _intervals(names)
+    bounds = {lower: pair for lower, pair in intervals.items() if lower in names}
     uppers = {upper for upper, _ in bounds.values()}
-    of_estimate = {
-        stem: (lower, upper) for lower, (upper, stem) in bounds.items() if stem in names
-    }
-    said = f"{100 * level:g} %" if level is not None else ""
-    # A pair without a name is the interval of the estimate, unless other columns have their own.
-    alone = len(bounds) == 1
+    of_estimate = {stem: (lower, upper) for lower, (upper, stem) in bounds.items()}
+    coverage = f"{percent(level)}" if level is not None else ""
     found: dict[str, _Column] = {}
     for k, name in enumerate(names):
-        if name in uppers or (name in bounds and bounds[name][1] in of_estimate):
+        if name in uppers or (name in bounds and bounds[name][1] in names):
             continue
         values = frame.iloc[:, k].tolist()
         if name in bounds:
             upper, stem = bounds[name]
-            pair = (values, frame[upper].tolist())
-            heading = _heading(stem) if stem else f"{said if alone else ''} interval".strip()
-            found[stem or "interval"] = _Column(heading, _spans(pair, digits, ()))
+            spans = _spans((values, frame[upper].tolist()), digits, ())
+            heading = _heading(stem) or f"{coverage} interval".strip()
+            found[stem or "interval"] = _Column(heading, spans)
         elif name in of_estimate:
-            pair = (frame[of_estimate[name][0]].tolist(), frame[of_estimate[name][1]].tolist())
-            decimals = digits_of((*values, *pair[0], *pair[1]), digits)
-            cells = tuple(map(_beside, _numbers(values, decimals), _spans(pair, digits, values)))
-            found[name] = _Column(f"{_heading(name)} [{said or 'interval'}]", cells)
+            ends = [frame[bound].tolist() for bound in of_estimate[name]]
+            decimals = digits_of((*values, *ends[0], *ends[1]), digits)
+            cells = tuple(map(_beside, _numbers(values, decimals), _spans(ends, digits, values)))
+            found[name] = _Column(f"{_heading(name)} [{coverage or 'interval'}]", cells)
         else:
             found[name] = _plain_column(name, values, digits)
-    return found
-
-
-def _intervals(names: Sequence[str]) -> dict[str, tuple[str, str]]:
-    """Return the upper bound of each lower one, and what the two are bounds of."""
-    found = {}
-    for name in names:
-        for low, high in _BOUNDS.items():
-            for pattern in (rf"(?:(?P<stem>.*)[_ ])?{low}", rf"{low}_(?P<stem>.*)"):
-                match = re.fullmatch(pattern, name)
-                if match is None:
-                    continue
-                start = name.rindex(low) if pattern.endswith(low) else 0
-                upper = name[:start] + high + name[start + len(low) :]
-                if upper in names:
-                    found[name] = (upper, match["stem"] or "")
     return found
 
 
@@ -231,10 +216,16 @@ def _held(value: Any) -> list[Any]:
     return [getattr(value, name) for name in getattr(value, "__dataclass_fields__", {})]
 
 
-def table_of(result: "Result") -> "pd.DataFrame":
-    """Return the frame of a result."""
+def table_of(result: "Result", *, digits: int = 2, columns: Sequence[str] | None = None) -> Table:
+    """Return the table of a result as it would be printed."""
     frame = result.to_frame()
     if frame.shape[1] == 0:
         msg = f"the table of this {type(result).__name__} is empty"
         raise InputError(msg)
-    return frame
+    return reporting_table(
+        frame,
+        digits=digits,
+        columns=columns,
+        level=level_of(result),
+        intervals=intervals_of(result),
+    )

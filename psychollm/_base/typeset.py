@@ -1,12 +1,15 @@
-"""A table of text, typeset: as Markdown, and as LaTeX with the rules of booktabs."""
+"""A table of text, typeset: plain, as HTML, as Markdown, and as LaTeX with booktabs."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
+from itertools import accumulate, islice
 
 from psychollm._base.errors import OptionError
 from psychollm._base.numbers import ABSENT
 
+WIDEST_CELL = 44  # on a screen
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")  # what Markdown would take for HTML
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -28,6 +31,47 @@ class Table:
     headings: tuple[str, ...]
     numeric: tuple[bool, ...]  # to the right
     rows: tuple[tuple[str, ...], ...]
+
+    def without_gaps(self) -> "Table":
+        """Leave out columns in which nothing stands."""
+        columns = zip(*self.rows, strict=True)
+        return self._of(k for k, cells in enumerate(columns) if not {*cells} <= {ABSENT, ""})
+
+    def split(self, headings: re.Pattern[str]) -> "tuple[Table, Table]":
+        """Part the columns whose headings match a pattern from the others, which come first."""
+        matching = [headings.search(name) is not None for name in self.headings]
+        return tuple(  # type: ignore[return-value]
+            self._of(k for k, one in enumerate(matching) if one is wanted)
+            for wanted in (False, True)
+        )
+
+    def narrowed(self, width: int, most: int | None = None) -> "tuple[Table, int]":
+        """Return the first columns that fit a width, long cells shortened; and how many go."""
+        headings, *rows = (tuple(map(_shortened, row)) for row in self._all())
+        table = Table(headings, self.numeric, tuple(rows))
+        ends = accumulate(one + 2 for one in table._widths())
+        n = max(1, sum(end - 2 <= width for end in islice(ends, most)))
+        return table._of(range(n)), len(headings) - n
+
+    def text(self) -> list[str]:
+        """Return lines of plain text, numbers to the right."""
+        widths = self._widths()
+        return [
+            "  ".join(map(_padded, map(_one_line, row), widths, self.numeric)).rstrip()
+            for row in self._all()
+        ]
+
+    def html(self) -> str:
+        """Return a table of HTML."""
+        head, *rows = (
+            "".join(
+                f"<{tag} class={'r' if right else 'l'}>{escape(cell)}</{tag}>"
+                for cell, right in zip(row, self.numeric, strict=True)
+            )
+            for tag, row in zip(("th", *("td" for _ in self.rows)), self._all(), strict=True)
+        )
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
     def markdown(self) -> str:
         """Return a pipe table, padded so that it can be read as it stands."""
@@ -67,6 +111,17 @@ class Table:
         head += [f"\\label{{{label}}}"] if label is not None else []
         return "\n".join([*head, *body, "\\end{table}"])
 
+    def _of(self, columns: Iterable[int]) -> "Table":
+        kept = tuple(columns)
+        return Table(
+            tuple(self.headings[k] for k in kept),
+            tuple(self.numeric[k] for k in kept),
+            tuple(tuple(row[k] for k in kept) for row in self.rows),
+        )
+
+    def _widths(self) -> list[int]:
+        return [max(map(len, map(_one_line, column))) for column in zip(*self._all(), strict=True)]
+
     def _all(self) -> tuple[tuple[str, ...], ...]:
         return (self.headings, *self.rows)
 
@@ -89,6 +144,10 @@ def latex_text(text: str) -> str:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def _shortened(cell: str) -> str:
+    return cell if len(cell) <= WIDEST_CELL else cell[: WIDEST_CELL - 1] + "…"
 
 
 def _padded(cell: str, width: int, right: bool) -> str:  # noqa: FBT001 -- goes to map

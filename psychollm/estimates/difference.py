@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.estimates.clustered import expanded_level, tail_of_t
@@ -25,6 +26,16 @@ class Difference(Result):
     >>> found.first, found.second, found.n_resamples
     (0, 1, 2000)
     """
+
+    _AXES = Axes(
+        {},
+        ("difference", lambda one: f"{one.first} - {one.second}"),
+        "value",
+        "se",
+        "{bound}=interval",
+        "p_value",
+        "flag",
+    )
 
     name: str  # of the metric
     first: Any

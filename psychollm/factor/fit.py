@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm._base.numbers import p_equals, with_interval
+from psychollm._base.numbers import number, p_equals, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.factor.exploratory.extract import degrees_of_freedom
@@ -83,9 +83,10 @@ class FactorFit(Result):
             text += f"; {self.test}"
         if np.isfinite(self.chi_square) and self.df > 0:
             text = (
-                f"chi-square({self.df:g}) = {self.chi_square:.2f}, {p_equals(self.p_value)} "
+                f"chi-square({self.df:g}) = {number(self.chi_square)}, {p_equals(self.p_value)} "
                 f"({self.test}); RMSEA {with_interval(self.rmsea, self.rmsea_interval, 3)}, "
-                f"CFI {self.cfi:.3f}, TLI {self.tli:.3f}, {text}, BIC {self.bic:.1f}"
+                f"CFI {number(self.cfi, 3)}, TLI {number(self.tli, 3)}, {text}, "
+                f"BIC {number(self.bic, 1)}"
             )
         return text
 

@@ -66,7 +66,7 @@ def test_to_dict_is_json(outer: Outer) -> None:
 def test_repr_fits_a_screen(outer: Outer) -> None:
     lines = repr(outer).splitlines()
     assert lines[0] == "Outer"
-    assert "array(2, 2) float64" in lines[1]
+    assert lines[1] == "  matrix  array(2, 2) float64, 1 to 2"
     assert "('a', ..., '<e>') [5]" in lines[2]
     assert "table(2, 1)" in lines[5]
     assert len(lines) == 6

@@ -35,27 +35,27 @@ def estimate(labels: tuple[str, ...] = ("a", "b")) -> Estimate:
 
 def test_an_estimate_in_markdown() -> None:
     assert estimate().to_markdown().splitlines() == [
-        "| model | value |   SE | 90 % interval |   n | flag                 |",
-        "|:------|------:|-----:|--------------:|----:|:---------------------|",
-        "| a     | -0.12 | 0.02 | [-0.16, 0.00] | 100 |                      |",
-        "| b     |     – |    – |             – |   0 | too few observations |",
+        "| model |        value [90 %] |   SE |   n | flag                 |",
+        "|:------|--------------------:|-----:|----:|:---------------------|",
+        "| a     | -0.12 [-0.16, 0.00] | 0.02 | 100 |                      |",
+        "| b     |                   – |    – |   0 | too few observations |",
     ]
 
 
 def test_an_estimate_in_latex() -> None:
     assert estimate(("50 %_x", "[b]")).to_latex(
-        columns=["model", "value", "interval"], caption="A & B", label="tab:a_b"
+        columns=["model", "value"], caption="A & B", label="tab:a_b"
     ).splitlines() == [
         r"\begin{table}",
         r"\centering",
         r"\caption{A \& B}",
         r"\label{tab:a_b}",
-        r"\begin{tabular}{lrr}",
+        r"\begin{tabular}{lr}",
         r"\toprule",
-        r"model & value & 90 \% interval \\",
+        r"model & value [90 \%] \\",
         r"\midrule",
-        r"50 \%\_x & $-$0.12 & [$-$0.16, 0.00] \\",
-        r"{}[b] & -- & -- \\",
+        r"50 \%\_x & $-$0.12 [$-$0.16, 0.00] \\",
+        r"{}[b] & -- \\",
         r"\bottomrule",
         r"\end{tabular}",
         r"\end{table}",
@@ -81,7 +81,7 @@ def test_decimals(values: list[float], digits: int, decimals: int) -> None:
     assert digits_of(values, digits) == decimals
 
 
-def test_pairs_of_bounds_are_found_however_they_are_named() -> None:
+def test_bounds_go_where_they_belong() -> None:
     frame = pd.DataFrame(
         {
             "x": [0.5],
@@ -90,8 +90,10 @@ def test_pairs_of_bounds_are_found_however_they_are_named() -> None:
             "lower_y": [0.1],
             "upper_y": [0.2],
             "y": [0.15],
-            "rmsea_low": [0.01],
-            "rmsea_high": [0.02],
+            "rmsea_lower": [0.01],
+            "rmsea_upper": [0.02],
+            "se_low": [0.25],
+            "se_high": [0.75],
             "between questions": [1.5],
             "between questions lower": [1.25],
             "between questions upper": [np.nan],
@@ -100,13 +102,23 @@ def test_pairs_of_bounds_are_found_however_they_are_named() -> None:
             "lower_middle": [7],
         }
     )
-    table = reporting_table(frame, level=0.95)
+    bounds = {
+        "x_lower": ("x_upper", "x"),
+        "lower_y": ("upper_y", "y"),
+        "rmsea_lower": ("rmsea_upper", "rmsea"),
+        "between questions lower": ("between questions upper", "between questions"),
+        "lower": ("upper", ""),
+        "not_there": ("nor_this", "x"),
+    }
+    table = reporting_table(frame, level=0.95, intervals=bounds)
     assert table.headings == (
         "x [95 %]",
         "y [95 %]",
         "RMSEA",
+        "SE low",
+        "SE high",
         "between questions [95 %]",
-        "interval",
+        "95 % interval",
         "lower middle",
     )
     (row,) = table.rows
@@ -114,6 +126,8 @@ def test_pairs_of_bounds_are_found_however_they_are_named() -> None:
         "0.50 [0.40, 0.60]",
         "0.15 [0.10, 0.20]",
         "[0.01, 0.02]",
+        "0.25",
+        "0.75",
         "1.50 [1.25, –]",
         "[0.00, 1.00]",
         "7",
@@ -159,9 +173,11 @@ def test_kinds_of_columns() -> None:
 
 def test_columns_are_chosen_with_their_intervals() -> None:
     frame = pd.DataFrame({"a": [1], "x": [0.5], "x_lower": [0.4], "x_upper": [0.6]})
-    assert reporting_table(frame, columns=["x", "a"]).rows == (("0.50 [0.40, 0.60]", "1"),)
+    bounds = {"x_lower": ("x_upper", "x")}
+    table = reporting_table(frame, columns=["x", "a"], intervals=bounds)
+    assert table.rows == (("0.50 [0.40, 0.60]", "1"),)
     with pytest.raises(OptionError, match="columns has 'x_lower': pass a list of 'a', 'x'"):
-        reporting_table(frame, columns=["x_lower"])
+        reporting_table(frame, columns=["x_lower"], intervals=bounds)
     with pytest.raises(OptionError, match="columns has 'a'"):
         reporting_table(frame, columns="a")
 

@@ -403,7 +403,7 @@ def test_repeated_rows_are_not_respondents():
 def test_without_repetitions_means_are_the_rows():
     scores, _ = repeated(n_runs=1)
     named = quick(scores, respondents=[f"m{row}" for row in range(12)])
-    assert named.alpha.method == "Feldt"
+    assert named.alpha.method == "analytic (Feldt)"
     np.testing.assert_array_equal(named.of_means.value, named.alpha.value)
     np.testing.assert_array_equal(named.of_means.interval, named.alpha.interval)
 

@@ -101,12 +101,11 @@ class ModelFit(Result):
         "df",
         "p_value",
         "rmsea",
+        "rmsea_{bound}=rmsea_interval",
         "srmsr",
         "cfi",
         "tli",
         "n_complete",
-        "rmsea_low=rmsea_interval.0",
-        "rmsea_high=rmsea_interval.1",
     )
 
     def summary(self) -> str:

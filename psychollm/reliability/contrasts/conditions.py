@@ -48,7 +48,7 @@ import numpy as np
 from scipy.special import chdtrc, ndtri, stdtrit
 
 from psychollm._base.axes import Axes
-from psychollm._base.numbers import p_equals, with_interval
+from psychollm._base.numbers import number, p_equals, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
 from psychollm.estimates.reasons import Reason
@@ -89,8 +89,9 @@ class RankTest(Result):
     def summary(self) -> str:
         """Return the result in a sentence, and the note."""
         text = (
-            f"{self.test} test: chi2({self.df}) = {self.statistic:.2f}, {p_equals(self.p_value)}; "
-            f"{self.effect_name} {with_interval(self.effect, self.effect_interval)}."
+            f"{self.test} test: chi2({self.df}) = {number(self.statistic)}, "
+            f"{p_equals(self.p_value)}; {self.effect_name} "
+            f"{with_interval(self.effect, self.effect_interval)}."
         )
         return f"{text} {self.note}".strip()
 

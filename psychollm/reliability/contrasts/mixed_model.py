@@ -28,7 +28,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from psychollm._base.axes import Axes
-from psychollm._base.numbers import p_equals, p_value
+from psychollm._base.numbers import number, p_equals, p_value
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.estimates.estimate import Estimate
@@ -95,9 +95,9 @@ class MixedModel(Result):
     def summary(self) -> str:
         """Return the test and the variances in a sentence."""
         return (
-            f"Conditions, over {self.n_models} models: F({self.f_df[0]}, {self.f_df[1]:.1f}) = "
-            f"{self.f_statistic:.2f}, {p_equals(self.p_value)} (parametric bootstrap "
-            f"{p_value(self.bootstrap_p_value)}); models hold "
+            f"Conditions, over {self.n_models} models: F({self.f_df[0]}, "
+            f"{number(self.f_df[1], 1)}) = {number(self.f_statistic)}, {p_equals(self.p_value)} "
+            f"(parametric bootstrap {p_value(self.bootstrap_p_value)}); models hold "
             f"{self.intraclass.text()} of the variance."
         )
 

@@ -86,7 +86,7 @@ class AlphaParts:
             interval=bounds,
             n=n,
             flags=tuple(scale.reason for scale in scales),
-            method=interval.capitalize(),
+            method=f"analytic ({interval.capitalize()})",
             level=options.level,
             labels=self.labels,
             axis="condition",

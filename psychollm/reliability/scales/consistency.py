@@ -201,7 +201,7 @@ def alpha(
     --------
     >>> found = alpha([[1, 2, 1], [2, 3, 3], [3, 3, 4], [4, 5, 5]], rng=0)
     >>> found.value.round(3), found.interval.round(2), found.method
-    (array([0.966]), array([[0.78, 1.  ]]), 'Feldt')
+    (array([0.966]), array([[0.78, 1.  ]]), 'analytic (Feldt)')
     """
     return consistency(
         scores,

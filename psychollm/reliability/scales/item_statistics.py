@@ -188,7 +188,7 @@ class _Items:
             return estimate
         k = self.scale.n_items - 1
         bounds = feldt_interval(estimate.value, estimate.n, k, level=self.found.options.level)
-        return replace(estimate, interval=bounds, method="Feldt")
+        return replace(estimate, interval=bounds, method="analytic (Feldt)")
 
     def _estimate(
         self, name: str, place: int, on: Scale, *cases: tuple[BoolArray, Reason]

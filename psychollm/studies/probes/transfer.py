@@ -31,7 +31,12 @@ class ProbeTransfer(Result):
     topics: tuple[Any, ...]
     n: IntArray  # (topics,) questions
 
-    _AXES = Axes({"made_on": "topics", "tried_on": "topics"}, "auroc", "lower", "upper", "n")
+    _AXES = Axes(
+        {"made_on": "topics", "tried_on": "topics"},
+        "auroc",
+        ("auroc_{bound}", lambda found: np.stack([found.lower, found.upper], axis=-1)),
+        "n",
+    )
 
     @property
     def within(self) -> float:
