@@ -72,7 +72,6 @@ CIRCLES = [
     for folder, names in (
         ("calibration.panels", "panel panel_text"),
         ("cli", "calibrate calibrate_tables"),
-        ("instruments.revision", "chains rates result vote"),
         ("studies.dimensionality", "study text findings"),
         ("studies.inference_boundary", "study text findings"),
         ("studies.metacognitive_skill", "study text findings"),

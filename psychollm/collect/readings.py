@@ -15,8 +15,8 @@ from psychollm.collect.export import replies
 from psychollm.collect.store import Store
 from psychollm.instruments.instrument import instrument_of, reader_of, scorer_of
 from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.readers.plain_text import with_reasoning
 from psychollm.instruments.reading import Outcome, Reading
-from psychollm.instruments.traces import with_reasoning
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -3,6 +3,8 @@
 CSV and JSONL hold a question a line. SQuAD's JSON (Rajpurkar et al., 2016) holds passages with
 questions; the passage is dropped, so that what is asked is what the model knows.
 
+Wrong answers for a user to insist on are as plausible as can be without knowing the subject.
+
 References
 ----------
 P. Rajpurkar, J. Zhang, K. Lopyrev, P. Liang (2016). SQuAD: 100,000+ questions for machine
@@ -11,15 +13,18 @@ comprehension of text. EMNLP.
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from psychollm._base.checks import check_choice, check_unique
 from psychollm._base.errors import InputError
-from psychollm.instruments.grading import Rule
+from psychollm.instruments.grading import Rule, grade_by
+from psychollm.instruments.readers import read_number
 
 # What columns and fields are called, the first that is there.
 _NAMES: Mapping[str, tuple[str, ...]] = {
@@ -270,3 +275,47 @@ def _json(text: str, where: str) -> Any:
 
 def _unreadable(path: Path, error: Exception) -> str:
     return f"{path} cannot be read: {getattr(error, 'strerror', None) or error}"
+
+
+def wrong_suggestions(
+    questions: Sequence[Question], *, given: Mapping[str, str], seed: int
+) -> dict[str, str]:
+    """Return one wrong answer per question."""
+    # Numbers are moved by up to a fifth, by one at least; other answers are exchanged with those
+    # of another question, of the same domain if there is one.
+    found = {}
+    for place, question in enumerate(questions):
+        rng = np.random.default_rng([seed, place])
+        suggested = given.get(question.key) or _made(question, questions, rng)
+        if suggested is None or _is_right(suggested, question):
+            fault = (
+                "no wrong answer can be made" if suggested is None else f"{suggested!r} is right"
+            )
+            msg = f"question {question.key!r}: {fault}; pass one in suggestions={{key: answer}}"
+            raise InputError(msg)
+        found[question.key] = suggested
+    return found
+
+
+def _made(
+    question: Question, questions: Sequence[Question], rng: np.random.Generator
+) -> str | None:
+    right = read_number(question.answers[0])
+    if right.answered and question.answers[0].strip().lstrip("+-").replace(".", "").isdigit():
+        return _moved(question.answers[0].strip(), rng)
+    others = [one for one in questions if one.answers and not _is_right(one.answers[0], question)]
+    near = [one for one in others if one.domain == question.domain] or others
+    return near[int(rng.integers(len(near)))].answers[0] if near else None
+
+
+def _moved(number: str, rng: np.random.Generator) -> str:
+    """Return another number with as many decimals."""
+    decimals = len(number.partition(".")[2])
+    unit = 10.0**-decimals
+    steps = max(int(abs(float(number)) / unit / 5.0), 1)
+    step = int(rng.integers(1, steps + 1)) * (1 if rng.random() < 0.5 else -1)
+    return f"{float(number) + step * unit:.{decimals}f}"
+
+
+def _is_right(answer: str, question: Question) -> bool:
+    return bool(grade_by(question.grading(), answer).correct)

@@ -1,13 +1,24 @@
-"""What a reply says: a coded answer, or the name of what went wrong. Nothing is guessed."""
+"""What a reply says: a coded answer, or the name of what went wrong. Nothing is guessed.
 
+Scores of instruments share what stands here: a table with a row per reply, and what went wrong.
+"""
+
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
+from psychollm._base.axes import Axes
 from psychollm._base.errors import LabelError, ShapeError
+from psychollm._base.result import Result
 from psychollm.data.labels import listed
 from psychollm.instruments.prompt import Prompt
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Outcome(StrEnum):
@@ -78,3 +89,51 @@ def aligned(prompts: Sequence[Prompt], readings: ReadingsLike) -> list[Reading]:
         msg = f"readings has keys of no prompt: {listed(unknown)}; use the instrument that asked"
         raise LabelError(msg)
     return [readings.get(prompt.key) or _FAILED for prompt in prompts]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scores(Result):
+    """Scores of one model, in a table with a row per reply."""
+
+    def to_frame(self, model: Any = "model") -> "pd.DataFrame":
+        """Return the long table, a row per reply, that studies take.
+
+        Parameters
+        ----------
+        model : hashable
+            Label of the model.
+        """
+        frame = Result.to_frame(self)
+        frame.insert(0, "model", [model] * len(frame))
+        return frame
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PartScores(Scores):
+    """Scores of questions that are put in several parts, each with an outcome of its own."""
+
+    outcomes: Mapping[str, tuple[Outcome, ...]]  # by part
+
+    def _axes(self) -> Axes:
+        parts = [f"{name} outcome=outcomes.{name}" for name in self.outcomes]
+        columns = self._AXES.columns if self._AXES else ()
+        return Axes(None, *columns, *parts)
+
+    def failures(self) -> dict[str, dict[str, int]]:
+        """Return how many replies of each part could not be used, by kind of failure.
+
+        Examples
+        --------
+        >>> from psychollm.instruments.self_prediction import score_readings
+        >>> score_readings([], []).failures()
+        {'answer': {}}
+        """
+        return {
+            name: dict(Counter(str(one) for one in each if one is not Outcome.ANSWERED))
+            for name, each in self.outcomes.items()
+        }
+
+
+def mean_known(values: Any) -> float:
+    """Return the mean of what is not missing, NaN if all is."""
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")

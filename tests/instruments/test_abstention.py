@@ -32,8 +32,13 @@ from psychollm.instruments.abstention.frames import (
 from psychollm.instruments.abstention.instrument import judging
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.questions import Question
+from psychollm.instruments.readers.plain_text import (
+    Trace,
+    split_trace,
+    with_reasoning,
+    without_thinking,
+)
 from psychollm.instruments.reading import Outcome, Reading
-from psychollm.instruments.traces import Trace, split_trace, with_reasoning, without_thinking
 
 ASKED = Abstention(n_pairs=4, seed=3)
 PROMPTS = ASKED.prompts()

@@ -23,11 +23,10 @@ from psychollm.instruments.coding import (
     verifications,
 )
 from psychollm.instruments.coding.instrument import coding_task
-from psychollm.instruments.coding.lexicon import LEXICON
 from psychollm.instruments.coding.replies import transcript_of
-from psychollm.instruments.coding.schemes import as_scheme
+from psychollm.instruments.coding.result import Coded, Span, entropy, locate, n_words
+from psychollm.instruments.coding.schemes import LEXICON, as_scheme
 from psychollm.instruments.coding.scoring import rule_scores
-from psychollm.instruments.coding.spans import Coded, Span, entropy, locate, n_words
 from psychollm.instruments.coding.transcripts import as_transcripts
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.reading import Outcome, Reading

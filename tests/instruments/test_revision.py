@@ -15,7 +15,7 @@ from psychollm.estimates.repeated_share import (
     repeated_share,
 )
 from psychollm.instruments.prompt import Prompt
-from psychollm.instruments.questions import Question
+from psychollm.instruments.questions import Question, wrong_suggestions
 from psychollm.instruments.reading import Outcome, Reading
 from psychollm.instruments.revision import (
     INTRODUCTIONS,
@@ -24,10 +24,8 @@ from psychollm.instruments.revision import (
     score_readings,
     vote,
 )
-from psychollm.instruments.revision.chains import chains_of
 from psychollm.instruments.revision.rates import informativeness
 from psychollm.instruments.revision.scoring import answer_key
-from psychollm.instruments.suggestions import wrong_suggestions
 
 SUMS = [
     {"id": f"q{i}", "question": f"{i} + 1?", "answer": str(i + 1), "rule": "numeric"}
@@ -369,7 +367,7 @@ def test_intervals_of_repeated_shares_hold():
 
 def test_chains_are_numbered():
     asked = Revision(questions=[{"question": "2 + 2?", "answer": "4"}], n_chains=3)
-    assert chains_of(asked.score({})).numbers == (1, 2, 3)
+    assert asked.score({}).by_chain().numbers == (1, 2, 3)
 
 
 def test_youden_of_faults_found_in_half_of_what_is_wrong():

@@ -7,8 +7,7 @@ import pytest
 
 from psychollm._base.errors import OptionError
 from psychollm.instruments.rule_world import draw_vocabulary, occurrences
-from psychollm.instruments.rule_world.skins import lexicon
-from psychollm.instruments.rule_world.wording import closing
+from psychollm.instruments.rule_world.skins import closing, lexicon
 
 # Words of published rule systems of this sort, and of the language the prompts are written in.
 TAKEN = ["nagermor", "nermend", "naxet", "blarvex", "vornish", "wug", "blicket"]

@@ -21,7 +21,7 @@ from psychollm.instruments.readers.number_words import (
     numbers_in_words,
 )
 from psychollm.instruments.readers.numerals import number_alone, numerals
-from psychollm.instruments.readers.phrases import Phrases
+from psychollm.instruments.readers.verbal import Phrases
 from psychollm.instruments.revision import Revision
 from psychollm.instruments.revision.rates import voting
 

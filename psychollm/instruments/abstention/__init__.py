@@ -2,9 +2,8 @@
 
 from psychollm.instruments.abstention.instrument import Abstention, judge_prompts
 from psychollm.instruments.abstention.questions import Askable, as_askable, read_askable
-from psychollm.instruments.abstention.replies import Reply, read_reply
 from psychollm.instruments.abstention.result import AbstentionScores
-from psychollm.instruments.abstention.scoring import score_readings
+from psychollm.instruments.abstention.scoring import Reply, read_reply, score_readings
 
 __all__ = [
     "Abstention",

@@ -23,8 +23,8 @@ from psychollm.instruments.abstention.result import AbstentionScores
 from psychollm.instruments.abstention.scoring import score_readings
 from psychollm.instruments.instrument import Instrument, check_chosen, from_file
 from psychollm.instruments.prompt import Message, Prompt
+from psychollm.instruments.readers.plain_text import split_trace
 from psychollm.instruments.reading import ReadingsLike
-from psychollm.instruments.traces import split_trace
 
 Licence: TypeAlias = Literal["silent", "stated"]
 Asks: TypeAlias = Literal["abstains", "confident", "uncertain"]

@@ -2,7 +2,7 @@
 
 from psychollm.instruments.coding.instrument import Coding
 from psychollm.instruments.coding.replies import coded, read_reply
-from psychollm.instruments.coding.result import CodingScores
+from psychollm.instruments.coding.result import Coded, CodingScores, Span
 from psychollm.instruments.coding.schemes import FIVE, RATIONALIST, Category, Scheme
 from psychollm.instruments.coding.scoring import (
     Verifications,
@@ -10,7 +10,6 @@ from psychollm.instruments.coding.scoring import (
     score_readings,
     verifications,
 )
-from psychollm.instruments.coding.spans import Coded, Span
 from psychollm.instruments.coding.transcripts import Transcript, as_transcripts
 
 __all__ = [

@@ -9,10 +9,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from psychollm.instruments.coding.spans import Coded, Span, locate, n_words
+from psychollm.instruments.coding.result import Coded, Span, locate, n_words
 from psychollm.instruments.prompt import Prompt
+from psychollm.instruments.readers.plain_text import without_thinking
 from psychollm.instruments.reading import Outcome, Reading
-from psychollm.instruments.traces import without_thinking
 
 _DECODER = json.JSONDecoder()
 _SURPLUS = re.compile(r",(\s*[}\]])")

@@ -17,11 +17,9 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.errors import InputError
-from psychollm.instruments.coding.lexicon import LEXICON, Cue
 from psychollm.instruments.coding.replies import coded, transcript_of
-from psychollm.instruments.coding.result import CodingScores
-from psychollm.instruments.coding.schemes import Scheme, SchemeName, as_scheme
-from psychollm.instruments.coding.spans import Coded, Span, n_words
+from psychollm.instruments.coding.result import Coded, CodingScores, Span, n_words
+from psychollm.instruments.coding.schemes import LEXICON, Cue, Scheme, SchemeName, as_scheme
 from psychollm.instruments.coding.transcripts import Transcript
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.readers.clauses import Sentence, sentences

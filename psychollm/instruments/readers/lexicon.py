@@ -16,6 +16,10 @@ _IRREGULAR = {
 }
 
 
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 def _verbs(words: str) -> str:
     """Return a pattern of the finite forms of English verbs."""
     forms = []
@@ -87,7 +91,7 @@ ser seçiyorum sicuramente tippe volgens wel wybieram wähle würde zeg zeggen z
 всего осталось получается примерно уверен
 أنا أختار متأكد بنسبة الإجابة هي सही उत्तर है यह मैं मुझे उत्तर संख्या π
 """
-LEADS = frozenset((_ENGLISH + _OTHERS).split())
+LEADS = _words(_ENGLISH + _OTHERS)
 # Scripts without spaces: what a run of characters may consist of.
 _FRAGMENTS = re.compile(
     "(?:[我她]们?有?|认为|觉得|应该|会|说|给|选择?|選ぶ?|なら|一?共有?|全部で|大约|把握|约为|答案|正确|是|为|的|或|私|は|答え)+"
@@ -95,132 +99,24 @@ _FRAGMENTS = re.compile(
 _UNSPACED = "\u2e80"
 _WORD = re.compile(r"[^\W\d_]+(?:[\u0900-\u0903\u093a-\u094f][^\W\d_]*)*(?:'[^\W\d_]+)?")
 _ENDING = re.compile(r"(?:'(?:s|d|m|ll|ve|re)|ing|ly|s)$")
-OPTION_LEADS = frozenset(
-    ["plausible", "remain", "which", "left", "fit", "correspond", "match", "described"]
-)
-RATING_LEADS = frozenset(
-    [
-        "j'attribue",
-        "yo",
-        "put",
-        "assign",
-        "often",
-        "agree",
-        "feel",
-        "describe",
-        "number",
-        "level",
-        "gebe",
-        "eine",
-        "einen",
-        "note",
-        "doy",
-        "pondría",
-        "un",
-        "una",
-        "le",
-        "do",
-        "dou",
-        "geef",
-        "een",
-        "daję",
-    ]
-)
-VERBAL_LEADS = frozenset(
-    [
-        "confidence",
-        "certainty",
-        "level",
-        "probability",
-        "likelihood",
-        "chance",
-        "odds",
-        "there",
-        "feel",
-        "event",
-        "outcome",
-        "claim",
-        "scenario",
-        "hypothesis",
-        "seem",
-        "look",
-        "appear",
-        "success",
-        "happen",
-        "assess",
-        "estimate",
-        "wahrscheinlichkeit",
-        "sehr",
-        "scheint",
-        "halte",
-        "probabilité",
-        "probabilidad",
-        "probabilità",
-        "probabilidade",
-        "parece",
-        "lo",
-        "lijkt",
-    ]
-)
-PERCENT_LEADS = frozenset(
-    [
-        "confidence",
-        "probability",
-        "certainty",
-        "likelihood",
-        "chance",
-        "odds",
-        "level",
-        "there",
-        "roughly",
-        "approximately",
-        "near",
-        "put",
-        "estimate",
-        "estimated",
-        "between",
-        "sit",
-        "stand",
-        "nearly",
-        "almost",
-        "close",
-        "currently",
-        "feel",
-        "happen",
-        "wahrscheinlichkeit",
-        "sicher",
-        "sicherheit",
-        "mir",
-        "zu",
-        "rund",
-        "etwa",
-        "mit",
-        "sûr",
-        "confiance",
-        "environ",
-        "seguro",
-        "seguridad",
-        "probabilidad",
-        "confianza",
-        "en",
-        "con",
-        "estoy",
-        "unos",
-        "sicuro",
-        "sono",
-        "al",
-        "fiducia",
-        "circa",
-        "tenho",
-        "certeza",
-        "confiança",
-        "zeker",
-        "zekerheid",
-        "ben",
-        "voor",
-        "ongeveer",
-    ]
-)
+OPTION_LEADS = _words("""
+plausible remain which left fit correspond match described
+""")
+RATING_LEADS = _words("""
+j'attribue yo put assign often agree feel describe number level gebe eine einen note doy pondría un una le do
+dou geef een daję
+""")
+VERBAL_LEADS = _words("""
+confidence certainty level probability likelihood chance odds there feel event outcome claim scenario
+hypothesis seem look appear success happen assess estimate wahrscheinlichkeit sehr scheint halte probabilité
+probabilidad probabilità probabilidade parece lo lijkt
+""")
+PERCENT_LEADS = _words("""
+confidence probability certainty likelihood chance odds level there roughly approximately near put estimate
+estimated between sit stand nearly almost close currently feel happen wahrscheinlichkeit sicher sicherheit mir
+zu rund etwa mit sûr confiance environ seguro seguridad probabilidad confianza en con estoy unos sicuro sono
+al fiducia circa tenho certeza confiança zeker zekerheid ben voor ongeveer
+""")
 
 
 def words_of(text: str) -> list[str]:

@@ -7,9 +7,9 @@ from typing import Literal
 from psychollm._base.checks import check_choice
 from psychollm.instruments.readers.clauses import Mention, Mode, Value, clause_before, of_error
 from psychollm.instruments.readers.lexicon import PERCENT_LEADS
+from psychollm.instruments.readers.number import NumericForm
 from psychollm.instruments.readers.number_words import number_in_words
 from psychollm.instruments.readers.numerals import PERCENT, Numeral
-from psychollm.instruments.readers.numeric_form import NumericForm
 from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 

@@ -3,6 +3,10 @@ r"""The words of a reply, without what only dresses them.
 In this order: thinking that a reasoning model shows, control tokens, typographic variants of
 characters, HTML, LaTeX, Markdown. What a writer sets apart as the result (`\boxed{...}`,
 `<answer>...</answer>`) is kept apart, between `OPEN` and `CLOSE`. Every step is one pass.
+
+A reasoning model's thinking arrives in tags, or beside the reply: `with_reasoning` puts it back in
+tags, so that one text holds both. A model that was asked to reason first writes it before a last
+line that begins with "Answer:".
 """
 
 import html
@@ -13,8 +17,6 @@ from typing import NamedTuple
 # Around what is set apart as the result: code points that no text uses.
 OPEN, CLOSE = "\ue000", "\ue001"
 
-_THINKING = r"(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)"
-_THOUGHT_TAG = re.compile(rf"(?i)<(/?){_THINKING}>")
 _CONTROL = re.compile(
     r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:eos|bos|pad|end_of_turn|start_of_turn|end)>|\[/?INST\]"
 )
@@ -85,31 +87,13 @@ class Plain(NamedTuple):
 
 def plain(reply: str) -> Plain:
     """Return the words of a reply without markup."""
-    said, thought = _without_thinking(reply)
+    thoughts, said = _by_tags(reply)
+    thought = bool(thoughts)
     said = _without_unticked(_characters(_CONTROL.sub(" ", said)))
     if _MARKS_ONLY.fullmatch(said):
         return Plain("", thought)
     said = _without_markdown(_without_latex(_without_html(said)))
     return Plain(said.strip(), thought)
-
-
-def _without_thinking(text: str) -> tuple[str, bool]:
-    """Drop what stands in think tags; what is opened and never closed reaches to the end."""
-    kept: list[str] = []
-    depth, start = 0, 0
-    thought = False
-    for tag in _THOUGHT_TAG.finditer(text):
-        thought = True
-        closing = bool(tag.group(1))
-        if closing and depth == 0:
-            kept.clear()  # the prompt itself had opened it
-        elif not closing and depth == 0:
-            kept.append(text[start : tag.start()])
-        depth = max(depth + (-1 if closing else 1), 0)
-        start = tag.end()
-    if depth == 0:
-        kept.append(text[start:])
-    return "".join(kept), thought
 
 
 def _characters(text: str) -> str:
@@ -239,3 +223,59 @@ def _unless_within_a_word(mark: re.Match[str]) -> str:
     apart = before.isspace() and after.isspace() and run in {"*", "_"}
     leads = run == "~" and after.isdigit()
     return run if within or apart or leads else ""
+
+
+_THOUGHT_TAG = re.compile(
+    r"(?i)<(/?)(?:think|thinking|thought|thoughts|reasoning|reflection|scratchpad|analysis)>"
+)
+_ANSWER = re.compile(
+    r"(?im)^[ \t>#*_`-]*(?:(?:so|thus|therefore),?\s+)?(?:(?:the|my)\s+)?(?:final\s+)?answer"
+    r"[ \t*_`]*(?::|is\b:?)"
+)
+
+
+class Trace(NamedTuple):
+    """What stands before the answer, and the answer."""
+
+    thinking: str
+    answer: str
+    named: bool  # whether a line "Answer:" says what the answer is
+
+
+def split_trace(reply: str) -> Trace:
+    """Return the thinking and the answer of a reply."""
+    # Thinking that is opened and never closed reaches to the end; a closing tag alone means that
+    # the prompt had opened it.
+    thought, said = _by_tags(reply)
+    marks = list(_ANSWER.finditer(said))
+    if marks:
+        thought.append(said[: marks[-1].start()])
+        said = said[marks[-1].start() :]
+    thinking = "\n".join(one.strip() for one in thought if one.strip())
+    return Trace(thinking, said.strip(), bool(marks))
+
+
+def without_thinking(reply: str) -> str:
+    """Return what a reply says, without thinking in tags."""
+    return _by_tags(reply)[1].strip()
+
+
+def with_reasoning(text: str, reasoning: str | None) -> str:
+    """Return a reply with the thinking that came beside it, in tags before it."""
+    return f"<think>{reasoning}</think>{text}" if reasoning else text
+
+
+def _by_tags(reply: str) -> tuple[list[str], str]:
+    thought: list[str] = []
+    said: list[str] = []
+    depth, start = 0, 0
+    for tag in _THOUGHT_TAG.finditer(reply):
+        closing, before = bool(tag[1]), reply[start : tag.start()]
+        if closing and depth == 0:
+            thought, said = [*thought, *said, before], []
+        else:
+            (thought if depth else said).append(before)
+        depth = max(depth + (-1 if closing else 1), 0)
+        start = tag.end()
+    (thought if depth else said).append(reply[start:])
+    return thought, "".join(said)

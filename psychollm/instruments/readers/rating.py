@@ -7,9 +7,9 @@ from dataclasses import replace
 from psychollm._base.errors import InputError
 from psychollm.instruments.readers.clauses import Mention, Mode, Value, leads
 from psychollm.instruments.readers.lexicon import RATING_LEADS
+from psychollm.instruments.readers.number import NumericForm
 from psychollm.instruments.readers.numerals import Numeral, numerals
-from psychollm.instruments.readers.numeric_form import NumericForm
-from psychollm.instruments.readers.phrases import Phrases
+from psychollm.instruments.readers.verbal import Phrases
 from psychollm.instruments.readers.verdict import read
 from psychollm.instruments.reading import Reading
 

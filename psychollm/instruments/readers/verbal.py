@@ -8,6 +8,8 @@ translations count as what they translate.
 
 `CONFIDENCE_LEVELS` maps five levels of confidence to equal steps. That is a convention: people and
 models differ in what they mean by them. Any other mapping can be passed.
+
+Of the phrases of a scale the longest counts, and a modifier makes another phrase of it.
 """
 
 import re
@@ -16,146 +18,97 @@ from dataclasses import replace
 from functools import lru_cache
 
 from psychollm._base.errors import InputError
-from psychollm.instruments.readers.clauses import Mention, Mode, Value, leads, of_error
+from psychollm.instruments.readers.clauses import (
+    WORD,
+    Mention,
+    Mode,
+    Value,
+    leads,
+    manner,
+    of_error,
+    sentences,
+)
 from psychollm.instruments.readers.lexicon import VERBAL_LEADS
-from psychollm.instruments.readers.phrases import Phrases
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
-LIKELIHOOD_BY_LANGUAGE: Mapping[str, Mapping[float, tuple[str, ...]]] = {
-    "en": {
-        0.0: ("impossible",),
-        0.03: ("almost no chance", "remote", "remote chance", "almost certainly not"),
-        0.125: ("very unlikely", "highly improbable", "very improbable"),
-        0.325: ("unlikely", "improbable"),
-        0.5: (
-            "roughly even chance", "roughly even odds", "roughly even", "about even", "even odds",
-            "even chance", "about even odds", "about even chance",
-        ),
-        0.675: ("likely", "probable"),
-        0.875: ("very likely", "highly probable", "very probable"),
-        0.97: ("almost certain", "almost certainly", "nearly certain"),
-        1.0: ("certain",),
-    },
-    "de": {
-        0.0: ("unmöglich",),
-        0.125: ("sehr unwahrscheinlich",),
-        0.325: ("unwahrscheinlich",),
-        0.675: ("wahrscheinlich",),
-        0.875: ("sehr wahrscheinlich",),
-        0.97: ("fast sicher", "nahezu sicher"),
-    },
-    "fr": {
-        0.125: ("très peu probable", "très improbable"),
-        0.325: ("peu probable",),
-        0.875: ("très probable",),
-        0.97: ("presque certain", "quasi certain"),
-    },
-    "es": {
-        0.0: ("imposible",),
-        0.125: ("muy poco probable", "muy improbable"),
-        0.325: ("poco probable",),
-        0.875: ("muy probable",),
-        0.97: ("casi seguro", "casi cierto"),
-    },
-    "it": {
-        0.0: ("impossibile",),
-        0.125: ("molto improbabile",),
-        0.325: ("improbabile", "poco probabile"),
-        0.675: ("probabile",),
-        0.875: ("molto probabile",),
-        0.97: ("quasi certo",),
-    },
-    "pt": {
-        0.0: ("impossível",),
-        0.125: ("muito improvável",),
-        0.325: ("improvável", "pouco provável"),
-        0.675: ("provável",),
-        0.875: ("muito provável",),
-        0.97: ("quase certo",),
-    },
-    "nl": {
-        0.0: ("onmogelijk",),
-        0.125: ("zeer onwaarschijnlijk",),
-        0.325: ("onwaarschijnlijk",),
-        0.675: ("waarschijnlijk",),
-        0.875: ("zeer waarschijnlijk",),
-        0.97: ("bijna zeker",),
-    },
-    "pl": {
-        0.0: ("niemożliwe",),
-        0.125: ("bardzo mało prawdopodobne",),
-        0.325: ("mało prawdopodobne",),
-        0.675: ("prawdopodobne",),
-        0.875: ("bardzo prawdopodobne",),
-        0.97: ("prawie pewne",),
-    },
-    "ru": {
-        0.0: ("невозможно",),
-        0.125: ("очень маловероятно",),
-        0.325: ("маловероятно",),
-        0.675: ("вероятно",),
-        0.875: ("очень вероятно",),
-        0.97: ("почти наверняка",),
-    },
-    "tr": {
-        0.0: ("imkansız",),
-        0.325: ("düşük olasılık", "olası değil"),
-        0.675: ("muhtemelen", "olası"),
-        0.875: ("büyük olasılıkla",),
-        0.97: ("neredeyse kesin",),
-    },
-    "zh": {
-        0.125: ("非常不可能", "极不可能"),
-        0.325: ("不太可能",),
-        0.675: ("可能",),
-        0.875: ("很可能", "非常可能"),
-        0.97: ("几乎肯定",),
-    },
-    "ja": {
-        0.125: ("可能性が非常に低い",),
-        0.325: ("可能性が低い",),
-        0.675: ("可能性が高い",),
-        0.875: ("可能性が非常に高い",),
-        0.97: ("ほぼ確実",),
-    },
-    "ko": {
-        0.125: ("가능성이 매우 낮음",),
-        0.325: ("가능성이 낮음",),
-        0.675: ("가능성이 높음",),
-        0.875: ("가능성이 매우 높음",),
-        0.97: ("거의 확실",),
-    },
-    "ar": {
-        0.125: ("غير محتمل جدا",),
-        0.325: ("غير محتمل",),
-        0.675: ("محتمل",),
-        0.875: ("محتمل جدا",),
-        0.97: ("شبه مؤكد",),
-    },
-    "hi": {
-        0.125: ("बहुत असंभावित",),
-        0.325: ("असंभावित",),
-        0.675: ("संभावित",),
-        0.875: ("बहुत संभावित",),
-        0.97: ("लगभग निश्चित",),
-    },
-}  # fmt: skip
+_MODIFIER = re.compile(
+    r"(?:\b(?:almost|nearly|extremely|quite|fairly|rather|somewhat|pretty|more|less|most|least|very"
+    r"|highly|slightly|reasonably|moderately|really|so|too|hardly|barely|as|how|than|ziemlich|eher|assez"
+    r"|plus|moins|bastante|más|menos|abbastanza|più|meno|mais|vrij|tamelijk|dość|довольно|весьма|oldukça"
+    r")\s|un|non-?)$"
+)
+# "Likely not" denies; "likely not because ... but" is left open all the same.
+_DENIED_AFTER = re.compile(r"\s(?:not|nicht|pas)\b")
+_UNSPACED = "\u3000"  # from here on, scripts that do not set words apart
 
 
-LIKELIHOOD: Mapping[str, float] = {
-    phrase: value
-    for language in LIKELIHOOD_BY_LANGUAGE.values()
-    for value, phrases in language.items()
-    for phrase in phrases
-}
-CONFIDENCE_LEVELS: Mapping[str, float] = {
-    "very low": 0.1, "very unconfident": 0.1, "very unsure": 0.1,
-    "low": 0.3, "not very confident": 0.3, "unconfident": 0.3, "unsure": 0.3,
-    "medium": 0.5, "moderate": 0.5, "moderately confident": 0.5, "somewhat confident": 0.5,
-    "high": 0.7, "confident": 0.7, "sure": 0.7,
-    "very high": 0.9, "very confident": 0.9, "very sure": 0.9, "highly confident": 0.9,
-}  # fmt: skip
+class Phrases:
+    """Find the phrases of a scale."""
+
+    def __init__(self, values: Mapping[str, Value]) -> None:
+        self._values = {_key(phrase): value for phrase, value in values.items()}
+        self._pattern = re.compile(
+            "|".join(_pattern(phrase) for phrase in sorted(self._values, key=len, reverse=True))
+        )
+
+    def mentions(self, text: str) -> list[Mention]:
+        """Return the phrases in a text."""
+        lower = text.lower()
+        found = []
+        # A phrase may hold a word of denial ("never true") that denies no other phrase.
+        others = self._pattern.sub(lambda phrase: " " * len(phrase.group()), lower)
+        for sentence in sentences(re.sub(r"\n(?=[^\n])", " ", lower)):
+            for one in self._pattern.finditer(lower, sentence.start, sentence.end):
+                before = lower[max(one.start() - 16, 0) : one.start()]
+                if before.endswith("a ") and one.group() == "certain":
+                    continue  # "a certain amount"
+                mode = manner(others, sentence, *one.span())
+                if mode is Mode.SAID and _MODIFIER.search(before):
+                    mode = Mode.RAISED
+                if mode is Mode.SAID and _DENIED_AFTER.match(lower, one.end()):
+                    mode = Mode.DENIED
+                found.append(Mention(self._values[_key(one.group())], *one.span(), mode))
+        return found
+
+
+def _key(phrase: str) -> str:
+    return " ".join(re.split(r"[\s_-]+", phrase.lower().strip()))
+
+
+def _pattern(phrase: str) -> str:
+    body = r"[\s_-]{1,3}".join(re.escape(word) for word in phrase.split(" "))
+    return body if phrase >= _UNSPACED else rf"(?<![{WORD}'-]){body}(?![{WORD}'])"
+
+
+_LIKELIHOOD = """
+0: impossible|unmöglich|imposible|impossibile|impossível|onmogelijk|niemożliwe|невозможно|imkansız
+0.03: almost no chance|remote|remote chance|almost certainly not
+0.125: very unlikely|highly improbable|very improbable|sehr unwahrscheinlich|très peu probable|très improbable|muy poco probable|muy improbable|molto improbabile|muito improvável|zeer onwaarschijnlijk|bardzo mało prawdopodobne|очень маловероятно|非常不可能|极不可能|可能性が非常に低い|가능성이 매우 낮음|غير محتمل جدا|बहुत असंभावित
+0.325: unlikely|improbable|unwahrscheinlich|peu probable|poco probable|improbabile|poco probabile|improvável|pouco provável|onwaarschijnlijk|mało prawdopodobne|маловероятно|düşük olasılık|olası değil|不太可能|可能性が低い|가능성이 낮음|غير محتمل|असंभावित
+0.5: roughly even chance|roughly even odds|roughly even|about even|even odds|even chance|about even odds|about even chance
+0.675: likely|probable|wahrscheinlich|probabile|provável|waarschijnlijk|prawdopodobne|вероятно|muhtemelen|olası|可能|可能性が高い|가능성이 높음|محتمل|संभावित
+0.875: very likely|highly probable|very probable|sehr wahrscheinlich|très probable|muy probable|molto probabile|muito provável|zeer waarschijnlijk|bardzo prawdopodobne|очень вероятно|büyük olasılıkla|很可能|非常可能|可能性が非常に高い|가능성이 매우 높음|محتمل جدا|बहुत संभावित
+0.97: almost certain|almost certainly|nearly certain|fast sicher|nahezu sicher|presque certain|quasi certain|casi seguro|casi cierto|quasi certo|quase certo|bijna zeker|prawie pewne|почти наверняка|neredeyse kesin|几乎肯定|ほぼ確実|거의 확실|شبه مؤكد|लगभग निश्चित
+1: certain
+"""
+_LEVELS = """
+0.1: very low|very unconfident|very unsure
+0.3: low|not very confident|unconfident|unsure
+0.5: medium|moderate|moderately confident|somewhat confident
+0.7: high|confident|sure
+0.9: very high|very confident|very sure|highly confident
+"""
+
+
+def _scale(table: str) -> dict[str, float]:
+    """Return the value of each phrase of a table."""
+    rows = (line.split(": ") for line in table.strip().splitlines())
+    return {phrase: float(value) for value, phrases in rows for phrase in phrases.split("|")}
+
+
+LIKELIHOOD: Mapping[str, float] = _scale(_LIKELIHOOD)
+CONFIDENCE_LEVELS: Mapping[str, float] = _scale(_LEVELS)
 
 
 def read_verbal(

@@ -20,11 +20,16 @@ from psychollm._base.checks import check_count
 from psychollm._base.errors import InputError
 from psychollm.instruments.instrument import Instrument, check_chosen, from_file
 from psychollm.instruments.prompt import Message, Prompt
-from psychollm.instruments.questions import QUESTION_FILES, Question, as_questions, read_questions
+from psychollm.instruments.questions import (
+    QUESTION_FILES,
+    Question,
+    as_questions,
+    read_questions,
+    wrong_suggestions,
+)
 from psychollm.instruments.reading import ReadingsLike
 from psychollm.instruments.revision.result import RevisionScores
 from psychollm.instruments.revision.scoring import score_readings
-from psychollm.instruments.suggestions import wrong_suggestions
 
 Arm: TypeAlias = Literal["critique", "again", "doubt", "insist_wrong", "insist_right"]
 Stage: TypeAlias = Literal[

@@ -23,6 +23,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 
@@ -32,7 +33,64 @@ from psychollm._base.types import BoolArray, FloatArray
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import wilson
 from psychollm.estimates.repeated_share import effective_size, repeated_difference, repeated_share
-from psychollm.instruments.revision.chains import Chains
+
+Column = tuple[str, int]  # stage and round
+Words: TypeAlias = Sequence[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Chains:
+    """What each chain said at each stage."""
+
+    items: tuple[str, ...]  # (chains,)
+    numbers: tuple[int, ...]  # (chains,)
+    right: Mapping[Column, FloatArray]
+    verdicts: Mapping[Column, FloatArray]
+    answers: Mapping[Column, Words]
+    responses: Mapping[Column, Words]
+    tokens: Mapping[Column, FloatArray]
+
+    def correct(self, stage: str, turn: int | None = None) -> FloatArray:
+        """Return whether each chain was right at a stage (chains,); of several rounds the last."""
+        return self.right.get((stage, self._round(stage, turn)), self._nothing)
+
+    def faulted(self, turn: int) -> FloatArray:
+        """Return whether each chain's review named a mistake (chains,)."""
+        return self.verdicts.get(("critique", turn), self._nothing)
+
+    def spent(self, stage: str, turn: int) -> FloatArray:
+        """Return the tokens of each chain's reply (chains,)."""
+        return self.tokens.get((stage, turn), self._nothing)
+
+    def said(self, stage: str, turn: int | None = None) -> Words:
+        """Return what each chain answered (chains,)."""
+        none = (None,) * len(self.items)
+        return self.answers.get((stage, self._round(stage, turn)), none)
+
+    def same(self, stage: str, turn: int | None = None) -> FloatArray:
+        """Return whether the answer is the first one (chains,), NaN where one is missing."""
+        pairs = zip(self.said("first"), self.said(stage, turn), strict=True)
+        return np.array(
+            [np.nan if one is None or two is None else float(one == two) for one, two in pairs],
+            dtype=np.float64,
+        )
+
+    def gave(self, stage: str, response: str) -> FloatArray:
+        """Return whether each chain responded so (chains,), NaN where nothing is known."""
+        none = (None,) * len(self.items)
+        said = self.responses.get((stage, self._round(stage, None)), none)
+        return np.array([np.nan if one is None else float(one == response) for one in said])
+
+    def last(self, stage: str) -> int:
+        """Return the number of the last round of a stage, or of its last user; 0 without."""
+        return max((number for name, number in self.right if name == stage), default=0)
+
+    def _round(self, stage: str, turn: int | None) -> int:
+        return self.last(stage) if turn is None else turn
+
+    @property
+    def _nothing(self) -> FloatArray:
+        return np.full(len(self.items), np.nan)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -21,8 +21,9 @@ Who abstains at first makes no error; who abstains later was not right. Any seco
 look changes answers: `again`, where the model is only asked once more, says how many.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,16 +32,16 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.types import FloatArray
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.repeated_share import repeated_difference
-from psychollm.instruments.reading import Outcome
-from psychollm.instruments.revision.chains import Chains, chains_of
+from psychollm.instruments.reading import Outcome, Scores
 from psychollm.instruments.revision.rates import (
+    Chains,
+    Column,
     Informativeness,
     Voting,
     informativeness,
     rates,
     voting,
 )
-from psychollm.instruments.scores import Scores
 
 if TYPE_CHECKING:
     pass
@@ -171,7 +172,26 @@ class RevisionScores(Scores):
 
     def by_chain(self) -> Chains:
         """Return the replies put side by side, a row for each question and chain."""
-        return chains_of(self)
+        keys = list(zip(self.items, self.chains, strict=True))
+        rows = {key: row for row, key in enumerate(dict.fromkeys(keys))}
+        columns = list(zip(self.stages, self.rounds, strict=True))
+
+        def spread(values: Iterable[Any], missing: float | None) -> dict[Column, Any]:
+            kind = object if missing is None else np.float64
+            table = {column: np.full(len(rows), missing, dtype=kind) for column in columns}
+            for key, column, value in zip(keys, columns, values, strict=True):
+                table[column][rows[key]] = value
+            return table
+
+        return Chains(
+            items=tuple(item for item, _ in rows),
+            numbers=tuple(number for _, number in rows),
+            right=spread(self.correct, np.nan),
+            verdicts=spread(self.faulted, np.nan),
+            answers=spread(self.answers, None),
+            responses=spread(self.responses, None),
+            tokens=spread(self.tokens, np.nan),
+        )
 
     def summary(self) -> str:
         """Return one line for every rate and difference that is defined."""

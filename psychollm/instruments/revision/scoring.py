@@ -12,9 +12,9 @@ import numpy as np
 from psychollm.instruments.grading import final_text, grade_by, normalise
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.readers import read_number, read_yes_no
+from psychollm.instruments.readers.plain_text import split_trace
 from psychollm.instruments.reading import Outcome, Reading, ReadingsLike, aligned
 from psychollm.instruments.revision.result import RevisionScores
-from psychollm.instruments.traces import split_trace
 
 _VERDICTS = {"1": "faulted", "0": "cleared"}
 

@@ -25,8 +25,7 @@ from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.rule_world.generate import plots, told
 from psychollm.instruments.rule_world.item import Item, ItemType
 from psychollm.instruments.rule_world.result import RuleWorldScores
-from psychollm.instruments.rule_world.skins import Skin
-from psychollm.instruments.rule_world.wording import closing
+from psychollm.instruments.rule_world.skins import Skin, closing
 
 LexicalForm: TypeAlias = Literal["open", "choice"]
 TYPES: tuple[ItemType, ...] = ("A", "B", "C", "M")

@@ -8,8 +8,7 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.instruments.reading import Outcome
-from psychollm.instruments.scores import Scores, mean_known
+from psychollm.instruments.reading import Outcome, Scores, mean_known
 
 if TYPE_CHECKING:
     pass

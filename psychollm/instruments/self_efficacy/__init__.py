@@ -13,8 +13,7 @@ from psychollm.instruments.self_efficacy.result import (
     SelfEfficacyScores,
     TaskScore,
 )
-from psychollm.instruments.self_efficacy.scale import COPING, Scale
-from psychollm.instruments.self_efficacy.scale_files import read_scale
+from psychollm.instruments.self_efficacy.scale import COPING, Scale, read_scale
 from psychollm.instruments.self_efficacy.scoring import score_readings
 from psychollm.instruments.self_efficacy.tasks import TASKS, Task, tasks_of
 

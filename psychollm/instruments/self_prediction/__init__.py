@@ -2,8 +2,12 @@
 
 from psychollm.instruments.self_prediction.instrument import SelfPrediction, judge_prompts
 from psychollm.instruments.self_prediction.result import SelfPredictionScores
-from psychollm.instruments.self_prediction.scoring import read_reply, score_readings
-from psychollm.instruments.self_prediction.tables import confidence_and_correctness, stated_table
+from psychollm.instruments.self_prediction.scoring import (
+    confidence_and_correctness,
+    read_reply,
+    score_readings,
+    stated_table,
+)
 
 __all__ = [
     "SelfPrediction",

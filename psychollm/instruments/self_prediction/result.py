@@ -7,7 +7,7 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.instruments.scores import PartScores, mean_known
+from psychollm.instruments.reading import PartScores, mean_known
 
 if TYPE_CHECKING:
     pass

@@ -10,11 +10,10 @@ from psychollm.instruments.semantic_sampling.collapse import (
     numeric,
 )
 from psychollm.instruments.semantic_sampling.instrument import SemanticSampling
-from psychollm.instruments.semantic_sampling.judge import judge_prompts
+from psychollm.instruments.semantic_sampling.judge import SHOTS, Shot, judge_prompts
 from psychollm.instruments.semantic_sampling.replies import read_reply
 from psychollm.instruments.semantic_sampling.result import SemanticSamples, stack_samples
 from psychollm.instruments.semantic_sampling.scoring import by_form, score_readings
-from psychollm.instruments.semantic_sampling.wording import SHOTS, Shot
 
 __all__ = [
     "SHOTS",

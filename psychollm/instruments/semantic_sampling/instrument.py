@@ -27,11 +27,16 @@ from psychollm.instruments.prompt import Message, Prompt
 from psychollm.instruments.questions import QUESTION_FILES, Question, as_questions, read_questions
 from psychollm.instruments.reading import Reading, ReadingsLike
 from psychollm.instruments.semantic_sampling.collapse import Collapse, normalised, numeric
-from psychollm.instruments.semantic_sampling.judge import judge_prompts
+from psychollm.instruments.semantic_sampling.judge import (
+    SHOTS,
+    Shot,
+    completion,
+    conversation,
+    judge_prompts,
+)
 from psychollm.instruments.semantic_sampling.replies import NAME
 from psychollm.instruments.semantic_sampling.result import SemanticSamples
 from psychollm.instruments.semantic_sampling.scoring import Abstentions, score_readings
-from psychollm.instruments.semantic_sampling.wording import SHOTS, Shot, completion, conversation
 
 Form: TypeAlias = Literal["base", "base_reasoning", "instruct", "reasoning"]
 _MAX_TOKENS: dict[str, int] = {

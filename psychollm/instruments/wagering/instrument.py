@@ -27,8 +27,13 @@ from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import InputError
 from psychollm.instruments.instrument import Instrument, from_file
 from psychollm.instruments.prompt import Message, Prompt
-from psychollm.instruments.questions import QUESTION_FILES, Question, as_questions, read_questions
-from psychollm.instruments.suggestions import wrong_suggestions
+from psychollm.instruments.questions import (
+    QUESTION_FILES,
+    Question,
+    as_questions,
+    read_questions,
+    wrong_suggestions,
+)
 from psychollm.instruments.wagering.scoring import WageringScores, worded
 
 Form: TypeAlias = Literal["choice", "open"]

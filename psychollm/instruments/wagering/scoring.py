@@ -13,8 +13,14 @@ from psychollm._base.types import FloatArray, IntArray
 from psychollm.instruments.grading import grade_by
 from psychollm.instruments.prompt import Prompt
 from psychollm.instruments.readers import read_option
-from psychollm.instruments.reading import Outcome, Reading, ReadingsLike, aligned
-from psychollm.instruments.scores import PartScores, mean_known
+from psychollm.instruments.reading import (
+    Outcome,
+    PartScores,
+    Reading,
+    ReadingsLike,
+    aligned,
+    mean_known,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
