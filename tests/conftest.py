@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Generator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,6 +21,35 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 load_profile()
 
 ROOT = Path(__file__).resolve().parents[1]
+
+# Files that share what is dear to set up, for one process to run: results of all classes, which
+# compile all kernels; workers in other processes.
+TOGETHER = {
+    "results": (
+        "tests/_base/test_axes.py",
+        "tests/_base/test_results_page.py",
+        "tests/_base/test_saved_results.py",
+    ),
+    "processes": (
+        "tests/_base/test_replicate.py",
+        "tests/_base/test_spread.py",
+        "tests/cluster/",
+        "tests/data/test_pair_counts_blocks.py",
+        "tests/nulls/test_permutation.py",
+    ),
+}
+# What one process runs first, while another compiles: these need next to no kernels.
+MEANWHILE = (
+    "tests/collect/",
+    "tests/instruments/",
+    "tests/packaging/",
+    "tests/steering/",
+    "tests/data/",
+    "tests/test_architecture.py",
+    "tests/test_doc",
+    "tests/test_import.py",
+    "tests/test_words.py",
+)
 
 
 @pytest.fixture(scope="session")
@@ -74,6 +104,41 @@ class ExamplesOfExtras:
 def pytest_configure(config: pytest.Config) -> None:
     """Register what concerns examples, which stand outside this folder."""
     config.pluginmanager.register(ExamplesOfExtras())
+
+
+def one_process(nodeid: str) -> str:
+    """Return what one process runs as a whole: a file, or files that share their set-up."""
+    file = nodeid.partition("::")[0]
+    return next((name for name, files in TOGETHER.items() if file.startswith(files)), file)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Hand out tests by files: tests of a file share fixtures, and the kernels they compile."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return one_process(nodeid)
+
+    config.option.loadscopereorder = False  # the order is that of the collection
+    return Scheduling(config, log)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put what is handed out first in front: no two processes should compile the same kernels."""
+
+    def rank(item: pytest.Item) -> int:
+        whole = one_process(item.nodeid)
+        if whole == "results":
+            return 0
+        if whole.startswith(MEANWHILE):
+            return 1
+        # The longest.
+        return 2 if whole == "processes" or whole.startswith("tests/test_every") else 3
+
+    if hasattr(config, "workerinput"):
+        items.sort(key=rank)
 
 
 def pytest_sessionstart() -> None:

@@ -23,9 +23,6 @@ from psychollm.irt.multidimensional import (
 )
 from psychollm.steering.dose_response import DirectionScan, DoseResponse, LayerScan
 
-# One worker makes all results.
-pytestmark = pytest.mark.xdist_group("results")
-
 xarray = pytest.importorskip("xarray")
 
 # Arrays of three dimensions without a dataset: what stands for one item or pair is in the frame.

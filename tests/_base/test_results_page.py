@@ -8,9 +8,6 @@ import pytest
 
 from psychollm._base.result import Result
 
-# One worker makes all results.
-pytestmark = pytest.mark.xdist_group("results")
-
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "results.md"
 
 

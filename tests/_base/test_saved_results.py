@@ -15,9 +15,6 @@ from psychollm._base.result import Result
 from psychollm._base.saving.files import load
 from tests._base.every_result import BASES, PROBES, every_class
 
-# One worker makes all results.
-pytestmark = pytest.mark.xdist_group("results")
-
 Made = dict[str, list[Result]]
 
 
