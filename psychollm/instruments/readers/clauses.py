@@ -13,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 from psychollm.instruments.readers.lexicon import (
     AUXILIARY,
     CHOOSE,
+    FALSE,
     OWN,
     PERSON,
     SAY,
@@ -113,7 +114,7 @@ _THEIRS = r"""(?:his|her|their|(?!(?:it|that|let|here|what|there|today)'s)[a-z0-
     |verdict|option|estimate|confidence)"""
 _REPORTED = re.compile(
     rf"""(?x)
-    (?<![\w'])(?!(?:{OWN})\s)[\w'-]{{1,20}}\s(?:{AUXILIARY}\s){{0,3}}(?:{SAY}|(?P<does>{CHOOSE}))(?![\w'-])
+    (?<![\w'])(?!(?:{OWN}|{AUXILIARY})\s)[\w'-]{{1,20}}\s(?:{AUXILIARY}\s){{0,3}}(?:{SAY}|(?P<does>{CHOOSE}))(?![\w'-])
   | (?<!\w){PERSON}(?:\s(?:am|is|are|was|were|seems?|feels?|ist|war|est|está|è|is)|'re|'s)\s[^.]{{0,20}}$
   | (?<!\w){PERSON}\s(?:(?:would|might|may|could|will|probably|likely|usually)\s){{0,3}}(?:answer|guess)(?!\w)
   | (?<!\w){PERSON}\s(?:would|might|may|could|will)\s(?:\w{{2,12}}ly\s)?$
@@ -121,8 +122,9 @@ _REPORTED = re.compile(
   | (?<!\w){_THEIRS}(?!\w) | (?<!\w)(?:others|another)\s$
   | \b(?:wants?|wanted|expects?|expected|asks?|asked|tells?|told|urges?|urged)\s(?:me|us)\sto\s(?:say|answer|claim|pick|choose|give
       |respond\swith|believe)\s(?:that\s)?(?:it'?s?\s(?:is\s)?)?["']?$
+  | \b(?:ask|request)(?:s|ed)?\sfor\b
   | (?<!\w)(?:ha\sdetto|han\sdicho|a\sdit|ont\sdit|hat\sgesagt|sagte|sagt|meinte|meint|behauptete?|glaubt|dit|disait|dijo|dice|dicen|cree|creen|disse|dizem
-    |dicono|zegt|zei|zeggen|vindt|сказала?|говорит|говорят|считает|считают)(?!\w)
+    |dicono|zegt|zei|zeggen|vindt|(?<!я )(?<!я бы )сказала?|говорит|говорят|считает|считают)(?!\w)
   | [他她们人家师友](?:都|会)?(?:说|認為|认为|觉得|回答)
     """
 )
@@ -155,11 +157,15 @@ _WITHHELD = re.compile(
     """
 )
 _HEADED = re.compile(
-    r"\b(?:wrong|incorrect|false|not|eliminated?|excluded?|rejected|ruled out|falsch|incorrecta?|faux|falso"
-    r"|fout|неверно)(?: (?:answers?|options?|choices?))?\s?:\s*[\"'(]*$"
+    rf"(?<!\w)(?:{FALSE}|not|eliminated?|excluded?|rejected|ruled out)(?: (?:answers?|options?|choices?))?\s?:\s*[\"'(]*$"
     r"|\b(?:any|all|every|each|no) (?:\w+ )?but (?:for )?\W*$|^\W*(?:in order )?to (?:say|answer)\W*$"
 )
 _DENIED_AFTER = re.compile(
+    rf"[\"')\]]*\s(?:[^\W\d]\w*\s){{0,2}}?(?:(?:is|are|was|were|can be|would be|seems|looks|ist|est|es|è|é)\s(?:not\s|also\s|just\s|simply\s|\w+ly\s)?"
+    rf"(?:{FALSE}|out|eliminated|ruled out|excluded|implausible|impossible)|(?:is|are|was) not(?! [0-9])|isn't|ist nicht|n'est pas|no es|non è|não é|is niet)(?!\w)"
+    r"|\s?(?:では|じゃ)(?:ない|あり)|\s?(?:不是|不对|是错|아니|이 아니|가 아니)"
+)
+_AFTER = re.compile(
     r"\W{0,3}(?:[^\W\d]\w*\W{1,3}){0,2}?(?:is|are|was|can be|would be|isn't|seems|looks)\s?(?:not|n't|also|\w+ly|just|simply|plain)?\s?"
     r"(?:wrong|incorrect|false|out|eliminated|ruled out|excluded|implausible|impossible|not(?!\s[0-9]))\b|\W{0,3}isn't\b|\s?(?:では|じゃ)(?:ない|あり)|\s?(?:不是|不对|是错|아니|이 아니|가 아니)"
 )
@@ -184,7 +190,7 @@ _SUPPOSES = re.compile(
     r"|in (?:his|her|their|your) (?:opinion|view)|for the sake of argument)\b"
 )
 _IDLE = (
-    r"[,\s]*(?:so|not|yes|no|anything|any|pressed|forced|asked|needed|necessary|possible|in doubt|memory serves"
+    r"[,\s]*(?:(?:so|not|yes|no|any)(?=,)|anything|any|pressed|forced|asked|needed|necessary|possible|in doubt|memory serves"
     r"|you (?:ask|want|insist|must|like|prefer)|i (?:had|have|must|were|was|am|were to|remember|recall|understand"
     r"|read)(?: (?:correctly|rightly|this|to|forced|not|honest))+|i'm (?:not|forced|reading|honest|being|mis\w+|very much mistaken)|i must)\b"
 )

@@ -35,7 +35,7 @@ def _verbs(words: str) -> str:
 
 SAY = (
     _verbs(
-        "say tell claim think believe argue insist suggest reply swear reckon assume suspect conclude"
+        "say tell claim think believe argue insist suggest reply swear reckon assume suspect conclude agree"
     )[:-1]
     + "|guesse[sd]|(?:answer|count|measur|comput|calculat|expect)ed)"
 )
@@ -61,13 +61,13 @@ PERSON = (
 )
 AUXILIARY = (
     r"(?:would|might|may|could|will|can|must|should|do|does|did|has|have|had|used\sto|tends?\sto|\w{2,12}ly"
-    "|often|also|always|still|once|even)"
+    "|often|also|always|still|once|even|now|then)"
 )
 
 _ENGLISH = """
 a about again also am an and answer apply around as at be because believe best call can cautious
 certain choice choose clear conclude conclusion confident consider correct decision definite
-definitive describe direct even fairly final find firm for from give go guess hard has have inclined hell hence here
+definitive describe direct estimate even fairly final find firm for from give go guess hard has have inclined hell hence here
 honest i in is it item judgement judgment just lean learn leave letter like maybe me more most
 must my myself no nope now of oh on one only opt option or overall perhaps pick place point
 prediction prefer pretty probable probably pros qualified question quick quite rate rather real
@@ -87,17 +87,24 @@ mijn minha moi myślę nach neem nehme odpowiedź opción opcja opinion opinión
 opzione opção parere pense penso pienso poprawna por pour prawidłowa prends que quedo raczej
 resposta respuesta richtig richtige risposta réponse sage sagen scelgo selecciono seleciono selon
 ser seçiyorum sicuramente tippe volgens wel wybieram wähle würde zeg zeggen zou è é że
-я думаю считаю полагаю что это выбираю ответ правильный верный вариант скорее чем конечно мой на
+schätze vermute würde mettrais estimerais estime pondría pondrei colocaria un une ungefähr etwa
+я бы сказал сказала равен равно составляет думаю считаю полагаю что это выбираю ответ правильный верный вариант скорее чем конечно мой на
 всего осталось получается примерно уверен
 أنا أختار متأكد بنسبة الإجابة هي सही उत्तर है यह मैं मुझे उत्तर संख्या π
 """
 LEADS = _words(_ENGLISH + _OTHERS)
 # Scripts without spaces: what a run of characters may consist of.
 _FRAGMENTS = re.compile(
-    "(?:[我她]们?有?|认为|觉得|应该|会|说|给|选择?|選ぶ?|なら|一?共有?|全部で|大约|把握|约为|答案|正确|是|为|的|或|私|は|答え)+"
+    "(?:[我她]们?有?|认为|觉得|应该|会|说|给|选择?|選ぶ?|なら|[一总]?共[有计]?|大概|估计|左右|全部で|大约|把握|约为|答案|正确|是|为|的|或|私|は|答え)+"
 )
 _UNSPACED = "\u2e80"
 _WORD = re.compile(r"[^\W\d_]+(?:[\u0900-\u0903\u093a-\u094f][^\W\d_]*)*(?:'[^\W\d_]+)?")
+# Words in -ly that hold a value at a distance; the others lead up to it ("unfortunately").
+_DISTANT = _words("""
+hardly barely scarcely rarely partly nearly only early likely unlikely reply family falsely wrongly mistakenly
+formerly previously initially originally supposedly allegedly reportedly seemingly slightly highly extremely
+usually merely equally commonly typically
+""")
 _ENDING = re.compile(r"(?:'(?:s|d|m|ll|ve|re)|ing|ly|s)$")
 OPTION_LEADS = _words("""
 plausible remain which left fit correspond match described
@@ -128,7 +135,26 @@ def leads_up(word: str, further: frozenset[str]) -> bool:
     """Tell whether a word, or the word that it is a form of, leads up to an answer."""
     if word >= _UNSPACED:
         return _FRAGMENTS.fullmatch(word) is not None
+    if word.endswith("ly") and word not in _DISTANT:
+        return True
     ending = _ENDING.search(word)
     stem = word[: ending.start()] if ending else word
     forms = {word, stem, stem + "e", stem[:-1]} if ending else {word}
     return not forms.isdisjoint(LEADS) or not forms.isdisjoint(further)
+
+
+# "That is (not) true": subjects, copulas, denials, and words for true and for false, by language.
+TRUTH = {
+    "en": ("it|this|that|(?:the|this|that|your) (?:statement|claim|assertion|sentence|proposition)", "is|'s|is indeed|is in fact", "not|n't|far from",
+        "true|correct|right|accurate|the case|holds(?: true| up)?", "false|incorrect|wrong|inaccurate|untrue|mistaken|does(?: not|n't) hold(?: true| up)?"),
+    "de": ("das|es|dies|(?:die|diese) (?:aussage|behauptung)", "ist", "so nicht|nicht", "richtig|korrekt|wahr|stimmt|zutreffend", "falsch|unwahr|inkorrekt"),
+    "fr": ("ce n'|c'|cela|(?:cette|l')\\s?affirmation", "est", "pas", "vraie?|exacte?|correcte?|juste", "fau(?:x|sse)|inexacte?|incorrecte?"),
+    "es": ("eso|esto|la afirmación", "es|está", "no", "cierto|correct[oa]|verdad(?:er[oa])?", "fals[oa]|incorrect[oa]"),
+    "it": ("ciò|questo|l'affermazione", "è", "non", "ver[oa]|corrett[oa]|esatt[oa]", "fals[oa]|sbagliat[oa]|errat[oa]"),
+    "pt": ("isso|isto|a afirmação", "é|está", "não", "verdade(?:ir[oa])?|corret[oa]|cert[oa]", "fals[oa]|incorret[oa]|errad[oa]|mentira"),
+    "nl": ("dat|dit|het|de bewering", "is", "niet", "juist|correct|waar|klopt", "fout|onjuist|onwaar"),
+    "ru": ("это|утверждение", "", "не", "верно|правильно|правда", "неверно|неправильно|неправда|ложь|миф"),
+    "zh": ("这|那|这个说法|该说法", "是", "不", "正确的?|对的?", "错误?的?"),
+    "ja": ("それは|これは", "", "", "正しいです|正しい", "間違いです|間違っています|違います"),
+}  # fmt: skip
+TRUE, FALSE = ("|".join(row[column] for row in TRUTH.values()) for column in (3, 4))

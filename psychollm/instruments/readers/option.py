@@ -23,7 +23,7 @@ from psychollm.instruments.readers.clauses import (
     manner,
     sentences,
 )
-from psychollm.instruments.readers.lexicon import OPTION_LEADS
+from psychollm.instruments.readers.lexicon import FALSE, OPTION_LEADS, TRUE
 from psychollm.instruments.readers.plain_text import CLOSE, OPEN
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
@@ -56,8 +56,8 @@ _IS_IT = re.compile(
 _SPOKEN_OF = re.compile(
     r"(?i)[\"')\]]*\s(?:is|was|looks|seems|sounds)\s(?:an?|too|also|only|in|on|from|tempting|plausible|close|possible)\b"
 )
-_VERDICT = "in(?:correct|valid)|not (?:correct|true|right)|false|wrong|untrue|no|correct|true|right|yes|falsch|richtig"
-_WRONG = re.compile("(?i)in|not|false|wrong|untrue|no$|falsch")
+_VERDICT = rf"(?:not\s)?(?:{TRUE})|{FALSE}|yes|no"
+_WRONG = re.compile(rf"(?i)not\s|no$|(?:{FALSE})$")
 # What may follow a letter that is chosen: otherwise it is the subject of a sentence ("D contradicts").
 _GOES_ON = re.compile(
     r"(?i)\s*(?:$|[^\s\w]|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|because|since|as|and|or|but|so|on|in|for|from|with"

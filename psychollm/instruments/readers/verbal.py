@@ -33,13 +33,13 @@ from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
 _MODIFIER = re.compile(
-    r"(?:\b(?:almost|nearly|extremely|quite|fairly|rather|somewhat|pretty|more|less|most|least|very"
-    r"|highly|slightly|reasonably|moderately|really|so|too|hardly|barely|as|how|than|ziemlich|eher|assez"
+    r"(?:\b(?:(?!definite|certain|absolute|clear|honest|probab|like|simp|tru|sure|real|general|overal)[a-z]+ly|almost|nearly|extremely|quite|fairly|rather|somewhat|pretty|more|less|most|least|very"
+    r"|highly|slightly|reasonably|moderately|really|so|too|hardly|barely|how|than|ziemlich|eher|assez"
     r"|plus|moins|bastante|más|menos|abbastanza|più|meno|mais|vrij|tamelijk|dość|довольно|весьма|oldukça"
     r")\s|un|non-?)$"
 )
 # "Likely not" denies; "likely not because ... but" is left open all the same.
-_DENIED_AFTER = re.compile(r"\s(?:not|nicht|pas)\b")
+_DENIED_AFTER = re.compile(r"\s(?:not|nicht|pas|as)\b")
 _UNSPACED = "\u3000"  # from here on, scripts that do not set words apart
 
 

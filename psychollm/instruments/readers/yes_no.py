@@ -25,6 +25,7 @@ from psychollm.instruments.readers.clauses import (
     manner,
     sentences,
 )
+from psychollm.instruments.readers.lexicon import TRUTH
 from psychollm.instruments.readers.verdict import Form, read
 from psychollm.instruments.reading import Reading
 
@@ -122,20 +123,6 @@ _SHORT = (
 )  # fmt: skip
 
 
-# "That is (not) true": subjects, copulas, denials, and words for true and for false, by language.
-_TRUTH = {
-    "en": ("it|this|that|(?:the|this|that|your) (?:statement|claim|assertion|sentence|proposition)", "is|'s|is indeed|is in fact", "not|n't|far from",
-        "true|correct|right|accurate|the case", "false|incorrect|wrong|inaccurate|untrue"),
-    "de": ("das|es|dies|(?:die|diese) (?:aussage|behauptung)", "ist", "so nicht|nicht", "richtig|korrekt|wahr|stimmt|zutreffend", "falsch|unwahr|inkorrekt"),
-    "fr": ("ce n'|c'|cela|(?:cette|l')\\s?affirmation", "est", "pas", "vraie?|exacte?|correcte?|juste", "fau(?:x|sse)|inexacte?|incorrecte?"),
-    "es": ("eso|esto|la afirmación", "es|está", "no", "cierto|correct[oa]|verdad(?:er[oa])?", "fals[oa]|incorrect[oa]"),
-    "it": ("ciò|questo|l'affermazione", "è", "non", "ver[oa]|corrett[oa]|esatt[oa]", "fals[oa]|sbagliat[oa]|errat[oa]"),
-    "pt": ("isso|isto|a afirmação", "é|está", "não", "verdade(?:ir[oa])?|corret[oa]|cert[oa]", "fals[oa]|incorret[oa]|errad[oa]|mentira"),
-    "nl": ("dat|dit|het|de bewering", "is", "niet", "juist|correct|waar|klopt", "fout|onjuist|onwaar"),
-    "ru": ("это|утверждение", "", "не", "верно|правильно|правда", "неверно|неправильно|неправда|ложь|миф"),
-    "zh": ("这|那|这个说法|该说法", "是", "不", "正确的?|对的?", "错误?的?"),
-    "ja": ("それは|これは", "", "", "正しいです|正しい", "間違いです|間違っています|違います"),
-}  # fmt: skip
 # Adverbs that leave a statement whole; "partly" does not.
 _WHOLLY = "absolutely|definitely|certainly|clearly|completely|entirely|quite|simply|also|indeed|factually|tatsächlich|völlig"
 _DISBELIEF = r"(?P<doubt>i (?:\w+ly )?(?:doubt|(?:don't|do not) (?:think|believe))(?: that)? )?"
@@ -149,7 +136,7 @@ _TRUTH_LEAD = re.compile(
 def _truths(*, bare: bool) -> tuple[re.Pattern[str], ...]:
     """Return patterns of clauses that call a statement true or false, by language."""
     patterns = []
-    for subject, copula, denial, true, false in _TRUTH.values():
+    for subject, copula, denial, true, false in TRUTH.values():
         gap = r"\s?" if true >= "\u3000" else r"\s"
         no = rf"(?:{denial})" if denial else "(?!)"
         patterns.append(
@@ -212,9 +199,10 @@ _SPOKEN_OF = re.compile(
     r"[\"']?\s(?:is|was|would|seems|feels|sounds|could|might)\b(?!\s(?:be\s)?(?:my(?!\sfirst)|the|correct|right))"
 )
 _THAT = re.compile(r"(?:\sthat)?\s?")
-# What else one may be able to answer: "I can answer questions about chemistry".
-_ELSE = re.compile(
-    r"\s(?!this|that|it|the|your|these|those|all|any|both|with|here|correctly|accurately|because|as|so|but|and|if|to|in|for|from|i\b|about|of|,)[a-z]+s\s"
+# What one is able to answer: this question, not "questions about chemistry".
+_OF_THIS = re.compile(
+    r"\s*(?:$|[^\w\s]|(?:(?:answer|get|it|this|that|these|the|your|correctly|accurately|right|because|since|as|i|of|about|to|for|now|and|but)\b"
+    r"|with (?:\w+ )?(?:confidence|certainty))(?! only))"
 )
 _BOTH = "yes or no"  # the value of a mention that chooses neither
 _CLAUSE = re.compile(r"[^,;:.!?\n()–]+")
@@ -341,7 +329,7 @@ class _YesNo(Form):
         for phrase in self._further.finditer(text, sentence.start, sentence.end):
             mode = manner(text, sentence, *phrase.span())
             if mode is Mode.SAID and (
-                not leads(text, phrase.start()) or _ELSE.match(text, phrase.end())
+                not leads(text, phrase.start()) or not _OF_THIS.match(text, phrase.end())
             ):
                 mode = Mode.RAISED
             value = int(phrase.lastgroup == "yes")
