@@ -7,7 +7,9 @@
 ``run`` is for few respondents and many items, fitted with the default priors, and appends one line
 a data set to ``coverage_irt.csv``; it goes on where it was left, and cells may run side by side.
 Truth is put on the scale that the fit states: where that is the respondents' own, true abilities
-are shifted and stretched to mean 0 and standard deviation 1, slopes and intercepts with them.
+are shifted and stretched to mean 0 and standard deviation 1, items with them. Of two groups, each
+half of the respondents, the standard deviation is that of the second group's abilities in units of
+the first's, over the true one, and the mean is that of the second population.
 """
 
 import argparse
@@ -22,6 +24,11 @@ import numpy as np
 from psychollm._base.errors import ConvergenceWarning
 from psychollm.irt.ability import ability
 from psychollm.irt.fit import fit_irt
+from psychollm.irt.groups.fit import fit_irt_groups
+from psychollm.irt.groups.result import GroupIRTFit
+from psychollm.irt.multidimensional.abilities import multidimensional_ability
+from psychollm.irt.multidimensional.fit import fit_multidimensional
+from psychollm.irt.multidimensional.result import MultidimensionalIRT
 from psychollm.irt.result import IRTFit
 
 DATA_SETS, FEWER = 500, 100
@@ -32,6 +39,11 @@ STEPS = np.array([0.9, 0.0, -0.9])  # of graded items, about their intercept
 BETWEEN = 0.9  # distance of two clusters from their middle; with what is within, SD 1
 CSV = Path(__file__).with_suffix(".csv")
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "irt_coverage_tables.md"
+MODELS = ("2pl", "rasch", "3pl", "graded", "gpcm", "groups", "two_abilities")
+SEVERAL = ("graded", "gpcm")  # answers
+NAMES = {"groups": "2pl, two groups", "two_abilities": "2pl, two abilities"}
+SECOND_MEAN, SECOND_SD = 0.5, 1.2  # of the second group's abilities
+CORRELATION = 0.4  # of two abilities
 CELL = ("model", "respondents", "items", "abilities")
 FIGURES = (
     "slope_ratio",
@@ -52,7 +64,7 @@ Cell = tuple[str, int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """Abilities (n,), slopes (J,), intercepts (J, steps) and answers (n, J)."""
+    """Abilities (n,) or (n, 2), slopes (J,), intercepts (J, steps) and answers (n, J)."""
 
     ability: np.ndarray
     slope: np.ndarray
@@ -68,15 +80,31 @@ def draw(cell: Cell, seed: int) -> Truth:
     if distribution == "two_clusters":
         side = np.where(np.arange(n) < n // 2, -BETWEEN, BETWEEN)
         theta = side + np.sqrt(1.0 - BETWEEN**2) * theta
+    if model == "groups":
+        theta = np.where(np.arange(n) < n // 2, theta, SECOND_MEAN + SECOND_SD * theta)
     slope = np.ones(items) if model == "rasch" else rng.lognormal(0.0, 0.35, items)
     steps = -slope[:, None] * rng.normal(size=(items, 1))
-    if model == "graded":
+    if model in SEVERAL:
         steps = steps + STEPS
+    if model == "two_abilities":
+        other = CORRELATION * theta + np.sqrt(1.0 - CORRELATION**2) * rng.normal(size=n)
+        theta = np.column_stack([theta, other])
     low = rng.beta(20.0, 80.0, size=items) if model == "3pl" else np.zeros(items)
-    chance = 1.0 / (1.0 + np.exp(-(theta[:, None, None] * slope[:, None] + steps)))
+    own = theta[:, ability_of(items)] if model == "two_abilities" else theta[:, None]
+    logits = own[:, :, None] * slope[:, None] + steps
+    if model == "gpcm":
+        total = np.cumsum(np.concatenate([np.zeros((n, items, 1)), logits], axis=2), axis=2)
+        total += rng.gumbel(size=total.shape)
+        return Truth(theta, slope, steps, total.argmax(axis=2))
+    chance = 1.0 / (1.0 + np.exp(-logits))
     chance = low[:, None] + (1.0 - low[:, None]) * chance
     answers = (rng.random((n, items, 1)) < chance).sum(axis=2)
     return Truth(theta, slope, steps, answers)
+
+
+def ability_of(items: int) -> np.ndarray:
+    """Return which of two abilities each item asks for: the first half the first."""
+    return (np.arange(items) >= items // 2).astype(int)
 
 
 def within(estimate: np.ndarray, se: np.ndarray, truth: np.ndarray) -> float:
@@ -91,8 +119,12 @@ def figures(cell: Cell, seed: int) -> dict[str, float]:
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # counted below
-        fit = fit_irt(truth.answers, model=cell[0])
+        fit = fitted(cell, truth)
     cpu = time.process_time() - began
+    if cell[0] == "groups":
+        return group_figures(fit, truth) | {"cpu": cpu}
+    if cell[0] == "two_abilities":
+        return figures_of_two(fit, truth) | {"cpu": cpu}
     mean, sd = truth.ability.mean(), truth.ability.std()
     if fit.scale == "population":
         mean, sd = 0.0, 1.0
@@ -119,6 +151,61 @@ def figures(cell: Cell, seed: int) -> dict[str, float]:
     }
 
 
+def fitted(cell: Cell, truth: Truth) -> IRTFit | GroupIRTFit | MultidimensionalIRT:
+    """Fit the model of a cell with default priors."""
+    if cell[0] == "groups":
+        return fit_irt_groups(truth.answers, np.arange(cell[1]) >= cell[1] // 2)
+    if cell[0] == "two_abilities":
+        return fit_multidimensional(truth.answers, np.eye(2)[ability_of(cell[2])])
+    return fit_irt(truth.answers, model=cell[0])
+
+
+def group_figures(fit: GroupIRTFit, truth: Truth) -> dict[str, float]:
+    """Return what came out of two groups."""
+    first, second = np.split(truth.ability, 2)
+    mean, sd = (first.mean(), first.std()) if fit.scale == "respondents" else (0.0, 1.0)
+    slope, steps = truth.slope * sd, truth.steps[:, 0] + truth.slope * mean
+    return {
+        "slope_ratio": float(np.nanmedian(fit.slope[0] / slope)),
+        "posterior_sd": float(fit.ability_sd[1] / (second.std() / first.std())),
+        "sd_of_estimates": float(fit.ability_sd[1]),
+        "rmse": float(np.sqrt(np.nanmean((fit.slope[0] - slope) ** 2))),
+        "rmse_population": float(np.sqrt(np.nanmean((fit.slope[0] - truth.slope) ** 2))),
+        "slopes": within(fit.slope[0], fit.se_slope[0], slope),
+        "intercepts": within(fit.intercept[0], fit.se_intercept[0], steps),
+        "ability_intervals": within(
+            fit.ability_mean[1:], fit.se_ability_mean[1:], np.array([SECOND_MEAN])
+        ),
+        "converged": float(fit.convergence.converged),
+        "rounds": fit.convergence.iterations,
+    }
+
+
+def figures_of_two(fit: MultidimensionalIRT, truth: Truth) -> dict[str, float]:
+    """Return what came out of two abilities, each asked for by half of the items."""
+    mean, sd = np.zeros(2), np.ones(2)
+    if fit.scale == "respondents":
+        mean, sd = truth.ability.mean(axis=0), truth.ability.std(axis=0)
+    items = truth.slope.size
+    row, own = np.arange(items), ability_of(items)
+    slope, steps = truth.slope * sd[own], truth.steps[:, 0] + truth.slope * mean[own]
+    found, se = fit.slopes[row, own], fit.se_slopes[row, own]
+    scored = multidimensional_ability(fit, truth.answers)
+    total = scored.ability.var(axis=0) + (scored.se**2).mean(axis=0)
+    return {
+        "slope_ratio": float(np.nanmedian(found / slope)),
+        "posterior_sd": float(np.sqrt(total).mean()),
+        "sd_of_estimates": float(scored.ability.std(axis=0).mean()),
+        "rmse": float(np.sqrt(np.nanmean((found - slope) ** 2))),
+        "rmse_population": float(np.sqrt(np.nanmean((found - truth.slope) ** 2))),
+        "slopes": within(found, se, slope),
+        "intercepts": within(fit.intercepts, fit.se_intercepts, steps),
+        "ability_intervals": within(scored.ability, scored.se, (truth.ability - mean) / sd),
+        "converged": float(fit.convergence.converged),
+        "rounds": fit.convergence.iterations,
+    }
+
+
 def step_estimates(fit: IRTFit) -> tuple[np.ndarray, np.ndarray]:
     """Return intercepts of steps (J, steps) and their standard errors."""
     if fit.n_categories > 2:
@@ -129,8 +216,8 @@ def step_estimates(fit: IRTFit) -> tuple[np.ndarray, np.ndarray]:
 def cell_of(words: list[str]) -> tuple[Cell, int]:
     """Return the cell that the words of a command line name, and how many data sets."""
     model, n, items, distribution, *rest = words
-    if model not in ("rasch", "2pl", "3pl", "graded") or distribution not in WORDS:
-        msg = "CELL: {rasch,2pl,3pl,graded} RESPONDENTS ITEMS {normal,two_clusters}"
+    if model not in MODELS or distribution not in WORDS:
+        msg = f"CELL: {{{','.join(MODELS)}}} RESPONDENTS ITEMS {{normal,two_clusters}}"
         raise SystemExit(msg)
     return (model, int(n), int(items), distribution), int(rest[0]) if rest else FEWER
 
@@ -147,9 +234,10 @@ def run(cell: Cell, data_sets: int) -> None:
     if not CSV.exists():
         CSV.write_text(",".join([*CELL, "set", *FIGURES]) + "\n")
     if not done:  # compiled before it is timed
-        fit_irt(draw((cell[0], 15, 40, "normal"), 0).answers, model=cell[0])
+        figures((cell[0], 16, 40, "normal"), 0)
     for seed in sorted(set(range(data_sets)) - done):
-        values = [f"{value:.5g}" for value in figures(cell, seed).values()]
+        found = figures(cell, seed)
+        values = [f"{found[name]:.5g}" for name in FIGURES]
         with CSV.open("a") as file:
             file.write(",".join([*name, str(seed), *values]) + "\n")
 
@@ -167,14 +255,15 @@ def table() -> str:
     cells: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for row in kept():
         cells.setdefault(tuple(row[word] for word in CELL), []).append(row)
-    order = ("2pl", "rasch", "3pl", "graded")
     lines = [HEAD, "|---" * 12 + "|"]
-    for cell in sorted(cells, key=lambda one: (order.index(one[0]), *map(int, one[1:3]), one[3])):
+    for cell in sorted(cells, key=lambda one: (MODELS.index(one[0]), *map(int, one[1:3]), one[3])):
         rows = cells[cell]
         mean = {word: np.mean([float(row[word]) for row in rows]) for word in FIGURES}
+        name = NAMES.get(cell[0], cell[0])
         lines.append(
-            f"| {cell[0]} | {cell[1]} x {int(cell[2]):,} | {WORDS[cell[3]]} | {len(rows)} "
-            f"| {mean['slope_ratio']:.3f} | {mean['posterior_sd']:.3f} | {mean['rmse']:.3f} "
+            f"| {name} | {cell[1]} x {int(cell[2]):,} | {WORDS[cell[3]]} "
+            f"| {len(rows)} | {mean['slope_ratio']:.3f} | {mean['posterior_sd']:.3f} "
+            f"| {mean['rmse']:.3f} "
             f"| {mean['slopes']:.3f} | {mean['intercepts']:.3f} "
             f"| {mean['ability_intervals']:.3f} "
             f"| {sum(row['converged'] == '0' for row in rows)} | {mean['cpu']:.2f} |"

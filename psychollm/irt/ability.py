@@ -35,8 +35,8 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Patterns, patterns_of
 from psychollm.irt.families import Family
 from psychollm.irt.fit import codes_for
-from psychollm.irt.item_coordinates import averaged_problem, sigma_points
 from psychollm.irt.likelihood import Problem, grid_for, posteriors
+from psychollm.irt.one_ability import averaged_problem
 from psychollm.irt.priors import ItemPopulation
 from psychollm.irt.result import IRTFit
 from psychollm.irt.scoring import AbilitySlope, ability_slope, blocks
@@ -161,8 +161,9 @@ def _posterior_means(
     grid = grid_for(family, parameters)
     nothing = np.zeros(parameters.shape[1])
     problem = Problem(family, patterns, nothing, nothing)
-    if isinstance(fit.priors, ItemPopulation) and np.isfinite(fit.covariance[items]).all():
-        points = sigma_points(parameters, fit.covariance[items], tied=family.tied)
+    variances = np.einsum("jpp->jp", fit.covariance[items])
+    if isinstance(fit.priors, ItemPopulation) and np.isfinite(variances).any(axis=1).all():
+        points = family.points(parameters, fit.covariance[items])
         problem = averaged_problem(family, points, patterns)
     mean, sd = np.empty(patterns.frequency.size), np.empty(patterns.frequency.size)
     for block, posterior, _ in posteriors(problem, parameters, grid):

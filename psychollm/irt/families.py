@@ -22,13 +22,20 @@ from typing import ClassVar, Literal, Self, TypeAlias
 import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
+from psychollm.irt.item_coordinates import (
+    Coordinates,
+    LogSlopes,
+    difficulties,
+    kappa_of,
+    logistic_with_error,
+    points_and_roots,
+)
 from psychollm.irt.priors import Priors
 from psychollm.kernels.response_models import (
     asymptotes,
     count_moments,
     first_derivatives,
     linear,
-    logistic,
     slope_of_curve,
     softplus,
     yes_no,
@@ -69,6 +76,11 @@ class Family(ABC):
         """Which of `Priors` there are for its parameters."""
 
     @property
+    @abstractmethod
+    def coordinates(self) -> Coordinates:
+        """In which items are distributed alike on any scale."""
+
+    @property
     def tied(self) -> bool:
         """Whether all items share one slope, the first parameter."""
         return False
@@ -107,6 +119,10 @@ class Family(ABC):
         """Return the family of some of the items: itself where all are of one kind."""
         return self
 
+    def restriction(self, codes: IntArray) -> FloatArray:
+        """Return parameters (p', p) of an item with some of the answers as sums of all."""
+        return np.eye(len(self.names))
+
     @abstractmethod
     def prior_arrays(self, priors: Priors) -> tuple[FloatArray, FloatArray]:
         """Return prior means and precisions of the parameters, (p,) or (J, p)."""
@@ -136,6 +152,22 @@ class Family(ABC):
         self, parameters: FloatArray, nodes: FloatArray, counts: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return gradient (J, p), observed and expected information (J, p, p) of counts."""
+
+    def gradient(
+        self, parameters: FloatArray, nodes: FloatArray, counts: FloatArray
+    ) -> FloatArray:
+        """Return the gradient (J, p) of counts alone."""
+        return self.moments(parameters, nodes, counts)[0]
+
+    def points(
+        self, parameters: FloatArray, covariance: FloatArray, pairs: int | None = None
+    ) -> FloatArray:
+        """Return parameters (S, J, p) about given ones, with this covariance (J, p, p)."""
+        if not self.tied:
+            return points_and_roots(parameters, covariance, pairs)[0]
+        points = points_and_roots(parameters[:, 1:], covariance[:, 1:, 1:])[0]
+        slope = np.broadcast_to(parameters[:, :1], (*points.shape[:2], 1))
+        return np.concatenate([slope, points], axis=2)
 
     @abstractmethod
     def information(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
@@ -208,6 +240,12 @@ class Dichotomous(Family):
     def priors(self) -> tuple[str, ...]:
         own = () if self.tied else ("slope",)
         return (*own, "intercept", *self._kind.asymptotes)
+
+    @property
+    def coordinates(self) -> Coordinates:
+        own = ("intercept",) if self.tied else ("slope", "easiness")
+        names = (*own, *self.names[2:])
+        return Coordinates(names, 1) if self.tied else LogSlopes(names, 0, kappa_of(self.link))
 
     @property
     def tied(self) -> bool:
@@ -352,20 +390,3 @@ def chunks(items: int, nodes: int) -> list[slice]:
     """Return slices of items whose (items, nodes) tables stay in the cache."""
     step = max(1, CHUNK // nodes)
     return [slice(low, min(low + step, items)) for low in range(0, items, step)]
-
-
-def difficulties(
-    slope: FloatArray, intercept: FloatArray, covariance: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Return -d/a with its standard error by the delta method; NaN where a is 0."""
-    a = np.where(slope == 0.0, np.nan, slope)
-    value = -intercept / a
-    direction = np.stack([-value / a, -1.0 / a], axis=1)
-    variance = np.einsum("jp,jpq,jq->j", direction, covariance[:, :2, :2], direction)
-    return value, np.sqrt(np.where(variance > 0.0, variance, np.nan))
-
-
-def logistic_with_error(logits: FloatArray, se: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return asymptotes from their logits, with standard errors by the delta method."""
-    value, rest = logistic(logits)
-    return value, se * value * rest

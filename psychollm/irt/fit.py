@@ -48,22 +48,27 @@ from psychollm.irt.answers import (
 )
 from psychollm.irt.climb import MAX_ITERATIONS, Steps, Summit, climb, curvature
 from psychollm.irt.families import Family, Link, Model
-from psychollm.irt.item_population import (
-    covariance_here,
-    estimate_items,
-    summit_of,
-    with_unanswered,
-)
+from psychollm.irt.item_population import estimate_items
 from psychollm.irt.likelihood import Problem
+from psychollm.irt.mixed import Mixed
 from psychollm.irt.models import (
     ItemModels,
     all_yes_or_no,
     chosen_priors,
     codes_of,
+    family_of,
     family_of_items,
+    item_population,
     kind_of,
     models_of_items,
     proper,
+)
+from psychollm.irt.one_ability import (
+    ItemCurves,
+    OneAbility,
+    covariance_here,
+    summit_of,
+    with_unanswered,
 )
 from psychollm.irt.priors import NO_PRIORS, ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
@@ -106,8 +111,8 @@ def fit_irt(
     priors : Priors, "auto" or None
         "auto" estimates below 500 respondents how ten items or more are distributed together
         with the items, and reports posterior means and standard deviations on the scale of
-        these respondents, mean 0 and standard deviation 1; fewer items, and models of more than
-        two answers, have weak fixed priors instead. Asymptotes have a prior always. None
+        these respondents, mean 0 and standard deviation 1; fewer items, and items of several
+        models, have weak fixed priors instead. Asymptotes have a prior always. None
         maximises the likelihood alone. The result says what was used. A prior gives items that do
         not vary, or were not answered, estimates as well, marked in `reasons`.
     standard_errors : {"observed", "cross_product", "sandwich"}
@@ -150,7 +155,7 @@ def fit_irt(
     answers = orient(table, respondents)
     models = models_of_items(model, answers.items)
     _check_answers(table, answers, models, link)
-    used = chosen_priors(priors, models, link, len(answers.respondents))
+    used = chosen_priors(priors, models, link, len(answers.respondents), answers.n_categories)
     if isinstance(used, ItemPopulation) and standard_errors != "observed":
         msg = (
             f"standard_errors={standard_errors!r} is for likelihoods, and priors='auto' estimates "
@@ -188,37 +193,59 @@ def fit_answers(
     keep = np.array([not reason for reason in reasons])
     if keep.any() and proper(priors, models):
         keep |= np.array([reason is Reason.CONSTANT_ITEM for reason in reasons])
-    family, has_answer = _family(answers, models, link, keep)
+    population = isinstance(priors, ItemPopulation)
+    family, has_answer = _family(answers, models, link, keep, reasons, population=population)
     codes = answers.codes if keep.all() else answers.codes[:, keep]
     patterns = patterns_of(codes, has_answer.shape[1])
-    begin = _start(family, patterns, has_answer[keep])
-    if start is not None and start.parameters.shape[1] == begin.shape[1]:
-        same = (start.has_answer == has_answer).all(axis=1) & start.estimated
-        begin[same[keep]] = np.nan_to_num(start.parameters[same & keep])
     read = answers, has_answer, tuple(models)
     if isinstance(priors, ItemPopulation):
-        settled = estimate_items(family, patterns, begin, priors, steps)
+        whole = family_of(models[0], link, has_answer.shape[1])
+        if priors.names != whole.coordinates.names:  # of a table with other answers
+            priors = item_population(models[0], link, has_answer.shape[1])
+        begin = start_of(whole, patterns, np.ones_like(has_answer[keep]))
+        if start is not None and not isinstance(family, Mixed):
+            _take_over(begin, start, has_answer, keep)
+        one = OneAbility(family, (patterns,), np.zeros(1), np.ones(1))
+        settled = estimate_items(ItemCurves(family, whole), one, begin, priors, steps)
         problem = Problem(family, patterns, *family.prior_arrays(NO_PRIORS))
         summit = summit_of(problem, settled)
         covariance = np.full(settled.covariance.shape, np.nan)
         if standard_errors:
-            covariance = covariance_here(problem, settled)
+            covariance = covariance_here(settled)
         taken = read, keep, reasons
         fit = _result(problem, summit, covariance, taken, settled.population, standard_errors)
-        return replace(with_unanswered(fit, settled, family), gradient=settled.change)
+        return replace(with_unanswered(fit, settled), gradient=settled.change)
+    begin = start_of(family, patterns, has_answer[keep])
+    if start is not None:
+        _take_over(begin, start, has_answer, keep)
     problem = Problem(family, patterns, *family.prior_arrays(priors))
     summit = climb(problem, begin, steps)
     covariance = _covariance(problem, summit, standard_errors)
     return _result(problem, summit, covariance, (read, keep, reasons), priors, standard_errors)
 
 
+def _take_over(begin: FloatArray, start: IRTFit, has_answer: BoolArray, keep: BoolArray) -> None:
+    """Begin where a fit ended, for items that had the same answers."""
+    if start.parameters.shape[1] == begin.shape[1] and start.has_answer.shape == has_answer.shape:
+        same = (start.has_answer == has_answer).all(axis=1) & start.estimated
+        begin[same[keep]] = np.nan_to_num(start.parameters[same & keep])
+
+
 def _family(
-    answers: Oriented, models: Sequence[Model], link: Link, keep: BoolArray
+    answers: Oriented,
+    models: Sequence[Model],
+    link: Link,
+    keep: BoolArray,
+    reasons: tuple[Reason, ...],
+    *,
+    population: bool,
 ) -> tuple[Family, BoolArray]:
     """Return the family of the items to keep, and the answers of all (J, C)."""
     given = answers.given
     if given.shape[1] < 2:
         given = np.column_stack([given, np.zeros(len(given), dtype=np.bool_)])
+    if population:  # the others tell what answers an item has that shows none, or one
+        given[[reason in (Reason.CONSTANT_ITEM, Reason.UNANSWERED) for reason in reasons]] = True
     yes_or_no = np.array([kind_of(model).yes_or_no for model in models])
     given[yes_or_no, :2] = True
     kept = [model for model, kept in zip(models, keep, strict=True) if kept]
@@ -250,7 +277,7 @@ def _check_answers(
         raise CodeError(msg)
 
 
-def _start(family: Family, patterns: Patterns, has_answer: BoolArray) -> FloatArray:
+def start_of(family: Family, patterns: Patterns, has_answer: BoolArray) -> FloatArray:
     """Return a start from shares of answers and the signs of item-rest covariances."""
     answered, answers = patterns.codes >= 0, range(patterns.n_categories)
     weight = patterns.frequency @ answered

@@ -1,120 +1,156 @@
-"""Coordinates in which items are distributed alike on any scale, and places around an item.
+r"""Items in other coordinates: those in which they are distributed alike on any scale, and others.
 
-They are defined in `psychollm.irt.item_population`, (1).
+With one slope and intercepts :math:`d_k` of steps they are
+
+.. math:: u = \operatorname{arsinh}(a / \kappa), \qquad e_k = d_k / \sqrt{a^2 + \kappa^2}, \; (1)
+
+of ordered thresholds the first and the logarithms of the distances between neighbours,
+
+.. math:: e_1, \quad \log(e_1 - e_2), \quad \log(e_2 - e_3), \ldots \quad (2)
+
+Where each answer has a slope, or all items share one, they are the parameters themselves.
 """
 
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 
 from psychollm._base.types import FloatArray
-from psychollm.irt.answers import Patterns
-from psychollm.irt.families import Family
-from psychollm.irt.likelihood import Problem
 from psychollm.irt.priors import KAPPA, PROBIT_SCALE
+from psychollm.kernels.response_models import logistic
+
+LEAST_GAP = 1e-3  # between thresholds at the start
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Coordinates:
-    """The coordinates (1) of the parameters of an item, and the way back."""
+    """Parameters as their own coordinates, but for a slope that all items share."""
 
-    # A slope shared by all items is no coordinate: intercepts are then their own.
-
-    family: Family
-
-    @property
-    def first(self) -> int:
-        """Place of the first parameter that each item has for itself."""
-        return int(self.family.tied)
-
-    @property
-    def kappa(self) -> float:
-        """Where slopes turn from linear to logarithmic."""
-        return KAPPA if self.family.link == "logit" else KAPPA / PROBIT_SCALE
-
-    @property
-    def steps(self) -> range:
-        """Places of the intercepts."""
-        return range(1, self.family.n_categories)
+    names: tuple[str, ...]
+    first: int = 0  # place of the first parameter that each item has for itself
 
     def of(self, parameters: FloatArray) -> FloatArray:
         """Return the coordinates (..., q) of parameters (..., p)."""
-        if self.family.tied:
-            return parameters[..., 1:].copy()
-        place = parameters.copy()
-        place[..., 0] = np.arcsinh(parameters[..., 0] / self.kappa)
-        place[..., self.steps] /= self.kappa * np.cosh(place[..., :1])
-        return place
+        return parameters[..., self.first :].copy()
 
     def parameters(self, place: FloatArray, slope: float) -> FloatArray:
         """Return the parameters (..., p) at coordinates (..., q)."""
-        if self.family.tied:
-            return np.concatenate([np.full((*place.shape[:-1], 1), slope), place], axis=-1)
-        found = place.copy()
-        found[..., 0] = self.kappa * np.sinh(place[..., 0])
-        found[..., self.steps] *= self.kappa * np.cosh(place[..., :1])
-        return found
+        shared = np.full((*place.shape[:-1], self.first), slope)
+        return np.concatenate([shared, place], axis=-1)
 
     def jacobian(self, place: FloatArray) -> FloatArray:
         """Return the derivatives (..., q, q) of an item's own parameters by coordinates."""
-        q = place.shape[-1]
+        return np.broadcast_to(np.eye(place.shape[-1]), (*place.shape, place.shape[-1]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LogSlopes(Coordinates):
+    """The coordinates (1) or (2) of items with one slope, and the way back."""
+
+    kappa: float = KAPPA  # slopes well above are on a logarithmic scale
+    design: FloatArray | None = None  # of steps by intercepts; None for the intercepts themselves
+    n_steps: int = 1
+    ordered: bool = False  # thresholds: (2)
+
+    @property
+    def _steps(self) -> slice:
+        return slice(1, 1 + self.n_steps)
+
+    def of(self, parameters: FloatArray) -> FloatArray:
+        """Return the coordinates (..., q) of parameters (..., p)."""
+        place = parameters.copy()
+        place[..., 0] = np.arcsinh(parameters[..., 0] / self.kappa)
+        if self.design is not None:
+            place[..., self._steps] = parameters[..., self._steps] @ self.design.T
+        place[..., self._steps] /= self.kappa * np.cosh(place[..., :1])
+        if self.ordered:
+            gaps = -np.diff(place[..., self._steps])
+            place[..., 2 : 1 + self.n_steps] = np.log(np.maximum(gaps, LEAST_GAP))
+        return place
+
+    def _easiness(self, place: FloatArray) -> FloatArray:
+        """Return what multiplies the length of slopes in the intercepts (..., steps)."""
+        steps = place[..., self._steps].copy()
+        if self.ordered:
+            steps[..., 1:] = steps[..., :1] - np.cumsum(np.exp(steps[..., 1:]), axis=-1)
+        return steps if self.design is None else steps @ np.linalg.inv(self.design).T
+
+    def parameters(self, place: FloatArray, slope: float) -> FloatArray:
+        """Return the parameters (..., p) at coordinates (..., q)."""
+        found = place.copy()
+        found[..., 0] = self.kappa * np.sinh(place[..., 0])
+        found[..., self._steps] = self._easiness(place)
+        found[..., self._steps] *= self.kappa * np.cosh(place[..., :1])
+        return found
+
+    def jacobian(self, place: FloatArray) -> FloatArray:
+        """Return the derivatives (..., q, q) of the parameters by coordinates."""
+        q, steps = place.shape[-1], self._steps
         matrix = np.zeros((*place.shape, q))
         matrix[..., range(q), range(q)] = 1.0
-        if self.family.tied:
-            return matrix
         length = self.kappa * np.cosh(place[..., 0])
         matrix[..., 0, 0] = length
-        for k in self.steps:
-            matrix[..., k, 0] = self.kappa * np.sinh(place[..., 0]) * place[..., k]
-            matrix[..., k, k] = length
+        matrix[..., steps, 0] = self.kappa * np.sinh(place[..., :1]) * self._easiness(place)
+        turn = np.eye(self.n_steps)
+        if self.ordered:
+            below = np.tri(self.n_steps, self.n_steps)
+            change = np.exp(place[..., 2 : 1 + self.n_steps])
+            turn = np.broadcast_to(below, (*place.shape[:-1], *below.shape)).copy()
+            turn[..., 1:] *= -change[..., None, :]
+        if self.design is not None:
+            turn = np.linalg.inv(self.design) @ turn
+        matrix[..., steps, steps] = length[..., None, None] * turn
         return matrix
 
 
-@dataclass(frozen=True, slots=True)
-class Averaged:
-    """A family whose log-probabilities are the means over several places of each item."""
-
-    family: Family
-    points: FloatArray  # (S, J, p)
-
-    @property
-    def tied(self) -> bool:
-        """As the family."""
-        return self.family.tied
-
-    def log_probabilities(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
-        """Return mean log probabilities (J, C, Q)."""
-        total = sum(self.family.log_probabilities(x, nodes) for x in self.points)
-        return np.asarray(total / len(self.points))
-
-    def contrasts(
-        self, parameters: FloatArray, nodes: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the summed log probability of answer 0 (Q,) and log odds to it."""
-        parts = [self.family.contrasts(x, nodes) for x in self.points]
-        base, odds = (sum(part[k] for part in parts) / len(parts) for k in range(2))
-        return np.asarray(base), np.asarray(odds)
+def kappa_of(link: str) -> float:
+    """Return the slope below which coordinates are linear."""
+    return KAPPA if link == "logit" else KAPPA / PROBIT_SCALE
 
 
-def averaged_problem(family: Family, points: FloatArray, patterns: Patterns) -> Problem:
-    """Return what gives posteriors of abilities when items are at any of `points` (S, J, p)."""
-    nothing = np.zeros(points.shape[2])
-    return Problem(cast("Family", Averaged(family, points)), patterns, nothing, nothing)
-
-
-def points_and_roots(mean: FloatArray, covariance: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return 2q points (2q, J, q) with these moments, pairs about the mean, and the roots used."""
+def points_and_roots(
+    mean: FloatArray, covariance: FloatArray, pairs: int | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """Return points (2 pairs, J, q) with these moments, and the roots (J, q, q) used."""
+    # Pairs about the mean, one along each column of the root; more stand at the mean.
     root = np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
     q = mean.shape[1]
-    away = np.sqrt(q) * np.moveaxis(root, 2, 0)
-    return np.stack([mean + away, mean - away], axis=1).reshape(2 * q, *mean.shape), root
+    pairs = pairs or q
+    away = np.zeros((pairs, *mean.shape))
+    away[:q] = np.sqrt(pairs) * np.moveaxis(root, 2, 0)
+    return np.stack([mean + away, mean - away], axis=1).reshape(2 * pairs, *mean.shape), root
 
 
-def sigma_points(parameters: FloatArray, covariance: FloatArray, *, tied: bool) -> FloatArray:
-    """Return points (S, J, p) with these moments, a shared slope at its mean."""
-    if not tied:
-        return points_and_roots(parameters, covariance)[0]
-    points = points_and_roots(parameters[:, 1:], covariance[:, 1:, 1:])[0]
-    slope = np.broadcast_to(parameters[:, :1], (*points.shape[:2], 1))
-    return np.concatenate([slope, points], axis=2)
+MATCHING = 5  # passes
+
+
+def matched_points(
+    way: Coordinates, mean: FloatArray, covariance: FloatArray, pairs: int
+) -> FloatArray:
+    """Return points (2 pairs, J, p) about parameters with these moments, inside their range."""
+    # Points about parameters themselves would put thresholds out of order: they are taken in
+    # coordinates whose centre is moved until the parameters have the mean asked for.
+    centre = wanted = way.of(mean)
+    turn = np.linalg.inv(way.jacobian(wanted))
+    spread = turn @ covariance @ turn.transpose(0, 2, 1)
+    for _ in range(MATCHING):
+        points = way.parameters(points_and_roots(centre, spread, pairs)[0], np.nan)
+        centre = centre + wanted - way.of(points.mean(axis=0))
+    return points
+
+
+def difficulties(
+    slope: FloatArray, intercept: FloatArray, covariance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return -d/a with its standard error by the delta method; NaN where a is 0."""
+    a = np.where(slope == 0.0, np.nan, slope)
+    value = -intercept / a
+    direction = np.stack([-value / a, -1.0 / a], axis=1)
+    variance = np.einsum("jp,jpq,jq->j", direction, covariance[:, :2, :2], direction)
+    return value, np.sqrt(np.where(variance > 0.0, variance, np.nan))
+
+
+def logistic_with_error(logits: FloatArray, se: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return asymptotes from their logits, with standard errors by the delta method."""
+    value, rest = logistic(logits)
+    return value, se * value * rest

@@ -4,13 +4,13 @@ A fixed prior on thousands of slopes outvotes the N(0, 1) of a few abilities: th
 the slopes into the abilities. Here the prior is the distribution of the items themselves. In the
 coordinates
 
-.. math:: u = \operatorname{arsinh}(a / \kappa), \qquad e = d / \sqrt{a^2 + \kappa^2},    \quad (1)
+.. math:: u = \operatorname{arsinh}(a / \kappa), \qquad e = d / \sqrt{a^2 + \kappa^2}, \quad (1)
 
-which for slopes a well above :math:`\kappa` are log slope and minus difficulty, items are
-multivariate t with `FREEDOM` degrees of freedom about a mean and covariance that maximise the
-marginal likelihood, the items integrated out. Measuring abilities in other units or from another
-origin moves (1) along, so that the prior has no say on the scale. Slopes may be negative: a wrong
-key lies in the tail.
+which for slopes a well above :math:`\kappa` are log slope and minus difficulty (for items of
+several answers see `psychollm.irt.item_coordinates`), items are multivariate t with `FREEDOM`
+degrees of freedom about a mean and covariance that maximise the marginal likelihood, the items
+integrated out. Measuring abilities in other units or from another origin moves (1) along, so that
+the prior has no say on the scale. Slopes may be negative: a wrong key lies in the tail.
 
 Abilities and items are integrated out in turn (variational EM): the posterior of an ability is
 taken over its grid with the expected log-probabilities of the answers, that of an item is normal
@@ -34,26 +34,15 @@ Computation, 21(3), 786-792. https://doi.org/10.1162/neco.2008.08-07-592
 """
 
 from dataclasses import dataclass, replace
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
 from psychollm._base.convergence import Convergence
 from psychollm._base.types import FloatArray
-from psychollm.estimates.reasons import Reason
-from psychollm.irt.answers import Patterns
-from psychollm.irt.climb import MAX_ITERATIONS, Steps, Summit, at
-from psychollm.irt.curvature import Parts, leading_columns
-from psychollm.irt.families import Family
-from psychollm.irt.item_coordinates import (
-    Coordinates,
-    averaged_problem,
-    points_and_roots,
-    sigma_points,
-)
-from psychollm.irt.likelihood import COARSE, Expectation, Grid, Problem, expectation, grid_for
-from psychollm.irt.low_rank import low_rank_curvature
+from psychollm.irt.climb import MAX_ITERATIONS, Steps
+from psychollm.irt.item_coordinates import points_and_roots
 from psychollm.irt.priors import ItemPopulation
-from psychollm.irt.result import IRTFit
 
 FREEDOM = 8.0  # degrees of freedom of the items' distribution
 SETTLED = 2e-3  # root mean square of a round's changes, in posterior standard deviations
@@ -64,6 +53,55 @@ SWING, SHORTEST = 0.02, 0.25  # in standard errors; share of a step
 LONGEST_LOG = 0.3  # change of the logarithm of a standard deviation in one round
 LEAP_EVERY, STEEPEST_RATIO = 6, 0.95
 MOST_PRIOR = 0.6  # share of the prior in a posterior up to which rounds are lengthened
+
+
+class Abilities(Protocol):
+    """Respondents whose abilities are integrated out."""
+
+    def expected(self, points: FloatArray, centre: FloatArray) -> "Expected[Self]":
+        """Return what items at `points` (S, J, p), about `centre`, get from abilities."""
+
+
+class Curves(Protocol):
+    """Parameters of items by coordinates in which they are distributed alike."""
+
+    @property
+    def tied(self) -> bool:
+        """Whether all items share one slope."""
+
+    @property
+    def first(self) -> int:
+        """Place of the first parameter that each item has for itself."""
+
+    def of(self, parameters: FloatArray) -> FloatArray:
+        """Return coordinates (J, q) of parameters to start from."""
+
+    def parameters(self, place: FloatArray, slope: float) -> FloatArray:
+        """Return own parameters (..., J, p) at coordinates (..., J, q)."""
+
+    def jacobian(self, place: FloatArray) -> FloatArray:
+        """Return derivatives of own parameters (..., J, p, q)."""
+
+    def rescaled(
+        self, place: FloatArray, slope: float, mean: FloatArray, sd: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return coordinates for abilities from `mean` in units of `sd`, and derivatives."""
+
+
+A = TypeVar("A", bound=Abilities)
+C = TypeVar("C", bound=Curves)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected(Generic[A]):
+    """What abilities, integrated out, say about items."""
+
+    score: FloatArray  # (S, J, p) at each point
+    information: FloatArray  # (J, p, p) expected, where a slope is shared
+    mean: FloatArray  # () or (m,) of the abilities that define the scale
+    sd: FloatArray
+    objective: float
+    abilities: A  # for the next round
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,40 +118,34 @@ class Items:
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class Settled(Generic[C, A]):
     """Where the rounds ended."""
 
+    curves: C
     parameters: FloatArray  # (J, p) posterior means
     covariance: FloatArray  # (J, p, p), abilities given
     slope: float  # shared by all; NaN where each has its own
     population: ItemPopulation
+    abilities: A
     change: float  # in the last round, in standard errors
     convergence: Convergence
 
-    def unanswered(self, family: Family) -> tuple[FloatArray, FloatArray]:
-        """Return mean (p,) and covariance (p, p) of an item without answers."""
-        place, spread = self.population.mean[None], self.population.covariance[None]
-        points = Coordinates(family).parameters(points_and_roots(place, spread)[0], self.slope)[
-            :, 0
-        ]
-        return points.mean(axis=0), np.cov(points.T, bias=True)
-
 
 def estimate_items(
-    family: Family,
-    patterns: Patterns,
+    curves: C,
+    abilities: A,
     start: FloatArray,
     population: ItemPopulation,
     steps: Steps | None = None,
-) -> Settled:
+) -> Settled[C, A]:
     """Alternate between abilities, items and their population until a round changes nothing."""
-    way = Coordinates(family)
-    items = _start(way, start, population)
+    items = _start(curves, start, population)
     change, height, taken = np.inf, -np.inf, 0
     trail: list[ItemPopulation] = []
     steps = steps or Steps(MAX_ITERATIONS)
     while steps.left and change > SETTLED:
-        moved, height = _round(way, patterns, items)
+        moved, told = _round(curves, abilities, items)
+        abilities, height = told.abilities, told.objective
         trail = [*trail, moved.population][-3:]
         if taken % LEAP_EVERY == LEAP_EVERY - 1:
             moved = replace(moved, population=_extrapolated(trail))
@@ -123,24 +155,26 @@ def estimate_items(
         change = float(np.sqrt(np.mean(full**2)))
         items, taken = moved, taken + 1
         steps.take(1)
-    points = way.parameters(points_and_roots(items.mean, items.covariance)[0], items.slope)
+    points = curves.parameters(points_and_roots(items.mean, items.covariance)[0], items.slope)
     mean = points.mean(axis=0)
     gap = points - mean
     done = change <= SETTLED
-    told = (
+    reason = (
         f"max_iterations={steps.limit} was reached: a round still changes items by {change:.1e} "
         "standard errors"
     )
     return Settled(
+        curves=curves,
         parameters=mean,
         covariance=np.asarray(np.einsum("sjp,sjr->jpr", gap, gap) / len(points)),
         slope=items.slope,
         population=items.population,
+        abilities=abilities,
         change=change,
         convergence=Convergence(
             converged=done,
             iterations=taken,
-            reason="converged" if done else told,
+            reason="converged" if done else reason,
             objective=height,
         ),
     )
@@ -167,11 +201,9 @@ def _limit(path: FloatArray) -> FloatArray:
     return np.asarray(path[2] + leap)
 
 
-def _start(way: Coordinates, start: FloatArray, population: ItemPopulation) -> Items:
+def _start(curves: Curves, start: FloatArray, population: ItemPopulation) -> Items:
     """Return items at their start, with slopes of one sign and the spread of the population."""
-    start = start.copy()
-    start[:, 0] = np.abs(start[:, 0])
-    place = way.of(start)
+    place = curves.of(start)
     if not population.n_items:
         mean = np.where(population.held, population.mean, place.mean(axis=0))
         population = replace(population, mean=mean)
@@ -182,27 +214,22 @@ def _start(way: Coordinates, start: FloatArray, population: ItemPopulation) -> I
         weight=np.ones(len(place)),
         step=np.zeros_like(place),
         stride=np.ones(len(place)),
-        slope=float(start[:, 0].mean()) if way.family.tied else np.nan,
+        slope=float(np.abs(start[:, 0]).mean()) if curves.tied else np.nan,
         population=population,
     )
 
 
-def _round(way: Coordinates, patterns: Patterns, items: Items) -> tuple[Items, float]:
+def _round(curves: Curves, abilities: A, items: Items) -> tuple[Items, Expected[A]]:
     """Update abilities, items, the scale and the population once."""
     points, root = points_and_roots(items.mean, items.covariance)
-    places = way.parameters(points, items.slope)
-    grid = grid_for(way.family, way.parameters(items.mean, items.slope), COARSE)
-    problem = averaged_problem(way.family, places, patterns)
-    state = expectation(problem, places[0], grid)
-    with np.errstate(divide="ignore", invalid="ignore"):  # of curvatures, which are not used
-        score = np.stack(
-            [way.family.moments(place, grid.nodes, state.counts)[0] for place in places]
-        )  # (S, J, p)
-    own = np.einsum("sja,sjab->sjb", score[:, :, way.first :], way.jacobian(points))
+    places = curves.parameters(points, items.slope)
+    told = abilities.expected(places, curves.parameters(items.mean, items.slope))
+    first = curves.first
+    own = np.einsum("sja,sjab->sjb", told.score[:, :, first:], curves.jacobian(points))
     moved = _updated(items, own, root)
-    if way.family.tied:
-        moved = replace(moved, slope=_shared_slope(way, items, score, (places, grid), state))
-    return _with_population(_rescaled(way, moved, state, grid)), state.objective
+    if curves.tied:
+        moved = replace(moved, slope=_shared_slope(items, told))
+    return _with_population(_rescaled(curves, moved, told)), told
 
 
 def _updated(items: Items, score: FloatArray, root: FloatArray) -> Items:
@@ -234,43 +261,27 @@ def _strided(items: Items, step: FloatArray, *, late: bool) -> Items:
     return replace(items, step=step, stride=stride)
 
 
-def _shared_slope(
-    way: Coordinates,
-    items: Items,
-    score: FloatArray,
-    at: tuple[FloatArray, Grid],
-    state: Expectation,
-) -> float:
+def _shared_slope(items: Items, told: Expected[A]) -> float:
     """Return the shared slope after a scoring step."""
-    places, grid = at
-    information = way.family.moments(places.mean(axis=0), grid.nodes, state.counts)[2]
-    rest = information[:, 1:, 1:] + np.linalg.inv(items.population.covariance)
-    cross = information[:, 1:, :1]
+    rest = told.information[:, 1:, 1:] + np.linalg.inv(items.population.covariance)
+    cross = told.information[:, 1:, :1]
     total = (
-        information[:, 0, 0] - (cross * np.linalg.solve(rest, cross))[:, :, 0].sum(axis=1)
+        told.information[:, 0, 0] - (cross * np.linalg.solve(rest, cross))[:, :, 0].sum(axis=1)
     ).sum()
-    step = float(score[:, :, 0].mean(axis=0).sum() / total)
+    step = float(told.score[:, :, 0].mean(axis=0).sum() / total)
     return items.slope + float(np.clip(step, -LONGEST, LONGEST))
 
 
-def _rescaled(way: Coordinates, items: Items, state: Expectation, grid: Grid) -> Items:
+def _rescaled(curves: Curves, items: Items, told: Expected[A]) -> Items:
     """Put abilities on mean 0 and standard deviation 1."""
-    mass = state.mass / state.mass.sum()
-    mean = float(mass @ grid.nodes)
-    sd = float(np.sqrt(mass @ (grid.nodes - mean) ** 2))
-    family, first = way.family, way.first
-    old = way.parameters(items.mean, items.slope)
-    place = way.of(family.rescaled(old, mean, sd))
-    eye = np.eye(old.shape[1])[None]
-    linear = family.rescaled(eye[0], mean, sd).T[first:, first:]
-    turn = np.linalg.solve(way.jacobian(place), linear @ way.jacobian(items.mean))
+    place, turn = curves.rescaled(items.mean, items.slope, told.mean, told.sd)
     shift = (place - items.mean).mean(axis=0)
     population = items.population
     return replace(
         items,
         mean=place,
         covariance=turn @ items.covariance @ turn.transpose(0, 2, 1),
-        slope=items.slope * sd,
+        slope=float(items.slope * told.sd) if curves.tied else np.nan,
         population=replace(population, mean=population.mean + shift * ~population.held),
     )
 
@@ -307,62 +318,3 @@ def _with_population(items: Items) -> Items:
     distance += np.einsum("ab,jba->j", inverse, items.covariance)
     weight = (FREEDOM + q) / (FREEDOM + distance)
     return replace(items, population=population, weight=weight)
-
-
-def covariance_here(problem: Problem, settled: Settled) -> FloatArray:
-    """Return covariance blocks (J, p, p) on the scale of these respondents."""
-    # What abilities leave open comes in by Louis's identity (psychollm.irt.curvature), but for
-    # what shifts or stretches them all: on their own scale that is known.
-    family, parameters = problem.family, settled.parameters
-    grid = grid_for(family, parameters, COARSE)
-    linear, others, directions, place = [], [], [], 0
-    for mean, sd, terms in leading_columns(problem, parameters, grid):
-        root = np.sqrt(problem.patterns.frequency[place : place + mean.size])
-        place += mean.size
-        directions.append(np.column_stack([root * sd, root * sd * mean]))
-        linear.append(next(terms))
-        others += list(terms)
-    basis = np.linalg.qr(np.vstack(directions))[0]
-    columns = np.vstack(linear)
-    columns = np.vstack([columns - basis @ (basis.T @ columns), *others]).T
-    if family.tied:
-        counts = expectation(problem, parameters, grid).counts
-        blocks = family.moments(parameters, grid.nodes, counts)[2]
-        blocks[:, 1:, 1:] = np.linalg.inv(settled.covariance[:, 1:, 1:])
-    else:
-        blocks = np.asarray(np.linalg.inv(settled.covariance), dtype=np.float64)
-    free = np.zeros(parameters.shape, dtype=np.bool_)
-    pieces = Parts(blocks, columns, np.zeros((parameters.size, 1)), dense=False)
-    matrix = low_rank_curvature(pieces, free, tied=family.tied)
-    return settled.covariance if matrix is None else matrix.covariance("observed")
-
-
-def summit_of(problem: Problem, settled: Settled) -> Summit:
-    """Return the likelihood at posterior means of items, with the abilities' own posteriors."""
-    grid = grid_for(problem.family, settled.parameters)
-    point = at(problem, settled.parameters, grid)
-    points = sigma_points(settled.parameters, settled.covariance, tied=problem.family.tied)
-    averaged = averaged_problem(problem.family, points, problem.patterns)
-    mass = expectation(averaged, settled.parameters, grid).mass
-    free = np.zeros_like(point.frozen)
-    point = replace(point, state=replace(point.state, mass=mass), frozen=free)
-    return Summit(point, grid, settled.convergence, ())
-
-
-def with_unanswered(fit: IRTFit, settled: Settled, family: Family) -> IRTFit:
-    """Give items that nobody answered what is known of all items."""
-    places = np.flatnonzero([reason is Reason.UNANSWERED for reason in fit.reasons])
-    if not places.size:
-        return fit
-    mean, covariance = settled.unanswered(family)
-    columns = family.columns(
-        mean[None], covariance[None], np.zeros((1, mean.size), dtype=np.bool_)
-    )
-    columns |= {"parameters": mean[None], "covariance": covariance[None]}
-    filled = {}
-    for name, values in columns.items():
-        filled[name] = getattr(fit, name).copy()
-        filled[name][places] = values
-    reasons = np.array(fit.reasons, dtype=object)
-    reasons[places] = Reason.PRIOR_ALONE
-    return replace(fit, **filled, reasons=tuple(reasons))

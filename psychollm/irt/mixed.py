@@ -11,6 +11,7 @@ import numpy as np
 
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.irt.families import Columns, Curves, Family, Link, Model
+from psychollm.irt.item_coordinates import Coordinates
 from psychollm.irt.priors import Priors
 from psychollm.kernels.response_models import TINY
 
@@ -53,6 +54,11 @@ class Mixed(Family):
     @property
     def names(self) -> tuple[str, ...]:
         return max((member.family.names for member in self.members), key=len)
+
+    @property
+    def coordinates(self) -> Coordinates:
+        msg = "items of several kinds have no coordinates of their own"
+        raise NotImplementedError(msg)
 
     @property
     def ordered(self) -> bool:
@@ -147,6 +153,25 @@ class Mixed(Family):
             observed[np.ix_(member.items, places, places)] = found[1]
             expected[np.ix_(member.items, places, places)] = found[2]
         return gradient, observed, expected
+
+    def gradient(
+        self, parameters: FloatArray, nodes: FloatArray, counts: FloatArray
+    ) -> FloatArray:
+        table = np.zeros((self.n_items, len(self.names)))
+        for member, own in self._each(parameters):
+            given = counts[np.ix_(member.items, member.codes)]
+            table[member.items, : member.size] = member.family.gradient(own, nodes, given)
+        return table
+
+    def points(
+        self, parameters: FloatArray, covariance: FloatArray, pairs: int | None = None
+    ) -> FloatArray:
+        pairs = pairs or len(self.names)
+        table = np.zeros((2 * pairs, *parameters.shape))
+        for member, own in self._each(parameters):
+            blocks = covariance[member.items, : member.size, : member.size]
+            table[:, member.items, : member.size] = member.family.points(own, blocks, pairs)
+        return table
 
     def information(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
         table = np.empty((self.n_items, nodes.size))

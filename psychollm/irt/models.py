@@ -20,6 +20,7 @@ from psychollm.irt.priors import (
     ItemPopulation,
     Normal,
     Priors,
+    without_number,
 )
 
 ItemModels: TypeAlias = Model | Mapping[Hashable, Model] | Sequence[Model]
@@ -125,18 +126,20 @@ def family_of_items(
     return Mixed(tuple(members), link, n_categories, len(kinds))
 
 
-def item_population(model: Model, link: Link) -> ItemPopulation:
-    """Return what is known of items of a yes-or-no model before the table is seen."""
+def item_population(model: Model, link: Link, n_categories: int = 2) -> ItemPopulation:
+    """Return what is known of items of a model before the table is seen."""
     unit = 1.0 if link == "logit" else 1.0 / PROBIT_SCALE
-    kappa, kind = KAPPA * unit, kind_of(model)
+    kappa = KAPPA * unit
     known: dict[str, Normal] = {
         "intercept": (0.0, 2.0 * unit),
         "slope": (float(np.arcsinh(unit / kappa)), 0.4),
+        "answer_slope": (1.0, 1.0),
+        "gap": (0.0, 0.5),
         "easiness": (0.0, 1.2),
         **{f"logit_{name}": FIXED[name] for name in ASYMPTOTES},
     }
-    names = (*(("intercept",) if kind.tied else ("slope", "easiness")), *kind.names[2:])
-    mean, sd = np.array([known[name] for name in names]).T
+    names = family_of(model, link, n_categories).coordinates.names
+    mean, sd = np.array([known[without_number(name)] for name in names]).T
     return ItemPopulation(names=names, mean=mean, covariance=np.diag(np.square(sd)), kappa=kappa)
 
 
@@ -158,7 +161,7 @@ def default_priors(models: Collection[Model], link: Link, n_respondents: int) ->
 
 
 def proper(priors: Priors | ItemPopulation, models: Collection[Model]) -> bool:
-    """Return whether yes-or-no items have a distribution without answers that vary."""
+    """Return whether items have a distribution without answers that vary."""
     if isinstance(priors, ItemPopulation):
         return True
     needed = {name for model in set(models) for name in kind_of(model).priors}
@@ -166,7 +169,7 @@ def proper(priors: Priors | ItemPopulation, models: Collection[Model]) -> bool:
 
 
 def chosen_priors(
-    priors: object, models: Sequence[Model], link: Link, n_respondents: int
+    priors: object, models: Sequence[Model], link: Link, n_respondents: int, n_categories: int
 ) -> Priors | ItemPopulation:
     """Return the priors that the argument means."""
     if priors is None:
@@ -175,8 +178,8 @@ def chosen_priors(
         return priors
     if priors == "auto":
         few = n_respondents < FEW and len(models) >= POPULATION
-        if few and len(set(models)) == 1 and all_yes_or_no(models):
-            return item_population(models[0], link)
+        if few and len(set(models)) == 1:
+            return item_population(models[0], link, n_categories)
         return default_priors(models, link, n_respondents)
     msg = f"priors={priors!r} must be 'auto', None or Priors(slope=(mean, sd), ...)"
     raise OptionError(msg)

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from psychollm._base.types import BoolArray, FloatArray
+from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.irt.families import (
     PROBIT_UNIT,
     Codes,
@@ -15,7 +15,13 @@ from psychollm.irt.families import (
     Family,
     Link,
     Model,
+)
+from psychollm.irt.item_coordinates import (
+    Coordinates,
+    LogSlopes,
     difficulties,
+    kappa_of,
+    matched_points,
 )
 from psychollm.irt.priors import Priors
 from psychollm.kernels.irt_polytomous import (
@@ -63,6 +69,22 @@ class _Polytomous(Family):
     def prior_arrays(self, priors: Priors) -> tuple[FloatArray, FloatArray]:
         slope, intercept = self.priors
         return priors.arrays((slope,) * self.n_slopes + (intercept,) * (self.n_categories - 1))
+
+    @property
+    def coordinates(self) -> Coordinates:
+        size = self.n_categories - 1
+        names = ("slope", *(f"easiness_{c}" for c in range(1, size + 1)))
+        return LogSlopes(names, 0, kappa_of(self.link), self.step_design(), size)
+
+    def restriction(self, codes: IntArray) -> FloatArray:
+        """Return parameters of an item with some of the answers as sums of all (p', p)."""
+        size, k = self.n_categories - 1, self.n_slopes
+        among = np.vstack([np.zeros(size), np.eye(size)])
+        some = among[codes[1:]] - among[codes[0]]
+        rows = np.zeros(((k if k == 1 else len(some)) + len(some), k + size))
+        rows[-len(some) :, k:] = some
+        rows[: -len(some), :k] = 1.0 if k == 1 else some
+        return rows
 
     def multipliers(self, parameters: FloatArray) -> FloatArray:
         """Return what each answer but the first multiplies the ability by (J, C - 1)."""
@@ -112,6 +134,27 @@ class _Polytomous(Family):
 @dataclass(frozen=True, slots=True)
 class Graded(_Polytomous):
     """Samejima's graded response model."""
+
+    @property
+    def coordinates(self) -> Coordinates:
+        size = self.n_categories - 1
+        names = ("slope", "easiness", *(f"gap_{c}" for c in range(1, size)))
+        return LogSlopes(names, 0, kappa_of(self.link), None, size, ordered=True)
+
+    def restriction(self, codes: IntArray) -> FloatArray:
+        return np.asarray(np.eye(self.n_categories)[np.append(0, codes[1:])])
+
+    def points(
+        self, parameters: FloatArray, covariance: FloatArray, pairs: int | None = None
+    ) -> FloatArray:
+        return matched_points(self.coordinates, parameters, covariance, pairs or self.n_categories)
+
+    def gradient(
+        self, parameters: FloatArray, nodes: FloatArray, counts: FloatArray
+    ) -> FloatArray:
+        p, density, _ = graded_curves(parameters, nodes, self.link)
+        by_step = density[:, 1:-1] * np.diff(counts / p, axis=1)
+        return np.column_stack([(by_step.sum(axis=1) @ nodes), by_step.sum(axis=2)])
 
     def start(self, shares: FloatArray, signs: FloatArray) -> FloatArray:
         above = np.clip(shares[:, ::-1].cumsum(axis=1)[:, ::-1][:, 1:], 1e-4, 1.0 - 1e-4)
@@ -181,6 +224,14 @@ class _LogLinear(_Polytomous):
         self, parameters: FloatArray, nodes: FloatArray, counts: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         return loglinear_moments(parameters, self._design(nodes), counts)
+
+    def gradient(
+        self, parameters: FloatArray, nodes: FloatArray, counts: FloatArray
+    ) -> FloatArray:
+        design = self._design(nodes)
+        p = np.exp(loglinear_logs(parameters, design))
+        rest = counts - counts.sum(axis=1, keepdims=True) * p
+        return np.asarray(np.einsum("jcq,cpq->jp", rest, design, optimize=True))
 
     def information(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
         p = np.exp(self.log_probabilities(parameters, nodes))
@@ -256,6 +307,10 @@ class Nominal(_LogLinear):
     def names(self) -> tuple[str, ...]:
         steps = range(1, self.n_categories)
         return (*(f"slope_{c}" for c in steps), *(f"intercept_{c}" for c in steps))
+
+    @property
+    def coordinates(self) -> Coordinates:
+        return Coordinates(tuple(name.replace("slope", "answer_slope") for name in self.names))
 
     @property
     def ordered(self) -> bool:

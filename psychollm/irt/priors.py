@@ -22,7 +22,7 @@ FEW = 500
 POPULATION = 10  # items from which their distribution can be estimated
 PROBIT_SCALE = 1.7
 KAPPA = 0.25  # logit slope below which coordinates of items are linear, not logarithmic
-TYPICAL = {"slope": (0.4, 8.0)}
+TYPICAL = {"slope": (0.4, 8.0), "gap": (0.5, 3.0), "answer_slope": (1.0, 3.0)}
 TYPICAL_LOCATION = (1.2, 3.0)
 Normal = tuple[float, float]
 NAMES = ("slope", "intercept", "guessing", "upper", "answer_slope")
@@ -95,6 +95,11 @@ class Priors:
 NO_PRIORS = Priors()
 
 
+def without_number(name: str) -> str:
+    """Return a coordinate's name without the number of the answer."""
+    return name.rstrip("0123456789").rstrip("_")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ItemPopulation:
     """Distribution of the items of a table, estimated with them (`irt.item_population`).
@@ -103,8 +108,9 @@ class ItemPopulation:
     ----------
     names : tuple of str
         Coordinates: arsinh of slope / `kappa`, which is nearly the logarithm of twice that;
-        intercept / sqrt(slope^2 + kappa^2), nearly minus the difficulty; logits of asymptotes.
-        Where all items share a slope, intercepts themselves.
+        intercept / sqrt(slope^2 + kappa^2), nearly minus the difficulty, of each step or (graded)
+        of the first, with logarithms of the distances to the next; logits of asymptotes. Where
+        all items share a slope, or each answer has its own, parameters themselves.
     mean, covariance : ndarray of shape (q,) and (q, q)
         Of these coordinates; those of asymptotes are given, not estimated.
     kappa : float
@@ -133,12 +139,16 @@ class ItemPopulation:
     @property
     def typical(self) -> FloatArray:
         """Standard deviations in item banks, which count for `worth` items (q,)."""
-        return np.array([TYPICAL.get(name, TYPICAL_LOCATION)[0] for name in self.names])
+        return np.array(
+            [TYPICAL.get(without_number(name), TYPICAL_LOCATION)[0] for name in self.names]
+        )
 
     @property
     def worth(self) -> FloatArray:
         """Items beside those of the table that tell standard deviations (q,)."""
-        return np.array([TYPICAL.get(name, TYPICAL_LOCATION)[1] for name in self.names])
+        return np.array(
+            [TYPICAL.get(without_number(name), TYPICAL_LOCATION)[1] for name in self.names]
+        )
 
     def __str__(self) -> str:
         if not self.n_items:
@@ -146,9 +156,12 @@ class ItemPopulation:
         sd = np.sqrt(np.diagonal(self.covariance))
         parts = []
         for name, mean, spread in zip(self.names, self.mean, sd, strict=True):
-            if name == "slope":
+            if name.startswith("slope"):
                 middle = self.kappa * np.sinh(mean)
-                parts.append(f"slopes {middle:.2f} in the middle (log SD {spread:.2f})")
+                which = f"{name.replace('_', ' ')}: " if name != "slope" else ""
+                parts.append(f"{which}slopes {middle:.2f} in the middle (log SD {spread:.2f})")
+            elif name.startswith("gap"):
+                parts.append(f"{name.replace('_', ' ')} {np.exp(mean):.2f} (log SD {spread:.2f})")
             else:
                 parts.append(f"{name.replace('_', ' ')} {mean:.2f} (SD {spread:.2f})")
         return f"estimated from {self.n_items} items: {', '.join(parts)}"

@@ -228,6 +228,6 @@ class IRTFit(Result):
         if abs(self.posterior_sd - 1.0) > OFF_SCALE:
             line += (
                 ", so that the fixed priors contradict the scale: use priors=None, or 'auto' with "
-                f"{POPULATION} yes-or-no items or more"
+                f"{POPULATION} items or more of one model"
             )
         return f"{line}."

@@ -315,3 +315,31 @@ def test_a_limit_of_steps_is_kept_and_said(simulated):
 
 def test_inverse_information():
     np.testing.assert_allclose(inverse_information(np.diag([4.0, 2.0])), np.diag([0.25, 0.5]))
+
+
+def test_few_respondents_are_on_the_scale_of_the_first_group_at_hand():
+    rng = np.random.default_rng(5)
+    group = np.arange(40) >= 20
+    ability = rng.normal(size=40)
+    ability = np.where(group, 0.5 + 1.2 * ability, ability)
+    slope, difficulty = rng.lognormal(0.0, 0.35, 150), rng.normal(size=150)
+    z = slope * (ability[:, None] - difficulty)
+    answers = (rng.random(z.shape) < 1.0 / (1.0 + np.exp(-z))).astype(float)
+    fit = fit_irt_groups(answers, group)
+    first, second = ability[:20], ability[20:]
+    assert fit.scale == "respondents"
+    assert fit.convergence.converged
+    expected = (second.mean() - first.mean()) / first.std()
+    assert fit.ability_mean[1] == pytest.approx(expected, abs=0.15)
+    assert fit.ability_sd[1] == pytest.approx(second.std() / first.std(), rel=0.15)
+    # two samples of 20: standard error of a difference of means of about a third
+    assert 0.25 < fit.se_ability_mean[1] < 0.6
+    true = slope * first.std()
+    assert 0.85 < np.median(fit.slope[0] / true) < 1.15
+    assert np.mean(np.abs(fit.slope[0] - true) < 1.96 * fit.se_slope[0]) > 0.86
+    own = fit_irt_groups(answers, group, free=[3, 4])
+    assert own.slope[0, 3] != own.slope[1, 3]
+    assert own.slope[0, 5] == own.slope[1, 5]
+    assert np.isfinite(own.se_slope).all()
+    fixed = fit_irt_groups(answers, group, priors=Priors(slope=(1.0, 0.75)))
+    assert fixed.scale == "population"

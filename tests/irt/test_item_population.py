@@ -12,9 +12,9 @@ from psychollm.irt.ability import ability
 from psychollm.irt.answers import patterns_of
 from psychollm.irt.families import Dichotomous
 from psychollm.irt.fit import fit_irt
-from psychollm.irt.item_coordinates import Coordinates, sigma_points
 from psychollm.irt.likelihood import COARSE, grid_for
-from psychollm.irt.models import item_population
+from psychollm.irt.models import family_of, family_of_items, item_population
+from psychollm.irt.one_ability import ItemCurves, OneAbility
 from psychollm.irt.priors import ItemPopulation, Priors
 from tests.oracles import item_population_slow as slow
 
@@ -99,12 +99,22 @@ def test_probit_is_logit_in_other_units():
     assert 1.6 < ratio < 1.85
 
 
-@pytest.mark.parametrize("model", ["rasch", "1plg", "2pl", "3pl", "4pl"])
+YES_OR_NO_ITEMS = [[1.3, 0.4, -1.0, 2.0], [1.3, -2.0, -1.5, 3.0]]
+ITEMS = {
+    **dict.fromkeys(("rasch", "1plg", "2pl", "3pl", "4pl"), YES_OR_NO_ITEMS),
+    "graded": [[1.3, 2.0, 0.4, -1.0], [0.4, 0.5, 0.2, -2.0]],
+    "gpcm": [[1.3, 2.0, 0.4, -1.0], [0.4, -0.5, 0.2, 1.0]],
+    "nominal": [[0.5, 1.0, 2.0, 0.3, 0.1, -1.0], [-0.5, 1.0, -2.0, 0.3, 0.1, -1.0]],
+}
+
+
+@pytest.mark.parametrize("model", ITEMS)
 def test_coordinates_go_there_and_back(model):
-    family = Dichotomous(model, "logit")
-    items = np.array([[1.3, 0.4, -1.0, 2.0], [1.3, -2.0, -1.5, 3.0]])[:, : len(family.names)]
-    way = Coordinates(family)
+    family = family_of(model, "logit", 4)
+    items = np.array(ITEMS[model])[:, : len(family.names)]
+    way = family.coordinates
     place = way.of(items)
+    assert len(way.names) == place.shape[1]
     np.testing.assert_allclose(way.parameters(place, 1.3), items, rtol=1e-12)
     step = 1e-6
     for k in range(place.shape[1]):
@@ -113,6 +123,80 @@ def test_coordinates_go_there_and_back(model):
         change = way.parameters(place + away, 1.3) - way.parameters(place - away, 1.3)
         expected = way.jacobian(place)[:, :, k]
         np.testing.assert_allclose(change[:, way.first :] / (2 * step), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("model", ["graded", "gpcm", "nominal"])
+@pytest.mark.parametrize("codes", [(0, 1, 2, 3), (0, 1, 3), (1, 2, 3), (0, 2)])
+def test_an_item_with_some_of_the_answers_is_one_with_all(model, codes):
+    whole = family_of(model, "logit", 4)
+    items, nodes = np.array(ITEMS[model]), np.linspace(-2.0, 2.0, 5)
+    codes = np.array(codes)
+    own = family_of(model, "logit", codes.size, tuple(codes.tolist()))
+    curves = np.exp(own.log_probabilities(items @ whole.restriction(codes).T, nodes))
+    every = np.exp(whole.log_probabilities(items, nodes))
+    if model == "graded":  # answers left out are those of the one below
+        below = np.searchsorted(codes, np.arange(4), side="right") - 1
+        expected = np.stack(
+            [every[:, np.maximum(below, 0) == k].sum(axis=1) for k in range(len(codes))], 1
+        )
+    else:  # odds of the others stay as they are
+        expected = every[:, codes] / every[:, codes].sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(curves, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("model", [*ITEMS, "mixed"])
+def test_gradients_are_those_of_all_moments(model):
+    rng = np.random.default_rng(3)
+    if model == "mixed":
+        family = family_of_items(["graded", "graded"], "logit", [(0, 1, 2, 3), (0, 2)], 4)
+        items = np.array([[1.3, 2.0, 0.4, -1.0], [0.4, 0.5, 0.0, 0.0]])
+    else:
+        family = family_of(model, "logit", 4)
+        items = np.array(ITEMS[model])[:, : len(family.names)]
+    counts = rng.random((2, family.n_categories, 7))
+    nodes = np.linspace(-2.0, 2.0, 7)
+    expected = family.moments(items, nodes, counts)[0]
+    np.testing.assert_allclose(family.gradient(items, nodes, counts), expected, atol=1e-12)
+
+
+def several_answers(n, items, seed):
+    """Return abilities with mean 0 and SD 1, slopes, intercepts of steps, graded answers."""
+    theta, slope, intercept, _ = drawn(n, items, seed)
+    steps = intercept[:, None] + [0.9, 0.0, -0.9]
+    chance = 1.0 / (1.0 + np.exp(-slope[:, None] * theta[:, None, None] - steps))
+    rng = np.random.default_rng([seed, 1])
+    return theta, slope, steps, (rng.random((n, items, 1)) < chance).sum(axis=2).astype(float)
+
+
+def test_several_answers_are_on_the_scale_stated():
+    theta, slope, steps, answers = several_answers(30, 150, 1)
+    fit = fit_irt(answers, model="graded")
+    found = ability(fit, answers)
+    assert isinstance(fit.priors, ItemPopulation)
+    assert fit.convergence.converged
+    assert fit.posterior_sd == pytest.approx(1.0, abs=0.02)
+    assert found.ability.std() == pytest.approx(1.0, abs=0.05)
+    assert 0.9 < np.median(fit.slope / slope) < 1.1
+    known = np.isfinite(fit.se_steps)
+    assert known.mean() > 0.8
+    # 150 intervals: more than five standard errors of a coverage of 0.95
+    assert np.mean(np.abs(fit.slope - slope) < 1.96 * fit.se_slope) > 0.86
+    assert np.mean((np.abs(fit.steps - steps) < 1.96 * fit.se_steps)[known]) > 0.86
+    assert np.abs(found.ability - theta).max() < 5 * found.se.max()
+    assert "gap" in fit.summary()
+
+
+@pytest.mark.parametrize("model", ["graded", "gpcm", "nominal"])
+def test_items_of_several_answers_rest_on_the_prior_where_they_do_not_vary(model):
+    _, _, _, answers = several_answers(20, 40, 3)
+    answers[:, 0], answers[:, 1], answers[:, 2] = 3.0, 0.0, np.nan
+    fit = fit_irt(answers, model=model)
+    assert fit.convergence.converged
+    assert all(reason is Reason.PRIOR_ALONE for reason in fit.reasons[:3])
+    assert np.isfinite(fit.steps[:3]).all()
+    assert fit.intercept[0] > fit.intercept[2] > fit.intercept[1]
+    again = ability(fit, answers)
+    assert np.isfinite(again.ability).all()
 
 
 def test_the_summary_says_where_simulations_found_bias_or_too_little_coverage():
@@ -153,12 +237,13 @@ def test_twin(monkeypatch):
         slope=np.nan,
         population=population,
     )
-    monkeypatch.setattr(round_of_items, "_rescaled", lambda way, moved, *rest: moved)
+    monkeypatch.setattr(round_of_items, "_rescaled", lambda curves, moved, told: moved)
     monkeypatch.setattr(round_of_items, "_with_population", lambda moved: moved)
     patterns = patterns_of(answers.astype(np.int64), 2)
-    way = Coordinates(family)
-    moved, _ = round_of_items._round(way, patterns, items)
-    grid = grid_for(family, way.parameters(mean, np.nan), COARSE)
+    curves = ItemCurves(family, family)
+    abilities = OneAbility(family, (patterns,), np.zeros(1), np.ones(1))
+    moved, _ = round_of_items._round(curves, abilities, items)
+    grid = grid_for(family, curves.parameters(mean, np.nan), COARSE)
     kappa = population.kappa
     weights = slow.posteriors(answers, mean, covariance, kappa, grid.nodes, grid.log_weights)
     for j in range(3):
@@ -178,6 +263,18 @@ def test_twin(monkeypatch):
         np.testing.assert_allclose(ours[1], theirs[1], atol=1e-7)
 
 
-def test_sigma_points():
-    points = sigma_points(np.zeros((1, 1)), np.full((1, 1, 1), 4.0), tied=False)
-    assert points.ravel().tolist() == [2.0, -2.0]
+def test_points_about_an_item_have_its_moments():
+    family = family_of("2pl", "logit", 2)
+    points = family.points(np.array([[1.0, 0.5]]), 4.0 * np.eye(2)[None])[:, 0]
+    np.testing.assert_allclose(points.mean(axis=0), [1.0, 0.5])
+    np.testing.assert_allclose(np.cov(points.T, bias=True), 4.0 * np.eye(2), atol=1e-12)
+
+
+def test_points_about_thresholds_keep_their_order():
+    family = family_of_items(["graded"] * 2, "logit", [(0, 1, 2, 3), (0, 2)], 4)
+    items = np.array([[1.2, 1.0, 0.2, -0.5], [0.8, 0.3, 0.0, 0.0]])
+    blocks = np.full((2, 4, 4), np.nan)
+    blocks[0], blocks[1, :2, :2] = 0.3 * np.eye(4), 0.3 * np.eye(2)
+    points = family.points(items, blocks)
+    assert (np.diff(points[:, 0, 1:]) < 0.0).all()
+    np.testing.assert_allclose(points.mean(axis=0), items, atol=0.02)

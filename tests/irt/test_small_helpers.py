@@ -6,7 +6,8 @@ from psychollm.data.responses import Responses
 from psychollm.irt.answers import answers_to, code_range, code_shares, spread
 from psychollm.irt.bayes.pareto import fit_pareto
 from psychollm.irt.bayes.target import contrasts
-from psychollm.irt.families import Dichotomous, chunks, logistic_with_error
+from psychollm.irt.families import Dichotomous, chunks
+from psychollm.irt.item_coordinates import logistic_with_error
 from psychollm.irt.models import family_of
 from psychollm.irt.multidimensional.problem import pairs
 from psychollm.irt.multidimensional.scale import standardised

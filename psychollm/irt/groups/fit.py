@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from contextlib import closing
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -37,14 +38,24 @@ from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import listed
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.reasons import Reason
-from psychollm.irt.answers import Respondents, spread
+from psychollm.irt.answers import Respondents, patterns_of, spread
 from psychollm.irt.climb import MAX_ITERATIONS, Steps
 from psychollm.irt.families import Link
-from psychollm.irt.groups.population import Groups, Top, information, maximise
+from psychollm.irt.fit import start_of
+from psychollm.irt.groups.population import Groups, Top, height, information, maximise
 from psychollm.irt.groups.reading import GroupAnswers, check_linked, read_groups
 from psychollm.irt.groups.result import GroupIRTFit
-from psychollm.irt.models import ItemModels
-from psychollm.irt.priors import Priors
+from psychollm.irt.item_population import estimate_items
+from psychollm.irt.likelihood import posteriors
+from psychollm.irt.models import ItemModels, family_of, item_population
+from psychollm.irt.one_ability import (
+    ItemCurves,
+    OneAbility,
+    SettledItems,
+    averaged_problem,
+    covariance_here,
+)
+from psychollm.irt.priors import ItemPopulation, Priors
 
 
 def fit_irt_groups(
@@ -69,9 +80,9 @@ def fit_irt_groups(
         The group that occurs first is the reference: its abilities are N(0, 1), those of the
         others have means and standard deviations of their own.
     model, link, respondents, priors
-        As in `fit_irt`; "auto" puts weak fixed priors on items below 500 respondents, which with
-        many items and few respondents outvote the scale: abilities then spread more than stated,
-        as the summary of the pooled `fit_irt` with these priors says.
+        As in `fit_irt`. Where the items' distribution is estimated, the scale is that of the
+        respondents of the first group at hand; means and standard deviations of the other groups
+        have standard errors that hold the sampling of all groups from their populations.
     free : sequence of labels
         Items with parameters of their own in every group; the others anchor the scale.
     max_iterations, progress
@@ -104,7 +115,13 @@ def fit_irt_groups(
     array([0. , 0.6])
     """
     answers = read_groups(
-        responses, groups, model=model, link=link, respondents=respondents, priors=priors
+        responses,
+        groups,
+        model=model,
+        link=link,
+        respondents=respondents,
+        priors=priors,
+        population=True,
     )
     apart = answers.chosen(free, "free")
     check_free(answers, apart)
@@ -112,9 +129,24 @@ def fit_irt_groups(
     most = check_count("max_iterations", max_iterations)
     bar = progress_bar(show=progress, total=most, label="steps of the fit")
     with closing(bar):
-        top = maximise(problem, answers.start(problem.places), Steps(most, bar))
-    top.convergence.warn(f"the {answers.pooled.model} fit of {len(answers.names)} groups")
-    return _result(answers, problem, top, apart)
+        if isinstance(answers.pooled.priors, ItemPopulation):
+            fit = _with_population(answers, problem, apart, Steps(most, bar))
+        else:
+            top = maximise(problem, answers.start(problem.places), Steps(most, bar))
+            covariance = inverse_information(information(problem, top.at, top.grids))
+            place = problem.places.items
+            fit = _result(
+                answers,
+                problem,
+                top,
+                apart,
+                covariance[place[..., :, None], place[..., None, :]],
+                _abilities(
+                    problem, top.at.x, covariance, unit_slope=answers.pooled.family.unit_slope
+                ),
+            )
+    fit.convergence.warn(f"the {fit.model} fit of {len(answers.names)} groups")
+    return fit
 
 
 def check_free(answers: GroupAnswers, free: BoolArray) -> None:
@@ -131,14 +163,87 @@ def check_free(answers: GroupAnswers, free: BoolArray) -> None:
     check_linked(answers, free, "share no item outside `free`")
 
 
-def _result(answers: GroupAnswers, problem: Groups, top: Top, free: BoolArray) -> GroupIRTFit:
+def _with_population(
+    answers: GroupAnswers, problem: Groups, free: BoolArray, steps: Steps
+) -> GroupIRTFit:
+    """Fit groups and the distribution of their items together."""
+    pooled, places = answers.pooled, problem.places
+    items, column, patterns = answers.with_own_items(places)
+    family = problem.problems[0].family.select(items)
+    whole = family_of(pooled.item_models[0], pooled.link, pooled.n_categories)
+    everyone = patterns_of(
+        np.concatenate([one.codes[one.of_respondent] for one in patterns]), pooled.n_categories
+    )
+    start = start_of(whole, everyone, np.ones((items.size, pooled.n_categories), dtype=np.bool_))
+    groups = len(patterns)
+    abilities = OneAbility(family, patterns, np.zeros(groups), np.ones(groups))
+    population = item_population(pooled.item_models[0], pooled.link, pooled.n_categories)
+    settled = estimate_items(ItemCurves(family, whole), abilities, start, population, steps)
+    x = np.empty(places.size)
+    x[places.items] = settled.parameters[column]
+    others = groups - 1
+    x[places.n_items :][:others] = settled.abilities.means[1:]
+    x[places.n_items + others :] = np.log(settled.abilities.sds[1:])
+    grids = problem.grids(x)
+    top = Top(height(problem, x, grids), grids, settled.convergence)
+    covariance = covariance_here(settled)
+    found = _result(
+        answers, problem, top, free, covariance[column], _of_populations(settled, covariance)
+    )
+    return replace(found, gradient=settled.change, priors=settled.population)
+
+
+def _of_populations(settled: SettledItems, covariance: FloatArray) -> dict[str, FloatArray]:
+    """Return means and deviations of abilities, with errors that hold the sampling of groups."""
+    # Of abilities with deviation s known with error e, the mean has the information
+    # sum 1 / (s^2 + e^2), the logarithm of s has 2 sum (s^2 / (s^2 + e^2))^2.
+    family, abilities, parameters = settled.curves.family, settled.abilities, settled.parameters
+    mean_variance, log_variance = np.zeros((2, len(abilities.patterns)))
+    for g, (patterns, grid) in enumerate(
+        zip(abilities.patterns, abilities.grids(parameters), strict=True)
+    ):
+        problem = averaged_problem(family, parameters[None], patterns)
+        scale, shares = abilities.sds[g] ** 2, np.empty(patterns.frequency.size)
+        for block, posterior, _ in posteriors(problem, parameters, grid):
+            mean = posterior @ grid.nodes
+            variance = posterior @ grid.nodes**2 - mean**2
+            shares[block] = np.clip(1.0 - variance / scale, 1e-3, 1.0)  # s^2 / (s^2 + e^2)
+        mean_variance[g] = scale / (patterns.frequency @ shares)
+        log_variance[g] = 0.5 / (patterns.frequency @ shares**2)
+    means, sds, unit = abilities.means, abilities.sds, 1.0
+    se_mean = np.sqrt(mean_variance + mean_variance[0] + means**2 * log_variance[0])
+    se_sd = sds * np.sqrt(log_variance + log_variance[0])
+    se_mean[0] = se_sd[0] = np.nan
+    if family.unit_slope:
+        unit = float(parameters[0, 0])
+        se_mean = np.sqrt(mean_variance + mean_variance[0])
+        se_sd = sds * np.sqrt(log_variance + covariance[0, 0, 0] / unit**2)
+        se_mean[0] = np.nan
+    return {
+        "ability_mean": unit * means,
+        "se_ability_mean": unit * se_mean,
+        "ability_sd": unit * sds,
+        "se_ability_sd": unit * se_sd,
+    }
+
+
+def _result(
+    answers: GroupAnswers,
+    problem: Groups,
+    top: Top,
+    free: BoolArray,
+    blocks: FloatArray,
+    abilities: dict[str, FloatArray],
+) -> GroupIRTFit:
+    """Put estimates among all items, given the covariances of each group's (G, J, p, p)."""
     pooled, x = answers.pooled, top.at.x
-    covariance = inverse_information(information(problem, top.at, top.grids))
-    fields = [_columns(problem, x, covariance, g, answers.kept) for g in range(len(answers.names))]
+    fields = [_columns(problem, x, blocks[g], g, answers.kept) for g in range(len(answers.names))]
     n, size = float(answers.sizes.sum()), problem.n_parameters
+    estimated = isinstance(pooled.priors, ItemPopulation)
+    gone = Reason.UNANSWERED if estimated else Reason.CONSTANT_ITEM
     return GroupIRTFit(
         **{name: np.stack([columns[name] for columns in fields]) for name in fields[0]},
-        **_abilities(problem, x, covariance, unit_slope=pooled.family.unit_slope),
+        **abilities,
         **_residuals(problem, top, answers),
         model=pooled.model,
         item_models=pooled.item_models,
@@ -154,8 +259,8 @@ def _result(answers: GroupAnswers, problem: Groups, top: Top, free: BoolArray) -
         gradient=top.at.steepness,
         priors=pooled.priors,
         reasons=tuple(
-            Reason.CONSTANT_ITEM if reason is Reason.PRIOR_ALONE else reason
-            for reason in pooled.reasons
+            gone if reason is Reason.PRIOR_ALONE and not kept else reason
+            for reason, kept in zip(pooled.reasons, answers.kept.tolist(), strict=True)
         ),
         labels=pooled.labels,
         convergence=top.convergence,
@@ -173,11 +278,10 @@ def inverse_information(information: FloatArray) -> FloatArray:
 
 
 def _columns(
-    problem: Groups, x: FloatArray, covariance: FloatArray, group: int, kept: BoolArray
+    problem: Groups, x: FloatArray, blocks: FloatArray, group: int, kept: BoolArray
 ) -> dict[str, FloatArray]:
     """Return the estimates of one group's items by the names of the result, among all items."""
     place = problem.places.items[group]
-    blocks = covariance[place[:, :, None], place[:, None, :]]
     family = problem.problems[group].family
     columns = family.columns(x[place], blocks, np.zeros(place.shape, dtype=np.bool_))
     return {name: spread(values, kept) for name, values in columns.items()}

@@ -13,13 +13,13 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.labels import listed
 from psychollm.data.per_unit import group_members
 from psychollm.data.responses import as_responses
-from psychollm.irt.answers import Respondents, orient, patterns_of
+from psychollm.irt.answers import MISSING, Patterns, Respondents, orient, patterns_of
 from psychollm.irt.families import Link
 from psychollm.irt.fit import fit_irt
 from psychollm.irt.groups.population import Groups, Places, places_of
 from psychollm.irt.likelihood import Problem, expectation, grid_for
 from psychollm.irt.models import ItemModels, default_priors, models_of_items
-from psychollm.irt.priors import NO_PRIORS, Priors
+from psychollm.irt.priors import NO_PRIORS, ItemPopulation, Priors
 from psychollm.irt.result import IRTFit
 
 if TYPE_CHECKING:
@@ -85,6 +85,22 @@ class GroupAnswers:
             prior_precisions=self.prior_precisions,
         )
 
+    def with_own_items(self, places: Places) -> tuple[IntArray, IntArray, tuple[Patterns, ...]]:
+        """Return items as separate as their parameters: whose they are, and all answers."""
+        # Which of the items kept each one is (V,), its place in each group (G, J), and for each
+        # group the patterns of answers to them, missing where they are another group's.
+        size = places.items.shape[2] - places.tied
+        column = (places.items[:, :, -1] - places.tied) // size
+        items = np.zeros(places.n_items // size, dtype=np.int64)
+        items[column] = np.arange(column.shape[1])
+        patterns = []
+        for own, problem in zip(column, self.problems, strict=True):
+            answers = problem.patterns
+            codes = np.full((answers.of_respondent.size, items.size), MISSING)
+            codes[:, own] = answers.codes[answers.of_respondent]
+            patterns.append(patterns_of(codes, answers.n_categories))
+        return items, column, tuple(patterns)
+
     def start(self, places: Places) -> FloatArray:
         """Return first parameters: pooled items, abilities as they come out under them."""
         family = self.problems[0].family
@@ -116,16 +132,21 @@ def read_groups(
     link: Link,
     respondents: Respondents,
     priors: Priors | Literal["auto"] | None,
+    population: bool = False,
 ) -> GroupAnswers:
     """Split a table by groups of respondents, and fit it as one population."""
+    # `population`: "auto" may estimate the distribution of items, which tests cannot use.
     table = as_responses(responses)
     answers = orient(table, respondents)
     names, member = group_members(groups, answers.respondents, unit=respondents, fewest=FEWEST)
-    if isinstance(priors, str) and priors == "auto":
+    if isinstance(priors, str) and priors == "auto" and not population:
         models = models_of_items(model, answers.items)
         priors = default_priors(models, link, len(answers.respondents))
     pooled = fit_irt(table, model=model, link=link, respondents=respondents, priors=priors)
-    kept, family = pooled.fitted, pooled.family
+    kept = pooled.fitted
+    if isinstance(pooled.priors, ItemPopulation):  # which items that do not vary belong to
+        kept = pooled.estimated & (answers.codes >= 0).any(axis=0)
+    family = pooled.family_of(kept)
     codes = answers.codes[:, kept]
     nothing = np.zeros(len(family.names))
     problems = tuple(

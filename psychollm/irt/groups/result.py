@@ -40,7 +40,8 @@ class GroupIRTFit(Result):
         Estimates, the same in all groups for items that are not in `free`; NaN where an item
         could not be fitted.
     se_slope, se_intercept, se_difficulty, se_guessing, se_upper : ndarray of shape (G, items)
-        Standard errors from the observed information.
+        Standard errors from the observed information, or as in `IRTFit` where the items'
+        distribution is estimated.
     steps, se_steps : ndarray of shape (G, items, answers - 1)
         As in `IRTFit`.
     rmsd, md : ndarray of shape (G, items)
@@ -54,7 +55,7 @@ class GroupIRTFit(Result):
         Free parameters.
     gradient : float
         Largest derivative of the objective at the solution.
-    priors : Priors
+    priors : Priors or ItemPopulation
         What was added to the likelihood; prints as text.
     reasons : tuple of Reason
         Why an item has no estimate.
@@ -120,6 +121,11 @@ class GroupIRTFit(Result):
                 "group": "ability_mean ability_sd",
             },
         )
+
+    @property
+    def scale(self) -> Literal["population", "respondents"]:
+        """Whose abilities of the first group have mean 0 and SD 1, as in `IRTFit`."""
+        return "respondents" if isinstance(self.priors, ItemPopulation) else "population"
 
     @property
     def fitted(self) -> BoolArray:

@@ -1,0 +1,243 @@
+"""One ability, integrated out beside items with a distribution (`irt.item_population`)."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeAlias, cast
+
+import numpy as np
+
+from psychollm._base.types import FloatArray
+from psychollm.estimates.reasons import Reason
+from psychollm.irt.answers import Patterns
+from psychollm.irt.climb import Summit, at
+from psychollm.irt.curvature import Parts, leading_columns
+from psychollm.irt.families import Family
+from psychollm.irt.item_coordinates import points_and_roots
+from psychollm.irt.item_population import Expected, Settled
+from psychollm.irt.likelihood import COARSE, Grid, Problem, expectation, grid_for
+from psychollm.irt.low_rank import low_rank_curvature
+from psychollm.irt.mixed import Mixed
+from psychollm.irt.priors import NO_PRIORS
+from psychollm.irt.result import IRTFit
+from psychollm.kernels.quadrature import HALF_RANGE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ItemCurves:
+    """Curves of items by their coordinates: each has those of its own answers among all."""
+
+    family: Family  # as answered, parameters (J, p)
+    whole: Family  # with all answers, parameters (J, p')
+
+    @property
+    def tied(self) -> bool:
+        """Whether all items share one slope."""
+        return self.family.tied
+
+    @property
+    def first(self) -> int:
+        """Place of the first parameter that each item has for itself."""
+        return self.whole.coordinates.first
+
+    def of(self, parameters: FloatArray) -> FloatArray:
+        """Return coordinates of parameters (J, p') of items with all answers."""
+        if self.tied or "slope" in self.whole.names:  # one sign: the other is in the far tail
+            parameters = np.column_stack([np.abs(parameters[:, 0]), parameters[:, 1:]])
+        return self.whole.coordinates.of(parameters)
+
+    def parameters(self, place: FloatArray, slope: float) -> FloatArray:
+        """Return own parameters (..., J, p) at coordinates (..., J, q)."""
+        return self._own(self.whole.coordinates.parameters(place, slope))
+
+    def jacobian(self, place: FloatArray) -> FloatArray:
+        """Return derivatives of own parameters (..., J, p, q)."""
+        matrix = self.whole.coordinates.jacobian(place)
+        if not isinstance(self.family, Mixed):
+            return matrix
+        return np.moveaxis(self._own(np.moveaxis(matrix, -1, 0)), 0, -1)
+
+    def rescaled(
+        self, place: FloatArray, slope: float, mean: FloatArray, sd: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return coordinates for abilities from `mean` in units of `sd`, and derivatives."""
+        way, first = self.whole.coordinates, self.first
+        old = way.parameters(place, slope)
+        moved = way.of(self.whole.rescaled(old, float(mean), float(sd)))
+        linear = self.whole.rescaled(np.eye(old.shape[1]), float(mean), float(sd)).T
+        turn = np.linalg.solve(way.jacobian(moved), linear[first:, first:] @ way.jacobian(place))
+        return moved, np.asarray(turn, dtype=np.float64)
+
+    def _own(self, parameters: FloatArray) -> FloatArray:
+        if not isinstance(self.family, Mixed):
+            return parameters
+        table = np.zeros((*parameters.shape[:-1], len(self.family.names)))
+        for member in self.family.members:
+            restriction = self.whole.restriction(member.codes)
+            table[..., member.items, : member.size] = (
+                parameters[..., member.items, :] @ restriction.T
+            )
+        return table
+
+
+@dataclass(frozen=True, slots=True)
+class Averaged:
+    """A family whose log-probabilities are the means over several points of each item."""
+
+    family: Family
+    points: FloatArray  # (S, J, p)
+
+    @property
+    def tied(self) -> bool:
+        """As the family."""
+        return self.family.tied
+
+    def log_probabilities(self, parameters: FloatArray, nodes: FloatArray) -> FloatArray:
+        """Return mean log probabilities (J, C, Q)."""
+        total = sum(self.family.log_probabilities(x, nodes) for x in self.points)
+        return np.asarray(total / len(self.points))
+
+    def contrasts(
+        self, parameters: FloatArray, nodes: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the summed log probability of answer 0 (Q,) and log odds to it."""
+        parts = [self.family.contrasts(x, nodes) for x in self.points]
+        base, odds = (sum(part[k] for part in parts) / len(parts) for k in range(2))
+        return np.asarray(base), np.asarray(odds)
+
+
+def averaged_problem(family: Family, points: FloatArray, patterns: Patterns) -> Problem:
+    """Return what gives posteriors of abilities when items are at any of `points` (S, J, p)."""
+    nothing = np.zeros(points.shape[2])
+    return Problem(cast("Family", Averaged(family, points)), patterns, nothing, nothing)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneAbility:
+    """Respondents with one ability, in groups of which the first has mean 0 and deviation 1."""
+
+    family: Family
+    patterns: tuple[Patterns, ...]  # G
+    means: FloatArray  # (G,)
+    sds: FloatArray  # (G,)
+
+    def grids(self, centre: FloatArray) -> list[Grid]:
+        """Return the nodes, the same for all groups, with weights for each."""
+        grid = grid_for(self.family, centre, COARSE)
+        if len(self.patterns) == 1:
+            return [grid]
+        step = grid.spacing * min(1.0, self.sds.min())
+        low = (self.means - HALF_RANGE * self.sds).min()
+        high = (self.means + HALF_RANGE * self.sds).max()
+        nodes = np.linspace(low, high, int(np.ceil((high - low) / step)) + 1)
+        height = -0.5 * ((nodes - self.means[:, None]) / self.sds[:, None]) ** 2
+        height -= np.log(np.exp(height).sum(axis=1, keepdims=True))
+        return [Grid(nodes, own) for own in height]
+
+    def expected(self, points: FloatArray, centre: FloatArray) -> Expected[Self]:
+        """Return what items at `points` (S, J, p) get from abilities."""
+        grids = self.grids(centre)
+        nodes = grids[0].nodes
+        states = [
+            expectation(averaged_problem(self.family, points, patterns), points[0], grid)
+            for patterns, grid in zip(self.patterns, grids, strict=True)
+        ]
+        counts = states[0].counts
+        for state in states[1:]:
+            counts = counts + state.counts
+        with np.errstate(divide="ignore", invalid="ignore"):  # of curvatures, which are not used
+            score = np.stack([self.family.gradient(x, nodes, counts) for x in points])
+        information = np.zeros(0)
+        if self.family.tied:
+            information = self.family.moments(points.mean(axis=0), nodes, counts)[2]
+        shares = [state.mass / state.mass.sum() for state in states]
+        means = np.array([float(mass @ nodes) for mass in shares])
+        sds = np.array(
+            [
+                float(np.sqrt(mass @ (nodes - mean) ** 2))
+                for mass, mean in zip(shares, means, strict=True)
+            ]
+        )
+        return Expected(
+            score=score,
+            information=information,
+            mean=means[0],
+            sd=sds[0],
+            objective=sum(state.objective for state in states),
+            abilities=replace(self, means=(means - means[0]) / sds[0], sds=sds / sds[0]),
+        )
+
+
+SettledItems: TypeAlias = Settled[ItemCurves, OneAbility]
+
+
+def covariance_here(settled: SettledItems) -> FloatArray:
+    """Return covariance blocks (J, p, p) on the scale of these respondents."""
+    # What abilities leave open comes in by Louis's identity (psychollm.irt.curvature), but for
+    # what shifts or stretches those of the first group: on their own scale that is known.
+    family, parameters = settled.curves.family, settled.parameters
+    absent = np.broadcast_to(family.absent, parameters.shape)
+    grids = settled.abilities.grids(parameters)
+    columns, information = [], np.zeros((len(parameters),) + 2 * parameters.shape[1:])
+    for group, (patterns, grid) in enumerate(zip(settled.abilities.patterns, grids, strict=True)):
+        problem = Problem(family, patterns, *family.prior_arrays(NO_PRIORS))
+        linear, others, directions, place = [], [], [], 0
+        for mean, sd, terms in leading_columns(problem, parameters, grid):
+            root = np.sqrt(patterns.frequency[place : place + mean.size])
+            place += mean.size
+            directions.append(np.column_stack([root * sd, root * sd * mean]))
+            linear.append(next(terms))
+            others += list(terms)
+        if not group:
+            basis, first = np.linalg.qr(np.vstack(directions))[0], np.vstack(linear)
+            linear = [first - basis @ (basis.T @ first)]
+        columns += [*linear, *others]
+        if family.tied:
+            counts = expectation(problem, parameters, grid).counts
+            information += family.moments(parameters, grid.nodes, counts)[2]
+    if family.tied:
+        blocks = information
+        blocks[:, 1:, 1:] = np.linalg.inv(settled.covariance[:, 1:, 1:])
+    else:
+        nothing = absent[:, :, None] * np.eye(parameters.shape[1])
+        blocks = np.asarray(np.linalg.inv(settled.covariance + nothing), dtype=np.float64)
+    scores = np.zeros((parameters.size, 1))
+    pieces = Parts(blocks, np.vstack(columns).T, scores, dense=False)
+    matrix = low_rank_curvature(pieces, absent, tied=family.tied)
+    covariance = settled.covariance if matrix is None else matrix.covariance("observed")
+    return np.where(absent[:, :, None] | absent[:, None], np.nan, covariance)
+
+
+def summit_of(problem: Problem, settled: SettledItems) -> Summit:
+    """Return the likelihood at posterior means of items, with the abilities' own posteriors."""
+    family, parameters = problem.family, settled.parameters
+    grid = grid_for(family, parameters)
+    point = at(problem, parameters, grid)
+    points = family.points(parameters, settled.covariance)
+    averaged = averaged_problem(family, points, problem.patterns)
+    mass = expectation(averaged, parameters, grid).mass
+    free = np.zeros_like(point.frozen)
+    point = replace(point, state=replace(point.state, mass=mass), frozen=free)
+    return Summit(point, grid, settled.convergence, ())
+
+
+def with_unanswered(fit: IRTFit, settled: SettledItems) -> IRTFit:
+    """Give items that nobody answered what is known of all items."""
+    places = np.flatnonzero([reason is Reason.UNANSWERED for reason in fit.reasons])
+    if not places.size:
+        return fit
+    population, way = settled.population, settled.curves.whole.coordinates
+    points = points_and_roots(population.mean[None], population.covariance[None])[0]
+    points = way.parameters(points, settled.slope)[:, 0]
+    mean, covariance = points.mean(axis=0), np.cov(points.T, bias=True)
+    columns = settled.curves.whole.columns(
+        mean[None], covariance[None], np.zeros((1, mean.size), dtype=np.bool_)
+    )
+    columns |= {"parameters": mean[None], "covariance": covariance[None]}
+    filled: dict[str, Any] = {}
+    for name, values in columns.items():
+        own = getattr(fit, name)
+        more = np.subtract(values.shape[1:], own.shape[1:])  # where no item had all answers
+        filled[name] = np.pad(own, [(0, 0), *((0, n) for n in more)], constant_values=np.nan)
+        filled[name][places] = values
+    reasons = np.array(fit.reasons, dtype=object)
+    reasons[places] = Reason.PRIOR_ALONE
+    return replace(fit, **filled, reasons=tuple(reasons))
