@@ -50,8 +50,8 @@ def test_two_files_become_a_report(run, tables, tmp_path: Path) -> None:
     }
 
 
-def test_json_goes_to_standard_output_alone(run, call, tables, tmp_path: Path) -> None:
-    found = run("study", *tables, *QUICK, "--json", "--seed", 3)
+def test_json_goes_to_standard_output_alone(call, tables, tmp_path: Path) -> None:
+    found = call("study", *tables, *QUICK, "--json", "--seed", 3)
     assert found.returncode == 0, found.stderr
     assert found.stderr == ""
     result = json.loads(found.stdout)

