@@ -145,15 +145,10 @@ def read_questions(
     ('4', 'four')
     """
     path = Path(path)
-    readers = {".csv": _from_csv, ".jsonl": _from_jsonl, ".json": _from_squad}
-    if path.suffix not in readers:
-        msg = f"{path}: questions are read from .csv, .jsonl or .json (SQuAD)"
-        raise InputError(msg)
     if unknown := set(columns or {}) - set(_NAMES):
         msg = f"columns: {', '.join(sorted(unknown))} not known; known are {', '.join(_NAMES)}"
         raise InputError(msg)
-    rows = readers[path.suffix](path)
-    found = tuple(_question(row, columns or {}, rule) for row in rows)
+    found = tuple(_question(row, columns or {}, rule) for row in rows_of(path))
     if not found:
         msg = f"{path} holds no questions"
         raise InputError(msg)
@@ -185,6 +180,15 @@ class _Row:
     table: Mapping[str, Any]
 
 
+def rows_of(path: Path) -> Iterator[_Row]:
+    """Yield the questions of a file as they stand there."""
+    readers = {".csv": _from_csv, ".jsonl": _from_jsonl, ".json": _from_squad}
+    if path.suffix not in readers:
+        msg = f"{path}: questions are read from .csv, .jsonl or .json (SQuAD)"
+        raise InputError(msg)
+    return readers[path.suffix](path)
+
+
 def _question(row: _Row, columns: Mapping[str, str], rule: Rule | None) -> Question:
     def of(name: str) -> Any:
         names = (columns[name],) if name in columns else _NAMES[name]
@@ -201,14 +205,15 @@ def _question(row: _Row, columns: Mapping[str, str], rule: Rule | None) -> Quest
     return Question(
         key=str(row.number if key is None else key),
         text=str(text).strip(),
-        answers=_answers(answers),
+        answers=answers_in(answers),
         domain=str(of("domain") or ""),
         rule=of("rule") or rule or "exact",
         **numbers,
     )
 
 
-def _answers(value: Any) -> tuple[str, ...]:
+def answers_in(value: Any) -> tuple[str, ...]:
+    """Return the right answers that a cell or a field holds."""
     if isinstance(value, Mapping):  # {"text": [...], "answer_start": [...]}
         value = value.get("text", ())
     parts = value.split(_APART) if isinstance(value, str) else value

@@ -4,8 +4,6 @@ A set of one's own has a column that says which question is which (answerable, s
 is_impossible); without one, a question without right answers is one to abstain from.
 """
 
-import csv
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -15,7 +13,7 @@ from typing import Any
 from psychollm._base.checks import check_unique
 from psychollm._base.errors import InputError
 from psychollm.instruments.grading import Rule
-from psychollm.instruments.questions import Question, read_questions
+from psychollm.instruments.questions import Question, answers_in, read_questions, rows_of
 
 _DUE = {"should_abstain": True, "is_impossible": True, "unanswerable": True, "answerable": False}
 _YES = {"1", "1.0", "true", "yes", "y"}
@@ -86,19 +84,7 @@ def read_askable(
     name = path.stem if dataset is None else dataset
     if path.suffix == ".json":
         return as_askable(read_questions(path, rule=rule), dataset=name)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        if path.suffix == ".csv":
-            rows: list[Any] = list(csv.DictReader(text.splitlines()))
-        elif path.suffix == ".jsonl":
-            rows = [json.loads(line) for line in text.split("\n") if line.strip()]
-        else:
-            msg = f"{path}: questions are read from .csv, .jsonl or .json (SQuAD)"
-            raise InputError(msg)
-    except (OSError, csv.Error, json.JSONDecodeError, UnicodeDecodeError) as error:
-        msg = f"{path} cannot be read: {error}"
-        raise InputError(msg) from error
-    return as_askable(rows, dataset=name, rule=rule)
+    return as_askable((row.table for row in rows_of(path)), dataset=name, rule=rule)
 
 
 def as_askable(
@@ -127,7 +113,7 @@ def _made(row: Any, place: int, dataset: str, rule: Rule) -> Askable:
         raise InputError(msg)
     text = next((row[name] for name in _TEXT if row.get(name)), "")
     key = str(row.get("key") or row.get("id") or place)
-    answers = _answers(next((row[one] for one in _ANSWERS if row.get(one) is not None), ()))
+    answers = answers_in(next((row[one] for one in _ANSWERS if row.get(one) is not None), ()))
     due = _due(row, key)
     abstain = not answers if due is None else due
     # A set may keep "no answer" as the answer of what has none: there is nothing to grade.
@@ -145,12 +131,6 @@ def _made(row: Any, place: int, dataset: str, rule: Rule) -> Askable:
         pair=str(row.get("pair") or ""),
         dataset=str(row.get("dataset") or dataset),
     )
-
-
-def _answers(value: Any) -> tuple[str, ...]:
-    parts = value.split("|") if isinstance(value, str) else value
-    parts = parts if isinstance(parts, list | tuple) else [parts]
-    return tuple(dict.fromkeys(str(one).strip() for one in parts if str(one).strip()))
 
 
 def _due(row: Mapping[str, Any], key: str) -> bool | None:

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.result import Result
+from psychollm._base.axes import Axes
 from psychollm._base.types import FloatArray
-from psychollm.instruments.reading import Outcome
+from psychollm.instruments.reading import Outcome, Scores
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class AbstentionScores(Result):
+class AbstentionScores(Scores):
     """One model's replies: abstained or attempted, right or wrong, certain or in doubt.
 
     Missing, NaN, is what could not be read, never arrived, or nobody judged.
@@ -27,6 +27,14 @@ class AbstentionScores(Result):
     >>> asked.score(readings).abstained
     array([1., 1.])
     """
+
+    _AXES = Axes(
+        None, "item=items", "run=runs", "scenario=scenarios", "pair=pairs", "dataset=datasets",
+        "outcome=outcomes",
+        "should_abstain", "abstained", "correct", "confident", "doubting", "mismatch",
+        "abstained_judged", "abstained_judged_whole", "confident_judged", "confident_judged_whole",
+        "doubting_judged", "mismatch_judged", "mismatch_judged_whole",
+    )  # fmt: skip
 
     models: tuple[str, ...]  # as a judge was told, blank otherwise
     items: tuple[str, ...]
@@ -71,20 +79,9 @@ class AbstentionScores(Result):
         model : hashable
             Label of the model, where a judge was told no other.
         """
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "model": [one or model for one in self.models],
-                "item": list(self.items),
-                "run": list(self.runs),
-                "scenario": list(self.scenarios),
-                "pair": list(self.pairs),
-                "dataset": list(self.datasets),
-                "outcome": [str(one) for one in self.outcomes],
-                **{name: getattr(self, name) for name in _COLUMNS},
-            }
-        )
+        frame = Scores.to_frame(self, model)
+        frame["model"] = [one or model for one in self.models]
+        return frame
 
     def summary(self) -> str:
         """Return one sentence per scenario."""
@@ -104,23 +101,6 @@ class AbstentionScores(Result):
             f"from {counts[1]} that have one"
         )
         return text + (f"; {missing} are missing" if missing else "")
-
-
-_COLUMNS = (
-    "should_abstain",
-    "abstained",
-    "correct",
-    "confident",
-    "doubting",
-    "mismatch",
-    "abstained_judged",
-    "abstained_judged_whole",
-    "confident_judged",
-    "confident_judged_whole",
-    "doubting_judged",
-    "mismatch_judged",
-    "mismatch_judged_whole",
-)
 
 
 def _mismatch(doubting: FloatArray, confident: FloatArray, abstained: FloatArray) -> FloatArray:

@@ -132,7 +132,7 @@ _FORMER = re.compile(
     r"""(?x)
     \b(?:previously|earlier)\b.{0,24}\b(?:said|answered|wrote|thought)\b | \bi\s(?:had\s|have\s)?(?:first\s|initially\s|originally\s|once\s|was\s)?(?:thought|assumed|believed
       |guessed|suspected|used\sto|inclined|tempted)\b
-  | \b(?:would|could|might|should)\shave\b | \bwas\s(?:going|about)\sto\b
+  | (?:\b(?:would|could|might|should)|'d)\shave\b(?!\sto) | \bwas\s(?:going|about)\sto\b
   | \b(?:at\sfirst|initially|originally|first\sglance)\b.{0,24}\b(?:thought|think|look(?:s|ed)?|seem\w*
       |appear\w*|said|guess\w*|i)\b
     """
@@ -158,7 +158,7 @@ _WITHHELD = re.compile(
 )
 _HEADED = re.compile(
     rf"(?<!\w)(?:{FALSE}|not|eliminated?|excluded?|rejected|ruled out)(?: (?:answers?|options?|choices?))?\s?:\s*[\"'(]*$"
-    r"|\b(?:any|all|every|each|no) (?:\w+ )?but (?:for )?\W*$|^\W*(?:in order )?to (?:say|answer)\W*$"
+    r"|\b(?:any|all|every|each|no) (?:\w+ )?but (?:for )?\W*$|^\W*(?:(?:in order )?to (?:say|answer)|(?:say|answer|claim)ing)\W*$"
 )
 _DENIED_AFTER = re.compile(
     rf"[\"')\]]*\s(?:[^\W\d]\w*\s){{0,2}}?(?:(?:is|are|was|were|can be|would be|seems|looks|ist|est|es|è|é)\s(?:not\s|also\s|just\s|simply\s|\w+ly\s)?"
@@ -184,9 +184,9 @@ _AFTER = re.compile(
 
 # "If it were so, B", but not "if I had to choose, B", and not arithmetic: "if we add 2, 5".
 _SUPPOSES = re.compile(
-    r"\W*(?:(?:but|and|so|well) )?(?:if|unless|provided|suppose|supposing|assuming|were (?:the|it|this|that|i|we)|had (?:the|it|this|i|we|you)|wenn|falls|angenommen|si(?= \w)"
+    r"\W*(?:(?:but|and|so|well) )?(?:if|unless|provided|(?:as|so) long as|only (?:if|when)|in case|suppose|supposing|assuming|were (?:the|it|this|that|i|we)|had (?:the|it|this|i|we|you)|wenn|falls|angenommen|si(?= \w)"
     r"|se(?= \w)|als(?= \w+ \w+ \w+,)|indien|если|eğer|jeśli|gdyby|अगर|यदि|إذا|لو|hätte ich|wäre ich)(?!\w)|\W*(?:如果|要是|もし)"
-    r"|\W*(?:according to (?:my|some|him|her|them|others|people|you|most|many|the users?)|in (?:a perfect|an ideal) world|ideally|hypothetically"
+    r"|\W*(?:according to (?:my|some|him|her|them|others|people|you|most|many|legend|critics|experts|wikipedia|the (?:users?|forecast|media|press|news))|in (?:a perfect|an ideal) world|ideally|hypothetically"
     r"|in (?:his|her|their|your) (?:opinion|view)|for the sake of argument)\b"
 )
 _IDLE = (
@@ -217,7 +217,7 @@ _MEASURED_BEFORE = re.compile(
     r"\b(?:probability|chances?|confidence|likelihood|odds|certainty|p)\s?(?:of|that|for|in|\()\b.*$"
 )
 _WEIGHED_BEFORE = re.compile(
-    r"[0-9]\s?(?:%|percent)\s(?:probability|chance|likelihood|odds|possibility)\s.*$"
+    r"[0-9]\s?(?:%|percent)\s(?:probability|chance|likelihood|odds|possibility|sure|certain|confident)\s.*$"
 )
 _MEASURED_AFTER = re.compile(
     r"[^,;.!?\n]{0,40}?(?:[:=(]|\b(?:is|at|are))\s?(?:about |only )?[0-9]"
@@ -225,7 +225,7 @@ _MEASURED_AFTER = re.compile(
 
 # Whose measure a value is: "a 30 % chance that I'm wrong", "certain that I don't know".
 _ERROR = (
-    r"wrong|mis\w{3,}|guessing|incorrect\w*|inaccurate|mistak\w+|error|errors|err|erring|false|untrue|not (?:right|correct|true|know)|uncertain\w*"
+    r"wrong|mis\w{3,}|guessing|incorrect\w*|inaccurate|mistak\w+|error|errors|err|erring|false|untrue|not (?:right|correct|true|know)|backwards?|mixed up|confus\w+|uncertain\w*"
     r"|(?<!no )(?<!out )doubts?|don't know|(?:can't|cannot) (?:answer|know|say|tell)|unable|no idea|falsch\w*|irre|fehler"
     r"|täusche|faux|tort|tromp\w+|equivo\w+|erro|errore|erreur|errad[oa]|error|sbagli\w+|fout|ongelijk|ошиб\w+|неправ\w*"
 )
@@ -243,7 +243,7 @@ def manner(text: str, sentence: Sentence, start: int, end: int) -> Mode:
         denied(text, start) or _disowned(before, after) or _DENIED_AFTER.match(after)
     ):
         return Mode.DENIED
-    if sentence.asks:
+    if sentence.asks or after.startswith("?"):
         return Mode.ASKED
     if _elsewhere(text, sentence, start):
         return Mode.RAISED
@@ -304,7 +304,7 @@ def of_error(text: str, start: int, end: int) -> bool:
 
 
 _OWN_VOICE = re.compile(
-    r"(?<![\w'])(?:it's|it is|i|i'd|i'll|i'm|my|me|answer|verdict|conclusion|actually|leav(?:es|ing)|ich|meine|je|ma|mi|yo|io|mia|eu|minha|ik|mijn|я|мой)(?![\w'])"
+    r"(?<![\w'])(?:it's|it is|i|i'd|i'll|i'm|my|me|answer|verdict|conclusion|actually|leav(?:es|ing)|is(?=\W*$)|ich|meine|je|ma|mi|yo|io|mia|eu|minha|ik|mijn|я|мой)(?![\w'])"
 )
 _PREFERRED = re.compile(
     r"[\"')]*\s(?:is|seems|fits|looks)\s(?:the\s|much\s|clearly\s)?(?:better|best|correct|right|more (?:likely|plausible|accurate))\b"

@@ -67,7 +67,7 @@ AUXILIARY = (
 _ENGLISH = """
 a about again also am an and answer apply around as at be because believe best call can cautious
 certain choice choose clear conclude conclusion confident consider correct decision definite
-definitive describe direct estimate even fairly final find firm for from give go guess hard has have inclined hell hence here
+definitive describe direct estimate even fairly final find firm flat afraid for from give go guess hard has have inclined hell hence here
 honest i in is it item judgement judgment just lean learn leave letter like maybe me more most
 must my myself no nope now of oh on one only opt option or overall perhaps pick place point
 prediction prefer pretty probable probably pros qualified question quick quite rate rather real
@@ -87,7 +87,7 @@ mijn minha moi myślę nach neem nehme odpowiedź opción opcja opinion opinión
 opzione opção parere pense penso pienso poprawna por pour prawidłowa prends que quedo raczej
 resposta respuesta richtig richtige risposta réponse sage sagen scelgo selecciono seleciono selon
 ser seçiyorum sicuramente tippe volgens wel wybieram wähle würde zeg zeggen zou è é że
-schätze vermute würde mettrais estimerais estime pondría pondrei colocaria un une ungefähr etwa
+schätze vermute würde mettrais estimerais estime pondría pondrei colocaria un une ungefähr etwa à
 я бы сказал сказала равен равно составляет думаю считаю полагаю что это выбираю ответ правильный верный вариант скорее чем конечно мой на
 всего осталось получается примерно уверен
 أنا أختار متأكد بنسبة الإجابة هي सही उत्तर है यह मैं मुझे उत्तर संख्या π

@@ -27,6 +27,7 @@ _REASON = re.compile(
     r"(?i)[ \t]*(?:[^\W\d]+[ \t]*){0,2}(?:[,;:–-][ \t]*)?(?:\((?:(?=[^()\n]{0,80}[+×*=→])|(?:since|because|as|from|after|given|an?|the|with|for)\b)|because\b|since\b|as\b|weil\b|da\b"
     r"|parce que\b|car\b|porque\b|perché\b|omdat\b|bo\b|потому\b|çünkü\b|因为|なぜなら)"
 )
+_BECAUSE = re.compile(r"(?i)\b(?:because|since|weil|porque|perché|omdat)\b")
 _ONE = re.compile(
     r"(?i)\W*(?:exactly\s|just\s|only\s)?one(?:\s(?!of|more|half|third|quarter|moment|second|minute|way|thing|word)\w+)?\W*"
 )
@@ -116,7 +117,8 @@ class NumericForm(Form):
         """Return the values that its first sentence begins with."""
         spans = sentences(text)
         first = text[: spans[0].end] if spans else text
-        ones = self.found(first)
+        # A reason may hold an equation: "7, because 7 × 8 = 56".
+        ones = self.found(_BECAUSE.split(first)[0])
         if not ones or not ones[0].heads or ones[0].mode is not Mode.SAID:
             return frozenset()
         if self.unclear(ones[0]) or not _REASON.match(first, ones[0].end):

@@ -60,7 +60,7 @@ _VERDICT = rf"(?:not\s)?(?:{TRUE})|{FALSE}|yes|no"
 _WRONG = re.compile(rf"(?i)not\s|no$|(?:{FALSE})$")
 # What may follow a letter that is chosen: otherwise it is the subject of a sentence ("D contradicts").
 _GOES_ON = re.compile(
-    r"(?i)\s*(?:$|[^\s\w]|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|because|since|as|and|or|but|so|on|in|for|from|with"
+    r"(?i)\s*(?:$|[^\s\w]|(?:is|was|seems|would|must|should|has to|looks|fits?|match(?:es)?|makes|works|remains|because|since|as|and|or|oder|ou|o|of|lub|или|but|so|on|in|for|from|with"
     r"|here|then|by|ist|est|es|è|é|weil|parce|porque|und|et|y|e|que|der|die|das|it|this|that|i|given|based|due|over|rather|instead|sagen|nehmen|wählen|zeggen|kiezen|say|think)\b|[A-Z](?!\w)|[^\x00-\u024f])"
 )
 _JOINED = re.compile(r"\s*(?:,|/|&|or\b|and\b|oder\b|ou\b)\s*")
@@ -126,7 +126,7 @@ class _Patterns:
         )
         self.judged = re.compile(
             rf"(?im)(?:^|(?<=[;,])\s?|(?<=\.)\s)\W*(?:options?\s)?(?P<key>{letters})(?![\w'])[^\w\n]*?[^\w\n,;]+"
-            rf"(?:(?:is|-|–)\s)?(?P<verdict>{_VERDICT})(?=\s*(?:$|[.;,]|because\b|as\b|since\b|[–(]))"
+            rf"(?:(?:(?:this|it|that)\s)?(?:(?:option|answer|statement)\s)?(?:is|-|–)\s)?(?P<verdict>{_VERDICT})(?=\s*(?:$|[.;,]|because\b|as\b|since\b|[–(]))"
         )
         self.start = re.compile(
             rf"(?i)\s*(?:{_CALLED}\s?)?[\"'(\[{{<]*(?P<key>{letters})(?![A-Za-z0-9_+$']|-[A-Za-z])(?P<close>[\"')\]}}>]*)"
@@ -253,9 +253,9 @@ class _Option(Form):
             mode = manner(text, sentence, *one.span())
             spoken_of = _SPOKEN_OF.match(text, one.end())
             followed = _GOES_ON.match(text, one.end()) or text[one.end() :].strip()[:1].isupper()
-            if mode is Mode.SAID and (
-                spoken_of or not followed or not leads(text, one.start(), OPTION_LEADS)
-            ):
+            if mode is Mode.SAID and not followed:
+                mode = Mode.DENIED  # discussed, not chosen: "D contradicts the text"
+            elif mode is Mode.SAID and (spoken_of or not leads(text, one.start(), OPTION_LEADS)):
                 mode = Mode.RAISED
             found.append(Mention(key, *one.span(), mode))
             found += [Mention(other, *one.span(), mode) for other in self._beside(text, one.end())]

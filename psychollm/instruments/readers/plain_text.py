@@ -49,9 +49,10 @@ _VARIANTS = str.maketrans(
     }
 )
 _TICKED = r"\[[xX✓✔]\]|\([xX✓✔•●]\)|[☑☒◉🔘]"
-_BOX = re.compile(rf"(?P<ticked>{_TICKED})|\[\s\]|\(\s\)|[☐⬜◯○]")
+_BOX = re.compile(rf"(?P<ticked>{_TICKED})|\[\s\]|\(\s\)|[☐⬜⬛■◯○]")
 _CELL_TICKED = re.compile(r"[xX✅✔✓☑☒]|\[[xX]\]")
 _CELL_EMPTY = re.compile(r"[\s-]*|[❌✗✘✖☐⬜]|\[\s?\]")
+_ITEM_WORDS = 3  # of a list in which one item is ticked
 _SIGNS = re.compile(r"(?P<ticked>[✅✔✓])|[❌✗✘✖]")
 _RESULT_TAG = re.compile(
     r"(?i)<(/?)(?:final[_ -]?)?(?:answer|response|result|output|rating|score|confidence"
@@ -115,7 +116,11 @@ def _without_unticked(text: str) -> str:
     """Set apart what is ticked and drop what is not, in a list with boxes or with signs."""
     lines = _without_columns(text.split("\n"))
     signs = [_SIGNS.search(line) for line in lines]
-    listed = {bool(sign["ticked"]) for sign in signs if sign} == {True, False}
+    kinds = [bool(sign["ticked"]) for sign in signs if sign]
+    bare = kinds == [True] and all(len(line.split()) <= _ITEM_WORDS for line in lines)
+    listed = set(kinds) == {True, False}
+    if bare and len(lines) > 1:
+        lines = [line for line, sign in zip(lines, signs, strict=True) if sign]
     marks = _SIGNS if listed and len(lines) > 1 and len(_SIGNS.findall(text)) > 1 else _BOX
     return "\n".join(_ticked(line, marks) for line in lines)
 

@@ -156,7 +156,7 @@ def _phrases(items: tuple[tuple[str, float], ...]) -> Phrases:
 
 _OF_ANOTHER = re.compile(  # "certain parts", "high prices"
     r"(?i)\s(?!that|to|because|since|as|given|for|in|on|at|but|and|or|if|though|although|so|true|correct|right|false|yes|no|not"
-    r"|it|this|i|he|she|they|we|you|the|here|confidence|certainty|probability|likelihood|chance|chances|about|of|overall|indeed|is"
+    r"|it|this|i|he|she|they|we|the|here|confidence|certainty|probability|likelihood|chance|chances|about|of|overall|indeed|is"
     r"|now|again|considering|despite|due|based|by|with|would|event|outcome|level|sagen|zeggen|que|dass|che|qu)[a-z]+"
 )
 _TO_SAY = re.compile(

@@ -201,7 +201,7 @@ _SPOKEN_OF = re.compile(
 _THAT = re.compile(r"(?:\sthat)?\s?")
 # What one is able to answer: this question, not "questions about chemistry".
 _OF_THIS = re.compile(
-    r"\s*(?:$|[^\w\s]|(?:(?:answer|get|it|this|that|these|the|your|correctly|accurately|right|because|since|as|i|of|about|to|for|now|and|but)\b"
+    r"\s*(?:$|[^\w\s]|(?:(?:answer|get|it|this|that(?!\s(?!i\b|it\b|one\b|question\b|correctly\b|with\b)\w)|these|the|your|correctly|accurately|right|because|since|as|i|of|about|to|for|now|and|but)\b"
     r"|with (?:\w+ )?(?:confidence|certainty))(?! only))"
 )
 _BOTH = "yes or no"  # the value of a mention that chooses neither
@@ -388,7 +388,9 @@ def _truth_clauses(text: str) -> list[Mention]:
             words = clause.group().strip(_EDGES)
             start = clause.start() + clause.group().find(words)
             lead = _TRUTH_LEAD.match(words)
-            value = _truth(words[lead.end() :] if lead else words, _TRUTH_CLAUSES)
+            alone = sentence.end == len(text) and words == text[sentence.start :].strip(_EDGES)
+            patterns = _TRUTH_ALONE if alone else _TRUTH_CLAUSES
+            value = _truth(words[lead.end() :] if lead else words, patterns)
             if value is not None:
                 mode = manner(text, sentence, start, clause.end())
                 found.append(Mention(value, start, clause.end(), mode))

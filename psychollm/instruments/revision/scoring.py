@@ -51,6 +51,10 @@ def _read_answer(prompt: Prompt, reply: str, finish_reason: str | None) -> Readi
     return Reading(outcome=Outcome.ANSWERED, value=value, said=answer)
 
 
+_CORRECT: dict[Any, float] = {"correct": 1.0, "wrong": 0.0, "adopted": 0.0, "abstained": 0.0}
+_FAULTED: dict[Any, float] = {"faulted": 1.0, "cleared": 0.0}
+
+
 def score_readings(
     prompts: Sequence[Prompt],
     readings: ReadingsLike,
@@ -69,8 +73,8 @@ def score_readings(
         outcomes=tuple(one.outcome for one in found),
         responses=tuple(str(one.value) if one.answered else None for one in found),
         answers=tuple(map(_answer, prompts, found)),
-        correct=np.array([_correct(one.value) for one in found], dtype=np.float64),
-        faulted=np.array([_faulted(one.value) for one in found], dtype=np.float64),
+        correct=np.array([_CORRECT.get(one.value, np.nan) for one in found], dtype=np.float64),
+        faulted=np.array([_FAULTED.get(one.value, np.nan) for one in found], dtype=np.float64),
         tokens=np.array([spent.get(one.key, np.nan) for one in prompts], dtype=np.float64),
     )
 
@@ -86,13 +90,3 @@ def _answer(prompt: Prompt, reading: Reading) -> str | None:
     if prompt.about["stage"] == "critique" or not reading.answered:
         return None
     return answer_key(reading.said)
-
-
-def _correct(value: Any) -> float:
-    if value not in {"correct", "wrong", "adopted", "abstained"}:
-        return np.nan
-    return float(value == "correct")
-
-
-def _faulted(value: Any) -> float:
-    return float(value == "faulted") if value in {"faulted", "cleared"} else np.nan

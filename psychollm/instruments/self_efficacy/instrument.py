@@ -269,7 +269,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
                 "level": task.level,
                 "persona": setting.persona,
                 "graded": self.graded,
-                "rubric": _plain(task.rubric),
+                "rubric": dict(task.rubric),
             },
         )
 
@@ -365,12 +365,3 @@ def _turns(setting: _Setting, text: str, *, opens: bool) -> tuple[Message, ...]:
     system = wording.PERSONAS[setting.persona]
     turn = Message("user", text)
     return (Message("system", system), turn) if opens and system else (turn,)
-
-
-def _plain(rubric: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a rubric as JSON gives it back: lists for tuples."""
-
-    def listed_(value: Any) -> Any:
-        return [listed_(one) for one in value] if isinstance(value, tuple) else value
-
-    return {name: listed_(value) for name, value in rubric.items()}

@@ -15,7 +15,7 @@ has or feels no such thing, or that the statement does not apply to it.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,10 +69,10 @@ _WORD = re.compile(r"[^\W_]+(?:['’.,-][^\W_]+)*")
 class Summary:
     """What a summary must hold, and must not."""
 
-    facts: tuple[tuple[str, ...], ...]  # beginnings of words, one of each group
+    facts: Sequence[Sequence[str]]  # beginnings of words, one of each group
     max_words: int
     max_sentences: int = 1
-    forbidden: tuple[str, ...] = ()  # beginnings of words
+    forbidden: Sequence[str] = ()  # beginnings of words
     digits: bool = True  # whether there may be any
 
     def faults(self, text: str) -> list[str]:
@@ -132,7 +132,7 @@ def _summary(rubric: Mapping[str, Any], reply: str, finish_reason: str | None) -
     )
 
 
-def _any(beginnings: tuple[str, ...] | list[str], text: str) -> bool:
+def _any(beginnings: Sequence[str], text: str) -> bool:
     joined = "|".join(re.escape(word) for word in beginnings)
     return re.search(rf"(?i)\b(?:{joined})", text) is not None
 
@@ -166,13 +166,10 @@ def ratings_of(reading: Reading, n: int) -> tuple[tuple[float, Outcome], ...]:
     words = str(reading.value).split()
     if len(words) != n:  # another scale, or a reading that is not ours
         return ((float("nan"), Outcome.UNREADABLE),) * n
-    return tuple(_rating(word) for word in words)
-
-
-def _rating(word: str) -> tuple[float, Outcome]:
-    if word in set(Outcome):
-        return float("nan"), Outcome(word)
-    return float(word), Outcome.ANSWERED
+    return tuple(
+        (float("nan"), Outcome(word)) if word in set(Outcome) else (float(word), Outcome.ANSWERED)
+        for word in words
+    )
 
 
 def _several(found: tuple[Reading, ...], disowned: str) -> Reading:

@@ -1,6 +1,7 @@
 """The scores of one model on a self-efficacy scale, and how it did the tasks."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -132,13 +133,7 @@ class SelfEfficacyScores(Result):
         """
         import pandas as pd
 
-        names = (
-            "key", "condition", "repeat", "level", "persona", "placement", "mode", "feedback",
-            "phrasing", "correct", "told", "n_tasks",
-        )  # fmt: skip
-        table: dict[str, Any] = {"model": [model] * len(self.administrations)}
-        for name in names:
-            table[name] = [getattr(one, name) for one in self.administrations]
+        table = _columns(Administration, self.administrations, model)
         for name in ("correct", "told", "level"):
             table[name] = np.array(table[name], dtype=np.float64)
         for place, column in enumerate(self.scores.T, 1):
@@ -157,10 +152,7 @@ class SelfEfficacyScores(Result):
         """
         import pandas as pd
 
-        names = ("key", "condition", "level", "persona", "correct", "outcome", "said")
-        table: dict[str, Any] = {"model": [model] * len(self.tasks)}
-        for name in names:
-            table[name] = [getattr(one, name) for one in self.tasks]
+        table = _columns(TaskScore, self.tasks, model)
         table["outcome"] = [str(outcome) for outcome in table["outcome"]]
         return pd.DataFrame(table)
 
@@ -192,6 +184,12 @@ class SelfEfficacyScores(Result):
         done = [one.correct for one in self.tasks if one.condition == condition]
         graded = [one for one in done if np.isfinite(one)]
         return text + (f"; {sum(graded):.0f} of {len(graded)} tasks passed." if done else ".")
+
+
+def _columns(kind: type, records: Sequence[object], model: Any) -> dict[str, Any]:
+    names = [field.name for field in fields(kind)]
+    table = {name: [getattr(one, name) for one in records] for name in names}
+    return {"model": [model] * len(records), **table}
 
 
 def _row_means(values: Any, known: BoolArray) -> FloatArray:

@@ -49,16 +49,9 @@ def tasks_of(condition: str, level: int | None = None) -> tuple[Task, ...]:
     )
 
 
-def _as_written(value: Any) -> Any:
-    """Return tuples for the lists of JSON."""
-    return tuple(map(_as_written, value)) if isinstance(value, list) else value
-
-
 def _tasks() -> tuple[Task, ...]:
     folder = files("psychollm.instruments.self_efficacy")
     records = json.loads(folder.joinpath("tasks.json").read_text(encoding="utf-8"))
-    for record in records:
-        record["rubric"] = {name: _as_written(value) for name, value in record["rubric"].items()}
     return tuple(Task(**record) for record in records)
 
 

@@ -103,9 +103,15 @@ def _row(prompts: Sequence[Prompt], found: Mapping[str, Reading], options: _Opti
     numbers = collapse(str(about["question"]), texts)
     names = wordings(numbers, texts)
     label = iter(names[number] for number in numbers)
-    classes = [next(label) if one.answered else _abstained(one, options) for one in read]
-    worth = {name: _grade(name, about) for name in names.values()}
-    worth[ABSTAINED] = _worth_of_abstaining(about, options)
+    kept = ABSTAINED if options.abstentions != "missing" else None
+    classes = [
+        next(label) if one.answered else kept if one.outcome is Outcome.REFUSED else None
+        for one in read
+    ]
+    graded = {name: grade_by(about, name).correct for name in names.values()}
+    worth = {name: np.nan if right is None else float(right) for name, right in graded.items()}
+    due = bool(about["reference"])  # to abstain is right where there is no answer
+    worth[ABSTAINED] = 1.0 if not due else 0.0 if options.abstentions == "wrong" else np.nan
     return _Row(
         outcomes=_padded([one.outcome for one in read], options.depth, Outcome.FAILED),
         answers=_padded([one.said or None for one in read], options.depth, None),
@@ -113,23 +119,6 @@ def _row(prompts: Sequence[Prompt], found: Mapping[str, Reading], options: _Opti
         correct=_padded([worth.get(str(one), np.nan) for one in classes], options.depth, np.nan),
         modal=_modal(classes),
     )
-
-
-def _abstained(reading: Reading, options: _Options) -> str | None:
-    kept = reading.outcome is Outcome.REFUSED and options.abstentions != "missing"
-    return ABSTAINED if kept else None
-
-
-def _grade(text: str, about: Mapping[str, object]) -> float:
-    """Grade the commonest wording of a class; NaN where nothing can be graded."""
-    right = grade_by(about, text).correct
-    return float("nan") if right is None else float(right)
-
-
-def _worth_of_abstaining(about: Mapping[str, object], options: _Options) -> float:
-    if not about["reference"]:
-        return 1.0
-    return 0.0 if options.abstentions == "wrong" else float("nan")
 
 
 def _modal(classes: Sequence[str | None]) -> str | None:
