@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import expit, logit
 from scipy.stats import beta
 
-from benchmarks.coverage_cases import Case, Intervals
+from benchmarks.coverage_cases import Case, Intervals, flagged
 from psychollm.calibration import calibration_panel
 from psychollm.calibration.panels.catalogue import panel_metrics
 from psychollm.calibration.tally import Tally
@@ -105,7 +105,7 @@ def panel_intervals(
     truth = forecaster.truth()
     # What learns from its answers has another true value at each size.
     keys = [key for key in panel if key != "beta_log_score"]
-    return {key: (panel[key].interval, truth[key]) for key in keys}
+    return {key: (panel[key].interval, truth[key], flagged(panel[key].flags)) for key in keys}
 
 
 # Of these the interval is a formula, and needs no resamples.
@@ -132,7 +132,7 @@ def closed_intervals(
     confidence, correct = forecaster.draw(n, count, rng)
     panel = calibration_panel(confidence, correct, metrics=CLOSED, bootstrap=0)
     truth = forecaster.truth()
-    return {key: (panel[key].interval, truth[key]) for key in panel}
+    return {key: (panel[key].interval, truth[key], flagged(panel[key].flags)) for key in panel}
 
 
 def two_runs(

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# metric -> bounds (data sets, 2) and the true value
-Intervals = dict[str, tuple[np.ndarray, float]]
+# metric -> bounds (data sets, 2), the true value, and where results are flagged that an interval
+# may be too short (data sets,), if they can be
+Intervals = dict[str, tuple[np.ndarray, float] | tuple[np.ndarray, float, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,11 @@ class Case:
     scenario: str
     run: Callable[[int, int, np.random.Generator, int], Intervals]
     sizes: tuple[int, ...] = ()
+
+
+def flagged(flags: tuple[object, ...]) -> np.ndarray:
+    """Return which results say that their interval may be too short."""
+    return np.array(["may be too short" in str(flag) for flag in flags])
 
 
 def collected(

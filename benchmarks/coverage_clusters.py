@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit
 
 from benchmarks.coverage_calibration import Forecaster
-from benchmarks.coverage_cases import Case, Intervals
+from benchmarks.coverage_cases import Case, Intervals, flagged
 from psychollm.calibration import calibration_error, calibration_panel, spiegelhalter
 from psychollm.calibration.scores.cox import cox_test_of
 from psychollm.calibration.stated import stated_answers
@@ -22,9 +22,10 @@ RESAMPLES = 1_000
 CLUSTERS = (3, 5, 8, 15, 30)
 METRICS = (
     "accuracy", "precision", "f1", "kappa", "brier", "brier_skill", "log_score", "overconfidence",
-    "overconfident_part", "ece", "rmsce", "smooth_ece", "corp_mcb", "corp_dsc",
-    "murphy_reliability", "murphy_resolution", "cox_slope", "calibration_in_the_large", "auroc",
-    "gamma", "average_precision", "point_biserial", "meta_information", "aurc", "e_aurc",
+    "overconfident_part", "underconfident_part", "ece", "rmsce", "smooth_ece", "corp_mcb",
+    "corp_dsc", "corp_unc", "corp_log_mcb", "corp_log_dsc", "murphy_reliability",
+    "murphy_resolution", "cox_slope", "calibration_in_the_large", "auroc", "gamma",
+    "average_precision", "point_biserial", "meta_information", "aurc", "e_aurc",
 )  # fmt: skip
 LEVELS = np.linspace(0.0, 1.0, 11)
 
@@ -77,22 +78,28 @@ def panel(
         rng=rng,
     )
     truth = population(ease=ease).truth()
-    intervals = {key: (found[key].interval, truth[key]) for key in found}
+    intervals: Intervals = {
+        key: (found[key].interval, truth[key], flagged(found[key].flags)) for key in found
+    }
     other = (rng.random(chance.shape) < chance) * 1.0
     mean = mean_score(
         correct, clusters=codes, bootstrap=Bootstrap(RESAMPLES, n_jobs=jobs), rng=rng
     )
     pairs = [(row, row + 1) for row in range(0, count, 2)]
     apart = score_differences(correct, pairs=pairs, clusters=codes)
-    intervals["mean_score"] = (mean.interval, truth["accuracy"])
-    intervals["score_differences"] = (apart.interval, 0.0)
+    intervals["mean_score"] = (mean.interval, truth["accuracy"], flagged(mean.flags))
+    intervals["score_differences"] = (apart.interval, 0.0, flagged(apart.flags))
     for name, estimate in (("mean_score", mean), ("brier", found["brier"])):
-        bounds = [estimate.difference(*pair).interval for pair in pairs]
-        intervals[f"{name} difference"] = (np.array(bounds), 0.0)
+        differences = [estimate.difference(*pair) for pair in pairs]
+        intervals[f"{name} difference"] = (
+            np.array([one.interval for one in differences]),
+            0.0,
+            flagged(tuple(one.flag for one in differences)),
+        )
     runs = cohen_kappa(
         correct, other, clusters=codes, bootstrap=Bootstrap(2, n_jobs=jobs), rng=rng
     )
-    intervals["cohen_kappa of two runs"] = (runs.interval, _kappa(ease))
+    intervals["cohen_kappa of two runs"] = (runs.interval, _kappa(ease), flagged(runs.flags))
     return intervals
 
 
@@ -127,7 +134,8 @@ def tests(n: int, count: int, rng: np.random.Generator, jobs: int, *, equal: boo
         name: (np.stack([np.where(np.isnan(p), np.nan, 0.0), (p > 0.05) * 2.0], axis=1), 1.0)
         for name, p in found.items()
     }
-    return intervals | {"ECE of a calibrated model": (error.value.interval, 0.0)}
+    whole = (error.value.interval, 0.0, flagged(error.value.flags))
+    return intervals | {"ECE of a calibrated model": whole}
 
 
 CASES = [

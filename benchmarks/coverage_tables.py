@@ -10,18 +10,26 @@ import psychollm
 from benchmarks.coverage_index import index
 
 LOW, HIGH = 0.93, 0.97
-Totals = dict[tuple[str, str, str, int], tuple[int, int, int]]
+Totals = dict[tuple[str, str, str, int], tuple[int, ...]]
+ALL_BUT = 0.05  # share of data sets below which those without a flag say nothing
 
 
-def cell(datasets: int, covered: int, undefined: int) -> str:
+def cell(
+    datasets: int, covered: int, undefined: int, flagged: int = 0, flagged_covered: int = 0
+) -> str:
     """Coverage in per cent; marked where it lies outside the range by more than chance."""
+    # Where some results say that their interval may be too short, what counts are the others.
     if not datasets:
         return "–"
-    share = covered / datasets
-    text = f"{100 * share:.1f}"
-    error = np.sqrt(LOW * (1 - LOW) / datasets)
-    if share < LOW - 2 * error or share > HIGH + 2 * error:
-        text = f"**{text}**"
+    text = f"{100 * covered / datasets:.1f}"
+    others, held = datasets - flagged, covered - flagged_covered
+    if others > ALL_BUT * datasets:
+        share, error = held / others, np.sqrt(LOW * (1 - LOW) / others)
+        if share < LOW - 2 * error or share > HIGH + 2 * error:
+            text = f"**{text}**"
+    if flagged:
+        text += f" ⚑{100 * flagged / datasets:.0f}"
+        text += f": {100 * held / others:.1f}" if others > ALL_BUT * datasets else ""
     if undefined:
         text += f" ({undefined})"
     return text
@@ -35,7 +43,7 @@ def lines(totals: Totals) -> list[str]:
         scenarios = list(dict.fromkeys(key[1] for key in keys))
         metrics = list(dict.fromkeys(key[2] for key in keys))
         sizes = sorted({key[3] for key in keys})
-        most = max(sum(totals[key][::2]) for key in keys)
+        most = max(sum(totals[key][:3:2]) for key in keys)
         text.append(f"## {family.capitalize()}\n")
         text.append(
             f"{most:,} data sets per cell; columns are n = {', '.join(map(str, sizes))}.\n"
@@ -49,8 +57,8 @@ def table(
     totals: Totals, family: str, scenario: str, metrics: list[str], sizes: list[int]
 ) -> list[str]:
     """The table of one scenario; it says so where it rests on fewer data sets than others."""
-    here = [sum(counts[::2]) for key, counts in totals.items() if key[:2] == (family, scenario)]
-    most = max(sum(counts[::2]) for key, counts in totals.items() if key[0] == family)
+    here = [sum(counts[:3:2]) for key, counts in totals.items() if key[:2] == (family, scenario)]
+    most = max(sum(counts[:3:2]) for key, counts in totals.items() if key[0] == family)
     fewer = f"{min(here):,} data sets.\n\n" if min(here) < most else ""
     rows = [f"### {scenario}\n", f"{fewer}| quantity | {' | '.join(f'n = {n}' for n in sizes)} |"]
     rows.append(f"| :--- | {' | '.join('---:' for _ in sizes)} |")

@@ -35,7 +35,8 @@ from benchmarks.coverage_tables import write_tables
 SIZES = (50, 200, 1000)
 BATCH = 50
 SEED = 20261121
-FIELDS = ("family", "scenario", "metric", "n", "batch", "datasets", "covered", "undefined")
+COUNTS = ("datasets", "covered", "undefined", "flagged", "flagged_covered")
+FIELDS = ("family", "scenario", "metric", "n", "batch", *COUNTS)
 CSV = Path(__file__).with_name("coverage.csv")
 
 ROOMS: dict[str, list[Case]] = {
@@ -66,8 +67,9 @@ def run_batch(case: Case, n: int, batch: int, *, jobs: int) -> list[dict[str, ob
     """Simulate one batch of data sets and count, metric by metric."""
     found = case.run(n, BATCH, seed_of(case, n, batch), jobs)
     rows: list[dict[str, object]] = []
-    for metric, (bounds, truth) in found.items():
+    for metric, (bounds, truth, *rest) in found.items():
         defined = np.isfinite(bounds).all(axis=1)
+        short = defined & rest[0] if rest else np.zeros_like(defined)
         # A true value of zero is a sum of many terms: zero but for rounding.
         inside = (bounds[:, 0] <= truth + 1e-6) & (truth - 1e-6 <= bounds[:, 1])
         rows.append(
@@ -80,6 +82,8 @@ def run_batch(case: Case, n: int, batch: int, *, jobs: int) -> list[dict[str, ob
                 "datasets": int(defined.sum()),
                 "covered": int((inside & defined).sum()),
                 "undefined": int((~defined).sum()),
+                "flagged": int(short.sum()),
+                "flagged_covered": int((inside & short).sum()),
             }
         )
     return rows
@@ -106,15 +110,15 @@ def run(path: Path, cases: list[Case], *, datasets: int, jobs: int) -> None:
                     print(f"{done_now}: {seconds:.1f} s", flush=True)
 
 
-def totals(path: Path) -> dict[tuple[str, str, str, int], tuple[int, int, int]]:
-    """Return data sets, covered and undefined per family, scenario, metric and size."""
-    sums: dict[tuple[str, str, str, int], list[int]] = defaultdict(lambda: [0, 0, 0])
+def totals(path: Path) -> dict[tuple[str, str, str, int], tuple[int, ...]]:
+    """Return the counts per family, scenario, metric and size."""
+    sums: dict[tuple[str, str, str, int], list[int]] = defaultdict(lambda: [0] * len(COUNTS))
     with path.open(newline="") as file:
         for row in csv.DictReader(file):
             key = (row["family"], row["scenario"], row["metric"], int(row["n"]))
-            for place, name in enumerate(("datasets", "covered", "undefined")):
-                sums[key][place] += int(row[name])
-    return {key: (value[0], value[1], value[2]) for key, value in sums.items()}
+            for column, name in enumerate(COUNTS):
+                sums[key][column] += int(row[name] or 0)  # older rows do not know of flags
+    return {key: tuple(value) for key, value in sums.items()}
 
 
 def chosen(only: str | None) -> list[Case]:

@@ -22,6 +22,14 @@ are therefore taken at the level at which a normal interval is as wide as that o
 
 (Hesterberg's expanded percentiles, for clusters of any size).
 
+Clusters of one size need not tell equally much: where most of a variance comes from a few of them,
+which hold the errors or the outlying confidences, it is known no better than from these. Where an
+estimate is sensitive to that, its degrees of freedom are no more than
+
+.. math:: G_e = \Big( \sum_g r_g^2 \Big)^2 \Big/ \sum_g r_g^4,                            \quad (4)
+
+the number of clusters that would tell as much if all told the same.
+
 References
 ----------
 Bell, R. M., & McCaffrey, D. F. (2002). Bias reduction in standard errors for linear regression
@@ -68,6 +76,13 @@ def corrected_sums(sums: FloatArray, shares: FloatArray) -> FloatArray:
         return np.asarray(np.where(shares < 1.0, sums / np.sqrt(1.0 - shares), np.nan))
 
 
+def telling_clusters(sums: FloatArray) -> FloatArray:
+    """Return how many clusters (4) make up a variance, from `sums` (clusters, ...)."""
+    squares = sums**2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(squares.sum(axis=0) ** 2 / (squares**2).sum(axis=0))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Units:
     """How much may be learnt from the clusters behind each of several estimates."""
@@ -92,6 +107,19 @@ class Units:
             flag if flag in _WITHOUT_INTERVAL else few or flag
             for few, flag in zip(own, flags, strict=True)
         )
+
+    def tested(
+        self, p_value: FloatArray, flags: Sequence[Reason]
+    ) -> tuple[FloatArray, tuple[Reason, ...]]:
+        """Return p-values (models,) and flags: none where no test keeps its level."""
+        enough = (self.count > 1) & ~self.few
+        own = first_reason(
+            (np.isnan(p_value), Reason.NONE),
+            (self.count == 1, Reason.ONE_CLUSTER),
+            (~enough, Reason.NO_P_VALUE),
+        )
+        flagged = tuple(few or flag for few, flag in zip(own, flags, strict=True))
+        return np.where(enough, p_value, np.nan), flagged
 
     def level(self, level: float) -> FloatArray:
         """Return the level (3) at which percentiles of resamples are taken (models,)."""

@@ -53,15 +53,12 @@ def bin_sums(values, starts, correct, wrong, stated, hits, size):
 def murphy_terms(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
-    departures: NDArray[np.float64],
     correct: NDArray[np.float64],
     wrong: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, 9) with REL, RES, UNC of (1), REL', RES', UNC' of (2), then noise."""
-    # Noise is REL and RES with the `departures` (2, bins) of the sample, f_k - o_k and o_k - o,
-    # taken off; the last column is the share of correct answers. All are NaN where a resample
-    # holds no answer, and (2) where no bin holds more than one.
+    """Fill `out` (resamples, 6) with REL, RES, UNC of (1) and REL', RES', UNC' of (2)."""
+    # All are NaN where a resample holds no answer, and (2) where no bin holds more than one.
     bins = starts.size - 1
     stated, hits, size = np.empty(bins), np.empty(bins), np.empty(bins)
     for row in range(correct.shape[0]):
@@ -70,48 +67,35 @@ def murphy_terms(
         out[row, :] = np.nan
         if n <= 0.0:
             continue
-        sums = np.zeros(5)
+        reliability, resolution, noise = 0.0, 0.0, 0.0
         for k in range(bins):
             if size[k] > 0.0:
-                _add_bin(stated[k], hits[k], size[k], rate, departures[:, k], sums)
-        for term in range(2):
-            out[row, term] = sums[term] / n
-            out[row, 6 + term] = sums[2 + term] / n
-        out[row, 2] = rate * (1.0 - rate)
-        out[row, 8] = rate
+                share = hits[k] / size[k]
+                reliability += size[k] * (stated[k] / size[k] - share) ** 2
+                resolution += size[k] * (share - rate) ** 2
+            if size[k] > 1.0:
+                noise += size[k] * share * (1.0 - share) / (size[k] - 1.0)
+        out[row, 0], out[row, 1], out[row, 2] = (
+            reliability / n,
+            resolution / n,
+            rate * (1.0 - rate),
+        )
         if n > 1.0 and size.max() > 1.0:
             bias = rate * (1.0 - rate) / (n - 1.0)
-            out[row, 3] = out[row, 0] - sums[4] / n
-            out[row, 4] = out[row, 1] - sums[4] / n + bias
+            out[row, 3] = out[row, 0] - noise / n
+            out[row, 4] = out[row, 1] - noise / n + bias
             out[row, 5] = out[row, 2] + bias
-
-
-@njit
-def _add_bin(stated, hits, size, rate, departure, sums):
-    """Add one bin to the sums over bins of: REL, RES, noise of each, n c of (2)."""
-    share = hits / size
-    gap, lift = stated / size - share, share - rate
-    sums[0] += size * gap * gap
-    sums[1] += size * lift * lift
-    sums[2] += size * (gap - departure[0]) * (gap - departure[0])
-    sums[3] += size * (lift - departure[1]) * (lift - departure[1])
-    if size > 1.0:
-        sums[4] += size * share * (1.0 - share) / (size - 1.0)
 
 
 @njit
 def signed_gaps(
     values: NDArray[np.float64],
     starts: NDArray[np.int64],
-    departures: NDArray[np.float64],
     correct: NDArray[np.float64],
     wrong: NDArray[np.float64],
     out: NDArray[np.float64],
 ) -> None:
-    """Fill `out` (resamples, 4) with the two parts (3), then their noise."""
-    # Noise is that of the gaps f_k - o_k of the sample, the first of `departures` (4, bins): what
-    # differs from them, times the second, around the third for the first part and around the
-    # fourth for the second.
+    """Fill `out` (resamples, 2) with the two parts (3)."""
     bins = starts.size - 1
     stated, hits, size = np.empty(bins), np.empty(bins), np.empty(bins)
     for row in range(correct.shape[0]):
@@ -124,9 +108,6 @@ def signed_gaps(
             gap = stated[k] - hits[k]
             out[row, 0] += max(gap, 0.0) / n
             out[row, 1] += max(-gap, 0.0) / n
-            noise = (gap - size[k] * departures[0, k]) * departures[1, k]
-            out[row, 2] += max(size[k] * departures[2, k] + noise, 0.0) / n
-            out[row, 3] += max(-size[k] * departures[3, k] - noise, 0.0) / n
 
 
 @njit

@@ -233,7 +233,12 @@ def test_the_sandwich_is_that_of_statsmodels():
     np.testing.assert_allclose([found.intercept.se[0], found.slope.se[0]], expected, rtol=1e-6)
     away = fit.params - [0, 1]
     wald = away @ np.linalg.inv(fit.cov_params()) @ away * 39 / 40
-    hotelling = wald / 2 * 38 / 39
+    # Degrees of freedom are those of the clusters that make up the variances.
+    score = sm.add_constant(x) * (correct - fit.fittedvalues)[:, None]
+    sums = np.stack([np.bincount(clusters, column) for column in score.T], axis=1)
+    moved = sums @ np.linalg.inv(-model.hessian(fit.params))
+    df = ((moved**2).sum(axis=0) ** 2 / (moved**4).sum(axis=0)).min()
+    hotelling = wald / 2 * (df - 1) / df
     assert found.calibrated.statistic[0] == pytest.approx(hotelling, rel=1e-5)
 
 

@@ -172,30 +172,24 @@ def reweighted_errors(confidence, correct, clip, *, slope=True, converged=None):
         deviance = new
 
 
-def calibrated_noise(confidence, correct, counts):
-    """What Brier and log score fall by in fitting a resample's noise around confidence itself."""
-    levels, fit = isotonic(confidence, correct)
-    n = [sum(1 for f in confidence if f == u) for u in levels]
-    share = len(correct) / sum(counts)
-    noisy = []
-    for u, p, size in zip(levels, fit, n, strict=True):
-        here = [i for i, f in enumerate(confidence) if f == u]
-        drawn = sum(counts[i] * (correct[i] - p) for i in here) * share
-        noisy.append(size * u + drawn - sum(correct[i] - p for i in here))
-
-    def between(j, k):
-        return sum(noisy[j : k + 1]) / sum(n[j : k + 1])
-
-    last = len(levels)
-    new = [
-        max(min(between(j, k) for k in range(g, last)) for j in range(g + 1)) for g in range(last)
-    ]
-    brier_fall = log_fall = 0.0
-    for value in sorted(set(np.round(new, 12))):
-        block = [g for g in range(last) if abs(new[g] - value) < 1e-11]
-        fall = sum(n[g] * (levels[g] - new[g]) ** 2 for g in block)
-        fall += sum(2 * (levels[g] - new[g]) * (n[g] * new[g] - noisy[g]) for g in block)
-        spread = sum(n[g] * fit[g] * (1 - fit[g]) for g in block) / sum(n[g] for g in block)
-        brier_fall += fall
-        log_fall += fall / (2 * spread) if spread > 0 else 0.0
-    return brier_fall / len(correct), log_fall / len(correct)
+def noise_of_bins(bins, correct, weights, clusters, *, score):
+    """Mean and variance of what noise adds to a squared departure: sums, one answer at a time."""
+    total, mean, variance = sum(weights), 0.0, 0.0
+    for k in sorted(set(bins)):
+        here = [i for i, of_bin in enumerate(bins) if of_bin == k]
+        size = sum(weights[i] for i in here)
+        hits = sum(weights[i] * correct[i] for i in here)
+        likely = (hits + 1) / (size + 2)
+        spread = likely * (1 - likely)
+        of_share = 0.0
+        for g in {clusters[i] for i in here}:
+            inside = [i for i in here if clusters[i] == g]
+            strays = sum(weights[i] * (correct[i] - hits / size) for i in inside)
+            of_share += strays**2 / (1 - sum(weights[i] for i in inside) / size) / size**2
+        if of_share == 0:
+            of_share = spread / size
+        if score == "log":
+            of_share /= 2 * spread
+        mean += size / total * of_share
+        variance += 2 * (size / total * of_share) ** 2
+    return mean, variance

@@ -37,7 +37,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
 from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.errors.under_calibration import under_calibration
 from psychollm.calibration.metric import NOISY, Metric, Output, estimate_all
 from psychollm.calibration.scores.isotonic import (
@@ -45,7 +45,7 @@ from psychollm.calibration.scores.isotonic import (
     recalibrated_shares,
     recalibration_curve,
 )
-from psychollm.calibration.scores.noise_interval import METHOD, noise_bounds, uncertainty_bounds
+from psychollm.calibration.scores.noise_interval import METHOD, ROBUST_METHOD, bounds_of_parts
 from psychollm.calibration.scores.proper_scores import (
     BRIER,
     CLIP,
@@ -61,18 +61,14 @@ from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
-from psychollm.kernels.corp import calibrated_noise, recalibrated_scores
-from psychollm.kernels.proper_scores import mean_losses, shares_correct
+from psychollm.kernels.corp import recalibrated_scores
+from psychollm.kernels.proper_scores import mean_losses
 
 Score: TypeAlias = Literal["brier", "log"]
 
 SCORES = ("brier", "log")
 
 PARTS = ("MCB", "DSC", "UNC")
-
-# Up to so many distinct confidences noise is computed without cells; else in so many cells.
-_EXACT_GROUPS = 512
-_CELLS = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -218,76 +214,17 @@ def corp_metric(*scores: Score, clip: float = CLIP) -> Metric:
     for score in scores:
         check_choice("score", score, Score)
     suffix = {"brier": "", "log": " (log score)"}
+    closed_form = partial(_intervals, scores, clip=clip)
     return Metric(
         names=tuple(f"{part}{suffix[score]}" for score in scores for part in PARTS),
-        prepare=partial(_shared, clip=clip),
-        compute=partial(_columns, scores),
-        carried=4 * len(scores) + 1,
+        prepare=lambda tally: _losses(tally.values, clip),
+        compute=partial(_parts, scores),
         flags=partial(_flags, scores, clip=clip),
-        interval="percentile",
-        bounds=partial(_bounds, scores),
+        analytic=closed_form,
         method=METHOD,
+        robust=closed_form,
+        robust_method=ROBUST_METHOD,
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Shared:
-    """What the resamples of one model share."""
-
-    losses: FloatArray  # (4, groups) of a correct and a wrong answer, Brier and log score
-    fitted_losses: FloatArray  # (4, groups) the same of the fitted shares
-    mean_losses: FloatArray  # (4,) the same of the mean
-    starts: IntArray  # where cells of neighbouring confidences begin, their end last
-    groups: FloatArray  # (2, groups) fitted shares and confidences
-    cells: FloatArray  # (4, cells) what `kernels.corp.calibrated_noise` needs of the sample
-    size: FloatArray  # (2,) MCB of a population with the fitted shares, Brier and log score
-    hidden: float  # noise of the log score that resamples do not show
-
-
-def _shared(tally: Tally, *, clip: float) -> _Shared:
-    counts = tally.correct + tally.wrong
-    n = max(float(counts.sum()), 1e-300)
-    fitted = recalibrated_shares(tally)
-    fitted = np.where(np.isfinite(fitted), fitted, tally.values)
-    losses = _losses(tally.values, clip)
-    of_fit = _losses(fitted, 0.0)
-    expected = fitted * losses[::2] + (1.0 - fitted) * losses[1::2]
-    best = fitted * of_fit[::2] + (1.0 - fitted) * of_fit[1::2]
-    starts = _cell_starts(tally.values.size)
-    return _Shared(
-        losses=losses,
-        fitted_losses=of_fit,
-        mean_losses=_losses(np.array([tally.correct.sum() / n]), 0.0)[:, 0],
-        starts=starts,
-        groups=np.stack([fitted, tally.values]),
-        cells=_cell_sums(tally, fitted, starts),
-        size=(expected - best) @ counts / n,
-        hidden=_pure_ends(fitted) / n,
-    )
-
-
-def _cell_starts(groups: int) -> IntArray:
-    """Return where cells of neighbouring confidences begin, their end last."""
-    cells = groups if groups <= _EXACT_GROUPS else _CELLS
-    return (np.arange(cells + 1) * groups) // max(cells, 1)
-
-
-def _cell_sums(tally: Tally, fitted: FloatArray, starts: IntArray) -> FloatArray:
-    """Return sums over cells (4, cells) that are the same in all resamples."""
-    counts, values = tally.correct + tally.wrong, tally.values
-    kept = counts * values - (tally.correct - counts * fitted)
-    terms = np.stack(
-        [counts, kept, values * (counts * values - 2.0 * kept), counts * fitted * (1.0 - fitted)]
-    )
-    return np.add.reduceat(terms, starts[:-1], axis=1) if values.size else terms
-
-
-def _pure_ends(fitted: FloatArray) -> int:
-    """Count the ends of the fit that are certain: correct at the top, wrong at the bottom."""
-    # Resamples of answers that are all correct show no noise. From the top down, the log losses
-    # that true chances give to the answers before the first wrong one sum to an exponential number
-    # of mean one, which the fit saves; it is the same at the bottom.
-    return int(fitted.size > 0 and fitted[-1] == 1.0) + int(fitted.size > 0 and fitted[0] == 0.0)
 
 
 def _losses(values: FloatArray, clip: float) -> FloatArray:
@@ -298,50 +235,52 @@ def _losses(values: FloatArray, clip: float) -> FloatArray:
     return np.where(np.isfinite(found), found, 0.0)
 
 
-def _columns(
-    scores: Sequence[Score], shared: _Shared, correct: FloatArray, wrong: FloatArray
+def _parts(
+    scores: Sequence[Score], losses: FloatArray, correct: FloatArray, wrong: FloatArray
 ) -> FloatArray:
-    """Return parts (1) of each score; then for each the four columns of `_bounds`; the share."""
+    """Return the parts (1) of each score (resamples, outputs)."""
     rows = correct.shape[0]
-    terms, noise, share = np.empty((rows, 4)), np.empty((rows, 2)), np.empty(rows)
+    terms, stated, parts = np.empty((rows, 4)), np.empty(rows), []
     recalibrated_scores(correct, wrong, terms)
-    calibrated_noise(correct, wrong, shared.starts, shared.groups, shared.cells, noise)
-    noise[:, 1] += shared.hidden
-    shares_correct(correct, wrong, share)
-    stated, fitted = np.empty(rows), np.empty(rows)
-    outputs, carried = [], []
     for score in scores:
         i = SCORES.index(score)
-        pair = slice(2 * i, 2 * i + 2)
-        mean_losses(*shared.losses[pair], correct, wrong, stated)
-        mean_losses(*shared.fitted_losses[pair], correct, wrong, fitted)
-        if_correct, if_wrong = shared.mean_losses[pair]
-        constant = share * if_correct + (1.0 - share) * if_wrong
+        recalibrated, uncertainty = terms[:, i], terms[:, 2 + i]
+        mean_losses(losses[2 * i], losses[2 * i + 1], correct, wrong, stated)
         # The isotonic fit is the best one: what is below zero is rounding.
-        gains = np.maximum([stated - terms[:, i], terms[:, 2 + i] - terms[:, i]], 0.0)
-        outputs += [gains[0], gains[1], terms[:, 2 + i]]
-        carried += [stated - fitted, constant - fitted, noise[:, i], np.full(rows, shared.size[i])]
-    return np.stack([*outputs, *carried, share], axis=1)
+        parts += [
+            np.maximum(stated - recalibrated, 0.0),
+            np.maximum(uncertainty - recalibrated, 0.0),
+            uncertainty,
+        ]
+    return np.stack(parts, axis=1)
 
 
-def _bounds(
-    scores: Sequence[Score], value: FloatArray, draws: FloatArray, level: float
-) -> FloatArray:
-    """Bounds of all parts."""
-    # What the sample's own fit gains over confidence, and over the mean, moves with the departure;
-    # following noise raises MCB and DSC by the same.
+def _intervals(
+    scores: Sequence[Score], tally: Tally, value: FloatArray, level: float, *, clip: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return standard errors and bounds of all parts."""
+    fitted = np.nan_to_num(recalibrated_shares(tally))  # undefined where no answer counts
+    blocks = np.unique(fitted, return_inverse=True)[1]
+    rate = np.full(fitted.size, tally.correct.sum() / tally.weight.sum())
     found = []
-    for k in range(len(scores)):
-        first = 3 * len(scores) + 4 * k
-        own, along = value[first : first + 4], draws[:, first : first + 2]
-        along, noise = along - own[:2], draws[:, first + 2]
-        mcb, dsc = (float(part) for part in value[3 * k : 3 * k + 2])
-        most = 1.0 if scores[k] == "brier" else np.inf
-        for part, size, column in ((mcb, float(own[3]), 0), (dsc, dsc, 1)):
-            bounds = noise_bounds(part, size, along[:, column], noise, level)
-            found.append(np.minimum(bounds, most))
-        found.append(uncertainty_bounds(draws[:, -1], level, score=scores[k]))
-    return np.array(found)
+    for score in scores:
+        kind = slice(2 * SCORES.index(score), 2 * SCORES.index(score) + 2)
+        stated, constant, best = (
+            tally.right * if_correct + (1.0 - tally.right) * if_wrong
+            for if_correct, if_wrong in (
+                _losses(shares, within)[kind, tally.group]
+                for shares, within in ((tally.values, clip), (rate, 0.0), (fitted, 0.0))
+            )
+        )
+        most = 1.0 if score == "brier" else np.inf
+        found += [
+            (se, np.minimum(bounds, most))
+            for se, bounds in bounds_of_parts(
+                tally, blocks, (stated, constant, best), level, score=score, fitted=True
+            )
+        ]
+    se_of_all, bounds_of_all = zip(*found, strict=True)
+    return np.array(se_of_all), np.array(bounds_of_all)
 
 
 def _flags(scores: Sequence[Score], tally: Tally, *, clip: float) -> tuple[Reason, ...]:

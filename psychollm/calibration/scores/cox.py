@@ -57,11 +57,11 @@ from psychollm.calibration.influence import (
 )
 from psychollm.calibration.metric import Metric, Output, estimate_all
 from psychollm.calibration.scores.proper_scores import CLIP, clipped, one_class
-from psychollm.calibration.significance import Significance
+from psychollm.calibration.significance import Significance, significance
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.calibration.tally import Tally, tallies
 from psychollm.data.responses import ResponsesLike
-from psychollm.estimates.clustered import satterthwaite
+from psychollm.estimates.clustered import corrected_sums, satterthwaite, telling_clusters
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
@@ -204,20 +204,12 @@ def cox_metric(clip: float = CLIP, *, interval: CoxInterval = "bootstrap") -> Me
 def cox_test_of(answers: StatedAnswers, *, clip: float = CLIP) -> Significance:
     """Test intercept 0 and slope 1 of every model."""
     test = _likelihood_ratio if answers.plain else _wald
-    rows = [test(tally, clip) for tally in tallies(answers)]
-    p_value = np.array([row[1] for row in rows])
-    flags = tuple(
-        _flags(tally, clip=clip)[0] if tally.n else Reason.NO_ANSWERS for tally in tallies(answers)
-    )
-    return Significance(
-        name="Cox intercept 0 and slope 1",
-        statistic=np.array([row[0] for row in rows]),
-        p_value=p_value,
-        n=answers.n,
-        flags=flags if answers.units is None else answers.units.flagged(flags, p_value),
-        method="likelihood ratio, chi-squared" if answers.plain else "Hotelling with sandwich, F",
-        labels=answers.models,
-    )
+    rows = [
+        (*test(tally, clip), _flags(tally, clip=clip)[0] if tally.n else Reason.NO_ANSWERS)
+        for tally in tallies(answers)
+    ]
+    method = "likelihood ratio, chi-squared" if answers.plain else "Hotelling with sandwich, F"
+    return significance(rows, answers, name="Cox intercept 0 and slope 1", method=method)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -311,11 +303,13 @@ def _line_covariance(
     bread = design.T @ (design * (tally.weight * chance * (1.0 - chance))[:, None])
     sums = cluster_sums(tally, design * (tally.right - chance)[:, None])
     shares = cluster_shares(tally)
-    df = float(satterthwaite(shares))
     if not np.isfinite(bread).all():
-        return np.full((2, 2), np.nan), df
+        return np.full((2, 2), np.nan), np.nan
     inverse = np.linalg.pinv(bread)
-    return np.asarray(inverse @ spread_of_sum(sums, shares) @ inverse), df
+    moved = corrected_sums(sums, shares[:, None]) @ inverse
+    # A few clusters with confidences apart from the others carry the line.
+    df = np.fmin(satterthwaite(shares), telling_clusters(moved).min())
+    return np.asarray(moved.T @ moved), float(df)
 
 
 def _level_variance(tally: Tally, x: FloatArray, intercept: float) -> float:

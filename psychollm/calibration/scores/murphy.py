@@ -42,7 +42,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.errors.bins import Binning, Closed, bins_of
 from psychollm.calibration.metric import NOISY, Metric, Output, estimate_all
-from psychollm.calibration.scores.noise_interval import METHOD, noise_bounds, uncertainty_bounds
+from psychollm.calibration.scores.noise_interval import METHOD, ROBUST_METHOD, bounds_of_parts
 from psychollm.calibration.scores.proper_scores import BRIER, one_class
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally
@@ -53,9 +53,6 @@ from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.murphy import murphy_terms
 
 FixedBins: TypeAlias = Literal["auto", "width", "mass", "discrete"]
-# Confidences, where bins begin among them, departures of the sample (2, bins): what resamples of
-# one model share.
-Shared: TypeAlias = tuple[FloatArray, IntArray, FloatArray]
 
 PARTS = ("reliability", "resolution", "uncertainty")
 
@@ -189,58 +186,42 @@ def murphy_metric(
 ) -> Metric:
     """Return the metric behind `murphy`: the three parts, then the same corrected."""
     binning = fixed_binning(bins, n_bins, closed)
+    closed_form = partial(_intervals, binning=binning)
     return Metric(
         names=(*PARTS, *(f"{part}, corrected" for part in PARTS)),
-        prepare=partial(_shared, binning=binning),
+        prepare=lambda tally: (tally.values, bin_starts(tally, binning)),
         compute=_terms,
-        carried=3,
         flags=partial(_flags, binning=binning),
-        interval="percentile",
-        bounds=_bounds,
+        analytic=closed_form,
         method=METHOD,
+        robust=closed_form,
+        robust_method=ROBUST_METHOD,
     )
 
 
-def _shared(tally: Tally, *, binning: Binning) -> tuple[Shared, float]:
-    starts = bin_starts(tally, binning)
-    stated, share, size = bin_means(tally, starts)
-    rate = size @ share / max(float(size.sum()), 1e-300)
-    shared = tally.values, starts, np.stack([stated - share, share - rate])
-    return shared, _hidden_noise(share, size)
-
-
-def _hidden_noise(share: FloatArray, size: FloatArray) -> float:
-    """Return what noise adds to reliability beyond what resamples show."""
-    # The answers of a bin of n vary by n / (n - 1) more than in it; those of a bin of one are
-    # taken to vary as in the others.
-    inside = share * (1.0 - share)
-    several = size > 1.0
-    unbiased = inside[several] * size[several] / (size[several] - 1.0)
-    total = float(size[several].sum())
-    rate = size @ share / max(float(size.sum()), 1e-300)
-    typical = unbiased @ size[several] / total if total else rate * (1.0 - rate)
-    hidden = np.full(share.size, typical)
-    hidden[several] = unbiased - inside[several]
-    return float(hidden[size > 0.0].sum() / max(float(size.sum()), 1e-300))
-
-
-def _terms(shared: tuple[Shared, float], correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    out = np.empty((correct.shape[0], 9))
-    murphy_terms(*shared[0], correct, wrong, out)
-    out[:, 6:8] += shared[1]
+def _terms(
+    shared: tuple[FloatArray, IntArray], correct: FloatArray, wrong: FloatArray
+) -> FloatArray:
+    out = np.empty((correct.shape[0], 6))
+    murphy_terms(*shared, correct, wrong, out)
     return out
 
 
-def _bounds(value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
-    """Bounds of the six outputs: plain and corrected parts estimate the same."""
-    found = []
-    for i in range(2):
-        # The noise of the sample itself is that which resamples hide.
-        noise = draws[:, 6 + i]
-        along = draws[:, i] - value[i] - (noise - value[6 + i])
-        bounds = noise_bounds(float(value[i]), float(value[i]), along, noise, level)
-        found.append(np.minimum(bounds, 1.0))  # parts of a Brier score
-    return np.array([*found, uncertainty_bounds(draws[:, 8], level)] * 2)
+def _intervals(
+    tally: Tally, value: FloatArray, level: float, *, binning: Binning
+) -> tuple[FloatArray, FloatArray]:
+    """Return standard errors and bounds; plain and corrected parts estimate the same."""
+    bins = bins_of(tally.values, tally.correct + tally.wrong, binning).index
+    stated, share, _ = (of_bins[bins] for of_bins in bin_means(tally, bin_starts(tally, binning)))
+    rate = tally.correct.sum() / tally.weight.sum()
+    # Squares about the share correct, and what they exceed it by where a bin says something else.
+    losses = (
+        (tally.right - stated[tally.group]) ** 2,
+        (tally.right - rate) ** 2,
+        (tally.right - share[tally.group]) ** 2,
+    )
+    se, bounds = zip(*bounds_of_parts(tally, bins, losses, level, score="brier"), strict=True)
+    return np.array(se * 2), np.minimum(np.array(bounds * 2), 1.0)
 
 
 def _flags(tally: Tally, *, binning: Binning) -> tuple[Reason, ...]:

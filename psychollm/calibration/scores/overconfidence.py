@@ -20,8 +20,7 @@ correlation of confidence and correctness, and d the difference,
 
 and in the same way above; l_f and u_f are those of t, l_y and u_y Wilson's, so that a model that
 is always correct does not get an interval of length zero. With clusters or weights it is that of
-t with the clustered standard error, on Fisher's z. The intervals of the two parts are flagged
-where questions share clusters: gaps that differ between clusters make them too short.
+t with the clustered standard error, on Fisher's z.
 
 References
 ----------
@@ -37,8 +36,8 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, RandomState
-from psychollm.calibration.errors.bins import Binning, Closed
+from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.calibration.errors.bins import Binning, Closed, bins_of
 from psychollm.calibration.influence import (
     cluster_shares,
     cluster_sums,
@@ -49,12 +48,17 @@ from psychollm.calibration.influence import (
 from psychollm.calibration.metric import NOISY, Metric, Output, estimate_all
 from psychollm.calibration.scores.murphy import (
     FixedBins,
-    Shared,
     bin_means,
     bin_starts,
     fixed_binning,
 )
-from psychollm.calibration.scores.noise_interval import METHOD, noise_bounds
+from psychollm.calibration.scores.noise_interval import (
+    METHOD,
+    ROBUST_METHOD,
+    less_noise,
+    noise_of_bins,
+    noise_of_one_sign,
+)
 from psychollm.calibration.stated import stated_answers
 from psychollm.calibration.tally import Tally, tallies
 from psychollm.data.responses import ResponsesLike
@@ -64,8 +68,6 @@ from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.kernels.murphy import mean_gaps, signed_gaps
-
-_CLEAR = 2.0  # standard errors beyond which a gap is no chance
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -171,60 +173,42 @@ def miscalibration_metric(
     bins: FixedBins = "auto", *, n_bins: int = 15, closed: Closed = "right"
 ) -> Metric:
     """Return the metric behind the two parts of `overconfidence`."""
+    binning = fixed_binning(bins, n_bins, closed)
+    closed_form = partial(_intervals, binning=binning)
     return Metric(
         names=("overconfident part", "underconfident part"),
-        prepare=partial(_shared, binning=fixed_binning(bins, n_bins, closed)),
+        prepare=lambda tally: (tally.values, bin_starts(tally, binning)),
         compute=_gaps,
-        carried=2,
-        flags=_part_flags,
-        interval="percentile",
-        bounds=_bounds,
+        flags=lambda _: (Reason.NONE, Reason.NONE),
+        analytic=closed_form,
         method=METHOD,
+        robust=closed_form,
+        robust_method=ROBUST_METHOD,
     )
 
 
-def _part_flags(tally: Tally) -> tuple[Reason, ...]:
-    """Qualify intervals with clusters: they cover too seldom, however many clusters there are."""
-    shared = tally.cluster is not None and np.unique(tally.cluster).size < tally.n
-    return (Reason.GAPS_BY_CLUSTER if shared else Reason.NONE,) * 2
-
-
-def _shared(tally: Tally, *, binning: Binning) -> tuple[Shared, float]:
-    """Prepare the gaps of the sample, and the noise that resamples hide."""
-    # The answers of a bin of n vary by n / (n - 1) more than in it. One answer alone varies not at
-    # all; if it is correct with the probability f stated, either part of its gap is f (1 - f).
-    # Without overconfidence no bin lies above zero, but how far below is not known. Bins clearly
-    # below it stay where they are; others could be at zero, and are put there.
-    starts = bin_starts(tally, binning)
-    stated, share, size = bin_means(tally, starts)
-    several = size > 1.0
-    inflation = np.ones(size.size)
-    inflation[several] = np.sqrt(size[several] / (size[several] - 1.0))
-    alone = size * stated * (1.0 - stated) * ~several
-    hidden = float(alone.sum() / max(float(size.sum()), 1e-300))
-    gap = stated - share
-    smooth = (size * share + 1.0) / (size + 2.0)
-    clear = np.abs(gap) > _CLEAR * np.sqrt(smooth * (1.0 - smooth) / np.maximum(size, 1.0))
-    kept = np.where(clear, gap, 0.0)
-    departures = np.stack([gap, inflation, np.minimum(kept, 0.0), np.maximum(kept, 0.0)])
-    return (tally.values, starts, departures), hidden
-
-
-def _gaps(shared: tuple[Shared, float], correct: FloatArray, wrong: FloatArray) -> FloatArray:
-    out = np.empty((correct.shape[0], 4))
-    signed_gaps(*shared[0], correct, wrong, out)
-    out[:, 2:] += shared[1]
+def _gaps(
+    shared: tuple[FloatArray, IntArray], correct: FloatArray, wrong: FloatArray
+) -> FloatArray:
+    out = np.empty((correct.shape[0], 2))
+    signed_gaps(*shared, correct, wrong, out)
     return out
 
 
-def _bounds(value: FloatArray, draws: FloatArray, level: float) -> FloatArray:
-    found = []
-    for i in range(2):
-        own, noise = float(value[i]), draws[:, 2 + i]
-        # The noise of the sample itself is that which resamples hide.
-        along = draws[:, i] - own - (noise - value[2 + i])
-        found.append(noise_bounds(own, own, along, noise, level, power=1))
-    return np.array(found)
+def _intervals(
+    tally: Tally, value: FloatArray, level: float, *, binning: Binning
+) -> tuple[FloatArray, FloatArray]:
+    """Return standard errors and bounds of the two parts."""
+    bins = bins_of(tally.values, tally.correct + tally.wrong, binning).index
+    stated, share, _ = bin_means(tally, bin_starts(tally, binning))
+    over = (stated > share)[bins][tally.group]
+    residual = tally.values[tally.group] - tally.right
+    noise = noise_of_one_sign(noise_of_bins(tally, bins))
+    se, bounds = zip(
+        *(less_noise(tally, gain, noise, level) for gain in (residual * over, -residual * ~over)),
+        strict=True,
+    )
+    return np.array(se), np.minimum(np.array(bounds), 1.0)
 
 
 def _difference(values: FloatArray, correct: FloatArray, wrong: FloatArray) -> FloatArray:
