@@ -62,13 +62,18 @@ def test_few_clusters_are_flagged_and_one_has_no_interval() -> None:
 
 
 def test_p_values_of_calibration_know_of_clusters() -> None:
-    """Whole clusters change sign: five leave 32 patterns, of which one and its mirror are seen."""
+    """Mammen's factors of five clusters: as large an error needs the larger in four of them."""
+    equal = np.arange(CODES.size) % 5
     said = np.full((1, CODES.size), 0.7)
     never = np.zeros((1, CODES.size))
     options = {"n_null": 4000, "bootstrap": 20, "rng": 0}
-    clustered = calibration_error(said, never, clusters=CODES, **options)
-    assert clustered.p_value.value[0] == pytest.approx(2 / 2**5, abs=0.02)
-    assert clustered.p_value.flags == (Reason.FEW_CLUSTERS,)
+    clustered = calibration_error(said, never, clusters=equal, **options)
+    larger = (5 - 5**0.5) / 10
+    expected = larger**5 + 5 * larger**4 * (1 - larger)
+    assert clustered.p_value.value[0] == pytest.approx(expected, abs=0.01)
+    uneven = calibration_error(said, never, clusters=CODES, **options)
+    assert np.isnan(uneven.p_value.value[0])
+    assert uneven.p_value.flags == (Reason.NO_P_VALUE,)
     assert calibration_error(said, never, **options).p_value.value[0] < 0.001
     alone = calibration_error(said, never, clusters=CODES * 0, **options)
     assert np.isnan(alone.p_value.value[0])
@@ -77,14 +82,15 @@ def test_p_values_of_calibration_know_of_clusters() -> None:
 def test_tests_of_calibration_keep_their_level_with_few_clusters() -> None:
     """Answers of half the clusters are right together: 5 % of 400 models are 20, +- 3 x 4.4."""
     rng = np.random.default_rng(1)
+    codes = np.arange(CODES.size) % 5
     stated = rng.choice([0.5, 0.6, 0.7, 0.8, 0.9], (400, CODES.size))
-    shared = rng.random((400, 5))[:, CODES]
-    chance = np.where(rng.random((400, 5))[:, CODES] < 0.5, shared, rng.random(stated.shape))
+    shared = rng.random((400, 5))[:, codes]
+    chance = np.where(rng.random((400, 5))[:, codes] < 0.5, shared, rng.random(stated.shape))
     right = (chance < stated) * 1.0
-    tested = spiegelhalter(stated, right, clusters=CODES)
+    tested = spiegelhalter(stated, right, clusters=codes)
     assert (tested.p_value < 0.05).sum() <= 33
     assert (spiegelhalter(stated, right).p_value < 0.05).sum() > 60
-    error = calibration_error(stated, right, clusters=CODES, n_null=99, bootstrap=20, rng=0)
+    error = calibration_error(stated, right, clusters=codes, n_null=99, bootstrap=20, rng=0)
     assert (error.p_value.value < 0.05).sum() <= 33
 
 
