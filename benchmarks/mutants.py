@@ -47,6 +47,8 @@ PACKAGE = Path("psychollm")
 KERNELS = PACKAGE / "kernels"
 PYTEST = ["-q", "--no-header", "--no-showlocals", "--tb=line", "-p", "no:cacheprovider"]
 PYTEST += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+# A class of the library may be called Tested.
+PYTEST += ["-W", "ignore::pytest.PytestCollectionWarning"]
 # Loaded once, before a child is made for each mutant.
 LARGE = (
     "numpy",
