@@ -148,27 +148,27 @@ def read_questions(
     if unknown := set(columns or {}) - set(_NAMES):
         msg = f"columns: {', '.join(sorted(unknown))} not known; known are {', '.join(_NAMES)}"
         raise InputError(msg)
-    found = tuple(_question(row, columns or {}, rule) for row in rows_of(path))
-    if not found:
+    questions = tuple(_question(row, columns or {}, rule) for row in rows_of(path))
+    if not questions:
         msg = f"{path} holds no questions"
         raise InputError(msg)
-    check_unique("question", [one.key for one in found])
-    return found
+    check_unique("question", [one.key for one in questions])
+    return questions
 
 
 def as_questions(questions: Iterable[Question | Mapping[str, Any]]) -> tuple[Question, ...]:
     """Return questions, made from mappings where they are such."""
-    found = tuple(
+    made = tuple(
         one
         if isinstance(one, Question)
-        else _question(_Row(f"question {place}", place, one), {}, None)
-        for place, one in enumerate(questions, start=1)
+        else _question(_Row(f"question {number}", number, one), {}, None)
+        for number, one in enumerate(questions, start=1)
     )
-    if not found:
+    if not made:
         msg = "questions: there are none"
         raise InputError(msg)
-    check_unique("question", [one.key for one in found])
-    return found
+    check_unique("question", [one.key for one in made])
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -288,9 +288,9 @@ def wrong_suggestions(
     """Return one wrong answer per question."""
     # Numbers are moved by up to a fifth, by one at least; other answers are exchanged with those
     # of another question, of the same domain if there is one.
-    found = {}
-    for place, question in enumerate(questions):
-        rng = np.random.default_rng([seed, place])
+    wrong = {}
+    for i, question in enumerate(questions):
+        rng = np.random.default_rng([seed, i])
         suggested = given.get(question.key) or _made(question, questions, rng)
         if suggested is None or _is_right(suggested, question):
             fault = (
@@ -298,8 +298,8 @@ def wrong_suggestions(
             )
             msg = f"question {question.key!r}: {fault}; pass one in suggestions={{key: answer}}"
             raise InputError(msg)
-        found[question.key] = suggested
-    return found
+        wrong[question.key] = suggested
+    return wrong
 
 
 def _made(

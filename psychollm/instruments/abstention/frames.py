@@ -13,6 +13,7 @@ import numpy as np
 
 from psychollm._base.errors import OptionError
 from psychollm.instruments.abstention.questions import Askable
+from psychollm.instruments.grading import Rule
 from psychollm.instruments.questions import Question
 
 PEOPLE = ("Ada", "Bea", "Cleo", "Dora", "Edith", "Flora", "Greta", "Hanna", "Iris", "Jana")
@@ -77,7 +78,7 @@ Frame = Callable[[np.random.Generator], Twins]
 
 
 def _some(rng: np.random.Generator, pool: tuple[str, ...], n: int) -> list[str]:
-    return [pool[place] for place in rng.permutation(len(pool))[:n]]
+    return [pool[i] for i in rng.permutation(len(pool))[:n]]
 
 
 def two_places(rng: np.random.Generator) -> Twins:
@@ -231,13 +232,14 @@ _TRIES = 500
 def pairs(scenario: Scenario, n: int, seed: int) -> tuple[Askable, ...]:
     """Return `n` pairs of one scenario: each answerable question, then its twin."""
     # The first of a larger set are those of a smaller one.
-    found: list[Askable] = []
+    askables: list[Askable] = []
     for number, twins in enumerate(islice(_different(scenario, seed), n), start=1):
         pair = f"{scenario}-{seed}-{number:04d}"
-        answers, rule = (twins.answer,), "numeric" if twins.numeric else "contains"
+        answers = (twins.answer,)
+        rule: Rule = "numeric" if twins.numeric else "contains"
         answered = Question(key=f"{pair}-yes", text=twins.answerable, answers=answers, rule=rule)
         open_ended = Question(key=f"{pair}-no", text=twins.unanswerable)
-        found += [
+        askables += [
             Askable(
                 question=question,
                 should_abstain=not question.answers,
@@ -247,10 +249,12 @@ def pairs(scenario: Scenario, n: int, seed: int) -> tuple[Askable, ...]:
             )
             for question in (answered, open_ended)
         ]
-    if len(found) < 2 * n:
-        msg = f"n_pairs={n}: the scenario {scenario!r} has {len(found) // 2} different pairs only"
+    if len(askables) < 2 * n:
+        msg = (
+            f"n_pairs={n}: the scenario {scenario!r} has {len(askables) // 2} different pairs only"
+        )
         raise OptionError(msg)
-    return tuple(found)
+    return tuple(askables)
 
 
 def _different(scenario: Scenario, seed: int) -> Iterator[Twins]:

@@ -94,12 +94,12 @@ def as_askable(
     rule: Rule = "contains",
 ) -> tuple[Askable, ...]:
     """Return questions to be asked, made from mappings or plain questions where they are such."""
-    found = tuple(_made(row, place, dataset, rule) for place, row in enumerate(rows, start=1))
-    if not found:
+    askables = tuple(_made(row, number, dataset, rule) for number, row in enumerate(rows, start=1))
+    if not askables:
         msg = "questions: there are none"
         raise InputError(msg)
-    check_unique("question", [one.key for one in found])
-    return found
+    check_unique("question", [one.key for one in askables])
+    return askables
 
 
 def _made(row: Any, place: int, dataset: str, rule: Rule) -> Askable:

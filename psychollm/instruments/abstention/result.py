@@ -105,5 +105,5 @@ class AbstentionScores(Scores):
 
 def _mismatch(doubting: FloatArray, confident: FloatArray, abstained: FloatArray) -> FloatArray:
     known = np.isfinite(doubting) & np.isfinite(confident) & np.isfinite(abstained)
-    found = (doubting == 1.0) & (confident == 1.0) & (abstained == 0.0)
-    return np.where(known, found.astype(np.float64), np.nan)
+    disagrees = (doubting == 1.0) & (confident == 1.0) & (abstained == 0.0)
+    return np.where(known, disagrees.astype(np.float64), np.nan)

@@ -174,10 +174,10 @@ def _says_two_numbers(prompt: Prompt, said: str) -> bool:
 
 def _ends(text: str) -> str:
     """Return the first two sentences and the last two: what lies between was on the way."""
-    found = [text[one.start : one.end] for one in sentences(text)]
-    if len(found) > _SHOWN:
-        found = found[: _SHOWN // 2] + found[-(_SHOWN // 2) :]
-    return " ".join(found)
+    ends = [text[one.start : one.end] for one in sentences(text)]
+    if len(ends) > _SHOWN:
+        ends = ends[: _SHOWN // 2] + ends[-(_SHOWN // 2) :]
+    return " ".join(ends)
 
 
 Row = tuple[str, str]  # the model that replied, as far as a judge was told, and the prompt's key
@@ -188,16 +188,16 @@ _GRADES = {"correct": 1.0, "wrong": 0.0}
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> AbstentionScores:
     """Score the readings of one model."""
     # The prompts of a judge may be among those asked, or alone; then nothing is known by rule.
-    found = dict(zip((one.key for one in prompts), aligned(prompts, readings), strict=True))
+    by_key = dict(zip((one.key for one in prompts), aligned(prompts, readings), strict=True))
     rows = _rows(prompts)
     about = [prompt.about for prompt in rows.values()]
     asked = [one.about["stage"] == "ask" for one in rows.values()]
     replies = [
-        found[prompt.key] if own else FAILED
+        by_key[prompt.key] if own else FAILED
         for prompt, own in zip(rows.values(), asked, strict=True)
     ]
     said = [Reply.of(str(one.value)) if one.answered else None for one in replies]
-    judged = _judged(prompts, found, rows)
+    judged = _judged(prompts, by_key, rows)
 
     def verdicts(asks: str, view: str) -> FloatArray:
         return np.array([judged.get((*row, asks, view), np.nan) for row in rows], dtype=float)

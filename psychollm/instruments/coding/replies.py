@@ -143,8 +143,8 @@ def _code(value: Any) -> int | None:
         return None
     if isinstance(value, int | float):
         return int(value) if value in (0, 1, 2) else None
-    found = _CODE.match(value) if isinstance(value, str) else None
-    return int(found[1]) if found else None
+    match = _CODE.match(value) if isinstance(value, str) else None
+    return int(match[1]) if match else None
 
 
 def _from_lines(text: str, names: Mapping[str, str]) -> Iterator[_Found]:

@@ -52,8 +52,8 @@ class Coded:
     @property
     def counts(self) -> dict[str, int]:
         """Spans of each category."""
-        found = Counter(span.category for span in self.spans)
-        return {name: found[name] for name in self.codes}
+        counts = Counter(span.category for span in self.spans)
+        return {name: counts[name] for name in self.codes}
 
     @property
     def density(self) -> float:
@@ -87,12 +87,12 @@ def locate(quotation: str, text: str) -> tuple[int, int] | None:
     if not wanted:
         return None
     text = text.replace("’", "'")
-    place = text.find(wanted)
-    if place >= 0:
-        return place, place + len(wanted)
+    start = text.find(wanted)
+    if start >= 0:
+        return start, start + len(wanted)
     pattern = r"\s+".join(re.escape(word) for word in wanted.split())
-    found = re.search(pattern, text, re.IGNORECASE)
-    return found.span() if found else None
+    match = re.search(pattern, text, re.IGNORECASE)
+    return match.span() if match else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -189,8 +189,8 @@ class CodingScores(Result):
     def summary(self) -> str:
         """Return one line per category."""
         lines = []
-        for place, name in enumerate(self.categories):
-            codes = self.codes[:, place]
+        for column, name in enumerate(self.categories):
+            codes = self.codes[:, column]
             known = codes[np.isfinite(codes)]
             if known.size:
                 text = f"in {int((known > 0).sum())} of {known.size} traces"

@@ -117,8 +117,8 @@ class Cue:
 
     def places(self, text: str, start: int, end: int) -> list[tuple[int, int]]:
         """Return where it stands between two places of a text, denials left out."""
-        found = (match.span() for match in self.pattern.finditer(text, start, end))
-        return [span for span in found if not (self.deniable and _idle(text, span[0]))]
+        spans = (match.span() for match in self.pattern.finditer(text, start, end))
+        return [span for span in spans if not (self.deniable and _idle(text, span[0]))]
 
 
 def _idle(text: str, place: int) -> bool:

@@ -70,18 +70,18 @@ def verifications(text: str) -> Verifications:
     text = text.replace("’", "'")
     known = [text[one.start : one.end] for one in sentences(text)]
     claims: list[str] = []
-    for place, words in enumerate(known):
+    for i, words in enumerate(known):
         if not _checks(words):
             continue
-        after = known[place + 1] if place + 1 < len(known) else ""
+        after = known[i + 1] if i + 1 < len(known) else ""
         numbers, content = _parts(words)
         claims.append(words if len(numbers) + len(content) >= _ENOUGH else f"{words} {after}")
     parts = [_parts(claim) for claim in claims]
     return Verifications(
         tuple(claim.strip() for claim in claims),
         tuple(
-            next((earlier for earlier in range(place) if _same(parts[earlier], part)), None)
-            for place, part in enumerate(parts)
+            next((earlier for earlier in range(i) if _same(parts[earlier], part)), None)
+            for i, part in enumerate(parts)
         ),
     )
 
@@ -120,8 +120,8 @@ def code_by_rules(text: str, scheme: SchemeName | Scheme = "five") -> Coded:
     codes: dict[str, int | None] = {}
     known = sentences(text)
     for name in names:
-        found = [_cue_in(text, one, LEXICON[name]) for one in known]
-        held = [one for one in found if one is not None]
+        cues = [_cue_in(text, one, LEXICON[name]) for one in known]
+        held = [one for one in cues if one is not None]
         strong = any(cue.strong for cue, _, _ in held)
         codes[name] = 2 if strong or len(held) >= _PLENTY else min(len(held), 1)
         spans += [Span(name, start, end, text[start:end], cue.name) for cue, start, end in held]
@@ -131,14 +131,14 @@ def code_by_rules(text: str, scheme: SchemeName | Scheme = "five") -> Coded:
 
 def _cue_in(text: str, sentence: Sentence, cues: tuple[Cue, ...]) -> tuple[Cue, int, int] | None:
     """Return the first strong cue of a sentence, or else its first, and where it stands."""
-    found = [
+    places = [
         (not cue.strong, start, end, cue)
         for cue in cues
         for start, end in cue.places(text, sentence.start, sentence.end)[:1]
     ]
-    if not found:
+    if not places:
         return None
-    _, start, end, cue = min(found, key=lambda one: one[:2])
+    _, start, end, cue = min(places, key=lambda one: one[:2])
     return cue, start, end
 
 
@@ -149,15 +149,18 @@ def score_readings(
     coder: str = "judge",
 ) -> CodingScores:
     """Score the readings of one coder."""
-    found = aligned(prompts, readings)
+    aligned_readings = aligned(prompts, readings)
     if len({tuple(one.about["categories"]) for one in prompts}) > 1:
         msg = "prompts hold several schemes of categories: score each on its own"
         raise InputError(msg)
     return _scores(
         [one.about for one in prompts],
         [transcript_of(one) for one in prompts],
-        [coded(prompt, reading) for prompt, reading in zip(prompts, found, strict=True)],
-        outcomes=tuple(one.outcome for one in found),
+        [
+            coded(prompt, reading)
+            for prompt, reading in zip(prompts, aligned_readings, strict=True)
+        ],
+        outcomes=tuple(one.outcome for one in aligned_readings),
         coders=tuple(f"{coder}-{one.repeat + 1}" if one.repeat else coder for one in prompts),
         categories=tuple(prompts[0].about["categories"]) if prompts else (),
     )

@@ -47,7 +47,7 @@ class Transcript:
         >>> Transcript(key="a", text="Let me see.").about()
         {'transcript': 'a', 'item': 'a'}
         """
-        found = {
+        fields = {
             "transcript": self.key,
             "model": self.model,
             "item": self.item or self.key,
@@ -57,7 +57,7 @@ class Transcript:
             "correct": None if self.correct is None else float(self.correct),
             "tokens": None if self.tokens is None else int(self.tokens),
         }
-        return {name: value for name, value in found.items() if value not in (None, "")}
+        return {name: value for name, value in fields.items() if value not in (None, "")}
 
 
 def as_transcripts(
@@ -65,14 +65,14 @@ def as_transcripts(
 ) -> tuple[Transcript, ...]:
     """Return transcripts, made from texts by key, or from mappings of their fields."""
     if isinstance(transcripts, Mapping):
-        found = tuple(Transcript(key=str(key), text=text) for key, text in transcripts.items())
+        made = tuple(Transcript(key=str(key), text=text) for key, text in transcripts.items())
     else:
-        found = tuple(map(_made, transcripts))
-    if not found:
+        made = tuple(map(_made, transcripts))
+    if not made:
         msg = "transcripts: there are none"
         raise InputError(msg)
-    check_unique("transcript", [one.key for one in found])
-    return found
+    check_unique("transcript", [one.key for one in made])
+    return made
 
 
 def read_transcripts(path: str | PathLike[str]) -> tuple[Transcript, ...]:

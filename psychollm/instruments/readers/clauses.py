@@ -76,7 +76,7 @@ _COLON = re.compile(r"[:=][\s\"'(\[]*$")
 
 def sentences(text: str) -> list[Sentence]:
     """Return the sentences of a text; lines end them as well."""
-    found: list[Sentence] = []
+    spans: list[Sentence] = []
     start = 0
     for end in [*_END.finditer(text), None]:
         stop = len(text) if end is None else end.end()
@@ -84,9 +84,9 @@ def sentences(text: str) -> list[Sentence]:
         if words.strip():
             lead = len(words) - len(words.lstrip())
             asks = end is not None and "?" in end.group()
-            found.append(Sentence(start + lead, start + len(words.rstrip()), asks))
+            spans.append(Sentence(start + lead, start + len(words.rstrip()), asks))
         start = stop
-    return found
+    return spans
 
 
 def clause_before(text: str, position: int, *, colon: bool = False) -> str:

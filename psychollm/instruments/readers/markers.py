@@ -88,17 +88,17 @@ def marked(
     """Return what a reply names as its answer, in its order."""
     # `labels` name an answer of the form that was asked for, and outrank the general ones if
     # `lead`. With `letters`, "A:" may be an option, so that it names an answer after "Q:" only.
-    found = [(span.start(), Marked(span[1], 1)) for span in _set_apart(text)]
-    found += _fields(text, labels, lead=lead)
+    marks = [(span.start(), Marked(span[1], 1)) for span in _set_apart(text)]
+    marks += _fields(text, labels, lead=lead)
     # Within fields of JSON, names of answers belong to somebody's reasoning.
     words = _FIELD.sub(lambda field: " " * len(field.group()), text) if '"' in text else text
-    found += _named(words, labels, lead=lead)
+    marks += _named(words, labels, lead=lead)
     asked = not letters or _QUESTION_LINE.search(text) is not None
     for turn in _DIALOGUE.finditer(words):
         said = _line(words, turn.end())
         if asked or re.fullmatch(r"\W*\w\W*", said):
-            found.append((turn.end(), Marked(said, 2)))
-    return [mark for _, mark in sorted(found)[-_MOST:]]
+            marks.append((turn.end(), Marked(said, 2)))
+    return [mark for _, mark in sorted(marks)[-_MOST:]]
 
 
 def _set_apart(text: str) -> list[re.Match[str]]:
@@ -108,18 +108,18 @@ def _set_apart(text: str) -> list[re.Match[str]]:
 def _fields(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int, Marked]]:
     """Return the fields of JSON, or of what looks like it, that hold an answer."""
     alone = _ONE_FIELD.fullmatch(text) is not None
-    found = []
+    marks = []
     for field in _FIELD.finditer(text):
         name = field["name"].strip().lower()
         own = name in labels
         said = field["said"].strip().strip("\"'")
         if said not in {"null", "None"} and (own or alone or _FIELD_NAME.fullmatch(name)):
-            found.append((field.start(), Marked(said, 0 if own and lead else 1)))
-    return found
+            marks.append((field.start(), Marked(said, 0 if own and lead else 1)))
+    return marks
 
 
 def _named(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int, Marked]]:
-    found = []
+    marks = []
     spans = sentences(text)
     at = 0
     for name in _names(labels).finditer(text):
@@ -134,8 +134,8 @@ def _named(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int,
         own, final = name["own"] or name["own_"], name["final"] or name["final_"]
         rank = 1 if final else 0 if own and lead else 2
         if said:
-            found.append((name.start(), Marked(said, rank)))
-    return found
+            marks.append((name.start(), Marked(said, rank)))
+    return marks
 
 
 def _line(text: str, start: int) -> str:

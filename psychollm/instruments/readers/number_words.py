@@ -103,7 +103,7 @@ def _foreign() -> dict[str, int]:
 def english_numbers(text: str) -> list[tuple[int, int, int]]:
     """Return the numbers that stand in English words: value, start and end."""
     # "One" by itself is more often a pronoun, so it counts only after "exactly", "only" or "just".
-    found = []
+    numbers = []
     for phrase in _PHRASE.finditer(text):
         words = re.findall(r"[a-z]+", phrase.group().lower())
         alone = words == ["one"]
@@ -117,8 +117,8 @@ def english_numbers(text: str) -> list[tuple[int, int, int]]:
         for value in _compose(words):
             if value > _LARGEST:
                 continue
-            found.append((-value if phrase["sign"] else value, *phrase.span()))
-    return found
+            numbers.append((-value if phrase["sign"] else value, *phrase.span()))
+    return numbers
 
 
 def numbers_in_words(text: str) -> list[tuple[float, int | None, int, int]]:
@@ -135,23 +135,23 @@ def numbers_in_words(text: str) -> list[tuple[float, int | None, int, int]]:
     fractions += [
         (SCALES[one["scale"].lower()] // 2, None, *one.span()) for one in _HALF.finditer(text)
     ]
-    within = {place for *_, start, end in fractions for place in range(start, end)}
-    found: list[tuple[float, int | None, int, int]] = [*fractions]
+    within = {i for *_, start, end in fractions for i in range(start, end)}
+    numbers: list[tuple[float, int | None, int, int]] = [*fractions]
     consumed = 0  # by the decimals of another number
     for value, start, end in english_numbers(text):
         if start in within or start < consumed:
             continue
         rest = _DECIMALS.match(text, end)
         if rest is None:
-            found.append((value, None, start, end))
+            numbers.append((value, None, start, end))
             continue
         digits = "".join(
             str(_ENGLISH[word]) for word in (rest["digits"] or "five").lower().split()
         )
         decimal = float(f"{abs(value)}.{digits}")
         consumed = rest.end()
-        found.append((-decimal if value < 0 else decimal, None, start, rest.end()))
-    return found
+        numbers.append((-decimal if value < 0 else decimal, None, start, rest.end()))
+    return numbers
 
 
 def _compose(words: list[str]) -> list[int]:
@@ -184,9 +184,9 @@ def number_in_words(text: str) -> int | None:
     english = english_numbers(text)
     if len(english) == 1 and english[0][1:] == (0, len(text)):
         return english[0][0]
-    for found in (_foreign().get(text), _ROMAN.get(text), _sum(text), _eastern(text)):
-        if found is not None:
-            return found
+    for number in (_foreign().get(text), _ROMAN.get(text), _sum(text), _eastern(text)):
+        if number is not None:
+            return number
     return None
 
 

@@ -86,7 +86,7 @@ def numerals(text: str, *, equations: bool = True, shares: bool = False) -> list
 
 @lru_cache(maxsize=16)  # one reply is looked at from several sides
 def _numerals(text: str, equations: bool, shares: bool) -> tuple[Numeral, ...]:  # noqa: FBT001
-    found: list[Numeral] = []
+    numbers: list[Numeral] = []
     operands: set[float] = set()
     results: list[Numeral] = []
     solved = _with_signs(text) if equations else text
@@ -99,26 +99,26 @@ def _numerals(text: str, equations: bool, shares: bool) -> tuple[Numeral, ...]: 
             ones, terms, ends = _solved(solved, ones)
             operands |= terms
             results += ends
-        found += ones
+        numbers += ones
     if not results:
-        return tuple(found)
+        return tuple(numbers)
     kept = {id(one) for one in results}
-    return tuple(one for one in found if id(one) in kept or one.value not in operands)
+    return tuple(one for one in numbers if id(one) in kept or one.value not in operands)
 
 
 def _plain(text: str, sentence: Sentence) -> list[Numeral]:
     """Return the numbers of a sentence, in digits and in English words."""
-    found = [
+    numbers = [
         one
         for token in _TOKEN.finditer(text, sentence.start, sentence.end)
         if not token["skip"] and (one := _numeral(text, token)) is not None
     ]
     words = numbers_in_words(text[sentence.start : sentence.end])
-    found += [
+    numbers += [
         Numeral(value, sentence.start + start, sentence.start + end, out_of=out_of)
         for value, out_of, start, end in words
     ]
-    return _scaled(text, sorted(found, key=lambda one: one.start))
+    return _scaled(text, sorted(numbers, key=lambda one: one.start))
 
 
 def _scaled(text: str, ones: list[Numeral]) -> list[Numeral]:

@@ -215,16 +215,16 @@ class _Option(Form):
         return {self._of.texts[_norm(named.group())]} if named else set()
 
     def mentions(self, text: str) -> list[Mention]:
-        found: list[Mention] = []
+        mentions: list[Mention] = []
         for sentence in sentences(text):
-            found += self._letters(text, sentence)
-        letters = [one for one in found if one.mode is Mode.SAID]
+            mentions += self._letters(text, sentence)
+        letters = [one for one in mentions if one.mode is Mode.SAID]
         named = self._named(text)
         texts = [one for one in named if one.mode is Mode.SAID]
         if not letters or not {one.value for one in letters} & {one.value for one in texts}:
-            return found + named
+            return mentions + named
         # A letter outweighs the texts that are discussed after it, not one named before.
-        return found + [one for one in texts if one.start < letters[0].start]
+        return mentions + [one for one in texts if one.start < letters[0].start]
 
     def _named(self, text: str) -> list[Mention]:
         """Return the texts of options."""
@@ -241,7 +241,7 @@ class _Option(Form):
         ]
 
     def _letters(self, text: str, sentence: Sentence) -> list[Mention]:
-        found = []
+        mentions = []
         for one in self._of.letter.finditer(text, sentence.start, sentence.end):
             key = self._of.keys[one.group().lower()]
             if _NAMED.search(text[max(one.start() - 12, 0) : one.start()]):
@@ -257,9 +257,11 @@ class _Option(Form):
                 mode = Mode.DENIED  # discussed, not chosen: "D contradicts the text"
             elif mode is Mode.SAID and (spoken_of or not leads(text, one.start(), OPTION_LEADS)):
                 mode = Mode.RAISED
-            found.append(Mention(key, *one.span(), mode))
-            found += [Mention(other, *one.span(), mode) for other in self._beside(text, one.end())]
-        return _listed(text, found)
+            mentions.append(Mention(key, *one.span(), mode))
+            mentions += [
+                Mention(other, *one.span(), mode) for other in self._beside(text, one.end())
+            ]
+        return _listed(text, mentions)
 
 
 def _listed(text: str, ones: list[Mention]) -> list[Mention]:

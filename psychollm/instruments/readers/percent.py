@@ -135,10 +135,10 @@ class _Percent(NumericForm):
         return self._full > 1 and decimal and 0 < one.value <= 1
 
     def mentions(self, text: str) -> list[Mention]:
-        found = [*super().mentions(text)]
-        if not found and (ends := self._ends.search(text)):
+        mentions = [*super().mentions(text)]
+        if not mentions and (ends := self._ends.search(text)):
             return [Mention(0.0, *ends.span(), Mode.OPEN)]
-        return found
+        return mentions
 
 
 def _measures_another(text: str, one: Numeral) -> bool:

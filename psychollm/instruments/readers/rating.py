@@ -102,17 +102,17 @@ class _Rating(NumericForm):
         return [one for one in given if not one.percent and not _COUNTED.match(blank, one.end)]
 
     def mentions(self, text: str) -> Sequence[Mention]:
-        found = [*super().mentions(text)]
+        mentions = [*super().mentions(text)]
         if self._phrases is not None:
-            found += [
+            mentions += [
                 replace(one, mode=Mode.RAISED)
                 if one.mode is Mode.SAID and not leads(text, one.start, RATING_LEADS)
                 else one
                 for one in self._phrases.mentions(text)
             ]
-        if not found and (ends := self._scale.search(text)):
-            found = [Mention(self._low, *ends.span(), Mode.OPEN)]
-        return sorted(found, key=lambda one: one.start)
+        if not mentions and (ends := self._scale.search(text)):
+            mentions = [Mention(self._low, *ends.span(), Mode.OPEN)]
+        return sorted(mentions, key=lambda one: one.start)
 
     def whole(self, text: str) -> frozenset[Value]:
         named = self._phrases.mentions(text) if self._phrases is not None else []

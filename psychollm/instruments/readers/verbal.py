@@ -55,7 +55,7 @@ class Phrases:
     def mentions(self, text: str) -> list[Mention]:
         """Return the phrases in a text."""
         lower = text.lower()
-        found = []
+        mentions = []
         # A phrase may hold a word of denial ("never true") that denies no other phrase.
         others = self._pattern.sub(lambda phrase: " " * len(phrase.group()), lower)
         for sentence in sentences(re.sub(r"\n(?=[^\n])", " ", lower)):
@@ -68,8 +68,8 @@ class Phrases:
                     mode = Mode.RAISED
                 if mode is Mode.SAID and _DENIED_AFTER.match(lower, one.end()):
                     mode = Mode.DENIED
-                found.append(Mention(self._values[_key(one.group())], *one.span(), mode))
-        return found
+                mentions.append(Mention(self._values[_key(one.group())], *one.span(), mode))
+        return mentions
 
 
 def _key(phrase: str) -> str:
@@ -187,20 +187,22 @@ class _Verbal(Form):
         ]
 
     def whole(self, text: str) -> frozenset[Value]:
-        found = self.mentions(text)
-        if any(one.mode is not Mode.SAID for one in found):
+        mentions = self.mentions(text)
+        if any(one.mode is not Mode.SAID for one in mentions):
             return frozenset()
         rest = text
-        for one in reversed(found):
+        for one in reversed(mentions):
             rest = rest[: one.start] + rest[one.end :]
-        return frozenset() if any(one.isalnum() for one in rest) else _values(found)
+        return frozenset() if any(one.isalnum() for one in rest) else _values(mentions)
 
     def opening(self, text: str) -> frozenset[Value]:
-        found = self.mentions(text)
-        if not found or text[: found[0].start].strip(" \t\n\"'(*"):
+        mentions = self.mentions(text)
+        if not mentions or text[: mentions[0].start].strip(" \t\n\"'(*"):
             return frozenset()
-        after = text[found[0].end : found[0].end + 1]
-        return _values(found[:1]) if after in {"", ",", ".", ";", ":", "!", "\n"} else frozenset()
+        after = text[mentions[0].end : mentions[0].end + 1]
+        return (
+            _values(mentions[:1]) if after in {"", ",", ".", ";", ":", "!", "\n"} else frozenset()
+        )
 
 
 def _values(found: list[Mention]) -> frozenset[Value]:

@@ -86,10 +86,10 @@ def read(reply: str, form: Form, finish_reason: str | None) -> Reading:
     if not text:
         blank = Outcome.UNREADABLE if thought else Outcome.EMPTY
         return Reading(outcome=Outcome.TRUNCATED if cut else blank)
-    found = _weigh(text, form, cut=cut)
-    if cut and (found.outcome is Outcome.UNREADABLE or _may_go_on(text, form, found)):
-        return Reading(outcome=Outcome.TRUNCATED, said=found.said)
-    return found
+    reading = _weigh(text, form, cut=cut)
+    if cut and (reading.outcome is Outcome.UNREADABLE or _may_go_on(text, form, reading)):
+        return Reading(outcome=Outcome.TRUNCATED, said=reading.said)
+    return reading
 
 
 def _may_go_on(text: str, form: Form, found: Reading) -> bool:
@@ -115,15 +115,15 @@ def _weigh(text: str, form: Form, *, cut: bool) -> Reading:
         if corrected.answered:
             return corrected
     bare = text.replace(OPEN, " ").replace(CLOSE, " ")
-    for found in (
+    for reading in (
         _from_marks(text, form),
         _decided(form.whole(bare), bare),
         _from_lines(bare, form, cut=cut),
         None if cut else _from_conclusion(bare, form),
         _from_opening(bare, form, cut=cut),
     ):
-        if found is not None:
-            return found
+        if reading is not None:
+            return reading
     return _from_mentions(bare, form, cut=cut)
 
 
@@ -138,9 +138,9 @@ def _decided(values: frozenset[Value], said: str) -> Reading | None:
 def _from_marks(text: str, form: Form) -> Reading | None:
     marks = marked(text, form.labels, lead=form.labels_lead, letters=form.letters)
     for rank in sorted({mark.rank for mark in marks}):
-        found = _from_rank([mark for mark in marks if mark.rank == rank], form)
-        if found is not None:
-            return found
+        reading = _from_rank([mark for mark in marks if mark.rank == rank], form)
+        if reading is not None:
+            return reading
     return None
 
 
@@ -193,11 +193,11 @@ def _from_conclusion(text: str, form: Form) -> Reading | None:
     said = conclusion(text)
     if said is None:
         return None
-    found = _segment(said, form)
-    if len(found.values) != 1 or found.left_open:
+    evidence = _segment(said, form)
+    if len(evidence.values) != 1 or evidence.left_open:
         return None
     opening = form.opening(text)
-    return _decided(found.values | (opening if len(opening) == 1 else frozenset()), said)
+    return _decided(evidence.values | (opening if len(opening) == 1 else frozenset()), said)
 
 
 def _from_opening(text: str, form: Form, *, cut: bool) -> Reading | None:

@@ -297,35 +297,35 @@ class _YesNo(Form):
         pair = _PAIR.match(text, start)
         if pair:
             return frozenset()
-        found = _PARTICLE.match(text, start)
-        if found is None:
+        first = _PARTICLE.match(text, start)
+        if first is None:
             clause = _CLAUSE.match(text)
             value = _clause(clause.group()) if clause else None
             return frozenset() if value is None else frozenset({value})
-        asked = text[found.end() : found.end() + 1] == "?"
-        if asked or not _answers(text, found) or conditioned(text, found.end()):
+        asked = text[first.end() : first.end() + 1] == "?"
+        if asked or not _answers(text, first) or conditioned(text, first.end()):
             return frozenset()
-        after = _JOINED.match(text, found.end())
+        after = _JOINED.match(text, first.end())
         second = _PARTICLE.match(text, after.end()) if after else None
-        values = {_value(found["word"])}
+        values = {_value(first["word"])}
         if second and _answers(text, second):
             values.add(_value(second["word"]))
         return frozenset(values)
 
     def mentions(self, text: str) -> list[Mention]:
         text = text.lower()
-        found: list[Mention] = []
+        mentions: list[Mention] = []
         for sentence in sentences(text):
-            found += _in_sentence(text, sentence)
+            mentions += _in_sentence(text, sentence)
             if self._further is not None:
-                found += self._phrases(text, sentence)
-        if not any(one.mode is Mode.SAID for one in found):
-            found += _truth_clauses(text)
-        return sorted(found, key=lambda one: one.start)
+                mentions += self._phrases(text, sentence)
+        if not any(one.mode is Mode.SAID for one in mentions):
+            mentions += _truth_clauses(text)
+        return sorted(mentions, key=lambda one: one.start)
 
     def _phrases(self, text: str, sentence: Sentence) -> list[Mention]:
         assert self._further is not None  # noqa: S101
-        found = []
+        mentions = []
         for phrase in self._further.finditer(text, sentence.start, sentence.end):
             mode = manner(text, sentence, *phrase.span())
             if mode is Mode.SAID and (
@@ -336,8 +336,8 @@ class _YesNo(Form):
             that = _THAT.match(text, phrase.end())
             if value and that and self._further.match(text, that.end()):
                 continue  # "I am sure that I cannot answer"
-            found.append(Mention(value, phrase.start(), phrase.end(), mode))
-        return found
+            mentions.append(Mention(value, phrase.start(), phrase.end(), mode))
+        return mentions
 
 
 def _value(word: str) -> int:
@@ -382,7 +382,7 @@ def _answers(text: str, found: re.Match[str]) -> bool:
 
 
 def _truth_clauses(text: str) -> list[Mention]:
-    found = []
+    mentions = []
     for sentence in sentences(text):
         for clause in _CLAUSE.finditer(text, sentence.start, sentence.end):
             words = clause.group().strip(_EDGES)
@@ -393,14 +393,14 @@ def _truth_clauses(text: str) -> list[Mention]:
             value = _truth(words[lead.end() :] if lead else words, patterns)
             if value is not None:
                 mode = manner(text, sentence, start, clause.end())
-                found.append(Mention(value, start, clause.end(), mode))
-    return found
+                mentions.append(Mention(value, start, clause.end(), mode))
+    return mentions
 
 
 def _in_sentence(text: str, sentence: Sentence) -> list[Mention]:
     pairs = [pair.span() for pair in _PAIR.finditer(text, sentence.start, sentence.end)]
-    found = [Mention(_BOTH, *pair, Mode.OPEN) for pair in pairs]
-    paired = {place for pair in pairs for place in range(*pair)}
+    mentions = [Mention(_BOTH, *pair, Mode.OPEN) for pair in pairs]
+    paired = {i for pair in pairs for i in range(*pair)}
     for word in _PARTICLE.finditer(text, sentence.start, sentence.end):
         if word.start() in paired or not _answers(text, word):
             continue
@@ -410,12 +410,12 @@ def _in_sentence(text: str, sentence: Sentence) -> list[Mention]:
             _SPOKEN_OF.match(text, word.end()) or not leads(text, word.start())
         ):
             mode = Mode.RAISED  # "One could answer yes", "Yes was my first thought"
-        found.append(Mention(_value(word["word"]), *word.span(), mode, heads))
+        mentions.append(Mention(_value(word["word"]), *word.span(), mode, heads))
     for clause in _CLAUSE.finditer(text, sentence.start, sentence.end):
         value = _clause(clause.group())
         mode = manner(text, sentence, *clause.span())
         heads = clause.start() == sentence.start
         values = [CLAUSES[said.group()] for said in _SAYINGS.finditer(clause.group())]
         said_here = values if value is None else [value]
-        found += [Mention(one, *clause.span(), mode, heads) for one in said_here]
-    return found
+        mentions += [Mention(one, *clause.span(), mode, heads) for one in said_here]
+    return mentions

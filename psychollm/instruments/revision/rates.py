@@ -145,9 +145,9 @@ def _information(table: FloatArray) -> tuple[float, float]:
     if n == 0.0:
         return np.nan, np.nan
     rows, columns = _entropy(table.sum(axis=1) / n), _entropy(table.sum(axis=0) / n)
-    found = rows + columns - _entropy(table.ravel() / n)
+    shared = rows + columns - _entropy(table.ravel() / n)
     both = np.count_nonzero(table.sum(axis=0)) > 1 and np.count_nonzero(table.sum(axis=1)) > 1
-    return max(float(found - both / (2.0 * n * np.log(2.0))), 0.0), rows
+    return max(float(shared - both / (2.0 * n * np.log(2.0))), 0.0), rows
 
 
 def _entropy(shares: FloatArray) -> float:
@@ -199,11 +199,11 @@ def _between_users(chains: Chains) -> dict[str, tuple[FloatArray, FloatArray]]:
         wrong = 1.0 - chains.correct("user", number)
         lost.append(_counted(wrong, first == 1.0, chains.items))
     none = np.zeros((1, 2, 0))
-    found = {}
+    counts = {}
     for name, parts in (("user_change", changed), ("user_loss", lost)):
         hits, n = np.sum(np.array(parts, dtype=np.float64) if parts else none, axis=0)
-        found[name] = (hits, n)
-    return found
+        counts[name] = (hits, n)
+    return counts
 
 
 def _between_chains(chains: Chains) -> tuple[FloatArray, FloatArray]:
@@ -214,7 +214,7 @@ def _between_chains(chains: Chains) -> tuple[FloatArray, FloatArray]:
         if answer is not None:
             answers[item].append(answer)
     pairs = [
-        [float(one != two) for one, two in combinations(found, 2)] for found in answers.values()
+        [float(one != two) for one, two in combinations(given, 2)] for given in answers.values()
     ]
     hits, n = [sum(one) for one in pairs], [len(one) for one in pairs]
     return np.array(hits, dtype=np.float64), np.array(n, dtype=np.float64)
@@ -239,7 +239,7 @@ def _counted(
 ) -> tuple[FloatArray, FloatArray]:
     """Return successes and occasions of each question."""
     known = occasion & np.isfinite(success)
-    codes = {item: place for place, item in enumerate(dict.fromkeys(items))}
+    codes = {item: code for code, item in enumerate(dict.fromkeys(items))}
     places = np.array([codes[item] for item in items], dtype=np.int64)[known]
     hits = np.bincount(places, weights=success[known], minlength=len(codes))
     return hits.astype(np.float64), np.bincount(places, minlength=len(codes)).astype(np.float64)
@@ -295,7 +295,7 @@ def voting(chains: Chains, n_rounds: int, *, level: float = 0.95) -> Voting:
         )
         votes = np.array(
             [
-                vote([said[place] for place in np.flatnonzero(row)], right[row].tolist())
+                vote([said[chain] for chain in np.flatnonzero(row).tolist()], right[row].tolist())
                 for row in rows
             ],
             dtype=np.float64,
@@ -318,11 +318,11 @@ def voting(chains: Chains, n_rounds: int, *, level: float = 0.95) -> Voting:
 def _costs(chains: Chains, n_rounds: int) -> FloatArray:
     """Return the tokens of each chain up to each round (rounds, chains)."""
     total = chains.spent("first", 0)
-    found = [total]
+    costs = [total]
     for number in range(1, n_rounds + 1):
         total = total + chains.spent("critique", number) + chains.spent("revised", number)
-        found.append(total)
-    return np.array(found, dtype=np.float64).reshape(n_rounds + 1, len(chains.items))
+        costs.append(total)
+    return np.array(costs, dtype=np.float64).reshape(n_rounds + 1, len(chains.items))
 
 
 def _summed(cost: FloatArray, rows: Sequence[BoolArray]) -> float:

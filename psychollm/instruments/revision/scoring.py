@@ -24,13 +24,13 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
     # The value is correct, wrong, abstained or adopted for an answer, faulted or cleared for a
     # review; `said` holds the answer, so that the same error can be known again.
     if prompt.about["stage"] == "critique":
-        found = read_yes_no(reply, finish_reason=finish_reason)
-        if not found.answered:
-            return found
+        reading = read_yes_no(reply, finish_reason=finish_reason)
+        if not reading.answered:
+            return reading
         return Reading(
             outcome=Outcome.ANSWERED,
-            value=_VERDICTS[str(found.value)],
-            said=found.said,
+            value=_VERDICTS[str(reading.value)],
+            said=reading.said,
         )
     return _read_answer(prompt, reply, finish_reason)
 
@@ -62,7 +62,7 @@ def score_readings(
     tokens: Mapping[str, float] | None = None,
 ) -> RevisionScores:
     """Score the readings of one model; `tokens` of each reply are what voting costs."""
-    found = aligned(prompts, readings)
+    each = aligned(prompts, readings)
     spent = tokens or {}
     return RevisionScores(
         items=tuple(one.item for one in prompts),
@@ -70,11 +70,11 @@ def score_readings(
         chains=tuple(one.repeat + 1 for one in prompts),
         stages=tuple(str(one.about["stage"]) for one in prompts),
         rounds=tuple(int(one.about.get("round", 0)) for one in prompts),
-        outcomes=tuple(one.outcome for one in found),
-        responses=tuple(str(one.value) if one.answered else None for one in found),
-        answers=tuple(map(_answer, prompts, found)),
-        correct=np.array([_CORRECT.get(one.value, np.nan) for one in found], dtype=np.float64),
-        faulted=np.array([_FAULTED.get(one.value, np.nan) for one in found], dtype=np.float64),
+        outcomes=tuple(one.outcome for one in each),
+        responses=tuple(str(one.value) if one.answered else None for one in each),
+        answers=tuple(map(_answer, prompts, each)),
+        correct=np.array([_CORRECT.get(one.value, np.nan) for one in each], dtype=np.float64),
+        faulted=np.array([_FAULTED.get(one.value, np.nan) for one in each], dtype=np.float64),
         tokens=np.array([spent.get(one.key, np.nan) for one in prompts], dtype=np.float64),
     )
 

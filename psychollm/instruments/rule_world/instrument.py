@@ -101,9 +101,9 @@ class RuleWorld(Instrument[RuleWorldScores]):
 
     def _items(self) -> list[Item]:
         each, over = divmod(self.n, len(self.types))
-        found = []
-        for place, kind in enumerate(self.types):
-            drawn = islice(plots(kind, self.seed), each + (place < over))
+        items = []
+        for i, kind in enumerate(self.types):
+            drawn = islice(plots(kind, self.seed), each + (i < over))
             for number, plot in enumerate(drawn):
                 item = told(
                     plot,
@@ -114,8 +114,8 @@ class RuleWorld(Instrument[RuleWorldScores]):
                     vocabulary=number % self.n_vocabularies,
                     choice=kind == "C" or (kind == "B" and self.lexical_form == "choice"),
                 )
-                found.append(item)
-        return found
+                items.append(item)
+        return items
 
 
 def _prompt(item: Item, repeat: int) -> Prompt:

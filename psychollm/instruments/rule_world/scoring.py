@@ -68,11 +68,11 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
         return _letter(prompt, last)
     if prompt.about["type"] != "B":
         return _integer(last)
-    found = _reaction(prompt, last)
+    reaction = _reaction(prompt, last)
     # A number or the word is said already; what else was to come is not known.
-    if last.cut and (end is None or found.value not in _SAID):
+    if last.cut and (end is None or reaction.value not in _SAID):
         return Reading(outcome=Outcome.TRUNCATED)
-    return found
+    return reaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,15 +106,15 @@ def _end(reply: str) -> tuple[str | None, bool]:
 def _integer(last: _Last) -> Reading:
     if last.end is not None and _NOTHING.match(last.end):
         return Reading(outcome=Outcome.ANSWERED, value=0, said=last.end)
-    found = read_integer(_REFERENCE.sub("", last.text), finish_reason=last.finish_reason)
+    reading = read_integer(_REFERENCE.sub("", last.text), finish_reason=last.finish_reason)
     doubt = _DOUBT.search(last.reply)
-    if last.end is None and found.answered and doubt:
-        return Reading(outcome=Outcome.AMBIGUOUS, said=found.said)
-    if found.outcome is not Outcome.UNREADABLE or last.cut:
-        return found
+    if last.end is None and reading.answered and doubt:
+        return Reading(outcome=Outcome.AMBIGUOUS, said=reading.said)
+    if reading.outcome is not Outcome.UNREADABLE or last.cut:
+        return reading
     # The prompt asks for the word or event that leaves it open, where no number is given.
     reason = last.end or (doubt.group() if doubt else "")
-    return Reading(outcome=Outcome.REFUSED, said=reason) if reason else found
+    return Reading(outcome=Outcome.REFUSED, said=reason) if reason else reading
 
 
 def _letter(prompt: Prompt, last: _Last) -> Reading:
@@ -181,7 +181,7 @@ REFUSAL = "refusal"
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> RuleWorldScores:
     """Score the readings of one model."""
-    found = aligned(prompts, readings)
+    each = aligned(prompts, readings)
     return RuleWorldScores(
         items=tuple(prompt.item for prompt in prompts),
         structures=tuple(str(prompt.about["structure"]) for prompt in prompts),
@@ -189,10 +189,10 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> RuleWor
         types=tuple(str(prompt.about["type"]) for prompt in prompts),
         families=tuple(str(prompt.about["family"]) for prompt in prompts),
         runs=tuple(prompt.repeat + 1 for prompt in prompts),
-        outcomes=tuple(reading.outcome for reading in found),
-        responses=tuple(map(response, prompts, found)),
-        strict=np.array([strict(*pair) for pair in zip(prompts, found, strict=True)]),
-        keyword=np.array([keyword(*pair) for pair in zip(prompts, found, strict=True)]),
+        outcomes=tuple(reading.outcome for reading in each),
+        responses=tuple(map(response, prompts, each)),
+        strict=np.array([strict(*pair) for pair in zip(prompts, each, strict=True)]),
+        keyword=np.array([keyword(*pair) for pair in zip(prompts, each, strict=True)]),
     )
 
 

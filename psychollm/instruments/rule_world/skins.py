@@ -74,12 +74,12 @@ def draw_vocabulary(seed: int, number: int = 0) -> Vocabulary:
 
 def occurrences(vocabulary: Vocabulary, texts: Iterable[str]) -> dict[str, int]:
     """Count how often each word occurs in texts, such as a sample of a training corpus."""
-    found = dict.fromkeys(vocabulary.words, 0)
+    counts = dict.fromkeys(vocabulary.words, 0)
     for text in texts:
         lower = text.lower()
-        for word in found:
-            found[word] += lower.count(word)
-    return found
+        for word in counts:
+            counts[word] += lower.count(word)
+    return counts
 
 
 def _word(rng: np.random.Generator) -> str:

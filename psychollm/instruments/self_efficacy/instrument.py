@@ -149,13 +149,13 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         >>> [prompt.about["stage"] for prompt in prompts][5:]
         ['task', 'scale', 'followup', 'followup', 'followup', 'followup']
         """
-        found: list[Prompt] = []
+        prompts: list[Prompt] = []
         for setting in self._settings():
-            known = {prompt.key for prompt in found}
+            known = {prompt.key for prompt in prompts}
             tasks = self._tasks(setting)
-            found += [prompt for prompt in tasks if prompt.key not in known]
-            found += self._administrations(setting, tasks)
-        return tuple(found)
+            prompts += [prompt for prompt in tasks if prompt.key not in known]
+            prompts += self._administrations(setting, tasks)
+        return tuple(prompts)
 
     def feedback_prompts(self, replies: Mapping[str, str]) -> tuple[Prompt, ...]:
         """Return the second stage: the scale after the model was told how its tasks went.
@@ -191,7 +191,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         if unknown:
             msg = f"replies has keys of no prompt: {listed(unknown)}"
             raise LabelError(msg)
-        found: list[Prompt] = []
+        prompts: list[Prompt] = []
         for setting in self._settings():
             tasks = self._tasks(setting)
             if setting.placement != "task_first" or not tasks:
@@ -200,8 +200,8 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
             if not all(one.answered for one in readings):
                 continue
             for after in self._told(setting, sum(int(one.value or 0) for one in readings)):
-                found += self._administrations(after, tasks)
-        return tuple(found)
+                prompts += self._administrations(after, tasks)
+        return tuple(prompts)
 
     def score(
         self,
@@ -232,9 +232,13 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
             # Without a task there is nothing to be first, and no level of it.
             bare = condition == "none"
             places = ("isolated",) if bare else self.placements
-            for level, place, mode in product((None,) if bare else levels, places, self.modes):
+            for level, placement, mode in product((None,) if bare else levels, places, self.modes):
                 yield _Setting(
-                    condition=condition, level=level, persona=persona, placement=place, mode=mode
+                    condition=condition,
+                    level=level,
+                    persona=persona,
+                    placement=placement,
+                    mode=mode,
                 )
 
     def _told(self, setting: _Setting, correct: int) -> Iterator[_Setting]:
@@ -248,11 +252,11 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         return "/".join([f"{self.scale.name}-{self.seed}", *map(str, parts)])
 
     def _tasks(self, setting: _Setting) -> list[Prompt]:
-        found: list[Prompt] = []
+        prompts: list[Prompt] = []
         for task in tasks_of(setting.condition, setting.level):
-            before = found[-1].key if found else None
-            found.append(self._task(task, setting, before))
-        return found
+            before = prompts[-1].key if prompts else None
+            prompts.append(self._task(task, setting, before))
+        return prompts
 
     def _task(self, task: Task, setting: _Setting, before: str | None) -> Prompt:
         return Prompt(
@@ -288,15 +292,15 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
             n = len(tasks_of(setting.condition, setting.level))
             head = f"{wording.told(setting.told, n)} {head}"
         if setting.mode == "all_at_once":
-            texts = [scale.items[place] for place in order]
+            texts = [scale.items[i] for i in order]
             text = wording.all_at_once(texts, scale.anchors, scale.low, head)
             yield self._asked(setting, repeat, ("scale", "scale"), text, before)
             return
-        for n, place in enumerate(order):
-            text = wording.next_item(scale.items[place], scale.anchors, scale.low)
+        for n, i in enumerate(order):
+            text = wording.next_item(scale.items[i], scale.anchors, scale.low)
             if n == 0:
-                text = wording.one_item(scale.items[place], scale.anchors, scale.low, head)
-            prompt = self._asked(setting, repeat, ("item", f"i{place + 1}"), text, before)
+                text = wording.one_item(scale.items[i], scale.anchors, scale.low, head)
+            prompt = self._asked(setting, repeat, ("item", f"i{i + 1}"), text, before)
             before = prompt.key
             yield prompt
 
@@ -358,7 +362,7 @@ class SelfEfficacy(Instrument[SelfEfficacyScores]):
         # Modes and feedback share the orders, so that their contrasts are of nothing else.
         stream = zlib.crc32(f"{setting.block}/{setting.placement}/{repeat}".encode())
         rng = np.random.default_rng([self.seed, stream])
-        return [int(place) for place in rng.permutation(n)]
+        return [int(i) for i in rng.permutation(n)]
 
 
 def _turns(setting: _Setting, text: str, *, opens: bool) -> tuple[Message, ...]:

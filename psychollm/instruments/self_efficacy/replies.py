@@ -77,17 +77,17 @@ class Summary:
 
     def faults(self, text: str) -> list[str]:
         """Return what is wrong with a summary; nothing if it passes."""
-        found = [f"lacks {group[0]}" for group in self.facts if not _any(group, text)]
+        faults = [f"lacks {group[0]}" for group in self.facts if not _any(group, text)]
         n_words = len(_WORD.findall(text))
         if n_words > self.max_words:
-            found.append(f"{n_words} words")
+            faults.append(f"{n_words} words")
         n_sentences = sum(bool(_WORD.search(text[one.start : one.end])) for one in sentences(text))
         if n_sentences > self.max_sentences:
-            found.append(f"{n_sentences} sentences")
-        found += [f"says {word}" for word in self.forbidden if _any((word,), text)]
+            faults.append(f"{n_sentences} sentences")
+        faults += [f"says {word}" for word in self.forbidden if _any((word,), text)]
         if not self.digits and re.search(r"\d", text):
-            found.append("has figures")
-        return found
+            faults.append("has figures")
+        return faults
 
 
 def grade_task(
@@ -95,11 +95,11 @@ def grade_task(
 ) -> Reading:
     """Grade a reply to a task: 1 if it passes the rubric, 0 if not."""
     if rubric["kind"] == "option":
-        found = read_option(reply, rubric["options"], finish_reason=finish_reason)
-        if not found.answered:
-            return found
+        chosen = read_option(reply, rubric["options"], finish_reason=finish_reason)
+        if not chosen.answered:
+            return chosen
         return Reading(
-            outcome=Outcome.ANSWERED, value=int(found.value == rubric["answer"]), said=found.said
+            outcome=Outcome.ANSWERED, value=int(chosen.value == rubric["answer"]), said=chosen.said
         )
     if rubric["kind"] == "number":
         return _number(rubric["answer"], reply, finish_reason)
@@ -107,13 +107,13 @@ def grade_task(
 
 
 def _number(answer: float, reply: str, finish_reason: str | None) -> Reading:
-    found = grade(reply, [answer], rule="numeric", absolute=1e-6, finish_reason=finish_reason)
-    if found.correct is None or found.abstained:
-        return Reading(outcome=found.outcome, said=final_text(reply)[:80])
-    if not found.correct and finish_reason == "length":
+    graded = grade(reply, [answer], rule="numeric", absolute=1e-6, finish_reason=finish_reason)
+    if graded.correct is None or graded.abstained:
+        return Reading(outcome=graded.outcome, said=final_text(reply)[:80])
+    if not graded.correct and finish_reason == "length":
         return Reading(outcome=Outcome.TRUNCATED)
     return Reading(
-        outcome=Outcome.ANSWERED, value=int(found.correct), said=final_text(reply)[-80:]
+        outcome=Outcome.ANSWERED, value=int(graded.correct), said=final_text(reply)[-80:]
     )
 
 
@@ -145,7 +145,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
     if about["stage"] == "task":
         return grade_task(about["rubric"], reply, finish_reason=finish_reason)
     low, anchors = int(about["low"]), about["anchors"]
-    labels = {name: low + place for place, name in enumerate(anchors)}
+    labels = {name: low + i for i, name in enumerate(anchors)}
     high = low + len(anchors) - 1
 
     def rating(text: str) -> Reading:
@@ -155,8 +155,8 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
     if about["stage"] == "item":
         one = read_rating(reply, low=low, high=high, labels=labels, finish_reason=finish_reason)
         return Reading(outcome=one.outcome, value=one.value, said=_said(one.said, disowned))
-    found = read_numbered(reply, len(about["order"]), rating, finish_reason=finish_reason)
-    return _several(found, disowned)
+    ratings = read_numbered(reply, len(about["order"]), rating, finish_reason=finish_reason)
+    return _several(ratings, disowned)
 
 
 def ratings_of(reading: Reading, n: int) -> tuple[tuple[float, Outcome], ...]:

@@ -136,8 +136,8 @@ class SelfEfficacyScores(Result):
         table = _columns(Administration, self.administrations, model)
         for name in ("correct", "told", "level"):
             table[name] = np.array(table[name], dtype=np.float64)
-        for place, column in enumerate(self.scores.T, 1):
-            table[f"i{place}"] = column
+        for number, column in enumerate(self.scores.T, 1):
+            table[f"i{number}"] = column
         table |= {"total": self.totals, "change": self.changes, "disowning": self.disowning}
         table |= {"at_lowest": self.at_lowest, "at_highest": self.at_highest}
         return pd.DataFrame(table)
@@ -180,7 +180,7 @@ class SelfEfficacyScores(Result):
             "at the ceiling": self.ceiling[here],
             "with statements disowned": self.disowning[here] > 0,
         }
-        text += "".join(f"; {found.sum()} {name}" for name, found in notes.items() if found.any())
+        text += "".join(f"; {rows.sum()} {name}" for name, rows in notes.items() if rows.any())
         done = [one.correct for one in self.tasks if one.condition == condition]
         graded = [one for one in done if np.isfinite(one)]
         return text + (f"; {sum(graded):.0f} of {len(graded)} tasks passed." if done else ".")

@@ -107,7 +107,7 @@ class Scale:
     @property
     def labels(self) -> dict[str, int]:
         """The number of each point by what it is called."""
-        return {name: self.low + place for place, name in enumerate(self.anchors)}
+        return {name: self.low + i for i, name in enumerate(self.anchors)}
 
     def keyed(self, ratings: object) -> FloatArray:
         """Return ratings with those of reversed items turned round.
@@ -142,7 +142,7 @@ def _check_texts(name: str, texts: tuple[str, ...], least: int) -> None:
     if isinstance(texts, str) or len(texts) < least:
         msg = f"{name}={texts!r} must hold at least {least} texts"
         raise InputError(msg)
-    blank = [place for place, text in enumerate(texts, 1) if not str(text).strip()]
+    blank = [number for number, text in enumerate(texts, 1) if not str(text).strip()]
     if blank:
         msg = f"{name}: number {blank[0]} of {len(texts)} is blank"
         raise InputError(msg)
@@ -217,15 +217,15 @@ def _scale(table: Mapping[str, Any]) -> Scale:
     if "items" not in table:
         msg = "it has no items: list the statements under 'items'"
         raise InputError(msg)
-    found = dict(table)
+    checked = dict(table)
     for name, kind in {"items": str, "anchors": str, "reversed": int}.items():
-        if name in found:
-            found[name] = _listed(name, found[name], kind)
+        if name in checked:
+            checked[name] = _listed(name, checked[name], kind)
     for name, kind in {"name": str, "source": str, "low": int}.items():
-        if name in found and (not isinstance(found[name], kind) or found[name] is True):
-            msg = f"{name}={found[name]!r} must be {'text' if kind is str else 'a whole number'}"
+        if name in checked and (not isinstance(checked[name], kind) or checked[name] is True):
+            msg = f"{name}={checked[name]!r} must be {'text' if kind is str else 'a whole number'}"
             raise InputError(msg)
-    return Scale(**found)
+    return Scale(**checked)
 
 
 def _listed(name: str, values: object, kind: type) -> tuple[Any, ...]:
@@ -233,9 +233,9 @@ def _listed(name: str, values: object, kind: type) -> tuple[Any, ...]:
     if not isinstance(values, list):
         msg = f"{name} must be a list of {what}, not {values!r:.60}"
         raise InputError(msg)
-    for place, value in enumerate(values, 1):
+    for number, value in enumerate(values, 1):
         if not isinstance(value, kind) or isinstance(value, bool):
-            msg = f"{name}: number {place} is {value!r}, but it must be a list of {what}"
+            msg = f"{name}: number {number} is {value!r}, but it must be a list of {what}"
             raise InputError(msg)
     return tuple(values)
 
@@ -250,14 +250,14 @@ def _toml(text: str) -> dict[str, Any]:
 
 def _json(text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        fields = json.loads(text)
     except json.JSONDecodeError as error:
         msg = f"it is no JSON: {error}"
         raise InputError(msg) from error
-    if not isinstance(found, dict):
+    if not isinstance(fields, dict):
         msg = "its outermost value must be an object with the fields of a scale"
         raise InputError(msg)
-    return found
+    return fields
 
 
 def _csv(text: str) -> dict[str, Any]:
@@ -281,8 +281,8 @@ def _csv(text: str) -> dict[str, Any]:
             items.append(cells["item"])
             if _is_reversed(cells.get("reversed", ""), rows.line_num):
                 turned.append(len(items))
-    found: dict[str, Any] = {"items": items, "reversed": turned}
-    return found | ({"anchors": anchors} if anchors else {})
+    table: dict[str, Any] = {"items": items, "reversed": turned}
+    return table | ({"anchors": anchors} if anchors else {})
 
 
 def _is_reversed(cell: str, line: int) -> bool:

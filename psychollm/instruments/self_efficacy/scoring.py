@@ -79,9 +79,9 @@ class _Row:
             self._disowns.append(bool(disowning(reading.said)))
         about = prompt.about
         asked = [about["item"]] if about["stage"] == "item" else about["order"]
-        found = ratings_of(reading, len(asked))
-        for place, (value, outcome) in zip(asked, found, strict=True):
-            self.ratings[place], self.outcomes[place] = value, outcome
+        ratings = ratings_of(reading, len(asked))
+        for i, (value, outcome) in zip(asked, ratings, strict=True):
+            self.ratings[i], self.outcomes[i] = value, outcome
 
     @property
     def disowning(self) -> float:

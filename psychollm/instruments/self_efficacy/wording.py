@@ -99,7 +99,7 @@ def _alone(anchors: Sequence[str], low: int) -> str:
 
 
 def _points(anchors: Sequence[str], low: int) -> str:
-    named = [f"{low + place} = {name}" for place, name in enumerate(anchors)]
+    named = [f"{low + i} = {name}" for i, name in enumerate(anchors)]
     return f"Rate how far each is true of you: {', '.join(named)}."
 
 

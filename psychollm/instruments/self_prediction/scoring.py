@@ -36,12 +36,14 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
 
 
 def _graded(prompt: Prompt, reply: str, finish_reason: str | None) -> Reading:
-    found = grade_by(prompt.about, reply, finish_reason=finish_reason)
-    if found.outcome is Outcome.ANSWERED:
-        return Reading(outcome=found.outcome, value=float(bool(found.correct)), said=reply.strip())
-    if found.abstained and found.correct:  # abstaining is right where nothing is
+    graded = grade_by(prompt.about, reply, finish_reason=finish_reason)
+    if graded.outcome is Outcome.ANSWERED:
+        return Reading(
+            outcome=graded.outcome, value=float(bool(graded.correct)), said=reply.strip()
+        )
+    if graded.abstained and graded.correct:  # abstaining is right where nothing is
         return Reading(outcome=Outcome.ANSWERED, value=1.0, said=reply.strip())
-    return Reading(outcome=found.outcome, said=reply.strip())
+    return Reading(outcome=graded.outcome, said=reply.strip())
 
 
 _SCALES = ("yes_no", "percent", "verbal")
@@ -51,13 +53,13 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> SelfPre
     """Score the readings of one model: a row per question and repeat."""
     # A judge's verdict outweighs the grading. An answer that abstains is wrong, and counted as
     # abstained, too; what could not be read, or never arrived, is missing.
-    found = list(zip(prompts, aligned(prompts, readings), strict=True))
-    rows = {place: k for k, place in enumerate(dict.fromkeys((p.item, p.repeat) for p in prompts))}
+    pairs = list(zip(prompts, aligned(prompts, readings), strict=True))
+    rows = {cell: k for k, cell in enumerate(dict.fromkeys((p.item, p.repeat) for p in prompts))}
     stated = {scale: np.full(len(rows), np.nan) for scale in _SCALES}
     outcomes = {scale: [Outcome.FAILED] * len(rows) for scale in (*_SCALES, "answer")}
     correct, abstained = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=np.bool_)
     domains = [""] * len(rows)
-    for prompt, reading in sorted(found, key=_judges_last):
+    for prompt, reading in sorted(pairs, key=_judges_last):
         row = rows[prompt.item, prompt.repeat]
         domains[row] = str(prompt.about.get("domain", ""))
         if prompt.about["part"] == "predict":

@@ -44,7 +44,7 @@ class Collapse:
         keys = [self.key(text) for text in texts]
         wording = wordings(keys, texts)
         if self.same is None:
-            number: dict[Hashable, int] = {key: place for place, key in enumerate(wording)}
+            number: dict[Hashable, int] = {key: i for i, key in enumerate(wording)}
         else:
             number = self._led(question, wording)
         return [number[key] for key in keys]
@@ -55,8 +55,8 @@ class Collapse:
         number: dict[Hashable, int] = {}
         for key, text in wording.items():
             related = (
-                place
-                for place, leader in enumerate(leaders)
+                i
+                for i, leader in enumerate(leaders)
                 if self.same is not None and self.same(question, leader, text)
             )
             number[key] = next(related, len(leaders))
@@ -71,13 +71,13 @@ class Collapse:
 
 def wordings(keys: Sequence[Hashable], texts: Sequence[str]) -> dict[Hashable, str]:
     """Return the commonest text of each key, keys in the order of leaders."""
-    found = {}
+    commonest = {}
     for key in dict.fromkeys(keys):
         said = Counter(text for one, text in zip(keys, texts, strict=True) if one == key)
-        found[key] = min(said, key=lambda text: _rank(said[text], text))
+        commonest[key] = min(said, key=lambda text: _rank(said[text], text))
     often = Counter(keys)
-    order = sorted(found, key=lambda key: _rank(often[key], found[key]))
-    return {key: found[key] for key in order}
+    order = sorted(commonest, key=lambda key: _rank(often[key], commonest[key]))
+    return {key: commonest[key] for key in order}
 
 
 def _rank(count: int, text: str) -> tuple[int, int, str]:

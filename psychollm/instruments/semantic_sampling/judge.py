@@ -130,27 +130,27 @@ def judge_prompts(
     >>> [prompt.reply for prompt in judge_prompts(asked.prompts(), said)]
     ['yes_no']
     """
-    found: dict[str, Prompt] = {}
+    made: dict[str, Prompt] = {}
     for item, (question, texts) in _answers(prompts, readings).items():
         wording = list(wordings([normal_form(text) for text in texts], texts).values())
         for pair in combinations(wording, 2):
             for prompt in _comparisons(item, question, pair, both_orders=both_orders):
-                found.setdefault(prompt.key, prompt)
-    return tuple(found.values())
+                made.setdefault(prompt.key, prompt)
+    return tuple(made.values())
 
 
 def _answers(
     prompts: Sequence[Prompt], readings: Mapping[str, Reading]
 ) -> dict[str, tuple[str, list[str]]]:
-    found: dict[str, tuple[str, list[str]]] = {}
+    answers: dict[str, tuple[str, list[str]]] = {}
     for prompt in prompts:
         reading = readings.get(prompt.key)
         if prompt.about.get("form") == JUDGED or prompt.about.get("instrument") != NAME:
             continue
         if reading is not None and reading.answered:
-            _, texts = found.setdefault(prompt.item, (str(prompt.about["question"]), []))
+            _, texts = answers.setdefault(prompt.item, (str(prompt.about["question"]), []))
             texts.append(str(reading.value))
-    return found
+    return answers
 
 
 def _comparisons(
@@ -163,7 +163,7 @@ def _comparisons(
     orders = [(first, second), (second, first)] if both_orders else [(first, second)]
     return tuple(
         Prompt(
-            key=f"semantic/{item}/judge/{digest}/{place}",
+            key=f"semantic/{item}/judge/{digest}/{number}",
             item=item,
             messages=comparison(question, *order),
             reply="yes_no",
@@ -176,7 +176,7 @@ def _comparisons(
                 "second": order[1],
             },
         )
-        for place, order in enumerate(orders)
+        for number, order in enumerate(orders)
     )
 
 

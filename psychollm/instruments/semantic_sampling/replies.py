@@ -39,16 +39,16 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
     text = reply if prompt.about["form"] in {"base", "base_reasoning"} else plain(reply).text
     if not text.strip():
         return Reading(outcome=Outcome.TRUNCATED if cut else Outcome.EMPTY)
-    found, whole = _READERS[prompt.about["form"]](reply)
-    if found is None:
+    answer, whole = _READERS[prompt.about["form"]](reply)
+    if answer is None:
         return Reading(outcome=Outcome.TRUNCATED if cut else Outcome.UNREADABLE)
     if cut and not whole:
-        return Reading(outcome=Outcome.TRUNCATED, said=found)
-    if not any(one.isalnum() for one in found):
-        return Reading(outcome=Outcome.UNREADABLE, said=found)
-    if abstains(found):
-        return Reading(outcome=Outcome.REFUSED, said=found)
-    return Reading(outcome=Outcome.ANSWERED, value=found, said=found)
+        return Reading(outcome=Outcome.TRUNCATED, said=answer)
+    if not any(one.isalnum() for one in answer):
+        return Reading(outcome=Outcome.UNREADABLE, said=answer)
+    if abstains(answer):
+        return Reading(outcome=Outcome.REFUSED, said=answer)
+    return Reading(outcome=Outcome.ANSWERED, value=answer, said=answer)
 
 
 def _of_base(reply: str) -> tuple[str | None, bool]:

@@ -154,9 +154,9 @@ def _stacked(
     field: str,
     missing: float,
 ) -> FloatArray:
-    found = np.full((len(tables), len(questions), depth), missing)
+    table_of = np.full((len(tables), len(questions), depth), missing)
     for row, table in enumerate(tables.values()):
-        place = {question: i for i, question in enumerate(table.questions)}
-        cells = getattr(table, field)[0][[place[question] for question in questions]]
-        found[row, :, : cells.shape[1]] = cells
-    return found
+        column = {question: i for i, question in enumerate(table.questions)}
+        cells = getattr(table, field)[0][[column[question] for question in questions]]
+        table_of[row, :, : cells.shape[1]] = cells
+    return table_of

@@ -35,11 +35,11 @@ def score_readings(
     # Without `collapse`, by what the prompts name, or by a judge's verdicts where there are any.
     check_choice("abstentions", abstentions, Abstentions)
     keys = [prompt.key for prompt in prompts]
-    found = dict(zip(keys, aligned(prompts, readings), strict=True))
+    by_key = dict(zip(keys, aligned(prompts, readings), strict=True))
     asked = [prompt for prompt in prompts if prompt.about.get("form") != JUDGED]
     judged = [prompt for prompt in prompts if prompt.about.get("form") == JUDGED]
     form = _form(asked)
-    verdicts = Verdicts(judged, found)
+    verdicts = Verdicts(judged, by_key)
     if collapse is None and judged:
         collapse = verdicts.collapse()
     cells: dict[str, list[Prompt]] = {}
@@ -47,7 +47,7 @@ def score_readings(
         cells.setdefault(prompt.item, []).append(prompt)
     order = list(dict.fromkeys(prompt.item for prompt in asked))
     options = _Options(collapse, abstentions, max(map(len, cells.values())))
-    rows = [_row(cells[item], found, options) for item in order]
+    rows = [_row(cells[item], by_key, options) for item in order]
     likely = loglik or {}
     table = [[likely.get(one.key, np.nan) for one in cells[item]] for item in order]
     return SemanticSamples(

@@ -40,8 +40,8 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
     # is wrong); the number of the line of a wager, from 1.
     about = prompt.about
     if about["part"] == "wager":
-        found = read_option(reply, worded(about["lines"]), finish_reason=finish_reason)
-        return replace(found, value=int(str(found.value))) if found.answered else found
+        chosen = read_option(reply, worded(about["lines"]), finish_reason=finish_reason)
+        return replace(chosen, value=int(str(chosen.value))) if chosen.answered else chosen
     if "options" in about:
         return read_option(reply, about["options"], finish_reason=finish_reason)
     graded = grade_by(about, reply, finish_reason=finish_reason)
@@ -140,9 +140,9 @@ class WageringScores(PartScores):
             raise InputError(msg)
         n = len(self.lines)
         known = np.isfinite(self.response) & np.isfinite(self.line)
-        place = np.where(self.response == 0, n - self.line, n + self.line - 1)
+        cell = np.where(self.response == 0, n - self.line, n + self.line - 1)
         first, second = (
-            np.bincount(place[known & (self.stimulus == kind)].astype(np.int64), minlength=2 * n)
+            np.bincount(cell[known & (self.stimulus == kind)].astype(np.int64), minlength=2 * n)
             for kind in (0, 1)
         )
         return first, second
@@ -168,7 +168,7 @@ class WageringScores(PartScores):
 
 def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> WageringScores:
     """Score the readings of one model."""
-    rows = {place: k for k, place in enumerate(dict.fromkeys((p.item, p.repeat) for p in prompts))}
+    rows = {cell: k for k, cell in enumerate(dict.fromkeys((p.item, p.repeat) for p in prompts))}
     names = ("correct", "line", "confidence", "win", "loss", "stimulus", "response")
     table = {name: np.full(len(rows), np.nan) for name in names}
     outcomes = {part: [Outcome.FAILED] * len(rows) for part in ("answer", "wager")}
