@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import psychollm as psy
+from psychollm._base.numbers import p_equals, percent
 from psychollm.factor import rotate
 from psychollm.irt import fit_multidimensional, item_fit, item_screen, short_form
 
@@ -33,12 +34,12 @@ def dimensions(correct: psy.Responses) -> str:
     found = psy.dimensionality(correct, n_null=199, rng=SEED)
     test, share = found.one_factor_test, found.second_share
     rows = [
-        ["one factor, rule-free test", f"p = {float(test.p_value):.3f}"],
-        ["first eigenvalue's share", f"{found.spectrum.shares[0]:.1%}"],
+        ["one factor, rule-free test", p_equals(float(test.p_value))],
+        ["first eigenvalue's share", percent(found.spectrum.shares[0], 1)],
         [
             "second factor's share",
-            f"{float(share.observed):.1%} (one factor: 95 % below "
-            f"{float(np.quantile(share.draws, 0.95)):.1%})",
+            f"{percent(float(share.observed), 1)} (one factor: 95 % below "
+            f"{percent(float(np.quantile(share.draws, 0.95)), 1)})",
         ],
     ]
     table = markdown(["", ""], rows)

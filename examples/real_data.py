@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 
 import psychollm as psy
+from psychollm._base.numbers import extent, p_equals, percent, signed
 from psychollm.estimates.resampling import Bootstrap
 from psychollm.studies.shared_confidence.study import SharedConfidence
 
@@ -72,33 +73,30 @@ def studies(data: Path, *, jobs: int) -> Iterator[tuple[str, str, SharedConfiden
         yield name, title, result
 
 
-def p_text(p: float) -> str:
-    """A p-value as text."""
-    return "< .001" if p < 0.001 else f"{p:.3f}".lstrip("0")
-
-
 def rows(study: SharedConfidence) -> list[tuple[str, str]]:
     """Return the numbers behind the verdict, by name."""
     shape = study.dimensionality
     one, share, rules = shape.one_factor_test, shape.second_share, shape.spectrum.sensitivity
     rates = study.confusion.yes_rate.value
-    by_rule = [f"{rule} {row[1]:.1%}" for rule, row in zip(rules.rules, rules.shares, strict=True)]
+    by_rule = [
+        f"{rule} {percent(row[1], 1)}" for rule, row in zip(rules.rules, rules.shares, strict=True)
+    ]
     pairs = [
-        f"{pair.first} and {pair.second} ({pair.standardised:+.1f})"
+        f"{pair.first} and {pair.second} ({signed(pair.standardised, 1)})"
         for pair in shape.residuals.to_frame().head(3).itertuples()
     ]
     k = len(shape.labels)
     chance = float(np.quantile(share.draws, 0.95))
     return [
         ("models x questions", f"{len(study.labels)} x {study.n_questions}"),
-        ("yes rates", f"{rates.min():.2f} to {rates.max():.2f}"),
+        ("yes rates", extent(rates)),
         ("pairs with an empty cell", f"{shape.spectrum.n_empty} of {k * (k - 1) // 2}"),
-        ("first eigenvalue share", f"{shape.spectrum.shares[0]:.1%}"),
+        ("first eigenvalue share", percent(shape.spectrum.shares[0], 1)),
         ("second, by empty-cell rule", "; ".join(by_rule)),
-        ("one factor, rule-free test", f"p = {p_text(float(one.p_value))}"),
+        ("one factor, rule-free test", p_equals(float(one.p_value))),
         (
             "second factor's share, rule-free",
-            f"{float(share.observed):.1%} (one factor: 95 % below {chance:.1%})",
+            f"{percent(float(share.observed), 1)} (one factor: 95 % below {percent(chance, 1)})",
         ),
         ("largest residual pairs", "; ".join(pairs)),
     ]
