@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from psychollm.studies.steering_match import SteeredAnswers, SteeringMatch, steering_match
-from psychollm.studies.steering_match.findings import finding
+from psychollm.studies.steering_match.result import finding
 
 LOADING = 0.75
 STRENGTHS = np.linspace(-1.0, 1.0, 21)

@@ -22,7 +22,7 @@ import pandas as pd
 import psychollm as psy
 from psychollm._base.numbers import extent, p_equals, percent, signed
 from psychollm.estimates.resampling import Bootstrap
-from psychollm.studies.shared_confidence.study import SharedConfidence
+from psychollm.studies.shared_confidence.result import SharedConfidence
 
 SEED = 20261121
 LEAST_STATED = 265  # stated confidences a configuration needs to take part

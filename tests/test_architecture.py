@@ -72,13 +72,6 @@ CIRCLES = [
     for folder, names in (
         ("calibration.panels", "panel panel_text"),
         ("cli", "calibrate calibrate_tables"),
-        ("studies.dimensionality", "study text findings"),
-        ("studies.inference_boundary", "study text findings"),
-        ("studies.metacognitive_skill", "study text findings"),
-        ("studies.self_efficacy", "study text findings"),
-        ("studies.semantic_calibration", "study text findings"),
-        ("studies.shared_confidence", "study tables text findings"),
-        ("studies.steering_match", "result text findings"),
     )
 ]
 

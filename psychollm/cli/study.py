@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from psychollm.cli.outputs import Findings
     from psychollm.data.responses import Responses
     from psychollm.estimates.verdict import SmallestEffects
-    from psychollm.studies.shared_confidence.study import SharedConfidence
+    from psychollm.studies.shared_confidence.result import SharedConfidence
 
 DESCRIPTION = """\
 Judge whether models share one signal of confidence or several, where each puts its threshold, and
@@ -257,7 +257,7 @@ def results(
 ) -> dict[str, Any]:
     """Return what a study found as plain data: findings first, then the tables by model."""
     from psychollm.cli.outputs import records
-    from psychollm.studies.shared_confidence.findings import verdict
+    from psychollm.studies.shared_confidence.result import verdict
 
     found = study.dimensionality
     return {

@@ -1,12 +1,12 @@
 """Mean confidence against accuracy, one point per model (figure 2 of the study)."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psychollm._base.numbers import typeset, with_interval
 from psychollm._base.types import FloatArray
-from psychollm.plots.canvas import legend, name_axes, note, open_axes, plain_text
+from psychollm.plots.canvas import legend, name_axes, note, open_axes, plain_text, points
 from psychollm.plots.labels import label_points
 from psychollm.plots.palette import BLUE, INK, PURPLE, RED
 
@@ -45,12 +45,14 @@ def plot_between_models(
     low, high = _limits(result)
     ax.set_xlim(*low)
     ax.set_ylim(*high)
-    _identity(ax)
+    ax.plot([0, 1], [0, 1], color=PURPLE, lw=1.3, ls=(0, (5, 2)), label="calibrated, y = x")
     _line(ax, result)
     x, y = result.accuracy, result.confidence
     if rates is not None:
-        _bars(ax, rates)
-    ax.plot(x, y, "o", ms=5.5, color=BLUE, mec="white", mew=0.6, zorder=4, gid="models")
+        bars: dict[str, Any] = {"color": INK, "lw": 0.6, "alpha": 0.6, "zorder": 3}
+        ax.hlines(rates.yes_rate.value, *rates.accuracy.interval.T, **bars)
+        ax.vlines(rates.accuracy.value, *rates.yes_rate.interval.T, **bars)
+    points(ax, x, y, BLUE, size=5.5, zorder=4, gid="models")
     name_axes(ax, x="accuracy", y="share of questions answered “yes, I can”")
     legend(ax, columns=2)
     if result.n:
@@ -61,20 +63,16 @@ def plot_between_models(
 
 
 def _limits(result: "BetweenModels") -> tuple[tuple[float, float], tuple[float, float]]:
-    """Limits of both axes: all points with some room, inside [0, 1]."""
+    """Limits of both axes: all points with a margin, inside [0, 1]."""
 
     def around(values: FloatArray) -> tuple[float, float]:
         known = values[np.isfinite(values)]
         if not known.size:
             return (0.0, 1.0)
-        room = 0.12 * max(float(np.ptp(known)), 0.1) + 0.02
-        return (max(-0.02, float(known.min()) - room), min(1.02, float(known.max()) + room))
+        margin = 0.12 * max(float(np.ptp(known)), 0.1) + 0.02
+        return (max(-0.02, float(known.min()) - margin), min(1.02, float(known.max()) + margin))
 
     return around(result.accuracy), around(result.confidence)
-
-
-def _identity(ax: "Axes") -> None:
-    ax.plot([0, 1], [0, 1], color=PURPLE, lw=1.3, ls=(0, (5, 2)), label="calibrated, y = x")
 
 
 def _line(ax: "Axes", result: "BetweenModels") -> None:
@@ -87,12 +85,6 @@ def _line(ax: "Axes", result: "BetweenModels") -> None:
     name = typeset(f"slope {with_interval(line.slope, line.slope_interval)}")
     ax.plot(band["at"], band["fit"], color=RED, lw=1.6, label=name, gid="fit")
     ax.fill_between(band["at"], band["lower"], band["upper"], color=RED, alpha=0.12, lw=0)
-
-
-def _bars(ax: "Axes", rates: "Confusion") -> None:
-    x, y = rates.accuracy, rates.yes_rate
-    ax.hlines(y.value, *x.interval.T, color=INK, lw=0.6, alpha=0.6, zorder=3)
-    ax.vlines(x.value, *y.interval.T, color=INK, lw=0.6, alpha=0.6, zorder=3)
 
 
 def _obstacles(ax: "Axes", result: "BetweenModels", rates: "Confusion | None") -> FloatArray:

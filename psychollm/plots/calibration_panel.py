@@ -8,7 +8,7 @@ import numpy as np
 from psychollm._base.optional import require
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.panels.catalogue import panel_outputs
-from psychollm.plots.canvas import plain_text
+from psychollm.plots.canvas import by_value, plain_text
 from psychollm.plots.forest import plot_forest
 from psychollm.plots.labels import shortened
 
@@ -94,4 +94,4 @@ def rank_order(key: str, estimate: "Estimate") -> IntArray:
     output, value = panel_outputs()[key], estimate.value
     neutral = 0.0 if output.neutral is None else output.neutral
     distance = {"lower": value, "near": np.abs(value - neutral)}.get(output.better, -value)
-    return np.argsort(np.where(np.isfinite(distance), distance, np.inf), kind="stable")
+    return by_value(distance)

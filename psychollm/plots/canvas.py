@@ -4,18 +4,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from psychollm._base.errors import OptionError
 from psychollm._base.optional import require
-from psychollm.plots.palette import GRID, INK, MUTED, RULE
+from psychollm._base.types import FloatArray, IntArray
+from psychollm.plots.palette import GRID, INK, MUTED, RULE, STRIPE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
+    from matplotlib.text import Text
 
 TICK_SIZE = 8.5
 TEXT_SIZE = 8.5
 LABEL_SIZE = 9.5
 TITLE_SIZE = 10.5
+DASHED = (0, (4, 2))
+MARKS = ("o", "D", "s", "^", "v", "P", "X", "h")
 
 
 @contextmanager
@@ -65,8 +71,12 @@ def name_axes(ax: "Axes", *, x: str = "", y: str = "", title: str = "") -> None:
         ).set_parse_math(False)
 
 
-def name_rows(ax: "Axes", names: Sequence[Any], *, size: float = TICK_SIZE) -> None:
-    """Name rows that begin at the top, in place of a vertical axis."""
+def name_rows(
+    ax: "Axes", names: Sequence[Any], *, size: float = TICK_SIZE, striped: bool = False
+) -> None:
+    """Name rows that begin at the top, in place of a vertical axis; shade every other one."""
+    for band in range(0, len(names) if striped else 0, 2):
+        ax.axhspan(band - 0.5, band + 0.5, color=STRIPE, lw=0, zorder=0)
     ax.set_yticks(range(len(names)), [str(name) for name in names], fontsize=size, color=INK)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.grid(visible=False, axis="y")
@@ -74,10 +84,40 @@ def name_rows(ax: "Axes", names: Sequence[Any], *, size: float = TICK_SIZE) -> N
     ax.spines["left"].set_visible(False)
 
 
-def legend(ax: "Axes", *, columns: int = 1, inside: str = "") -> None:
+def points(
+    ax: "Axes", x: Any, y: Any, colour: str, *, marker: str = "o", size: float = 5.0, **look: Any
+) -> None:
+    """Draw marks with a white edge and no line."""
+    usual: dict[str, Any] = {"mec": "white", "mew": 0.5, "zorder": 3}
+    ax.plot(x, y, ls="", marker=marker, ms=size, color=colour, **(usual | look))
+
+
+def write(
+    ax: "Axes",
+    x: float,
+    y: float,
+    text: str,
+    at: str = "left center",
+    *,
+    size: float = TEXT_SIZE,
+    colour: str = INK,
+    **look: Any,
+) -> "Text":
+    """Write text at a place in shares of the axes, or of the `transform` given."""
+    horizontal, vertical = at.split()
+    look = {"transform": ax.transAxes} | look
+    return ax.text(x, y, text, ha=horizontal, va=vertical, fontsize=size, color=colour, **look)
+
+
+def by_value(value: FloatArray) -> IntArray:
+    """Return places in ascending order, undefined ones last."""
+    return np.argsort(np.where(np.isfinite(value), value, np.inf), kind="stable")
+
+
+def legend(ax: "Axes", *, columns: int = 1, inside: str = "", **look: Any) -> None:
     """Draw a legend of the labelled artists, if there are any: below the axes, or inside."""
     handles, names = ax.get_legend_handles_labels()
-    if not handles:
+    if not handles and "handles" not in look:
         return
     place: dict[str, Any] = {"loc": inside}
     if not inside:
@@ -85,31 +125,19 @@ def legend(ax: "Axes", *, columns: int = 1, inside: str = "") -> None:
         figure: Any = ax.figure
         drop = 0.52 / (figure.get_figheight() * ax.get_position().height)
         place = {"loc": "upper left", "bbox_to_anchor": (-0.01, -drop), "borderaxespad": 0.0}
-    ax.legend(
-        handles,
-        names,
-        ncols=columns,
-        frameon=False,
-        fontsize=TEXT_SIZE,
-        labelcolor=INK,
-        handlelength=1.8,
-        **place,
-    )
+    usual: dict[str, Any] = {
+        "handles": handles,
+        "labels": names,
+        "fontsize": TEXT_SIZE,
+        "handlelength": 1.8,
+    }
+    look = usual | {"handlelength": 1.8} | place | look
+    ax.legend(ncols=columns, frameon=False, labelcolor=INK, **look)
 
 
 def note(ax: "Axes", text: str) -> None:
     """Write in the middle of axes why nothing is drawn."""
-    ax.text(
-        0.5,
-        0.5,
-        text,
-        transform=ax.transAxes,
-        ha="center",
-        va="center",
-        fontsize=LABEL_SIZE,
-        color=MUTED,
-        wrap=True,
-    )
+    write(ax, 0.5, 0.5, text, "center center", size=LABEL_SIZE, colour=MUTED, wrap=True)
 
 
 def colour_map(colours: Sequence[str], name: str) -> "Colormap":

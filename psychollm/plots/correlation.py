@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from psychollm._base.numbers import percent
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.plots.canvas import (
     TEXT_SIZE,
@@ -14,6 +15,7 @@ from psychollm.plots.canvas import (
     name_axes,
     open_axes,
     plain_text,
+    points,
 )
 from psychollm.plots.palette import (
     BLUE,
@@ -109,18 +111,12 @@ def plot_sensitivity(result: "Sensitivity", *, ax: "Axes | None" = None) -> "Axe
             continue
         share = result.shares[:, which]
         ax.plot(share, rows, color=colour, lw=1.0, alpha=0.5, zorder=2)
-        ax.plot(share, rows, "o", ms=6, color=colour, mec="white", label=name, zorder=3)
+        points(ax, share, rows, colour, size=6.0, label=name)
     for row, shares in zip(rows, result.shares, strict=True):
         for which in range(min(2, k)):
-            ax.annotate(
-                f"{100 * shares[which]:.0f} %",
-                (shares[which], row),
-                xytext=(0, 6),
-                textcoords="offset points",
-                ha="center",
-                fontsize=TEXT_SIZE - 1.5,
-                color=MUTED,
-            )
+            look: dict[str, Any] = {"ha": "center", "fontsize": TEXT_SIZE - 1.5, "color": MUTED}
+            text, at = percent(shares[which]), (shares[which], row)
+            ax.annotate(text, at, (0, 6), textcoords="offset points", **look)
     ax.axvline(0.0, color=INK, lw=0.9)
     used = [f"{rule} (used)" if rule == result.chosen else rule for rule in result.rules]
     ax.set_yticks(rows, used, color=INK)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.numbers import typeset, with_interval
-from psychollm.plots.canvas import TEXT_SIZE, name_axes, open_axes, plain_text
+from psychollm.plots.canvas import DASHED, name_axes, open_axes, plain_text, write
 from psychollm.plots.palette import BLUE, INK, MUTED
 from psychollm.studies.difficulty.study import Difficulty
 
@@ -39,7 +39,7 @@ def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
     ax = open_axes(ax, size=(5.0, 4.8))
     x, y = study.predicted, study.scores
     low, high = float(min(x.min(), y.min())), float(max(x.max(), y.max()))
-    ax.plot([low, high], [low, high], color=INK, lw=0.9, ls=(0, (4, 2)), zorder=2)
+    ax.plot([low, high], [low, high], color=INK, lw=0.9, ls=DASHED, zorder=2)
     size = float(np.clip(4000.0 / x.size, 6.0, 28.0))
     points = ax.scatter(x, y, s=size, color=BLUE, alpha=0.55, lw=0, zorder=3)
     points.set_gid("questions")
@@ -50,16 +50,7 @@ def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
             ("text", "length only"), found[:2], bounds[:2], strict=True
         )
     ]
-    ax.text(
-        0.02,
-        0.98,
-        "\n".join(lines),
-        transform=ax.transAxes,
-        va="top",
-        fontsize=TEXT_SIZE,
-        color=MUTED,
-        linespacing=1.4,
-    )
+    write(ax, 0.02, 0.98, "\n".join(lines), "left top", colour=MUTED, linespacing=1.4)
     name_axes(
         ax,
         x="predicted from the text",

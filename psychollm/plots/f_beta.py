@@ -1,11 +1,12 @@
 """F-beta of every model over attitudes to risk (figure 1 of the study)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from psychollm.plots.canvas import TEXT_SIZE, legend, name_axes, open_axes, plain_text
+from psychollm.plots.canvas import TEXT_SIZE, legend, name_axes, open_axes, plain_text, write
 from psychollm.plots.labels import spread
+from psychollm.plots.many_models import draw_curve, name_ends
 from psychollm.plots.palette import INK, MUTED, QUIET, RULE, colour_of
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from psychollm.calibration.decisions.f_beta import FBeta
 
 _TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-MOST_NAMES = 26  # more do not fit beside the axes; then only the winners are named
 _STRIP = (1.015, 1.05)  # the winners' strip, as shares of the height of the axes
 
 
@@ -57,7 +57,7 @@ def plot_f_beta(result: "FBeta", *, ax: "Axes | None" = None) -> "Axes":
     ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     name_axes(ax, x="β   (low: a wrong yes is costly;  high: a missed yes is costly)", y="F-beta")
     legend(ax, columns=2)
-    _names(ax, result, colours)
+    name_ends(ax, result.value[:, -1], result.labels, colours)
     _winners_strip(ax, result, colours)
     return ax
 
@@ -66,11 +66,10 @@ def _curve(ax: "Axes", result: "FBeta", model: int, colour: str | None) -> None:
     """One model: solid where it beats saying yes always, dotted elsewhere."""
     value = result.value[model]
     above = value > result.all_yes[model]
-    look: dict[str, Any] = {"color": colour or QUIET, "lw": 1.3 if colour else 0.7}
-    look |= {"alpha": 1.0 if colour else 0.55, "zorder": 3 if colour else 2}
-    name = f"{result.labels[model]}"
-    ax.plot(result.betas, np.where(above, value, np.nan), gid=f"curve {name}", **look)
-    ax.plot(result.betas, np.where(above, np.nan, value), ls=(0, (1, 1.6)), **look)
+    name = f"curve {result.labels[model]}"
+    draw_curve(ax, result.betas, np.where(above, value, np.nan), colour, width=1.3, gid=name)
+    below = np.where(above, np.nan, value)
+    draw_curve(ax, result.betas, below, colour, width=1.3, ls=(0, (1, 1.6)))
 
 
 def _band(ax: "Axes", result: "FBeta", model: int, colour: str) -> None:
@@ -92,30 +91,6 @@ def _baselines(ax: "Axes", result: "FBeta") -> None:
         ax.plot(result.betas, shown, color=INK, lw=1.1, ls=style, label=name, zorder=5)
     ax.plot([], [], color=QUIET, lw=0.9, label="beats its own always-yes")
     ax.plot([], [], color=QUIET, lw=0.9, ls=(0, (1, 1.6)), label="does not")
-
-
-def _names(ax: "Axes", result: "FBeta", colours: dict[int, str]) -> None:
-    """Name the curves on the right, moved apart and joined to their ends."""
-    end = result.value[:, -1]
-    known = np.flatnonzero(np.isfinite(end))
-    shown = known if known.size <= MOST_NAMES else np.array(sorted(colours), dtype=np.intp)
-    at = spread(end[shown], 0.04, low=0.0, high=1.0)
-    where = ax.get_yaxis_transform()
-    for model, y in zip(shown, at, strict=True):
-        colour = colours.get(int(model), QUIET)
-        path = ([1.0, 1.012, 1.035], [end[model], end[model], y])
-        ax.plot(*path, transform=where, clip_on=False, color=colour, lw=0.7)
-        ax.text(
-            1.04,
-            y,
-            str(result.labels[model]),
-            transform=where,
-            fontsize=TEXT_SIZE - 1.0,
-            color=INK if int(model) in colours else MUTED,
-            fontweight="bold" if int(model) in colours else "normal",
-            ha="left",
-            va="center",
-        )
 
 
 def _winners_strip(ax: "Axes", result: "FBeta", colours: dict[int, str]) -> None:
@@ -145,23 +120,6 @@ def _winners_strip(ax: "Axes", result: "FBeta", colours: dict[int, str]) -> None
         ax.add_patch(box)
         ends = ([x, label_x], [_STRIP[1], _STRIP[1] + 0.025])
         ax.plot(*ends, transform=ax.transAxes, clip_on=False, color=RULE, lw=0.7)
-        ax.text(
-            label_x,
-            _STRIP[1] + 0.03,
-            name,
-            transform=ax.transAxes,
-            ha="center",
-            va="bottom",
-            fontsize=TEXT_SIZE - 0.5,
-            color=INK,
-        )
-    ax.text(
-        0.0,
-        _STRIP[1] + 0.085,
-        "best model at each β",
-        transform=ax.transAxes,
-        fontsize=TEXT_SIZE - 0.5,
-        color=MUTED,
-        ha="left",
-        va="bottom",
-    )
+        write(ax, label_x, _STRIP[1] + 0.03, name, "center bottom", size=TEXT_SIZE - 0.5)
+    said = "best model at each β"
+    write(ax, 0.0, _STRIP[1] + 0.085, said, "left bottom", size=TEXT_SIZE - 0.5, colour=MUTED)

@@ -1,21 +1,21 @@
 """Loading over threshold, with the spectrum inside (figure 3 of the study)."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from psychollm._base.numbers import p_equals
 from psychollm._base.types import FloatArray
-from psychollm.plots.canvas import TICK_SIZE, dress, legend, name_axes, open_axes, plain_text
+from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes, plain_text, points
 from psychollm.plots.labels import label_points
-from psychollm.plots.palette import BLUE, INK, MUTED, PAPER, PURPLE, RED
-from psychollm.plots.scree import draw_components
+from psychollm.plots.palette import BLUE, MUTED, PURPLE, RED
+from psychollm.plots.scree import draw_components, inset
 from psychollm.plots.second_factor import draw_replicates
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from psychollm.studies.dimensionality.study import Dimensionality
+    from psychollm.studies.dimensionality.result import Dimensionality
 
 _COMPONENTS = 6
 # The lower part of the axes is kept free of points: both small figures stand there.
@@ -57,20 +57,13 @@ def plot_factor_structure(result: "Dimensionality", *, ax: "Axes | None" = None)
     reach = 1.96 * np.nan_to_num(full.se_loadings)
     _fit(ax, tau, plain.quadratic, float(plain.quadratic_r2.observed))
     low = min(float(np.nanmin([first, full.loadings])) - 0.06, 0.8)
-    ax.vlines(
-        tau,
-        np.maximum(full.loadings - reach, low),
-        np.minimum(full.loadings + reach, 1.0),
-        color=PURPLE,
-        lw=1.0,
-        alpha=0.5,
-    )
-    look: dict[str, Any] = {"ls": "", "mec": "white", "mew": 0.6}
+    ends = np.clip([full.loadings - reach, full.loadings + reach], low, 1.0)
+    ax.vlines(tau, *ends, color=PURPLE, lw=1.0, alpha=0.5)
     name = "full information, no rule"
-    ax.plot(tau, full.loadings, marker="D", ms=4.6, color=PURPLE, label=name, **look)
+    points(ax, tau, full.loadings, PURPLE, marker="D", size=4.6, label=name)
     name = f"first component, {plain.correlation.empty_cells}"
-    ax.plot(tau, first, marker="o", ms=6, color=BLUE, label=name, zorder=4, gid="first", **look)
-    _make_room(ax, low)
+    points(ax, tau, first, BLUE, size=6.0, label=name, zorder=4, gid="first")
+    _raise(ax, low)
     name_axes(ax, x="threshold of the model   (bold → cautious)", y="loading on the shared factor")
     legend(ax, columns=2)
     _inset_scree(ax, result)
@@ -88,7 +81,7 @@ def _fit(ax: "Axes", tau: FloatArray, coefficients: FloatArray, r2: float) -> No
         ax.plot(at, fit, color=RED, lw=1.5, ls=(0, (5, 2)), label=name, gid="fit")
 
 
-def _make_room(ax: "Axes", low: float) -> None:
+def _raise(ax: "Axes", low: float) -> None:
     """Set the limits so that all points, from `low` up, lie in the upper part."""
     top = 1.06
     ax.set_ylim(top - (top - low + 0.04) / (1.0 - _LOWER_PART), top)
@@ -96,31 +89,18 @@ def _make_room(ax: "Axes", low: float) -> None:
     ax.set_yticks(ticks)
 
 
-def _inset(ax: "Axes", box: tuple[float, float, float, float], title: str) -> "Axes":
-    inner = ax.inset_axes(box)
-    dress(inner)
-    inner.set_facecolor(PAPER)
-    inner.tick_params(labelsize=TICK_SIZE - 1.5)
-    inner.set_title(title, fontsize=TICK_SIZE - 0.5, color=INK, loc="left", pad=4)
-    return inner
-
-
 def _inset_scree(ax: "Axes", result: "Dimensionality") -> None:
     plain = result.spectrum
-    inner = _inset(ax, (0.06, 0.07, 0.4, 0.29), "share of variance, %")
+    inner = inset(ax, (0.06, 0.07, 0.4, 0.29), "share of variance, %")
     count = min(_COMPONENTS, plain.eigenvalues.size)
     nulls = [plain.permutation, plain.one_factor]
     draw_components(inner, nulls, 0, count, scale=100.0 / plain.eigenvalues.size)
-    legend(inner, inside="upper right")
-    drawn = inner.get_legend()
-    if drawn is not None:
-        for text in drawn.get_texts():
-            text.set_fontsize(TICK_SIZE - 1.5)
+    legend(inner, inside="upper right", fontsize=TICK_SIZE - 1.5)
 
 
 def _inset_fit(ax: "Axes", result: "Dimensionality") -> None:
     null = result.spectrum.quadratic_r2
-    inner = _inset(ax, (0.56, 0.07, 0.4, 0.29), "R² of the fit where there is one factor")
+    inner = inset(ax, (0.56, 0.07, 0.4, 0.29), "R² of the fit where there is one factor")
     draw_replicates(inner, null)
     inner.set_xlim(0.0, 1.0)
     inner.set_yticks([])

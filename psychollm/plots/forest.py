@@ -1,4 +1,4 @@
-"""Estimates with their intervals, one row per model: any metric of the calibration room."""
+"""Estimates with their intervals, one row per model: any metric of calibration."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -8,24 +8,27 @@ import numpy as np
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.plots.canvas import (
+    DASHED,
+    MARKS,
     TEXT_SIZE,
     TICK_SIZE,
+    by_value,
     legend,
     name_axes,
     name_rows,
     open_axes,
     plain_text,
+    points,
+    write,
 )
 from psychollm.plots.correlation import plot_matrix
-from psychollm.plots.palette import INK, MUTED, RULE, STRIPE, colour_of
+from psychollm.plots.palette import INK, MUTED, RULE, colour_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from psychollm.estimates.comparisons import Comparisons
     from psychollm.estimates.estimate import Estimate
-
-_MARKS = ("o", "D", "s", "^", "v")
 
 
 @plain_text()
@@ -79,17 +82,16 @@ def plot_forest(
     _check_same_models(shown)
     k = len(shown[0].labels)
     ax = open_axes(ax, size=(6.4, 1.3 + 0.24 * k))
-    rows = _by_value(shown[0].value) if order is None else np.asarray(order)
-    for band in range(0, rows.size, 2):
-        ax.axhspan(band - 0.5, band + 0.5, color=STRIPE, lw=0, zorder=0)
+    rows = by_value(-shown[0].value) if order is None else np.asarray(order)
     if reference is not None:
-        ax.axvline(reference, color=INK, lw=0.9, ls=(0, (4, 2)), zorder=1)
+        ax.axvline(reference, color=INK, lw=0.9, ls=DASHED, zorder=1)
     offsets = np.linspace(-0.24, 0.24, len(shown)) if len(shown) > 1 else np.zeros(1)
     for series, (estimate, offset) in enumerate(zip(shown, offsets, strict=True)):
         name = names[series] if names is not None else estimate.name
         _rows(ax, estimate, rows, offset, series, name)
     _undefined_rows(ax, shown[0], rows)
-    name_rows(ax, [shown[0].labels[i] for i in rows], size=TICK_SIZE - 0.5)
+    names_shown = [shown[0].labels[i] for i in rows]
+    name_rows(ax, names_shown, size=TICK_SIZE - 0.5, striped=True)
     for text, i in zip(ax.get_yticklabels(), rows, strict=True):
         bold = strong is not None and bool(strong[i])
         text.set_fontweight("bold" if bold else "normal")
@@ -109,11 +111,6 @@ def _check_same_models(shown: "Sequence[Estimate]") -> None:
             raise LabelError(msg)
 
 
-def _by_value(value: FloatArray) -> IntArray:
-    """Order from high to low, undefined last."""
-    return np.argsort(np.where(np.isfinite(value), -value, np.inf), kind="stable")
-
-
 def _rows(
     ax: "Axes", estimate: "Estimate", rows: IntArray, offset: float, series: int, name: str
 ) -> None:
@@ -121,29 +118,10 @@ def _rows(
     colour = colour_of(series)
     lower, upper = estimate.interval[rows].T
     ax.hlines(y, lower, upper, color=colour, lw=1.5, alpha=0.75, zorder=2)
-    mark = _MARKS[series % len(_MARKS)]
-    ax.plot(
-        estimate.value[rows],
-        y,
-        ls="",
-        marker=mark,
-        ms=4.8,
-        color=colour,
-        mec="white",
-        mew=0.5,
-        label=name,
-        zorder=3,
-    )
+    mark, value = MARKS[series % len(MARKS)], estimate.value[rows]
+    points(ax, value, y, colour, marker=mark, size=4.8, label=name)
     qualified = [bool(estimate.flags[i]) for i in rows]
-    ax.plot(
-        estimate.value[rows][qualified],
-        y[qualified],
-        ls="",
-        marker=mark,
-        ms=2.4,
-        color="white",
-        zorder=4,
-    )
+    points(ax, value[qualified], y[qualified], "white", marker=mark, size=2.4, zorder=4)
 
 
 def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
@@ -151,16 +129,17 @@ def _undefined_rows(ax: "Axes", estimate: "Estimate", rows: IntArray) -> None:
     for y, i in enumerate(rows):
         if not np.isfinite(estimate.value[i]):
             ax.axhline(y, color=RULE, lw=0.6, ls=":", zorder=0)
-            said = ax.text(
+            reason = write(
+                ax,
                 0.01,
                 y - 0.08,
                 str(estimate.flags[i]) or "undefined",
+                "left bottom",
                 transform=ax.get_yaxis_transform(),
-                fontsize=TEXT_SIZE - 1.5,
-                color=MUTED,
-                va="bottom",
+                size=TEXT_SIZE - 1.5,
+                colour=MUTED,
             )
-            said.set_in_layout(False)  # a long reason takes no room from the axes
+            reason.set_in_layout(False)  # a long one takes no space from the axes
 
 
 @plain_text()

@@ -6,9 +6,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.errors import LabelError
-from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes, plain_text
+from psychollm.plots.canvas import (
+    TICK_SIZE,
+    by_value,
+    legend,
+    name_axes,
+    name_rows,
+    open_axes,
+    plain_text,
+)
 from psychollm.plots.forest import plot_forest
-from psychollm.plots.palette import INK, colour_of
+from psychollm.plots.palette import colour_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,11 +51,10 @@ def plot_boundary_rates(study: "InferenceBoundary", *, ax: "Axes | None" = None)
     """
     rates = [profile.retest.rate for profile in study.profiles.values()]
     inversion = study.certainty_inversion.value
-    order = np.argsort(np.where(np.isfinite(inversion), -inversion, np.inf), kind="stable")
     ax = plot_forest(
         rates,
         names=[_name(study, kind) for kind in study.profiles],
-        order=order,
+        order=by_value(-inversion),
         strong=[label in study.inverted for label in study.labels],
         x="share of answers that pass",
         ax=ax,
@@ -102,12 +109,8 @@ def plot_failures(
         width = np.nan_to_num(shares.value[:, place])
         ax.barh(y, width, left=left, color=colour_of(place), label=str(response), height=0.7)
         left += width
-    ax.set_yticks(y, [str(label) for label in shares.labels])
-    for text in ax.get_yticklabels():
-        text.set(color=INK, fontsize=TICK_SIZE - 0.5)
-    ax.set_ylim(len(y) - 0.5, -0.5)
+    name_rows(ax, shares.labels, size=TICK_SIZE - 0.5)
     ax.set_xlim(0, 1)
-    ax.grid(visible=False, axis="y")
     name_axes(ax, x=f"share of failed answers, {_name(study, kind)}")
     legend(ax, columns=min(len(shares.categories), 3))
     return ax

@@ -1,6 +1,6 @@
 """Loadings of every variable on every factor, with their intervals where they are known."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -8,14 +8,22 @@ from psychollm._base.errors import LabelError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.factor.exploratory.loading_errors import LoadingErrors
 from psychollm.factor.exploratory.solution import FactorSolution
-from psychollm.plots.canvas import TICK_SIZE, legend, name_axes, open_axes, plain_text
+from psychollm.plots.canvas import (
+    MARKS,
+    TICK_SIZE,
+    legend,
+    name_axes,
+    name_rows,
+    open_axes,
+    plain_text,
+    points,
+)
 from psychollm.plots.labels import shortened
-from psychollm.plots.palette import INK, RULE, STRIPE, colour_of
+from psychollm.plots.palette import INK, RULE, colour_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MARKS = ("o", "D", "s", "^", "v", "P", "X", "h")
 _LONGEST = 28  # letters
 _MOST_NAMES = 60
 _FARTHEST = 1.3  # intervals beyond are cut off
@@ -68,8 +76,6 @@ def plot_loadings(
     k, m = solution.loadings.shape
     rows = _grouped(solution.loadings)
     ax = open_axes(ax, size=(6.4, 1.4 + 0.24 * min(k, _MOST_NAMES)))
-    for band in range(0, k, 2):
-        ax.axhspan(band - 0.5, band + 0.5, color=STRIPE, lw=0, zorder=0)
     ax.axvline(0.0, color=INK, lw=0.8, zorder=1)
     _part_groups(ax, solution.loadings[rows])
     largest = np.argmax(np.abs(solution.loadings), axis=1)
@@ -108,26 +114,22 @@ def _series(
     factor: int,
 ) -> None:
     """Draw one factor's loadings."""
-    colour, mark = colour_of(factor), _MARKS[factor % len(_MARKS)]
+    colour, mark = colour_of(factor), MARKS[factor % len(MARKS)]
     if interval is not None:
         ax.hlines(y, *interval.T, color=colour, lw=1.4, alpha=0.75, zorder=2)
     for chosen, face in ((filled, colour), (~filled, "white")):
-        ax.plot(
-            value[chosen], y[chosen], ls="", marker=mark, ms=5.0, mfc=face, mec=colour, zorder=3
-        )
+        look: dict[str, Any] = {"mfc": face, "mec": colour, "mew": 1.0}
+        points(ax, value[chosen], y[chosen], colour, marker=mark, **look)
 
 
 def _name_rows(ax: "Axes", solution: FactorSolution, rows: IntArray) -> None:
-    step = -(-rows.size // _MOST_NAMES)
     names = [
         shortened(solution.labels[i], _LONGEST) + (" *" if solution.heywood[i] else "")
-        for i in rows[::step]
+        for i in rows
     ]
-    ax.set_yticks(np.arange(0, rows.size, step), names, fontsize=TICK_SIZE - 0.5, color=INK)
-    ax.set_ylim(rows.size - 0.5, -0.5)
-    ax.grid(visible=False, axis="y")
-    ax.tick_params(axis="y", length=0)
-    ax.spines["left"].set_visible(False)
+    name_rows(ax, names, size=TICK_SIZE - 0.5, striped=True)
+    step = -(-rows.size // _MOST_NAMES)
+    ax.set_yticks(np.arange(0, rows.size, step), names[::step])
 
 
 def _legend(ax: "Axes", factors: tuple[str, ...]) -> None:
@@ -135,6 +137,6 @@ def _legend(ax: "Axes", factors: tuple[str, ...]) -> None:
     if len(factors) == 1:
         return
     for j, name in enumerate(factors):
-        mark = _MARKS[j % len(_MARKS)]
-        ax.plot([], [], ls="", marker=mark, ms=5.0, color=colour_of(j), label=str(name))
+        mark = MARKS[j % len(MARKS)]
+        points(ax, [], [], colour_of(j), marker=mark, label=str(name))
     legend(ax, columns=min(len(factors), 4))

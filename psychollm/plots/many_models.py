@@ -7,7 +7,7 @@ import numpy as np
 
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import positions
-from psychollm.plots.canvas import TEXT_SIZE
+from psychollm.plots.canvas import TEXT_SIZE, by_value, write
 from psychollm.plots.labels import shortened, spread
 from psychollm.plots.palette import INK, MUTED, QUIET, SEQUENCE, colour_of
 
@@ -36,17 +36,30 @@ def name_ends(
         colour = colours.get(place, QUIET)
         path = ([1.0, 1.012, 1.035], [ends[place], ends[place], y])
         ax.plot(*path, transform=where, clip_on=False, color=colour, lw=0.7)
-        ax.text(
+        write(
+            ax,
             1.04,
             y,
             shortened(names[place], _LONGEST),
             transform=where,
-            fontsize=TEXT_SIZE - 1.0,
-            color=INK if place in colours else MUTED,
+            size=TEXT_SIZE - 1.0,
+            colour=INK if place in colours else MUTED,
             fontweight="bold" if place in colours else "normal",
-            ha="left",
-            va="center",
         )
+
+
+def draw_curve(
+    ax: "Axes",
+    x: FloatArray,
+    y: FloatArray,
+    colour: str | None,
+    *,
+    width: float = 1.7,
+    **look: Any,
+) -> None:
+    """Draw a curve that stands out in its colour, or one of many in the background."""
+    shade: dict[str, Any] = {"color": colour or QUIET, "alpha": 1.0 if colour else 0.55}
+    ax.plot(x, y, lw=width if colour else 0.7, zorder=4 if colour else 2, **shade, **look)
 
 
 MOST_COLOURS = len(SEQUENCE)
@@ -60,7 +73,6 @@ def emphasised(
     if highlight is not None:
         chosen = positions("model", tuple(labels), list(highlight)).tolist()
     else:
-        order = np.argsort(np.where(np.isfinite(value), value, np.inf), kind="stable")
-        known = [int(place) for place in order if np.isfinite(value[place])]
+        known = [int(place) for place in by_value(value) if np.isfinite(value[place])]
         chosen = known if len(known) <= MOST_COLOURS else known[:_BEST]
     return {place: colour_of(rank) for rank, place in enumerate(chosen)}

@@ -8,7 +8,15 @@ import numpy as np
 from psychollm._base.checks import check_count
 from psychollm._base.numbers import typeset, with_interval
 from psychollm.estimates.verdict import SMALLEST, Outcome, verdicts
-from psychollm.plots.canvas import legend, name_axes, note, open_axes, plain_text
+from psychollm.plots.canvas import (
+    by_value,
+    legend,
+    name_axes,
+    note,
+    open_axes,
+    plain_text,
+    points,
+)
 from psychollm.plots.forest import plot_forest
 from psychollm.plots.palette import BLUE, INK, PURPLE, RED
 
@@ -87,9 +95,9 @@ def _pooled(ax: "Axes", result: "PairwiseCalibration") -> None:
     if not np.isfinite(x):
         return
     ax.vlines(x, x + low, x + high, color=RED, lw=2.4, zorder=4)
-    ax.plot([x], [result.pooled_difference], "P", ms=9, color=RED, mec="white", zorder=5)
+    points(ax, [x], [result.pooled_difference], RED, marker="P", size=9.0, zorder=5)
     excess = with_interval(result.pooled_excess, (low, high), 3)
-    ax.plot([], [], "P", ms=7, color=RED, mec="white", label=typeset(f"pooled excess {excess}"))
+    points(ax, [], [], RED, marker="P", size=7.0, label=typeset(f"pooled excess {excess}"))
 
 
 @plain_text()
@@ -125,7 +133,6 @@ def plot_individuation(
     'area under the ROC curve for being correct'
     """
     gain = result.own_minus_cut
-    order = np.argsort(np.where(np.isfinite(gain.value), -gain.value, np.inf), kind="stable")
     if strong is None:
         judged = verdicts(gain, smallest=SMALLEST.auroc)
         strong = [one is Outcome.ABOVE for one in judged.outcomes]
@@ -133,7 +140,7 @@ def plot_individuation(
         [result.own, result.shared_cut, result.shared],
         names=["own answer", "shared score cut at the own yes rate", "shared score"],
         reference=0.5,
-        order=order,
+        order=by_value(-gain.value),
         strong=strong,
         x="area under the ROC curve for being correct",
         ax=ax,

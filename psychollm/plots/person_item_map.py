@@ -10,7 +10,15 @@ from psychollm.irt.ability import Abilities
 from psychollm.irt.bayes.result import BayesianIRT
 from psychollm.irt.result import IRTFit
 from psychollm.irt.thresholds import thresholds
-from psychollm.plots.canvas import TEXT_SIZE, name_axes, note, open_axes, plain_text
+from psychollm.plots.canvas import (
+    TEXT_SIZE,
+    name_axes,
+    note,
+    open_axes,
+    plain_text,
+    points,
+    write,
+)
 from psychollm.plots.labels import shortened, spread
 from psychollm.plots.palette import BLUE, DEEP_ORANGE, INK, MUTED, QUIET, RULE
 
@@ -79,16 +87,8 @@ def plot_wright_map(
     name_axes(ax, y="ability, difficulty")
     items = "questions" if fit.respondents == "models" else "models"
     for x, words, align in ((-0.02, fit.respondents, "right"), (0.02, items, "left")):
-        ax.text(
-            0.5 + x,
-            1.02,
-            words,
-            transform=ax.transAxes,
-            ha=align,
-            fontsize=TEXT_SIZE + 1.0,
-            color=INK,
-            fontweight="bold",
-        )
+        look: dict[str, Any] = {"size": TEXT_SIZE + 1.0, "fontweight": "bold"}
+        write(ax, 0.5 + x, 1.02, words, f"{align} baseline", **look)
     return ax
 
 
@@ -152,29 +152,18 @@ def _named(ax: "Axes", side: Side, sign: float, colour: str) -> None:
     beyond = value[shown] != at
     reach = np.where(beyond | ~np.isfinite(se[shown]), 0.0, se[shown])
     x = np.full(at.size, 0.08 * sign)
-    ax.vlines(
-        x,
-        np.maximum(at - reach, low),
-        np.minimum(at + reach, high),
-        color=colour,
-        lw=1.0,
-        alpha=0.35,
-    )
-    ax.plot(x[~beyond], at[~beyond], "o", ms=5, color=colour, mec="white", mew=0.6)
+    ends = np.clip([at - reach, at + reach], low, high)
+    ax.vlines(x, *ends, color=colour, lw=1.0, alpha=0.35)
+    points(ax, x[~beyond], at[~beyond], colour)
     for y in at[beyond]:
         ax.plot(x[0], y, "^" if y == high else "v", ms=6, color=colour, clip_on=False)
     height = spread(at, _GAP * (high - low), low=low, high=high)
+    look: dict[str, Any] = {"transform": ax.transData, "size": TEXT_SIZE - 0.5, "colour": QUIET}
     for place, y, text in zip(shown, at, height, strict=True):
         ax.plot([0.1 * sign, 0.16 * sign, 0.2 * sign], [y, y, text], color=RULE, lw=0.6, zorder=0)
-        ax.text(
-            0.215 * sign,
-            text,
-            shortened(labels[place], _LONGEST),
-            ha="left" if sign > 0 else "right",
-            va="center",
-            fontsize=TEXT_SIZE - 0.5,
-            color=QUIET,
-        )
+        where = "left center" if sign > 0 else "right center"
+        name = shortened(labels[place], _LONGEST)
+        write(ax, 0.215 * sign, text, name, where, **look)
 
 
 def _counted(ax: "Axes", side: Side, sign: float, colour: str) -> None:
@@ -190,13 +179,10 @@ def _counted(ax: "Axes", side: Side, sign: float, colour: str) -> None:
         (low, int((known < low).sum()), "bottom"),
     ):
         if count:
-            words = f"{count} beyond"
-            ax.text(
-                0.95 * sign,
-                y,
-                words,
-                ha="right" if sign > 0 else "left",
-                va=align,
-                fontsize=TEXT_SIZE - 0.5,
-                color=MUTED,
-            )
+            where = f"{'right' if sign > 0 else 'left'} {align}"
+            look: dict[str, Any] = {
+                "size": TEXT_SIZE - 0.5,
+                "colour": MUTED,
+                "transform": ax.transData,
+            }
+            write(ax, 0.95 * sign, y, f"{count} beyond", where, **look)

@@ -8,8 +8,8 @@ from psychollm._base.errors import ShapeError
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.posterior import shortest_interval
-from psychollm.plots.canvas import TEXT_SIZE, name_axes, name_rows, open_axes, plain_text
-from psychollm.plots.palette import BLUE, INK, MUTED, STRIPE
+from psychollm.plots.canvas import DASHED, TEXT_SIZE, name_axes, name_rows, open_axes, plain_text
+from psychollm.plots.palette import BLUE, INK, MUTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,10 +67,8 @@ def plot_posterior_forest(
         msg = f"estimate: {estimate.name} has no value to draw: look at its flags"
         raise ShapeError(msg)
     ax = open_axes(ax, size=(6.4, 1.2 + 0.3 * rows.size))
-    for band in range(0, rows.size, 2):
-        ax.axhspan(band - 0.5, band + 0.5, color=STRIPE, lw=0, zorder=0)
     if reference is not None:
-        ax.axvline(reference, color=INK, lw=0.9, ls=(0, (4, 2)), zorder=1)
+        ax.axvline(reference, color=INK, lw=0.9, ls=DASHED, zorder=1)
     y = np.arange(rows.size) + 0.18
     lower, upper = estimate.interval[rows].T
     ax.hlines(y, lower, upper, color=BLUE, lw=1.4, alpha=0.75, zorder=3)
@@ -79,7 +77,7 @@ def plot_posterior_forest(
     ax.plot(estimate.value[rows], y, "o", ms=4.6, color="white", mec=INK, mew=1.0, zorder=4)
     for place, row in enumerate(rows):
         _outline(ax, draws[:, row], estimate.interval[row], place + 0.1)
-    name_rows(ax, [estimate.labels[row] for row in rows])
+    name_rows(ax, [estimate.labels[row] for row in rows], striped=True)
     ax.set_ylim(rows.size - 0.5, -0.6)
     name_axes(ax, x=x or estimate.name)
     _left_out(ax, estimate, rows)

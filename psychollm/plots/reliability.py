@@ -6,11 +6,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from psychollm._base.checks import check_choice
+from psychollm._base.numbers import count, typeset
 from psychollm._base.types import FloatArray
 from psychollm.calibration.errors.binned import BinnedCalibrationError
 from psychollm.calibration.errors.calibration_error import CalibrationError
 from psychollm.calibration.scores.corp import Corp
-from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, name_axes, open_axes, plain_text
+from psychollm.plots.canvas import (
+    DASHED,
+    TEXT_SIZE,
+    TICK_SIZE,
+    legend,
+    name_axes,
+    open_axes,
+    plain_text,
+    write,
+)
 from psychollm.plots.palette import BLUE, GREY, INK, MUTED, RULE
 from psychollm.plots.reliability_diagram import Band, Diagram, Reliability, diagram_of
 from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title, say
@@ -77,15 +87,14 @@ def plot_reliability(
     ax = open_axes(ax, size=(3.6, 4.8))
     _draw(ax, diagram, band)
     name_axes(ax, x="stated confidence", y="share correct")
-    ax.legend(
-        handles=_key(result, band),
-        loc="upper left",
-        bbox_to_anchor=(-0.02, -0.14),
-        borderaxespad=0.0,
-        frameon=False,
-        fontsize=TEXT_SIZE - 0.5,
-        labelcolor=INK,
-    )
+    key = _key(result, band)
+    names = [str(part.get_label()) for part in key]
+    look: dict[str, Any] = {
+        "bbox_to_anchor": (-0.02, -0.14),
+        "fontsize": TEXT_SIZE - 0.5,
+        "handlelength": 2.0,
+    }
+    legend(ax, handles=key, labels=names, **look)
     panel_title(ax, diagram.label, diagram.lines)
     return ax
 
@@ -181,7 +190,8 @@ def _key(result: Reliability, band: Band) -> list[Any]:
     return key
 
 
-def _draw(ax: "Axes", diagram: Diagram, band: Band) -> None:
+def unit_square(ax: "Axes") -> None:
+    """Set axes from 0 to 1, with a strip for a histogram below."""
     ax.set_xlim(-0.03, 1.03)
     ax.set_ylim(_FLOOR, _CEILING)
     ax.set_box_aspect((_CEILING - _FLOOR) / 1.06)
@@ -189,24 +199,46 @@ def _draw(ax: "Axes", diagram: Diagram, band: Band) -> None:
     ax.set_xticks(ticks, ["0", "", ".5", "", "1"])
     ax.set_yticks(ticks, ["0", "", ".5", "", "1"])
     ax.axhline(0.0, color=RULE, lw=0.8, zorder=1)
+
+
+def diagonal(ax: "Axes", label: Any) -> None:
+    """Draw the line of calibration."""
+    ax.plot([0, 1], [0, 1], color=INK, lw=0.9, ls=DASHED, zorder=2, gid=f"diagonal {label}")
+
+
+def histogram(ax: "Axes", at: FloatArray, n: FloatArray, width: Any, total: float) -> None:
+    """Draw how often each confidence was stated into the strip below a diagram."""
+    low, high = _STRIP
+    height = (high - low) * n / max(float(n.max()), 1e-300)
+    ax.bar(at, height, width=width, bottom=low, color=GREY, lw=0, zorder=2)
+    ax.plot([0, 1], [low, low], color=RULE, lw=0.8, zorder=1)
+    write(
+        ax,
+        0.04,
+        high,
+        typeset(f"n = {count(total)}"),
+        "left top",
+        transform=ax.transData,
+        size=TICK_SIZE - 2.0,
+        colour=MUTED,
+        bbox={"facecolor": "white", "alpha": 0.75, "lw": 0, "pad": 0.8},
+        zorder=3,
+    )
+
+
+def _draw(ax: "Axes", diagram: Diagram, band: Band) -> None:
+    unit_square(ax)
     if diagram.reason:
         say(ax, diagram.reason, (0.5, 0.5))
         return
-    ax.plot(
-        [0, 1],
-        [0, 1],
-        color=INK,
-        lw=0.9,
-        ls=(0, (4, 2)),
-        zorder=2,
-        gid=f"diagonal {diagram.label}",
-    )
+    diagonal(ax, diagram.label)
     if band in {"consistency", "both"}:
         _band(ax, diagram.consistency, GREY, 0.38, f"consistency {diagram.label}")
     if band in {"confidence", "both"}:
         _band(ax, diagram.confidence, BLUE, 0.25, f"confidence {diagram.label}")
     _curve(ax, diagram)
-    _histogram(ax, diagram)
+    left, right, n = diagram.counts.T
+    histogram(ax, 0.5 * (left + right), n, right - left, diagram.n)
 
 
 def _band(ax: "Axes", band: FloatArray, colour: str, alpha: float, name: str) -> None:
@@ -224,56 +256,18 @@ def _curve(ax: "Axes", diagram: Diagram) -> None:
     marked: dict[str, Any] = (
         {"marker": "o", "ms": 3.6, "mec": "white", "mew": 0.5} if x.size == 1 else {}
     )
-    ax.plot(
-        x,
-        y,
-        color=BLUE,
-        lw=1.8,
-        zorder=4,
-        gid=f"curve {diagram.label}",
-        solid_capstyle="round",
-        **marked,
-    )
+    look = {"lw": 1.8, "zorder": 4, "gid": f"curve {diagram.label}", **marked}
+    ax.plot(x, y, color=BLUE, solid_capstyle="round", **look)
     if not len(diagram.observed):
         return
     where, share, n = diagram.observed.T
     if len(diagram.bars):
         ax.vlines(where, *diagram.bars.T, color=BLUE, lw=1.1, alpha=0.6, zorder=3)
     size = 2.5 + 70.0 * n / max(float(n.sum()), 1e-300)
-    ax.scatter(
-        where,
-        share,
-        s=size,
-        facecolor="white",
-        edgecolor=BLUE,
-        lw=0.9,
-        zorder=5,
-        gid=f"observed {diagram.label}",
-    )
+    rings(ax, where, share, size, f"observed {diagram.label}")
 
 
-def _histogram(ax: "Axes", diagram: Diagram) -> None:
-    left, right, height = diagram.counts.T
-    low, high = _STRIP
-    top = max(float(height.max()), 1e-300)
-    ax.bar(
-        0.5 * (left + right),
-        (high - low) * height / top,
-        width=right - left,
-        bottom=low,
-        color=GREY,
-        lw=0,
-        zorder=2,
-    )
-    ax.plot([0, 1], [low, low], color=RULE, lw=0.8, zorder=1)
-    ax.text(
-        0.04,
-        high,
-        f"n = {diagram.n:,.0f}".replace(",", "\u202f"),
-        fontsize=TICK_SIZE - 2.0,
-        color=MUTED,
-        ha="left",
-        va="top",
-        bbox={"facecolor": "white", "alpha": 0.75, "lw": 0, "pad": 0.8},
-        zorder=3,
-    )
+def rings(ax: "Axes", x: FloatArray, y: FloatArray, size: FloatArray, name: str) -> None:
+    """Draw shares as observed, as large as the number of answers behind them."""
+    look: dict[str, Any] = {"facecolor": "white", "edgecolor": BLUE, "lw": 0.9, "zorder": 5}
+    ax.scatter(x, y, s=size, gid=name, **look)

@@ -8,9 +8,9 @@ import numpy as np
 from psychollm._base.numbers import with_interval
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import positions
-from psychollm.plots.canvas import legend, name_axes, open_axes, plain_text
-from psychollm.plots.many_models import emphasised, name_ends
-from psychollm.plots.palette import BLUE, INK, MUTED, QUIET
+from psychollm.plots.canvas import DASHED, legend, name_axes, open_axes, plain_text
+from psychollm.plots.many_models import draw_curve, emphasised, name_ends
+from psychollm.plots.palette import BLUE, INK, MUTED
 from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title, say
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # Bands and baselines of more curves than these cover each other.
 _MOST_BANDS = 3
 _SETTLED = 0.1  # coverage from which on the axes make room for every curve
-_RANDOM, _BEST = (0, (4, 2)), (0, (1, 1.6))
+_BEST = (0, (1, 1.6))
 _PANEL = (2.15, 2.0)  # inches
 
 
@@ -78,10 +78,8 @@ def plot_risk_coverage(
             _baselines(ax, result, place, colours[row])
         if few and colour is not None:
             _band(ax, result, place, colour)
-        look: dict[str, Any] = {"color": colour or QUIET, "lw": 1.7 if colour else 0.7}
-        look |= {"zorder": 4 if colour else 2, "alpha": 1.0 if colour else 0.55}
         name = f"curve {result.labels[place]}"
-        ax.plot(result.coverages, risk[place], gid=name, **look)
+        draw_curve(ax, result.coverages, risk[place], colour, gid=name)
     ax.set_xlim(0.0, 1.0)
     ax.set_ylim(0.0, _top(result, drawn))
     name_axes(
@@ -91,7 +89,7 @@ def plot_risk_coverage(
     )
     name_ends(ax, result.error_rate[drawn], names, colours)
     whose = "" if few or not with_baselines else f", {names[with_baselines[0]]}"
-    for style, name in ((_RANDOM, "random order"), (_BEST, "all errors last")):
+    for style, name in ((DASHED, "random order"), (_BEST, "all errors last")):
         ax.plot([], [], color=MUTED, lw=1.0, ls=style, label=f"{name}{whose}")
     legend(ax, columns=2)
     return ax
@@ -144,7 +142,8 @@ def plot_risk_coverage_grid(
         ax.set_xlim(0.0, 1.0)
         ax.set_ylim(0.0, top)
         ax.set_xticks([0.0, 0.5, 1.0], ["0", ".5", "1"])
-        panel_title(ax, result.labels[place], [_area(result, place)])
+        area = with_interval(float(result.aurc.value[place]), result.aurc.interval[place], 3)
+        panel_title(ax, result.labels[place], [f"AURC {area}"])
         if result.flags[place]:
             # Away from the curve, which is high or low.
             high = result.error_rate[place] > 0.5 * top
@@ -176,11 +175,6 @@ def _places(result: "RiskCoverage", models: Sequence[Any] | None) -> IntArray:
     return positions("model", result.labels, list(models))
 
 
-def _area(result: "RiskCoverage", place: int) -> str:
-    area = with_interval(float(result.aurc.value[place]), result.aurc.interval[place], 3)
-    return f"AURC {area}"
-
-
 def _top(result: "RiskCoverage", drawn: IntArray) -> float:
     """Return a height with room for the curves, but for the noise of very few answers."""
     settled = answered(result)[
@@ -194,7 +188,7 @@ def _baselines(ax: "Axes", result: "RiskCoverage", place: int, colour: str) -> N
     rate = result.error_rate[place]
     if not np.isfinite(rate):
         return
-    ax.plot([0.0, 1.0], [rate, rate], color=colour, lw=0.9, ls=_RANDOM, alpha=0.7, zorder=2)
+    ax.plot([0.0, 1.0], [rate, rate], color=colour, lw=0.9, ls=DASHED, alpha=0.7, zorder=2)
     best = result.best[place]
     name = f"best {result.labels[place]}"
     ax.plot(result.coverages, best, color=colour, lw=1.0, ls=_BEST, gid=name, zorder=2)

@@ -1,7 +1,7 @@
 """Eigenvalues beside what null hypotheses produce."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from psychollm._base.errors import ShapeError
 from psychollm.estimates.null import Null
 from psychollm.factor.number_of_factors.retention import Retention
 from psychollm.plots.canvas import (
+    DASHED,
     TICK_SIZE,
     dress,
     legend,
@@ -16,16 +17,17 @@ from psychollm.plots.canvas import (
     name_rows,
     open_axes,
     plain_text,
+    points,
 )
-from psychollm.plots.palette import BLUE, DEEP_ORANGE, GREY, INK, MUTED, PURPLE, RULE
+from psychollm.plots.palette import BLUE, DEEP_ORANGE, GREY, INK, PAPER, PURPLE, RULE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from psychollm.factor.number_of_factors.parallel import ParallelAnalysis
 
-# From this many components on there is room for a close-up beside the first.
-_ROOM_FROM = 4
+# From this many components on a close-up fits beside the first.
+_CLOSE_UP_FROM = 4
 
 NULL_NAMES = {
     "within_model": "shuffled within models",
@@ -88,8 +90,8 @@ def plot_scree(
     draw_components(ax, shown, 0, count)
     of_shares = shown[0].statistic == "shares"
     name_axes(ax, x="component", y="eigenvalue / models" if of_shares else "eigenvalue")
-    if count > _ROOM_FROM:
-        draw_components(_close_up(ax), shown, 1, count)
+    if count > _CLOSE_UP_FROM:
+        draw_components(inset(ax, (0.36, 0.36, 0.62, 0.6), "without the first"), shown, 1, count)
         legend(ax, columns=3)
     else:
         legend(ax, inside="upper right")
@@ -119,19 +121,20 @@ def draw_components(
         colour = NULL_COLOURS.get(null.scheme, GREY)
         name = NULL_NAMES.get(null.scheme, null.scheme)
         ax.fill_between(at, low, high, color=colour, alpha=0.28, lw=0, zorder=1)
-        ax.plot(at, middle, color=colour, lw=1.4, ls=(0, (4, 2)), label=name, zorder=2)
+        ax.plot(at, middle, color=colour, lw=1.4, ls=DASHED, label=name, zorder=2)
     observed = scale * shown[0].observed[start:stop]
     ax.plot(at, observed, "-o", color=INK, ms=4.5, lw=1.2, mec="white", label="observed", zorder=3)
     ax.axhline(0.0, color=INK, lw=0.6)
     ax.set_xticks(at)
 
 
-def _close_up(ax: "Axes") -> "Axes":
-    """Axes inside the axes for all components but the first."""
-    inner = ax.inset_axes((0.36, 0.36, 0.62, 0.6))
+def inset(ax: "Axes", box: tuple[float, float, float, float], title: str) -> "Axes":
+    """Return axes inside the axes, with a title."""
+    inner = ax.inset_axes(box)
     dress(inner)
-    inner.tick_params(labelsize=TICK_SIZE - 1.0)
-    inner.set_title("without the first", fontsize=TICK_SIZE - 0.5, color=MUTED, loc="left", pad=3)
+    inner.set_facecolor(PAPER)
+    inner.tick_params(labelsize=TICK_SIZE - 1.5)
+    inner.set_title(title, fontsize=TICK_SIZE - 0.5, color=INK, loc="left", pad=4)
     return inner
 
 
@@ -164,18 +167,11 @@ def plot_retention(found: Retention, *, ax: "Axes | None" = None) -> "Axes":
     for usual in values[votes == votes.max()]:
         ax.axvspan(usual - 0.4, usual + 0.4, color=BLUE, alpha=0.12, lw=0, zorder=0)
     rows = np.arange(len(rules))
+    look: dict[str, Any] = {"va": "center", "fontsize": TICK_SIZE, "color": INK}
     ax.hlines(rows, 0, counts, color=RULE, lw=1.4, zorder=1)
-    ax.plot(counts, rows, ls="", marker="o", ms=7.0, color=BLUE, mec="white", zorder=2)
+    points(ax, counts, rows, BLUE, size=7.0)
     for row, count in zip(rows, counts, strict=True):
-        ax.annotate(
-            f"{count}",
-            (float(count), float(row)),
-            xytext=(8, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=TICK_SIZE,
-            color=INK,
-        )
+        ax.annotate(f"{count}", (count, row), (8, 0), textcoords="offset points", **look)
     name_rows(ax, rules)
     ax.set_xlim(0, counts.max() + 0.8)
     ax.set_xticks(np.arange(0, counts.max() + 1, max(1, counts.max() // 10)))

@@ -1,11 +1,10 @@
 """Yes rates and flags: whose answers can be taken at their word."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.types import BoolArray, FloatArray
-from psychollm.plots.canvas import legend, name_axes, open_axes, plain_text
+from psychollm.plots.canvas import DASHED, legend, name_axes, open_axes, plain_text, points
 from psychollm.plots.labels import label_points
 from psychollm.plots.palette import BLUE, INK, ORANGE, RED
 
@@ -47,11 +46,12 @@ def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
     )
     for which, colour, mark, name in groups:
         if which.any():
-            _points(ax, result.yes_rates, y, which, (colour, mark, name))
+            look: dict[str, Any] = {"marker": mark, "size": 6.5, "label": name}
+            points(ax, result.yes_rates[which], y[which], colour, **look)
     ax.set_xlim(-0.03, 1.03)
     low, high = min(0.45, float(y.min()) - 0.05), max(0.75, float(y.max()) + 0.05)
     ax.set_ylim(low, high)
-    ax.axhline(0.5, color=INK, lw=0.9, ls=(0, (4, 2)), zorder=1)
+    ax.axhline(0.5, color=INK, lw=0.9, ls=DASHED, zorder=1)
     name_axes(ax, x="share of yes", y="AUROC of yes for being correct" if known else "")
     if not known:
         ax.set_yticks([])
@@ -60,21 +60,3 @@ def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
     x = np.where(named, result.yes_rates, np.nan)
     label_points(ax, x, y, result.models, obstacles=np.column_stack([result.yes_rates, y]))
     return ax
-
-
-def _points(
-    ax: "Axes", x: FloatArray, y: FloatArray, which: BoolArray, look: tuple[str, str, str]
-) -> None:
-    colour, mark, name = look
-    ax.plot(
-        x[which],
-        y[which],
-        ls="",
-        marker=mark,
-        ms=6.5,
-        color=colour,
-        mec="white",
-        mew=0.6,
-        label=name,
-        zorder=3,
-    )

@@ -9,7 +9,7 @@ from psychollm._base.arrays import float_array
 from psychollm._base.errors import ShapeError
 from psychollm._base.numbers import p_equals
 from psychollm._base.types import FloatArray
-from psychollm.plots.canvas import legend, name_axes, open_axes, plain_text
+from psychollm.plots.canvas import DASHED, legend, name_axes, open_axes, plain_text, points
 from psychollm.plots.labels import label_points
 from psychollm.plots.palette import BLUE, GREY, INK
 from psychollm.plots.scree import NULL_COLOURS, NULL_NAMES
@@ -76,8 +76,8 @@ def plot_second_factor(
         name = NULL_NAMES.get(null.scheme, null.scheme)
         at = tau[order]
         ax.fill_between(at, low[order], high[order], color=colour, alpha=0.25, lw=0, zorder=1)
-        ax.plot(at, middle[order], color=colour, lw=1.4, ls=(0, (4, 2)), label=name, zorder=2)
-    ax.plot(tau, observed, "o", ms=5.5, color=BLUE, mec="white", label="observed", zorder=3)
+        ax.plot(at, middle[order], color=colour, lw=1.4, ls=DASHED, label=name, zorder=2)
+    points(ax, tau, observed, BLUE, size=5.5, label="observed")
     ax.axhline(0.0, color=INK, lw=0.7)
     name_axes(
         ax, x="threshold of the model   (bold → cautious)", y="loading on the second component"

@@ -4,8 +4,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm.plots.canvas import legend, name_axes, name_rows, open_axes, plain_text
-from psychollm.plots.palette import GRID, MUTED, STRIPE, colour_of
+from psychollm.plots.canvas import (
+    DASHED,
+    MARKS,
+    legend,
+    name_axes,
+    name_rows,
+    open_axes,
+    plain_text,
+    points,
+)
+from psychollm.plots.palette import GRID, MUTED, colour_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,7 +23,6 @@ if TYPE_CHECKING:
     from psychollm.studies.self_efficacy.links import HumanNorm
     from psychollm.studies.self_efficacy.study import SelfEfficacyStudy
 
-_MARKS = ("o", "D", "s", "^", "v")
 _REACH = 0.27  # how far the marks of one row spread
 
 
@@ -47,16 +55,14 @@ def plot_self_efficacy(study: "SelfEfficacyStudy", *, ax: "Axes | None" = None) 
     """
     rows = _order(study.totals)
     ax = open_axes(ax, size=(6.8, 1.5 + 0.34 * len(rows)))
-    for band in range(0, len(rows), 2):
-        ax.axhspan(band - 0.5, band + 0.5, color=STRIPE, lw=0, zorder=0)
     if study.norm is not None:
         _norm(ax, study.norm.norm)
     for series in range(len(study.conditions)):
         _series(ax, study, rows, series)
     low, high = study.n_items * study.low, study.n_items * study.high
-    room = 0.02 * (high - low)
-    ax.set_xlim(low - room, high + room)
-    name_rows(ax, rows)
+    margin = 0.02 * (high - low)
+    ax.set_xlim(low - margin, high + margin)
+    name_rows(ax, rows, striped=True)
     name_axes(ax, x=f"total, {low} to {high}")
     # A condition a column: few enough to stand in one line below the axes.
     legend(ax, columns=min(len(ax.get_legend_handles_labels()[0]), 5))
@@ -77,30 +83,13 @@ def _series(ax: "Axes", study: "SelfEfficacyStudy", rows: list[Any], series: int
     colour = colour_of(series)
     least, most = study.n_items * study.low, study.n_items * study.high
     lower, upper = (own[name].to_numpy(dtype=np.float64) for name in ("lower", "upper"))
-    ax.hlines(
-        y,
-        np.clip(lower, least, most),
-        np.clip(upper, least, most),
-        color=colour,
-        lw=1.4,
-        alpha=0.75,
-        zorder=2,
-    )
-    ax.plot(
-        own["mean"].to_numpy(dtype=np.float64),
-        y,
-        ls="",
-        marker=_MARKS[series % len(_MARKS)],
-        ms=4.8,
-        color=colour,
-        mec="white",
-        mew=0.5,
-        label=str(condition),
-        zorder=3,
-    )
+    lower, upper = np.clip([lower, upper], least, most)
+    ax.hlines(y, lower, upper, color=colour, lw=1.4, alpha=0.75, zorder=2)
+    marker, mean = MARKS[series % len(MARKS)], own["mean"].to_numpy(dtype=np.float64)
+    points(ax, mean, y, colour, marker=marker, size=4.8, label=str(condition))
 
 
 def _norm(ax: "Axes", norm: "HumanNorm") -> None:
     name = f"people, {norm.mean:g} ± {norm.sd:g}"
     ax.axvspan(norm.mean - norm.sd, norm.mean + norm.sd, color=GRID, lw=0, zorder=0.5)
-    ax.axvline(norm.mean, color=MUTED, lw=1.1, ls=(0, (4, 2)), zorder=1, label=name)
+    ax.axvline(norm.mean, color=MUTED, lw=1.1, ls=DASHED, zorder=1, label=name)

@@ -7,8 +7,9 @@ import numpy as np
 
 from psychollm._base.errors import LabelError
 from psychollm._base.numbers import number, p_equals, typeset
-from psychollm.plots.canvas import TICK_SIZE, plain_text
-from psychollm.plots.palette import BLUE, GREY, INK, MUTED, RULE
+from psychollm.plots.canvas import plain_text
+from psychollm.plots.palette import BLUE, GREY
+from psychollm.plots.reliability import diagonal, histogram, rings, unit_square
 from psychollm.plots.small_multiples import draw_panels, panel_title
 from psychollm.studies.semantic_calibration.null import SampleCurve
 from psychollm.studies.semantic_calibration.study import SemanticCalibration
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# The histogram stands in a strip below the diagram, on the same scale of confidence.
-_STRIP = (-0.24, -0.05)
-_FLOOR, _CEILING = -0.27, 1.03
 _PANEL = (2.5, 3.1)  # inches
 _FEWEST = 3  # questions
 _LARGEST = 90.0  # area of a ring that holds all questions
@@ -110,46 +108,17 @@ def _lines(study: SemanticCalibration, place: int) -> tuple[str, ...]:
 
 
 def _draw(ax: "Axes", curve: SampleCurve) -> None:
-    ax.set_xlim(-0.03, 1.03)
-    ax.set_ylim(_FLOOR, _CEILING)
-    ax.set_box_aspect((_CEILING - _FLOOR) / 1.06)
-    ticks = np.linspace(0.0, 1.0, 5)
-    ax.set_xticks(ticks, ["0", "", ".5", "", "1"])
-    ax.set_yticks(ticks, ["0", "", ".5", "", "1"])
-    ax.axhline(0.0, color=RULE, lw=0.8, zorder=1)
-    ax.plot([0, 1], [0, 1], color=INK, lw=0.9, ls=(0, (4, 2)), zorder=2)
+    unit_square(ax)
+    diagonal(ax, curve.label)
     known = np.isfinite(curve.interval).all(axis=1)
-    ax.fill_between(
-        curve.confidence[known],
-        *curve.interval[known].T,
-        color=GREY,
-        alpha=0.38,
-        lw=0,
-        zorder=1,
-        gid=f"range {curve.label}",
-    )
-    ax.plot(
-        curve.confidence[known],
-        curve.expected[known],
-        color=GREY,
-        lw=1.4,
-        zorder=2,
-        gid=f"expected {curve.label}",
-    )
+    at, name = curve.confidence[known], f"range {curve.label}"
+    ax.fill_between(at, *curve.interval[known].T, color=GREY, alpha=0.38, lw=0, zorder=1, gid=name)
+    name = f"expected {curve.label}"
+    ax.plot(at, curve.expected[known], color=GREY, lw=1.4, zorder=2, gid=name)
     here = curve.n > 0
     x, y, n = curve.confidence[here], curve.accuracy[here], curve.n[here]
     often = n >= max(_FEWEST, 0.01 * n.sum())  # the line does not run after single questions
     ax.plot(x[often], y[often], color=BLUE, lw=1.2, zorder=3, gid=f"observed {curve.label}")
-    size = 4.0 + _LARGEST * n / n.sum()
-    rings = ax.scatter(x, y, s=size, facecolor="white", edgecolor=BLUE, lw=1.0, zorder=4)
-    rings.set_gid(f"rings {curve.label}")
-    _strip(ax, x, n)
-
-
-def _strip(ax: "Axes", x: Any, n: Any) -> None:
-    low, high = _STRIP
+    rings(ax, x, y, 4.0 + _LARGEST * n / n.sum(), f"rings {curve.label}")
     width = 0.02 if x.size < 2 else min(0.05, 0.6 * float(np.diff(x).min()))
-    ax.bar(x, (high - low) * n / n.max(), width=width, bottom=low, color=GREY, lw=0, zorder=2)
-    ax.plot([0, 1], [low, low], color=RULE, lw=0.8, zorder=1)
-    text = f"n = {n.sum():,.0f}".replace(",", "\u202f")
-    ax.text(0.0, high, text, fontsize=TICK_SIZE - 2.0, color=MUTED, va="top", zorder=3)
+    histogram(ax, x, n, width, float(n.sum()))

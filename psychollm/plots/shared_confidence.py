@@ -9,7 +9,7 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.optional import require
 from psychollm.estimates.null import Null
-from psychollm.estimates.verdict import SMALLEST, Outcome
+from psychollm.estimates.verdict import Outcome
 from psychollm.plots.between_models import plot_between_models
 from psychollm.plots.canvas import note, open_axes, plain_text
 from psychollm.plots.correlation import plot_correlation, plot_residuals, plot_sensitivity
@@ -20,13 +20,12 @@ from psychollm.plots.pairwise_calibration import plot_individuation, plot_pairwi
 from psychollm.plots.scree import plot_scree
 from psychollm.plots.screen import plot_screen
 from psychollm.plots.second_factor import plot_second_factor
-from psychollm.studies.shared_confidence.findings import private_verdicts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from psychollm.studies.shared_confidence.study import SharedConfidence
+    from psychollm.studies.shared_confidence.result import SharedConfidence
 
 FigureName: TypeAlias = Literal[
     "overview",
@@ -130,7 +129,7 @@ def _residuals(result: "SharedConfidence", ax: "Axes") -> None:
 
 def differs_from_shared(result: "SharedConfidence") -> list[bool]:
     """Return which models' confidence says more of their correctness than the shared factor."""
-    return [one is Outcome.ABOVE for one in private_verdicts(result, SMALLEST).outcomes]
+    return [one is Outcome.ABOVE for one in result.private_signal.verdicts().outcomes]
 
 
 def _private_signal(result: "SharedConfidence", ax: "Axes") -> None:

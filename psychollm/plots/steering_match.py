@@ -6,7 +6,17 @@ import numpy as np
 
 from psychollm._base.numbers import number, p_equals, typeset, with_interval
 from psychollm._base.optional import require
-from psychollm.plots.canvas import TEXT_SIZE, TICK_SIZE, dress, legend, name_axes, note, plain_text
+from psychollm.plots.canvas import (
+    TICK_SIZE,
+    by_value,
+    dress,
+    legend,
+    name_axes,
+    note,
+    plain_text,
+    points,
+    write,
+)
 from psychollm.plots.labels import shortened
 from psychollm.plots.palette import BLUE, DEEP_ORANGE, GREY, INK, MUTED, PURPLE, RULE
 from psychollm.studies.steering_match.evidence import HEADLINES
@@ -85,17 +95,14 @@ def draw_line(ax: "Axes", study: SteeringMatch) -> None:
         (known & best.at_edge, "white", "at the edge of the usable strengths"),
     ):
         if rows.any():
-            points = ax.scatter(
-                x[rows],
-                y[rows],
-                s=30,
-                facecolor=face,
-                edgecolor=BLUE,
-                lw=1.1,
-                zorder=3,
-                label=words,
-            )
-            points.set_gid(words)
+            ring: dict[str, Any] = {
+                "facecolor": face,
+                "edgecolor": BLUE,
+                "lw": 1.1,
+                "zorder": 3,
+                "gid": words,
+            }
+            ax.scatter(x[rows], y[rows], s=30, label=words, **ring)
     explained = with_interval(best.line.r_squared, best.r_squared_interval)
     _corner(ax, f"R² {typeset(explained)}", study)
     legend(ax, inside="best")
@@ -103,22 +110,15 @@ def draw_line(ax: "Axes", study: SteeringMatch) -> None:
 
 def _corner(ax: "Axes", text: str, study: SteeringMatch) -> None:
     """Write a number in the corner that the line leaves free."""
-    rising = study.best.line.slope > 0
-    ax.text(
-        0.98,
-        0.03 if rising else 0.97,
-        text,
-        transform=ax.transAxes,
-        ha="right",
-        va="bottom" if rising else "top",
-        fontsize=TEXT_SIZE,
-        color=INK,
-    )
+    if study.best.line.slope > 0:
+        write(ax, 0.98, 0.03, text, "right bottom")
+    else:
+        write(ax, 0.98, 0.97, text, "right top")
 
 
 def draw_agreement(ax: "Axes", study: SteeringMatch) -> None:
     """Draw held-out agreement of every target beside the constant answer."""
-    order = np.argsort(np.where(np.isfinite(study.best.thresholds), study.best.thresholds, np.inf))
+    order = by_value(study.best.thresholds)
     rows = np.arange(order.size)
     constant = study.constant.agreement.value[order]
     held = study.held_out.agreement.value[order]
@@ -157,18 +157,15 @@ def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:
     ):
         found = [getattr(one, which) for one in study.controls if one.kind == kind]
         if found:
-            ax.scatter(
-                found,
-                np.full(len(found), 0.12 * top if kind == "table" else 0.2 * top),
-                marker="v",
-                s=34,
-                color=colour,
-                edgecolor="white",
-                lw=0.6,
-                zorder=4,
-                label=words,
-                gid=kind,
-            )
+            height = np.full(len(found), (0.12 if kind == "table" else 0.2) * top)
+            look: dict[str, Any] = {
+                "marker": "v",
+                "size": 6.0,
+                "zorder": 4,
+                "label": words,
+                "gid": kind,
+            }
+            points(ax, found, height, colour, **look)
     told = typeset(f"{_NAMES[which]}: {number(value)}, {p_equals(p)}")
     title = "Not evidence by itself" if which == "r_squared" else "The same questions?"
     name_axes(ax, x=told, y="permutations", title=title)

@@ -7,9 +7,9 @@ import numpy as np
 
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import positions
-from psychollm.plots.canvas import TEXT_SIZE, name_axes, open_axes, plain_text
+from psychollm.plots.canvas import DASHED, TEXT_SIZE, legend, name_axes, open_axes, plain_text
 from psychollm.plots.labels import shortened
-from psychollm.plots.many_models import MOST_NAMES, emphasised
+from psychollm.plots.many_models import MOST_NAMES, draw_curve, emphasised
 from psychollm.plots.palette import INK, QUIET
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def plot_type2_roc(
     every = list(result.labels) if models is None else list(models)
     drawn = positions("model", result.labels, every)
     colours = emphasised(every, -result.auroc.value[drawn], highlight)
-    ax.plot([0, 1], [0, 1], color=INK, lw=0.9, ls=(0, (4, 2)), zorder=3, gid="chance")
+    ax.plot([0, 1], [0, 1], color=INK, lw=0.9, ls=DASHED, zorder=3, gid="chance")
     for row, place in enumerate(drawn.tolist()):
         colour = colours.get(row)
         if drawn.size <= _MOST_BANDS and colour is not None:
@@ -72,9 +72,8 @@ def plot_type2_roc(
             ax.fill_between(
                 result.false_alarms, low, high, color=colour, alpha=0.18, lw=0, zorder=1
             )
-        look: dict[str, Any] = {"color": colour or QUIET, "lw": 1.7 if colour else 0.7}
-        look |= {"zorder": 4 if colour else 2, "alpha": 1.0 if colour else 0.55}
-        ax.plot(*_curve(result, place), gid=f"curve {result.labels[place]}", **look)
+        name = f"curve {result.labels[place]}"
+        draw_curve(ax, *_curve(result, place), colour, gid=name)
     ax.set_xlim(-0.01, 1.01)
     ax.set_ylim(-0.01, 1.01)
     ax.set_box_aspect(1.0)
@@ -107,15 +106,13 @@ def _legend(ax: "Axes", result: "Type2ROC", drawn: Sequence[int], colours: dict[
         Line2D([], [], color=colours.get(row, QUIET), lw=1.7 if row in colours else 0.8)
         for row in shown
     ]
-    ax.legend(
-        handles,
-        [_entry(result, drawn[row]) for row in shown],
+    legend(
+        ax,
+        handles=handles,
+        labels=[_entry(result, drawn[row]) for row in shown],
         loc="center left",
         bbox_to_anchor=(1.02, 0.5),
-        borderaxespad=0.0,
-        frameon=False,
         fontsize=TEXT_SIZE - 1.0,
-        labelcolor=INK,
         handlelength=1.4,
         title="area under the curve",
         title_fontsize=TEXT_SIZE - 0.5,

@@ -12,9 +12,8 @@ from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.reports import calibration_judgement as judgement
 from psychollm.reports import calibration_sections as sections
 from psychollm.reports.calibration_evidence import Evidence, gather
-from psychollm.reports.calibration_methods import REFERENCES, code, definitions, methods
+from psychollm.reports.calibration_methods import code, definitions, methods
 from psychollm.reports.page import Fact, Page, models, names, render, write_text
-from psychollm.reports.references import listed
 from psychollm.reports.shared_confidence import named_versions
 from psychollm.studies.provenance import versions
 
@@ -101,7 +100,6 @@ def calibration_page(evidence: Evidence, *, source: str = "") -> Page:
         methods=methods(evidence),
         call=code(panel, source),
         versions=named_versions(versions()),
-        references=listed(REFERENCES),
         models=tuple(map(str, panel.models)),
     )
 

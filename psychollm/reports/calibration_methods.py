@@ -4,71 +4,12 @@ from typing import TYPE_CHECKING
 
 from psychollm._base.numbers import count, percent
 from psychollm.calibration.panels.catalogue import panel_outputs
-from psychollm.reports.references import WILSON, Reference, linked
+from psychollm.reports.references import cite
 from psychollm.reports.table import Table, text_column
 
 if TYPE_CHECKING:
     from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.reports.calibration_evidence import Evidence
-
-REFERENCES: tuple[Reference, ...] = (
-    (
-        "delong",
-        "DeLong et al., 1988",
-        "DeLong, E. R., DeLong, D. M., & Clarke-Pearson, D. L. (1988). Comparing the areas under "
-        "two or more correlated receiver operating characteristic curves. <i>Biometrics, 44</i>"
-        "(3), 837–845.",
-        "10.2307/2531595",
-    ),
-    (
-        "corp",
-        "Dimitriadis et al., 2021",
-        "Dimitriadis, T., Gneiting, T., & Jordan, A. I. (2021). Stable reliability diagrams for "
-        "probabilistic classifiers. <i>Proceedings of the National Academy of Sciences, 118</i>"
-        "(8), e2016191118.",
-        "10.1073/pnas.2016191118",
-    ),
-    (
-        "efron",
-        "Efron, 1987",
-        "Efron, B. (1987). Better bootstrap confidence intervals. <i>Journal of the American "
-        "Statistical Association, 82</i>(397), 171–185.",
-        "10.1080/01621459.1987.10478410",
-    ),
-    (
-        "selective",
-        "Geifman & El-Yaniv, 2017",
-        "Geifman, Y., & El-Yaniv, R. (2017). Selective classification for deep neural networks. "
-        "<i>Advances in Neural Information Processing Systems, 30</i>.",
-        "",
-    ),
-    (
-        "ece",
-        "Guo et al., 2017",
-        "Guo, C., Pleiss, G., Sun, Y., & Weinberger, K. Q. (2017). On calibration of modern "
-        "neural networks. <i>Proceedings of Machine Learning Research, 70</i>, 1321–1330.",
-        "",
-    ),
-    (
-        "holm",
-        "Holm, 1979",
-        "Holm, S. (1979). A simple sequentially rejective multiple test procedure. "
-        "<i>Scandinavian Journal of Statistics, 6</i>(2), 65–70.",
-        "",
-    ),
-    (
-        "maxt",
-        "Westfall & Young, 1993",
-        "Westfall, P. H., & Young, S. S. (1993). <i>Resampling-based multiple testing</i>. Wiley.",
-        "",
-    ),
-    WILSON,
-)
-
-
-def cite(*keys: str) -> str:
-    """Return references for the running text, linked to their entries."""
-    return linked(REFERENCES, keys)
 
 
 def methods(evidence: "Evidence") -> tuple[str, ...]:

@@ -4,95 +4,10 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from psychollm._base.numbers import count, percent
-from psychollm.reports.references import WILSON, Reference, linked, listed
+from psychollm.reports.references import cite
 
 if TYPE_CHECKING:
-    from psychollm.studies.shared_confidence.study import SharedConfidence
-
-REFERENCES: tuple[Reference, ...] = (
-    (
-        "bonett",
-        "Bonett & Price, 2012",
-        "Bonett, D. G., & Price, R. M. (2012). Adjusted Wald confidence interval for a difference "
-        "of binomial proportions based on paired data. <i>Journal of Educational and Behavioral "
-        "Statistics, 37</i>(4), 479–488.",
-        "10.3102/1076998611411915",
-    ),
-    (
-        "bock",
-        "Bock & Lieberman, 1970",
-        "Bock, R. D., & Lieberman, M. (1970). Fitting a response model for n dichotomously scored "
-        "items. <i>Psychometrika, 35</i>(2), 179–197.",
-        "10.1007/BF02291262",
-    ),
-    (
-        "ferguson",
-        "Ferguson, 1941",
-        "Ferguson, G. A. (1941). The factorial interpretation of test difficulty. "
-        "<i>Psychometrika, 6</i>(5), 323–329.",
-        "10.1007/BF02288588",
-    ),
-    (
-        "hamdan",
-        "Hamdan, 1970",
-        "Hamdan, M. A. (1970). The equivalence of tetrachoric and maximum likelihood estimates of "
-        "ρ in 2 × 2 tables. <i>Biometrika, 57</i>(1), 212–215.",
-        "10.1093/biomet/57.1.212",
-    ),
-    (
-        "holm",
-        "Holm, 1979",
-        "Holm, S. (1979). A simple sequentially rejective multiple test procedure. "
-        "<i>Scandinavian Journal of Statistics, 6</i>(2), 65–70.",
-        "",
-    ),
-    (
-        "katsikatsou",
-        "Katsikatsou et al., 2012",
-        "Katsikatsou, M., Moustaki, I., Yang-Wallentin, F., & Jöreskog, K. G. (2012). Pairwise "
-        "likelihood estimation for factor analysis models with ordinal data. <i>Computational "
-        "Statistics & Data Analysis, 56</i>(12), 4243–4258.",
-        "10.1016/j.csda.2012.04.010",
-    ),
-    (
-        "mantel",
-        "Mantel, 1967",
-        "Mantel, N. (1967). The detection of disease clustering and a generalized regression "
-        "approach. <i>Cancer Research, 27</i>(2), 209–220.",
-        "",
-    ),
-    (
-        "pearson",
-        "Pearson, 1900",
-        "Pearson, K. (1900). On the correlation of characters not quantitatively measurable. "
-        "<i>Philosophical Transactions of the Royal Society A, 195</i>, 1–47.",
-        "10.1098/rsta.1900.0022",
-    ),
-    (
-        "phipson",
-        "Phipson & Smyth, 2010",
-        "Phipson, B., & Smyth, G. K. (2010). Permutation p-values should never be zero. "
-        "<i>Statistical Applications in Genetics and Molecular Biology, 9</i>(1), 39.",
-        "10.2202/1544-6115.1585",
-    ),
-    (
-        "moran",
-        "Moran & Whiting, 2026",
-        "Moran, M., & Whiting, M. (2026). arXiv:2605.24299.",
-        "",
-    ),
-    WILSON,
-)
-
-
-def cite(*keys: str) -> str:
-    """Return references for the running text, linked to their entries."""
-    return linked(REFERENCES, keys)
-
-
-def reference_list() -> tuple[str, ...]:
-    """Return all entries in the order of the alphabet, with links to their DOIs."""
-    return listed(REFERENCES)
+    from psychollm.studies.shared_confidence.result import SharedConfidence
 
 
 def methods(study: "SharedConfidence") -> tuple[str, ...]:

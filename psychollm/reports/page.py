@@ -15,6 +15,7 @@ from psychollm._base.optional import require
 from psychollm._base.version import __version__
 from psychollm.estimates.findings import Finding
 from psychollm.reports.figure import Figure
+from psychollm.reports.references import cited
 from psychollm.reports.table import Table
 
 _TEMPLATES = "psychollm.reports"
@@ -59,10 +60,14 @@ class Page:
     methods: tuple[str, ...] = ()
     call: str = ""
     versions: tuple[tuple[str, str], ...] = ()
-    references: tuple[str, ...] = ()
     simulated: str = ""
     models: tuple[str, ...] = ()  # whose marks the page can light, in the order of their places
     version: str = field(default=__version__)
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """What the methods cite."""
+        return cited(self.methods)
 
 
 def finding_section(

@@ -1,35 +1,44 @@
 """References of a report: cited in the text, listed at its end, linked to each other."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable
+from functools import cache
 from html import escape
-from typing import TypeAlias
+from importlib.resources import files
+from typing import NamedTuple
 
-# Key, author and year as they stand in the text, full entry, DOI ("" where there is none).
-Reference: TypeAlias = tuple[str, str, str, str]
-
-_DOI = "https://doi.org/"
-
-WILSON: Reference = (
-    "wilson",
-    "Wilson, 1927",
-    "Wilson, E. B. (1927). Probable inference, the law of succession, and statistical "
-    "inference. <i>Journal of the American Statistical Association, 22</i>(158), 209–212.",
-    "10.1080/01621459.1927.10502953",
-)
+_LINK = re.compile(r'href="#ref-(\w+)"')
 
 
-def linked(references: Sequence[Reference], keys: Sequence[str]) -> str:
+class Reference(NamedTuple):
+    """A line of ``templates/references.tsv``, which is in the order of the alphabet."""
+
+    key: str
+    name: str  # author and year, as they stand in the text
+    entry: str
+    doi: str  # "" where there is none
+
+
+@cache
+def known() -> dict[str, Reference]:
+    """Return all references by key."""
+    file = files("psychollm.reports").joinpath("templates", "references.tsv")
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return {line.partition("\t")[0]: Reference(*line.split("\t")) for line in lines}
+
+
+def cite(*keys: str) -> str:
     """Return references for the running text, linked to their entries."""
-    names = {key: name for key, name, _, _ in references}
-    links = [f'<a href="#ref-{key}">{escape(names[key])}</a>' for key in keys]
+    links = [f'<a href="#ref-{key}">{escape(known()[key].name)}</a>' for key in keys]
     return f"({'; '.join(links)})"
 
 
-def listed(references: Sequence[Reference]) -> tuple[str, ...]:
-    """Return all entries in the order of the alphabet, with links to their DOIs."""
-    entries = sorted(references, key=lambda entry: entry[2])
+def cited(paragraphs: Iterable[str]) -> tuple[str, ...]:
+    """Return the entries that paragraphs cite, in the order of the alphabet, with their DOIs."""
+    keys = set(_LINK.findall(" ".join(paragraphs)))
     return tuple(
-        f'<span id="ref-{key}">{text.replace(" & ", " &amp; ")}</span>'
-        + (f' <a href="{_DOI}{doi}">doi:{doi}</a>' if doi else "")
-        for key, _, text, doi in entries
+        f'<span id="ref-{one.key}">{one.entry.replace(" & ", " &amp; ")}</span>'
+        + (f' <a href="https://doi.org/{one.doi}">doi:{one.doi}</a>' if one.doi else "")
+        for one in known().values()
+        if one.key in keys
     )

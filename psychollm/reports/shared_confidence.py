@@ -12,14 +12,13 @@ from psychollm._base.errors import OptionError
 from psychollm._base.numbers import count, extent, p_equals, percent, with_interval
 from psychollm.estimates.findings import sentence
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
-from psychollm.reports.methods import code, methods, reference_list
+from psychollm.reports.methods import code, methods
 from psychollm.reports.page import Fact, Page, names, render, sentence_list, write_text
 from psychollm.reports.study_sections import sections
-from psychollm.studies.shared_confidence.findings import private_verdicts
 
 if TYPE_CHECKING:
-    from psychollm.studies.dimensionality.study import Dimensionality
-    from psychollm.studies.shared_confidence.study import SharedConfidence
+    from psychollm.studies.dimensionality.result import Dimensionality
+    from psychollm.studies.shared_confidence.result import SharedConfidence
 
 SIMULATED = "These are not real models: the data were simulated, and their truth is known."
 
@@ -101,7 +100,6 @@ def study_page(
         methods=methods(study),
         call=code(study, source),
         versions=named_versions(study.versions),
-        references=reference_list(),
         simulated=SIMULATED if study.simulated else "",
         models=tuple(map(str, study.labels)),
     )
@@ -113,7 +111,7 @@ def _facts(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Fact, 
     place = {name: i for i, name in enumerate(own.average.labels)}
     fair = place["own_minus_cut"]
     line = between.confidence_on_accuracy
-    known = private_verdicts(study, smallest).which(Outcome.ABOVE)
+    known = study.private_signal.verdicts(smallest).which(Outcome.ABOVE)
     return (
         Fact(
             name="Shared factors",

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from psychollm.estimates.estimate import Estimate
-    from psychollm.studies.shared_confidence.study import SharedConfidence
+    from psychollm.studies.shared_confidence.result import SharedConfidence
 
     Found = Callable[[SharedConfidence, Axes], Iterator[Mark]]
 

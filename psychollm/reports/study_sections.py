@@ -1,7 +1,6 @@
 """Sections of the report of the study: each finding with the figures and tables that show it."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,81 +21,55 @@ from psychollm.reports.table import (
     p_column,
     text_column,
 )
-from psychollm.studies.shared_confidence.findings import private_verdicts
 
 if TYPE_CHECKING:
-    from psychollm.studies.dimensionality.study import Dimensionality
-    from psychollm.studies.shared_confidence.study import SharedConfidence
+    from psychollm.studies.shared_confidence.result import SharedConfidence
 
-    Tables = Callable[[SharedConfidence, SmallestEffects], tuple[Table, ...]]
+    TableOf = Callable[[SharedConfidence, SmallestEffects], Table | None]
 
 _COMPONENTS = 8
 _WIDEST_PAIRS = 12
 _WALD = 1.96
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Drawing:
-    """A figure of the study on its page: its name among the plots, title and caption."""
-
-    name: str
-    title: str
-    caption: str
-
-    def drawn(self, study: "SharedConfidence") -> Figure:
-        """Return the figure."""
-        drawing = FIGURES[self.name]
-        return draw_figure(
-            lambda ax: drawing.draw(study, ax),
-            size=drawing.size(len(study.labels)),
-            caption=self.caption,
-            title=self.title,
-            key=self.name.replace("_", "-"),
-            marks=lambda figure: marks_of(study, self.name, figure.axes[0]),
-        )
-
-
-def _none(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
-    return ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
-    """What is shown beside one finding."""
-
-    key: str
-    figures: tuple[Drawing, ...] = ()
-    tables: "Tables" = field(default=_none)
-    folded: "Tables" = field(default=_none)
-
-
 def sections(
     study: "SharedConfidence", findings: Findings, smallest: SmallestEffects
 ) -> tuple[Section, ...]:
     """Return a section for each finding that is shown."""
+
+    def made(tables: "Iterable[TableOf]") -> tuple[Table, ...]:
+        found = (table(study, smallest) for table in tables)
+        return tuple(one for one in found if one is not None)
+
     return tuple(
         finding_section(
-            findings[shown.key],
-            figures=_figures(study, shown),
-            tables=shown.tables(study, smallest),
-            folded=shown.folded(study, smallest),
+            findings[key],
+            figures=tuple(_drawn(study, name) for name in figures if _worth_drawing(study, name)),
+            tables=made(tables),
+            folded=made(folded),
         )
-        for shown in SHOWN
+        for key, figures, tables, folded in SHOWN
     )
 
 
-def _figures(study: "SharedConfidence", shown: Shown) -> tuple[Figure, ...]:
-    if shown.key == "disagreement" and not study.pairwise.n_disagreements:
-        return ()
-    return tuple(drawing.drawn(study) for drawing in shown.figures)
+def _worth_drawing(study: "SharedConfidence", name: str) -> bool:
+    return name != "pairwise_calibration" or bool(study.pairwise.n_disagreements)
 
 
-def _structure_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
-    return _spectrum_table(study.dimensionality), _rules_table(study.dimensionality)
+def _drawn(study: "SharedConfidence", name: str) -> Figure:
+    title, caption = DRAWINGS[name]
+    return draw_figure(
+        lambda ax: FIGURES[name].draw(study, ax),
+        size=FIGURES[name].size(len(study.labels)),
+        caption=caption,
+        title=title,
+        key=name.replace("_", "-"),
+        marks=lambda figure: marks_of(study, name, figure.axes[0]),
+    )
 
 
-def _spectrum_table(found: "Dimensionality") -> Table:
-    plain = found.spectrum
+def _spectrum_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
+    plain = study.dimensionality.spectrum
     shown = slice(0, min(_COMPONENTS, plain.eigenvalues.size))
     rows = np.arange(1, plain.eigenvalues.size + 1)[shown]
 
@@ -118,7 +91,8 @@ def _spectrum_table(found: "Dimensionality") -> Table:
     )
 
 
-def _rules_table(found: "Dimensionality") -> Table:
+def _rules_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
+    found = study.dimensionality
     return Table.of(
         [
             text_column("rule", found.factors_by_rule),
@@ -129,17 +103,17 @@ def _rules_table(found: "Dimensionality") -> Table:
     )
 
 
-def _moved_pairs(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+def _moved_pairs(study: "SharedConfidence", smallest: SmallestEffects) -> Table | None:
     frame = study.dimensionality.spectrum.sensitivity.to_frame().head(_WIDEST_PAIRS)
     if frame.empty:
-        return ()
+        return None
     columns = [text_column("first", frame["first"]), text_column("second", frame["second"])]
     values = (*study.dimensionality.spectrum.sensitivity.rules, "spread")
     columns += [number_column(name, frame[name]) for name in values]
-    return (Table.of(columns, caption="Pairs that the rule for empty cells moves most"),)
+    return Table.of(columns, caption="Pairs that the rule for empty cells moves most")
 
 
-def _threshold_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+def _threshold_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
     frame = study.loadings_frame().sort_values("threshold", kind="stable")
     reasons = [str(study.uncorrelated.get(model, "")) for model in frame["model"]]
     bounds = {
@@ -150,27 +124,23 @@ def _threshold_tables(study: "SharedConfidence", smallest: SmallestEffects) -> t
         for name in ("threshold", "loading")
     }
     bounds["loading"] = np.clip(bounds["loading"], -1.0, 1.0)
-    return (
-        Table.of(
-            [
-                text_column("model", frame["model"]),
-                number_column("yes, %", 100 * frame["yes_rate"], digits=1),
-                interval_column(
-                    "threshold", frame["threshold"], bounds["threshold"], reasons=reasons
-                ),
-                interval_column("loading", frame["loading"], bounds["loading"], reasons=reasons),
-                number_column("first component", frame["first_component"]),
-                number_column("quadratic fit", frame["quadratic_fit"]),
-            ],
-            caption="Thresholds and loadings: full information with 95 % intervals; and, bent "
-            "by the rule for empty cells, the first component",
-        ),
+    return Table.of(
+        [
+            text_column("model", frame["model"]),
+            number_column("yes, %", 100 * frame["yes_rate"], digits=1),
+            interval_column("threshold", frame["threshold"], bounds["threshold"], reasons=reasons),
+            interval_column("loading", frame["loading"], bounds["loading"], reasons=reasons),
+            number_column("first component", frame["first_component"]),
+            number_column("quadratic fit", frame["quadratic_fit"]),
+        ],
+        caption="Thresholds and loadings: full information with 95 % intervals; and, bent "
+        "by the rule for empty cells, the first component",
     )
 
 
-def _own_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+def _own_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
     own, private = study.individuation, study.private_signal
-    table = Table.of(
+    return Table.of(
         [
             text_column("model", study.labels),
             estimate_column("AUROC, own answer", own.own),
@@ -181,12 +151,11 @@ def _own_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[T
             p_column("p, adjusted", private.p_adjusted, reasons=private.reason),
         ],
         caption="What the own answer knows",
-        emphasised=[one.shown for one in private_verdicts(study, smallest).outcomes],
+        emphasised=[one.shown for one in study.private_signal.verdicts(smallest).outcomes],
     )
-    return (table,)
 
 
-def _agreement_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+def _agreement_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
     table = study.confusion
     rates = ("yes_rate", "accuracy", "overconfidence", "precision", "recall", "specificity")
     headings = (
@@ -202,14 +171,12 @@ def _agreement_tables(study: "SharedConfidence", smallest: SmallestEffects) -> t
         estimate_column(heading, getattr(table, rate))
         for heading, rate in zip(headings, rates, strict=True)
     ]
-    return (
-        Table.of(columns, caption="Confidence as a classifier of correctness, with intervals"),
-    )
+    return Table.of(columns, caption="Confidence as a classifier of correctness, with intervals")
 
 
-def _leader_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+def _leader_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
     frame = study.f_beta.leaders_frame()
-    table = Table.of(
+    return Table.of(
         [
             text_column("best model", frame["model"]),
             Column(heading="from β", cells=tuple(map(significant, frame["from_beta"]))),
@@ -217,14 +184,13 @@ def _leader_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tupl
         ],
         caption="Where the best model changes (exact, not read off a grid)",
     )
-    return (table,)
 
 
-def _f_one_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+def _f_one_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
     sweep = study.f_beta
     one = int(np.abs(np.log(sweep.betas)).argmin())
     reasons = [str(reason) for reason in sweep.reason]
-    table = Table.of(
+    return Table.of(
         [
             text_column("model", sweep.labels),
             interval_column("F1", sweep.value[:, one], sweep.interval[:, one], reasons=reasons),
@@ -234,13 +200,12 @@ def _f_one_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple
         ],
         caption="F1 beside what knowing nothing reaches",
     )
-    return (table,)
 
 
-def _between_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+def _between_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
     frame = study.between.to_frame()
     reason = str(study.between.reason)
-    table = Table.of(
+    return Table.of(
         [
             text_column("coefficient", frame["coefficient"]),
             interval_column(
@@ -253,231 +218,141 @@ def _between_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tup
         ],
         caption="Between models",
     )
-    return (table,)
 
 
-def _ensemble_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+def _ensemble_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
     gain = study.ensemble
-    return (
-        Table.of(
-            [
-                text_column("model predicted", gain.labels),
-                estimate_column("AUROC, vote", gain.vote),
-                estimate_column("AUROC, best single", gain.single),
-                estimate_column("vote at equal rate", gain.vote_cut),
-                estimate_column("gain at equal rate", gain.gain_at_equal_rate, digits=3),
-            ],
-            caption="Mean vote and best single answer",
-        ),
+    return Table.of(
+        [
+            text_column("model predicted", gain.labels),
+            estimate_column("AUROC, vote", gain.vote),
+            estimate_column("AUROC, best single", gain.single),
+            estimate_column("vote at equal rate", gain.vote_cut),
+            estimate_column("gain at equal rate", gain.gain_at_equal_rate, digits=3),
+        ],
+        caption="Mean vote and best single answer",
     )
 
 
-def _residual_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+def _residual_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table:
     frame = study.dimensionality.residuals.to_frame().head(10)
-    return (
-        Table.of(
-            [
-                text_column("first", frame["first"]),
-                text_column("second", frame["second"]),
-                number_column("both yes", frame["observed"], digits=0),
-                number_column("expected", frame["expected"], digits=1),
-                number_column("standard errors", frame["standardised"]),
-                number_column("questions", frame["n"], digits=0),
-            ],
-            caption="The ten largest residuals",
-        ),
+    return Table.of(
+        [
+            text_column("first", frame["first"]),
+            text_column("second", frame["second"]),
+            number_column("both yes", frame["observed"], digits=0),
+            number_column("expected", frame["expected"], digits=1),
+            number_column("standard errors", frame["standardised"]),
+            number_column("questions", frame["n"], digits=0),
+        ],
+        caption="The ten largest residuals",
     )
 
 
-def _validity_tables(study: "SharedConfidence", smallest: SmallestEffects) -> tuple[Table, ...]:
+def _validity_table(study: "SharedConfidence", smallest: SmallestEffects) -> Table | None:
     frame = study.screen.to_frame()
     flagged = frame[frame["reasons"] != ""]
     if not len(flagged):
-        return ()
-    return (
-        Table.of(
-            [
-                text_column("model", flagged["model"]),
-                text_column("usable", ["yes" if ok else "no" for ok in flagged["usable"]]),
-                number_column("answers", flagged["answered"], digits=0),
-                number_column("yes, %", 100 * flagged["yes_rates"], digits=1),
-                text_column("why", flagged["reasons"]),
-            ],
-            caption="Flagged models",
-        ),
+        return None
+    return Table.of(
+        [
+            text_column("model", flagged["model"]),
+            text_column("usable", ["yes" if ok else "no" for ok in flagged["usable"]]),
+            number_column("answers", flagged["answered"], digits=0),
+            number_column("yes, %", 100 * flagged["yes_rates"], digits=1),
+            text_column("why", flagged["reasons"]),
+        ],
+        caption="Flagged models",
     )
 
 
-SHOWN = (
-    Shown(
-        key="structure",
-        figures=(
-            Drawing(
-                name="factor_structure",
-                title="Loadings over thresholds, with the spectrum",
-                caption=(
-                    "Each model’s loading on the shared signal over its threshold. "
-                    "Dots: first component of the tetrachoric matrix, with a "
-                    "quadratic fit. Diamonds: full-information loadings with "
-                    "intervals, which need no rule for empty cells. Where dots fall "
-                    "and diamonds do not, the fall is made by the rule. Left inset: "
-                    "shares of variance beside both nulls (bands: 90 % of "
-                    "replicates). Right inset: R² of the fit in tables that have one "
-                    "factor."
-                ),
-            ),
-            Drawing(
-                name="scree",
-                title="Eigenvalues beside two nulls",
-                caption=(
-                    "Eigenvalues beside both nulls. The question “is anything "
-                    "shared?” is answered by the tables shuffled within models; “is "
-                    "there a second factor?” by the one-factor tables."
-                ),
-            ),
-            Drawing(
-                name="second_factor",
-                title="Loadings of the second component beside one-factor replicates",
-                caption=(
-                    "Loadings on the second component, and the range of 90 % of them "
-                    "in one-factor tables with the same thresholds. Points inside "
-                    "the band show nothing that one factor does not make."
-                ),
-            ),
-            Drawing(
-                name="sensitivity",
-                title="Eigenvalue shares under each empty-cell rule",
-                caption=(
-                    "Shares of the eigenvalues under each rule for empty cells. What "
-                    "moves from row to row is owed to the rule. Values below zero "
-                    "belong to no correlation matrix."
-                ),
-            ),
-        ),
-        tables=_structure_tables,
-        folded=_moved_pairs,
+# The figures of the page: their names among the plots, titles and captions.
+DRAWINGS = {
+    "factor_structure": (
+        "Loadings over thresholds, with the spectrum",
+        "Each model’s loading on the shared signal over its threshold. Dots: first component of "
+        "the tetrachoric matrix, with a quadratic fit. Diamonds: full-information loadings with "
+        "intervals, which need no rule for empty cells. Where dots fall and diamonds do not, the "
+        "fall is made by the rule. Left inset: shares of variance beside both nulls (bands: 90 % "
+        "of replicates). Right inset: R² of the fit in tables that have one factor.",
     ),
-    Shown(
-        key="thresholds",
-        tables=_threshold_tables,
+    "scree": (
+        "Eigenvalues beside two nulls",
+        "Eigenvalues beside both nulls. The question “is anything shared?” is answered by the "
+        "tables shuffled within models; “is there a second factor?” by the one-factor tables.",
     ),
-    Shown(
-        key="own",
-        figures=(
-            Drawing(
-                name="private_signal",
-                title="Correlation of confidence and correctness beyond the shared factor",
-                caption=(
-                    "Correlation of confidence and correctness that the shared "
-                    "factor does not explain, with intervals. Names in bold: "
-                    "different from zero after adjustment for the number of models."
-                ),
-            ),
-            Drawing(
-                name="individuation",
-                title="Areas under the ROC curve of own answers and of the shared score",
-                caption=(
-                    "Areas under the ROC curve for being correct. The fair rival of "
-                    "a yes or no is the shared score cut at the same yes rate; the "
-                    "uncut score has more levels. Bold names as before."
-                ),
-            ),
-        ),
-        tables=_own_tables,
+    "second_factor": (
+        "Loadings of the second component beside one-factor replicates",
+        "Loadings on the second component, and the range of 90 % of them in one-factor tables "
+        "with the same thresholds. Points inside the band show nothing that one factor does not "
+        "make.",
     ),
-    Shown(
-        key="agreement",
-        tables=_agreement_tables,
+    "sensitivity": (
+        "Eigenvalue shares under each empty-cell rule",
+        "Shares of the eigenvalues under each rule for empty cells. What moves from row to row "
+        "is owed to the rule. Values below zero belong to no correlation matrix.",
     ),
-    Shown(
-        key="risk",
-        figures=(
-            Drawing(
-                name="f_beta",
-                title="F-beta of all models over beta",
-                caption=(
-                    "F-beta of every model; the strip names the best one at each β, "
-                    "with its bootstrap band. A curve is solid where it beats its "
-                    "own “always yes” and dotted where it does not. Black: what the "
-                    "best model would reach without any knowledge of the question."
-                ),
-            ),
-        ),
-        tables=_leader_tables,
-        folded=_f_one_tables,
+    "private_signal": (
+        "Correlation of confidence and correctness beyond the shared factor",
+        "Correlation of confidence and correctness that the shared factor does not explain, with "
+        "intervals. Names in bold: different from zero after adjustment for the number of "
+        "models.",
     ),
-    Shown(
-        key="between",
-        figures=(
-            Drawing(
-                name="between_models",
-                title="Yes rate over accuracy of all models",
-                caption=(
-                    "Mean confidence over accuracy, one point per model with "
-                    "intervals in both directions; fitted line with its band, and "
-                    "the line of perfect calibration."
-                ),
-            ),
-        ),
-        tables=_between_tables,
+    "individuation": (
+        "Areas under the ROC curve of own answers and of the shared score",
+        "Areas under the ROC curve for being correct. The fair rival of a yes or no is the "
+        "shared score cut at the same yes rate; the uncut score has more levels. Bold names as "
+        "before.",
     ),
-    Shown(
-        key="disagreement",
-        figures=(
-            Drawing(
-                name="pairwise_calibration",
-                title="Observed over expected difference in correctness, pairs of models",
-                caption=(
-                    "Each point is an ordered pair of models, on the questions where "
-                    "the first says yes and the second no: the observed difference "
-                    "of their correctness over what is expected without "
-                    "self-knowledge. Cross: pooled, with its interval."
-                ),
-            ),
-        ),
+    "f_beta": (
+        "F-beta of all models over beta",
+        "F-beta of every model; the strip names the best one at each β, with its bootstrap band. "
+        "A curve is solid where it beats its own “always yes” and dotted where it does not. "
+        "Black: what the best model would reach without any knowledge of the question.",
     ),
-    Shown(
-        key="ensemble",
-        figures=(
-            Drawing(
-                name="ensemble",
-                title="Gain of the mean vote over the best single answer",
-                caption=(
-                    "Gain of the mean vote over the best single answer in predicting "
-                    "each model’s correctness, with intervals."
-                ),
-            ),
-        ),
-        folded=_ensemble_tables,
+    "between_models": (
+        "Yes rate over accuracy of all models",
+        "Mean confidence over accuracy, one point per model with intervals in both directions; "
+        "fitted line with its band, and the line of perfect calibration.",
     ),
-    Shown(
-        key="remainder",
-        figures=(
-            Drawing(
-                name="residuals",
-                title="Residuals of all pairs of models after the shared factor",
-                caption=(
-                    "Residuals of joint yes counts in standard errors, models from "
-                    "bold to cautious; dots mark those beyond three. Orange pairs "
-                    "agree more than one factor expects."
-                ),
-            ),
-        ),
-        folded=_residual_tables,
+    "pairwise_calibration": (
+        "Observed over expected difference in correctness, pairs of models",
+        "Each point is an ordered pair of models, on the questions where the first says yes and "
+        "the second no: the observed difference of their correctness over what is expected "
+        "without self-knowledge. Cross: pooled, with its interval.",
     ),
-    Shown(
-        key="validity",
-        figures=(
-            Drawing(
-                name="screen",
-                title="Yes rates and AUROC of yes for correctness, flagged models named",
-                caption=(
-                    "Yes rate of each model, and how well its yes tells correct from "
-                    "wrong answers (one half: not at all; below: it runs against its "
-                    "own correctness)."
-                ),
-            ),
-        ),
-        tables=_validity_tables,
+    "ensemble": (
+        "Gain of the mean vote over the best single answer",
+        "Gain of the mean vote over the best single answer in predicting each model’s "
+        "correctness, with intervals.",
     ),
+    "residuals": (
+        "Residuals of all pairs of models after the shared factor",
+        "Residuals of joint yes counts in standard errors, models from bold to cautious; dots "
+        "mark those beyond three. Orange pairs agree more than one factor expects.",
+    ),
+    "screen": (
+        "Yes rates and AUROC of yes for correctness, flagged models named",
+        "Yes rate of each model, and how well its yes tells correct from wrong answers (one "
+        "half: not at all; below: it runs against its own correctness).",
+    ),
+}
+
+# What is shown beside each finding: figures, tables, and tables that are folded.
+SHOWN: "tuple[tuple[str, tuple[str, ...], tuple[TableOf, ...], tuple[TableOf, ...]], ...]" = (
+    (
+        "structure",
+        ("factor_structure", "scree", "second_factor", "sensitivity"),
+        (_spectrum_table, _rules_table),
+        (_moved_pairs,),
+    ),
+    ("thresholds", (), (_threshold_table,), ()),
+    ("own", ("private_signal", "individuation"), (_own_table,), ()),
+    ("agreement", (), (_agreement_table,), ()),
+    ("risk", ("f_beta",), (_leader_table,), (_f_one_table,)),
+    ("between", ("between_models",), (_between_table,), ()),
+    ("disagreement", ("pairwise_calibration",), (), ()),
+    ("ensemble", ("ensemble",), (), (_ensemble_table,)),
+    ("remainder", ("residuals",), (), (_residual_table,)),
+    ("validity", ("screen",), (_validity_table,), ()),
 )

@@ -1,7 +1,8 @@
-"""Floor 5: verdicts: each study combines the rooms below into answers to one question."""
+"""Floor 5: verdicts: each study combines the subpackages below into answers to one question."""
 
 from psychollm.studies.difficulty import Difficulty, Gate, GateFit, difficulty, fit_gate
-from psychollm.studies.dimensionality.study import Dimensionality, dimensionality
+from psychollm.studies.dimensionality.result import Dimensionality
+from psychollm.studies.dimensionality.study import dimensionality
 from psychollm.studies.inference_boundary.monitoring_link import MonitoringLink, monitoring_link
 from psychollm.studies.inference_boundary.profile import BoundaryProfile
 from psychollm.studies.inference_boundary.skin_contrast import skin_contrast
@@ -46,7 +47,8 @@ from psychollm.studies.shared_confidence.residual_structure import (
     ResidualStructure,
     residual_structure,
 )
-from psychollm.studies.shared_confidence.study import SharedConfidence, shared_confidence
+from psychollm.studies.shared_confidence.result import SharedConfidence
+from psychollm.studies.shared_confidence.study import shared_confidence
 from psychollm.studies.steering_match import (
     BestStrengths,
     Control,

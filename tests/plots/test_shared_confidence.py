@@ -7,7 +7,7 @@ import pytest
 import psychollm as psy
 from psychollm.data.simulate_study import SimulatedStudy
 from psychollm.plots.shared_confidence import FIGURES, FigureName
-from psychollm.studies.shared_confidence.study import SharedConfidence
+from psychollm.studies.shared_confidence.result import SharedConfidence
 
 
 @pytest.fixture(scope="module")

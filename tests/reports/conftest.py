@@ -8,7 +8,7 @@ pytest.importorskip("matplotlib")
 import psychollm as psy
 from psychollm.data.simulate_study import simulate_study
 from psychollm.reports import report_text
-from psychollm.studies.shared_confidence.study import SharedConfidence
+from psychollm.studies.shared_confidence.result import SharedConfidence
 
 
 @pytest.fixture(scope="session")

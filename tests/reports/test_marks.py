@@ -20,7 +20,7 @@ from psychollm.reports.calibration_evidence import gather
 from psychollm.reports.figure import draw_figure
 from psychollm.reports.marks import MOST_MARKS, cells, overlay, places, point
 from psychollm.reports.page import render
-from psychollm.studies.shared_confidence.study import SharedConfidence
+from psychollm.studies.shared_confidence.result import SharedConfidence
 from tests.reports.reader import marks_of, read, script_of
 
 SCRIPT = Path(__file__).resolve().parents[2] / "psychollm" / "reports" / "templates" / "page.js"

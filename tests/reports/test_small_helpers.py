@@ -1,22 +1,20 @@
 """What the pages are built of, tried by what it returns."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
 import numpy as np
-import pytest
 from matplotlib.figure import Figure
 
 import psychollm as psy
 from psychollm.calibration.decisions.confusion import confusion
 from psychollm.plots.correlation import plot_matrix
 from psychollm.plots.forest import plot_forest
-from psychollm.reports import calibration_methods, methods
+from psychollm.reports import calibration_methods
 from psychollm.reports.figure import draw_on_figure, inline_svg
 from psychollm.reports.marks import Mark, cells, line, overlay, places, point, row_names, rows
 from psychollm.reports.page import Page, models, names, render, sentence_list, write_text
-from psychollm.reports.references import WILSON, linked, listed
+from psychollm.reports.references import cite, cited, known
 from psychollm.reports.shared_confidence import named_versions
 from psychollm.reports.study_marks import forest, marks_of
 from psychollm.reports.table import (
@@ -28,17 +26,26 @@ from psychollm.reports.table import (
     p_column,
     text_column,
 )
-from psychollm.studies.shared_confidence.study import SharedConfidence
+from psychollm.studies.shared_confidence.result import SharedConfidence
 
 
-@pytest.mark.parametrize("cite", [calibration_methods.cite, methods.cite])
-def test_references_in_the_running_text(cite: Callable[..., str]) -> None:
+def test_references_in_the_running_text() -> None:
     assert cite("holm") == '(<a href="#ref-holm">Holm, 1979</a>)'
 
 
 def test_references_and_their_entries() -> None:
-    assert linked([WILSON], ["wilson"]) == '(<a href="#ref-wilson">Wilson, 1927</a>)'
-    assert listed([WILSON])[0][:22] == '<span id="ref-wilson">'
+    entries = cited([f"As by {cite('wilson', 'holm')}.", cite("holm")])
+    assert [entry.partition(">")[0] for entry in entries] == [
+        '<span id="ref-holm"',
+        '<span id="ref-wilson"',
+    ]
+    assert entries[1].endswith("10.1080/01621459.1927.10502953</a>")
+
+
+def test_the_bibliography_is_in_the_order_of_the_alphabet() -> None:
+    entries = [one.entry for one in known().values()]
+    assert entries == sorted(entries)
+    assert all(len(one) == 4 and one.name[-4:].isdigit() for one in known().values())
 
 
 def test_metrics_of_a_panel_and_the_code_that_repeats_it() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
+from psychollm.estimates.verdict import Outcome
 from psychollm.studies.probes import class_shares, early_exit, probe_transfer, state_probe
 from psychollm.studies.probes.folds import folds_of, groups_of
 
@@ -37,8 +38,9 @@ def test_the_layer_that_knows_is_found() -> None:
     assert found.auroc.axis == "predictor"
     frame = found.to_frame()
     assert frame["predictor"].tolist() == list(found.labels)
-    assert "layer 1 (AUROC" in found.summary()
-    assert "length" in found.summary()
+    assert "Layer 1, the best of" in found.summary()
+    assert "predicts the outcome better than length" in found.summary()
+    assert found.findings()["verdict"].outcome is Outcome.ABOVE
 
 
 def test_what_is_not_known_takes_no_part() -> None:

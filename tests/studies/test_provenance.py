@@ -6,8 +6,8 @@ import pytest
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm.data.responses import Responses
 from psychollm.data.screen import validity_screen
-from psychollm.studies.preparation import pair_tables, uncorrelatable, unusable
 from psychollm.studies.provenance import call_text, choose_seed, versions
+from psychollm.studies.shared_confidence.study import pair_tables, uncorrelatable, unusable
 
 
 def test_seeds():

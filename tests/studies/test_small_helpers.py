@@ -28,7 +28,7 @@ from psychollm.studies.self_efficacy.table import efficacy_table
 from psychollm.studies.semantic_calibration.arms import Arms, answered
 from psychollm.studies.semantic_calibration.null import exchanged, sample_curve
 from psychollm.studies.shared_confidence.private_likelihood import Evidence, Likelihood, climb
-from psychollm.studies.shared_confidence.tables import spread_over
+from psychollm.studies.shared_confidence.result import spread_over
 from psychollm.studies.steering_match.best_strengths import plain_thresholds, r_squared
 from psychollm.studies.steering_match.evidence import cut_offs
 from psychollm.studies.steering_match.grid import count, grid_of, kappa_of, profiles_of

@@ -19,7 +19,6 @@ from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap
 from psychollm.studies.steering_match import SteeredAnswers, SteeringMatch, steering_match
 from psychollm.studies.steering_match.best_strengths import r_squared
-from psychollm.studies.steering_match.findings import finding
 from psychollm.studies.steering_match.grid import (
     count,
     criterion_curve,
@@ -29,6 +28,7 @@ from psychollm.studies.steering_match.grid import (
 )
 from psychollm.studies.steering_match.plateau import peak
 from psychollm.studies.steering_match.reconstruction import held_out_answers, random_halves
+from psychollm.studies.steering_match.result import finding
 from tests.effort import examples
 from tests.oracles import steering_match_slow as slow
 

@@ -30,6 +30,7 @@ from psychollm.calibration.consensus.logistic import logistic
 from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import (
     Bootstrap,
@@ -37,6 +38,7 @@ from psychollm.estimates.resampling import (
     bootstrap_draws,
     bootstrap_estimate,
 )
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.studies.difficulty.gate import Gate
 from psychollm.studies.difficulty.questions import (
     FEWEST,
@@ -54,9 +56,11 @@ from psychollm.studies.difficulty.questions import (
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
+_MEASURES = {"coverage": "coverage", "risk": "risk", "f_beta": "F-beta"}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GateFit(Result):
+class GateFit(Study, Result):
     """A gate, and how it does on questions that it has not seen.
 
     Attributes
@@ -92,24 +96,43 @@ class GateFit(Result):
 
     _AXES = Axes({"rule": "coverage.labels"}, "coverage", "risk", "f_beta", "flag=risk.flags")
 
-    def summary(self) -> str:
-        """Say in sentences what the gate does to coverage and risk."""
-        lines = [
-            f"Gate for {self.gate.goal}, judged on {self.correct.size} questions by nested cross-"
-            f"validation; AUROC {self.auroc.text(0, 3)}."
-        ]
-        for place, rule in enumerate(self.coverage.labels):
-            said = [
-                f"{name.replace('_', ' ')} {getattr(self, name).text(place, 3)}"
-                for name in ("coverage", "risk", "f_beta")
-            ]
-            lines.append(f"  {rule}: {', '.join(said)}")
-        lead = self.f_beta.difference("gate", "always answer")
-        lines.append(
-            f"  F-beta of the gate less that of always answering: "
-            f"{with_interval(lead.value, lead.interval, 3, signed=True)}"
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return whether the gate is worth having, and what each rule gives.
+
+        What decides is the lead over always answering: in risk, where a risk was the goal, in
+        F-beta otherwise; `smallest.share` is what matters.
+        """
+        name = "risk" if self.gate.goal.startswith("risk") else "f_beta"
+        lead = getattr(self, name).difference("gate", "always answer")
+        shown = outcome(lead.interval, smallest=smallest.share)
+        better = Outcome.BELOW if name == "risk" else Outcome.ABOVE
+        if shown.shown:
+            judged = "does better than" if shown is better else "does worse than"
+        elif shown is Outcome.SMALL:
+            judged = f"does as well, to within {smallest.share:g}, as"
+        else:
+            judged = "was tried on too few questions to say whether it does better than"
+        rules = range(len(self.coverage.labels))
+        finding = Finding(
+            key=VERDICT,
+            statement=(
+                f"The gate for {self.gate.goal} {judged} always answering: "
+                f"{_MEASURES[name]} {with_interval(lead.value, lead.interval, 3, signed=True)}, "
+                f"by nested cross-validation on {self.correct.size} questions; AUROC "
+                f"{self.auroc.text(0, 3)}."
+            ),
+            rows=tuple(
+                f"{self.coverage.labels[rule]}: "
+                + ", ".join(
+                    f"{words} {getattr(self, measure).text(rule, 3)}"
+                    for measure, words in _MEASURES.items()
+                )
+                for rule in rules
+            ),
+            numbers={**{measure: getattr(self, measure) for measure in _MEASURES}, "lead": lead},
+            outcome=shown,
         )
-        return "\n".join(lines)
+        return Findings(items=(finding,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +380,7 @@ def _measures(
             units=units_of(known, clusters),
             axis="rule",
         )
-        for place, name in enumerate(("coverage", "risk", "f_beta"))
+        for place, name in enumerate(_MEASURES)
     }
 
 

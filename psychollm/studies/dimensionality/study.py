@@ -4,41 +4,26 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
 from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
 from psychollm._base.errors import ShapeError, ValidityWarning
-from psychollm._base.result import Result
-from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState
-from psychollm.correlation.tetrachoric import tetrachoric
+from psychollm._base.types import EmptyCells, Missing, RandomState
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
-from psychollm.estimates.findings import Findings, Study
-from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
-from psychollm.factor.one_factor.full_information import FullInformation, full_information
-from psychollm.factor.one_factor.pairwise_likelihood import PairwiseLikelihood, pairwise_likelihood
+from psychollm.factor.one_factor.full_information import full_information
+from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
 from psychollm.factor.one_factor.residual_test import (
     LEAST_MODELS,
-    ResidualTest,
     residual_test,
     second_share_test,
 )
-from psychollm.factor.one_factor.residuals import PairResiduals, pair_residuals
-from psychollm.nulls.permutation import permutation_null
-from psychollm.studies.dimensionality.findings import findings, frame
-from psychollm.studies.dimensionality.plain_spectrum import PlainSpectrum, plain_spectrum
-from psychollm.studies.dimensionality.spectrum_null import spectrum_null
-from psychollm.studies.dimensionality.verdict import (
-    Evidence,
-    count_factors,
-    n_factors,
-    share_interval,
-    shared_interval,
-    verdict,
-)
+from psychollm.factor.one_factor.residuals import pair_residuals
+from psychollm.studies.dimensionality.result import Dimensionality
+from psychollm.studies.dimensionality.spectrum import plain_spectrum
+from psychollm.studies.dimensionality.verdict import count_factors, n_factors
 
 SHARE_REPLICATES = 99
 
@@ -49,96 +34,6 @@ class _Work(TypedDict):
     rng: np.random.Generator
     n_jobs: int | None
     progress: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Dimensionality(Study, Result):
-    """The verdict on the number of shared factors, and all it rests on.
-
-    Attributes
-    ----------
-    n_factors : {0, 1, 2}
-        2 stands for "more than one normal factor"; the verdict says if the second is minor.
-    shared_test, one_factor_test : ResidualTest
-        Rule-free tests of no factor and of one factor: these decide.
-    second_share : ResidualTest
-        Share of a second factor by pairwise likelihood, beside one-factor replicates.
-    spectrum : PlainSpectrum
-        Tetrachoric spectrum under the empty-cell rule chosen, beside both nulls.
-    factors_by_rule : mapping
-        Number of factors each rule counts.
-    pairwise : PairwiseLikelihood
-        Precision-weighted one-factor solution.
-    full_information : FullInformation
-        Full-information one-factor likelihood.
-    residuals : PairResiduals
-        Residual pair tables under the full-information loadings.
-    excluded : mapping
-        Models left out, each with its reason.
-    alpha : float
-        Level of the tests.
-    labels : tuple
-        Names of the k models that took part.
-    """
-
-    n_factors: Literal[0, 1, 2]
-    shared_test: ResidualTest
-    one_factor_test: ResidualTest
-    second_share: ResidualTest
-    spectrum: PlainSpectrum
-    factors_by_rule: Mapping[str, int]
-    pairwise: PairwiseLikelihood
-    full_information: FullInformation
-    residuals: PairResiduals
-    excluded: Mapping[Hashable, str]
-    alpha: float
-    labels: tuple[Hashable, ...]  # k
-
-    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, and a finding per question asked of the data."""
-        return findings(self, smallest)
-
-    to_frame = frame
-
-    @property
-    def evidence(self) -> Evidence:
-        """The numbers that the verdict rests on."""
-        plain, share = self.spectrum, self.second_share
-        return Evidence(
-            n_factors=self.n_factors,
-            p_shared=self.shared_test.p_value,
-            p_one=self.one_factor_test.p_value,
-            shared_interval=shared_interval(
-                self.shared_test.observed,
-                plain.correlation.thresholds,
-                self.residuals.n,
-                self.alpha,
-            ),
-            share=share.observed,
-            share_interval=share_interval(share.observed, share.draws, self.alpha),
-            p_share=share.p_value,
-            second_share=float(plain.shares[1]),
-            p_second=float(plain.one_factor.p_value[1]),
-            counted=bool(plain.eigenvalues[1] > plain.permutation.quantile(0.95)[1]),
-            empty_cells=plain.correlation.empty_cells,
-            alpha=self.alpha,
-        )
-
-    @property
-    def verdict(self) -> str:
-        """One sentence, with the default smallest effects that matter."""
-        return verdict(self.evidence)
-
-    def shared_factor(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
-        """Return whether models share a factor: above, smaller than what matters, or open."""
-        return self.evidence.shared(smallest)
-
-    def second_factor(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
-        """Return whether there is a second factor: above, smaller than what matters, or open."""
-        return self.evidence.second(smallest)
-
-    def __repr__(self) -> str:
-        return f"Dimensionality of {len(self.labels)} models: {self.verdict}"
 
 
 def dimensionality(
@@ -207,7 +102,9 @@ def dimensionality(
     none = residual_test(table, factors=0, n_null=n_null, **work)
     one = residual_test(table, factors=1, n_null=n_null, **work)
     share = second_share_test(table, n_null=min(n_null, SHARE_REPLICATES), **work)
-    plain = _plain_spectrum(table, one.loadings, n_null, empty_cells, missing, work)
+    plain = plain_spectrum(
+        table, one.loadings, n_null=n_null, empty_cells=empty_cells, missing=missing, **work
+    )
     count = n_factors(none.p_value, one.p_value, alpha)
     full = full_information(table, progress=progress)
     return Dimensionality(
@@ -224,25 +121,6 @@ def dimensionality(
         alpha=alpha,
         labels=table.models,
     )
-
-
-def _plain_spectrum(
-    table: Responses,
-    loadings: FloatArray,
-    n: int,
-    empty_cells: EmptyCells,
-    missing: Missing,
-    work: _Work,
-) -> PlainSpectrum:
-    """Set the tetrachoric spectrum beside both nulls."""
-    correlation = tetrachoric(table, empty_cells=empty_cells, missing=missing)
-    permutation = permutation_null(
-        table, n_null=n, empty_cells=empty_cells, missing=missing, **work
-    )
-    null = spectrum_null(
-        table, loadings, n_null=n, empty_cells=empty_cells, missing=missing, **work
-    )
-    return plain_spectrum(correlation, permutation, null)
 
 
 def _usable(table: Responses) -> tuple[Responses, Mapping[Hashable, str]]:

@@ -22,20 +22,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm._base.checks import check_count, check_fraction, check_generator
+from psychollm._base.numbers import ABSENT, interval, p_equals, percent, signed
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.discrimination.ranking import midranks
 from psychollm.data.labels import Labels
+from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 
 if TYPE_CHECKING:
     from psychollm.studies.inference_boundary.study import InferenceBoundary
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class MonitoringLink(Result):
+class MonitoringLink(Study, Result):
     """How capability and the rate on open events go together over models.
 
     Examples
@@ -53,6 +56,44 @@ class MonitoringLink(Result):
     labels: Labels  # (models,) with both
     level: float
     flag: Reason
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the finding; `smallest.correlation` is a link that matters."""
+        shown = outcome(self.interval, smallest=smallest.correlation)
+        words = {
+            Outcome.ABOVE: "More capable models know better where rules end",
+            Outcome.BELOW: "More capable models know less well where rules end",
+            Outcome.SMALL: "Capability has next to nothing to do with knowing where rules end",
+            Outcome.OPEN: "Too few models to say whether more capable ones know where rules end",
+        }
+        finding = Finding(
+            key=VERDICT,
+            statement=f"{words[shown]}: {self.text()}.",
+            numbers={"correlation": self.value, "interval": self.interval, "p": self.p_value},
+            outcome=shown,
+            reason=str(self.flag),
+        )
+        return Findings(items=(finding,))
+
+    def text(self, kind: str = "model") -> str:
+        """Return the coefficient with its interval and p-value, as it stands in a sentence.
+
+        Parameters
+        ----------
+        kind : str
+            What is ranked.
+
+        Examples
+        --------
+        >>> rank_link(np.arange(4.0), np.arange(4.0), tuple("abcd"), rng=0).text("arm")
+        'rank correlation +1.00 over 4 arms (no interval, p = .083)'
+        """
+        over = f"over {len(self.labels)} {kind}s"
+        if self.flag:
+            return f"no rank correlation {over}, {self.flag}"
+        bounds = interval(self.interval, signed=True)
+        bounds = "no interval" if bounds == ABSENT else f"{percent(self.level)} interval {bounds}"
+        return f"rank correlation {signed(self.value)} {over} ({bounds}, {p_equals(self.p_value)})"
 
 
 def monitoring_link(
@@ -119,13 +160,21 @@ def rank_link(
     """Correlate two scores (models,) by rank."""
     check_count("n_null", n_null)
     check_fraction("level", level)
-    flag = _flag(capability, monitoring)
-    x, y = _standard(capability), _standard(monitoring)
-    r = np.nan if flag else float(np.clip(x @ y, -1.0, 1.0))
+    flag, r, p_value = Reason.NONE, np.nan, np.nan
+    if capability.size < 2:
+        flag = Reason.TOO_FEW
+    elif min(np.ptp(capability), np.ptp(monitoring)) == 0.0:
+        flag = Reason.ALL_TIED
+    else:
+        x, y = _standard(capability), _standard(monitoring)
+        r = float(np.clip(x @ y, -1.0, 1.0))
+        orders = check_generator(rng).permuted(np.tile(y, (n_null, 1)), axis=1)
+        draws = np.abs(orders @ x)
+        p_value = float(monte_carlo_p_value(abs(float(x @ y)), draws, tie=1e-12))
     return MonitoringLink(
         value=r,
         interval=_interval(r, len(labels), level),
-        p_value=np.nan if flag else _p_value(x, y, n_null, rng),
+        p_value=p_value,
         n_null=n_null,
         capability=capability,
         monitoring=monitoring,
@@ -135,19 +184,10 @@ def rank_link(
     )
 
 
-def _flag(x: FloatArray, y: FloatArray) -> Reason:
-    if x.size < 2:
-        return Reason.TOO_FEW
-    return Reason.ALL_TIED if min(np.ptp(x), np.ptp(y)) == 0.0 else Reason.NONE
-
-
 def _standard(x: FloatArray) -> FloatArray:
     """Return ranks with mean zero and length one."""
-    if not x.size:
-        return x
     centred = midranks(x) - 0.5 * (x.size + 1)
-    length = float(np.sqrt(centred @ centred))
-    return np.asarray(centred / length if length else centred, dtype=np.float64)
+    return np.asarray(centred / np.sqrt(centred @ centred), dtype=np.float64)
 
 
 def _interval(r: float, n: int, level: float) -> FloatArray:
@@ -156,8 +196,3 @@ def _interval(r: float, n: int, level: float) -> FloatArray:
         return np.full(2, np.nan)
     spread = normal_multiplier(level) * np.sqrt((1.0 + 0.5 * r * r) / (n - 3.0))
     return np.asarray(np.tanh(np.arctanh(r) + spread * np.array([-1.0, 1.0])))
-
-
-def _p_value(x: FloatArray, y: FloatArray, n: int, rng: RandomState) -> float:
-    orders = check_generator(rng).permuted(np.tile(y, (n, 1)), axis=1)
-    return float(monte_carlo_p_value(abs(float(x @ y)), np.abs(orders @ x), tie=1e-12))

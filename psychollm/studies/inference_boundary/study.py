@@ -16,17 +16,26 @@ import numpy as np
 
 from psychollm._base.checks import check_fraction
 from psychollm._base.errors import LabelError
+from psychollm._base.numbers import number, percent, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Findings, Study
+from psychollm.estimates.findings import (
+    VERDICT,
+    Finding,
+    Findings,
+    Study,
+    estimate_rows,
+    sentence,
+)
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import (
     SMALLEST,
     Outcome,
     SmallestEffects,
+    counted,
     outcome,
     verdicts,
 )
@@ -38,7 +47,6 @@ from psychollm.reliability.means.power import (
 )
 from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.ratings import Ratings
-from psychollm.studies.inference_boundary.findings import findings
 from psychollm.studies.inference_boundary.profile import (
     BoundaryProfile,
     boundary_profile,
@@ -108,8 +116,54 @@ class InferenceBoundary(Study, Result):
     level: float
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, and a finding per question asked of the data."""
-        return findings(self, smallest)
+        """Return the verdict, then the rates, and the contrasts of each model."""
+        rates = Finding(
+            key="rates",
+            question="Rates by type of question:",
+            rows=tuple(f"{kind}: {_rates(self, kind)}" for kind in self.profiles),
+            numbers={str(kind): one.retest.rate for kind, one in self.profiles.items()},
+        )
+        items = [_verdict(self, smallest), rates]
+        items += [
+            Finding(
+                key=key,
+                question=f"{what} ({self.answerable if key == 'refusal' else estimate.name}):",
+                rows=estimate_rows(estimate, signed=key != "refusal"),
+                numbers={key: estimate},
+            )
+            for key, what, name, estimate in (
+                (
+                    "certainty",
+                    "Certainty",
+                    self.certainty_inversion.name,
+                    self.certainty_inversion,
+                ),
+                (
+                    "confabulation",
+                    "Making up words' meanings",
+                    getattr(self.confabulation, "name", ""),
+                    self.confabulation,
+                ),
+                (
+                    "refusal",
+                    "Refusals of questions that have an answer",
+                    self.answerable,
+                    self.refusal_rate,
+                ),
+            )
+            if estimate is not None
+        ]
+        if self.thinking:
+            contrasts = {f"{one.thinking} - {one.base}": one.difference for one in self.thinking}
+            items.append(
+                Finding(
+                    key="thinking",
+                    question="Reasoning first:",
+                    rows=tuple(map(_thinking_row, self.thinking)),
+                    numbers=contrasts,
+                )
+            )
+        return Findings(items=tuple(items))
 
     @property
     def inverted(self) -> tuple[Any, ...]:
@@ -124,6 +178,47 @@ class InferenceBoundary(Study, Result):
 
         frames = [profile.to_frame() for profile in self.profiles.values()]
         return pd.concat(frames, ignore_index=True)
+
+
+def _verdict(study: InferenceBoundary, smallest: SmallestEffects) -> Finding:
+    """Say whose certainty is inverted, who differs little, and what is open."""
+    least = f"to within {smallest.share:g}"
+    words = {
+        Outcome.ABOVE: ("doubts in the wrong place", "doubt in the wrong place"),
+        Outcome.BELOW: (
+            "passes fewer open questions than settled ones",
+            "pass fewer open questions than settled ones",
+        ),
+        Outcome.SMALL: (f"passes as many of both, {least}", f"pass as many of both, {least}"),
+    }
+    found = verdicts(study.certainty_inversion, smallest=smallest.share)
+    text = counted(found, words, data="questions", named=Outcome.ABOVE)
+    numbers = {"certainty_inversion": study.certainty_inversion}
+    return Finding(key=VERDICT, statement=sentence(text), numbers=numbers, outcome=found)
+
+
+def _rates(study: InferenceBoundary, kind: Hashable) -> str:
+    """Return the span of the rates of one type."""
+    profile = study.profiles[kind]
+    rate = profile.retest.rate
+    if not rate.defined.any():
+        return "no answers"
+    low, high = np.nanargmin(rate.value), np.nanargmax(rate.value)
+    return (
+        f"{percent(rate.value[low], 1)} ({rate.labels[low]}) to {percent(rate.value[high], 1)} "
+        f"({rate.labels[high]}) pass; runs: {len(profile.retest.runs)}"
+    )
+
+
+def _thinking_row(one: ThinkingContrast) -> str:
+    difference = with_interval(one.difference.value, one.difference.interval, signed=True)
+    text = (
+        f"{one.thinking} against {one.base}: {difference}; "
+        f"{one.detectable.n_questions} questions show differences from "
+        f"{number(one.detectable.difference)}"
+    )
+    needed = "" if one.needed is None else f", this one would need {one.needed.n_questions}"
+    return f"{text}{needed}."
 
 
 def inference_boundary(

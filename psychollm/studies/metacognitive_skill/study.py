@@ -29,10 +29,10 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Findings, Study
+from psychollm.estimates.findings import VERDICT, Finding, Findings, Study, estimate_rows
 from psychollm.estimates.repeated_share import repeated_share
 from psychollm.estimates.resampling import Bootstrap, Resampling
-from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, verdicts
 from psychollm.studies.metacognitive_skill.arms import Scaffolding, prompting, scaffolding
 from psychollm.studies.metacognitive_skill.coders import CoderAgreement, coder_agreement
 from psychollm.studies.metacognitive_skill.deployment import (
@@ -40,7 +40,6 @@ from psychollm.studies.metacognitive_skill.deployment import (
     deployment,
     register_deployment,
 )
-from psychollm.studies.metacognitive_skill.findings import findings
 from psychollm.studies.metacognitive_skill.structure import (
     StructureContrast,
     entropy_of,
@@ -93,8 +92,29 @@ class MetacognitiveSkill(Study, Result):
     level: float
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, and a finding per question asked of the data."""
-        return findings(self, smallest)
+        """Return the verdict, then profiles, arms, structures and the agreement of coders."""
+        profiles = Finding(
+            key="profiles",
+            question="What do traces show?",
+            rows=tuple(f"{label}: {_profile(self, row)}" for row, label in enumerate(self.labels)),
+            numbers={str(name): self.prevalence[name] for name in self.categories},
+        )
+        items = [_verdict(self, smallest), profiles]
+        if self.scaffolding is not None:
+            items.append(_prompting(self, self.scaffolding))
+        if self.structure is not None and self.structure.widening is not None:
+            first, second = self.structure.pair or ("", "")
+            items.append(
+                Finding(
+                    key="structure",
+                    question=f"Diversity on {second} minus {first}, in bits:",
+                    rows=estimate_rows(self.structure.widening),
+                    numbers={"widening": self.structure.widening},
+                )
+            )
+        if self.agreement is not None:
+            items.append(_agreement(self.agreement))
+        return Findings(items=tuple(items))
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per model and category."""
@@ -119,6 +139,70 @@ class MetacognitiveSkill(Study, Result):
                 row["n"] = int(self.prevalence[name].n[place])
                 rows.append(row)
         return pd.DataFrame(rows)
+
+
+def _prompting(study: MetacognitiveSkill, arms: Scaffolding) -> Finding:
+    return Finding(
+        key="prompting",
+        question=f"Prompting ({study.prompted} against {study.baseline}):",
+        rows=tuple(
+            f"{label}: accuracy {arms.effect.text(row, signed=True)}; harms "
+            f"{arms.harmed.text(row)} of right answers, helps {arms.helped.text(row)} of wrong "
+            "ones"
+            for row, label in enumerate(study.labels)
+        ),
+        numbers={"effect": arms.effect, "harmed": arms.harmed, "helped": arms.helped},
+    )
+
+
+def _agreement(agreement: CoderAgreement) -> Finding:
+    codes = {str(name): one.krippendorff_alpha for name, one in agreement.codes.items()}
+    return Finding(
+        key="agreement",
+        question=(
+            f"Agreement of {', '.join(map(str, agreement.coders))} "
+            "(Krippendorff's alpha, ordinal):"
+        ),
+        rows=tuple(f"{name}: {alpha.text()}" for name, alpha in codes.items()),
+        numbers=codes,
+    )
+
+
+def _verdict(study: MetacognitiveSkill, smallest: SmallestEffects) -> Finding:
+    """Say which behaviours go along with right answers."""
+    shown: dict[Outcome, list[str]] = {}
+    for name in study.categories:
+        found = verdicts(study.deployment[name].gap, smallest=smallest.share)
+        for one in Outcome:
+            if who := found.which(one):
+                shown.setdefault(one, []).append(f"{name} ({', '.join(who)})")
+    parts = [
+        f"{words}: {'; '.join(shown[one])}"
+        for one, words in (
+            (Outcome.ABOVE, "shown more often with right answers"),
+            (Outcome.BELOW, "shown less often with right answers"),
+            (Outcome.SMALL, f"alike with right answers, to within {smallest.share:g}"),
+            (Outcome.OPEN, "too few traces to say"),
+        )
+        if one in shown
+    ]
+    text = ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts)
+    gaps = {str(name): study.deployment[name].gap for name in study.categories}
+    return Finding(key=VERDICT, statement=f"{text}.", numbers=gaps)
+
+
+def _profile(study: MetacognitiveSkill, place: int) -> str:
+    shares = np.array([study.prevalence[name].value[place] for name in study.categories])
+    if not np.isfinite(shares).any():
+        return "no trace was coded"
+    most, least = int(np.nanargmax(shares)), int(np.nanargmin(shares))
+    names = study.categories
+    return (
+        f"shows {names[most]} most often ({study.prevalence[names[most]].text(place)} of traces) "
+        f"and {names[least]} least ({study.prevalence[names[least]].text(place)}); "
+        f"{study.total_density.text(place)} behaviours per 1,000 tokens, diversity "
+        f"{study.diversity.text(place)} bits; repeats {study.repetition.text(place)} of its checks"
+    )
 
 
 def metacognitive_skill(

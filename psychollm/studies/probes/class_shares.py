@@ -25,6 +25,14 @@ from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import (
+    VERDICT,
+    Finding,
+    Findings,
+    Study,
+    estimate_rows,
+    sentence,
+)
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
     Bootstrap,
@@ -32,13 +40,20 @@ from psychollm.estimates.resampling import (
     bootstrap_draws,
     bootstrap_estimate,
 )
+from psychollm.estimates.verdict import (
+    SMALLEST,
+    Outcome,
+    SmallestEffects,
+    counted,
+    verdicts,
+)
 from psychollm.studies.probes.folds import classifier, features_of, folds_of, groups_of
 
 _TINY = 1e-6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ClassShares(Result):
+class ClassShares(Study, Result):
     """How well each layer foretells shares of classes."""
 
     predicted: FloatArray  # (layers, questions, classes)
@@ -50,6 +65,25 @@ class ClassShares(Result):
         labels={"layer": "skill.labels"},
         arrays={"layer question answer": "predicted"},
     )
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return how many layers foretell the shares; `smallest.r_squared` is what matters."""
+        judged = verdicts(self.skill, smallest=smallest.r_squared)
+        little = f"foretells next to nothing, skill within {smallest.r_squared:g} of none"
+        words = {
+            Outcome.ABOVE: ("foretells the shares", "foretell the shares"),
+            Outcome.BELOW: ("does worse than no state", "do worse than no state"),
+            Outcome.SMALL: (little, little.replace("foretells", "foretell")),
+        }
+        finding = Finding(
+            key=VERDICT,
+            question="Do states foretell how answers spread over classes?",
+            statement=sentence(counted(judged, words, kind="layer", data="questions")),
+            rows=estimate_rows(self.skill),
+            numbers={"skill": self.skill},
+            outcome=judged,
+        )
+        return Findings(items=(finding,))
 
 
 def class_shares(

@@ -18,12 +18,14 @@ from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.numbers import percent
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
+from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
 from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.studies.probes.folds import groups_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class EarlyExit(Result):
+class EarlyExit(Study, Result):
     """Accuracy and tokens at each threshold of stopping."""
 
     thresholds: FloatArray  # (thresholds,) ascending; above the last, nothing stops early
@@ -45,15 +47,25 @@ class EarlyExit(Result):
         "tokens_{bound}=tokens_interval",
     )
 
-    def summary(self) -> str:
-        """Return what was found in a sentence."""
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return whether stopping when sure saves tokens; `smallest.share` is what matters."""
+        shown = outcome(self.saved_interval, smallest=smallest.share)
+        judged = {
+            Outcome.ABOVE: "saves tokens at no lower accuracy",
+            Outcome.SMALL: f"saves less than {percent(smallest.share)} of the tokens",
+        }.get(shown, "was tried on too few questions to say whether it saves tokens")
         low, high = self.saved_interval
-        return (
-            f"Thinking to the end answers {percent(self.full_accuracy, 1)} of {self.n} questions; "
-            f"stopping when sure saves {percent(self.saved)} of the tokens "
-            f"({percent(low)} to {percent(high)}) at no lower accuracy, "
-            "the threshold chosen on the same questions."
+        finding = Finding(
+            key=VERDICT,
+            statement=(
+                f"Stopping when sure {judged}: {percent(self.saved)} ({percent(low)} to "
+                f"{percent(high)}), the threshold chosen on the same {self.n} questions. Thinking "
+                f"to the end answers {percent(self.full_accuracy, 1)} of them."
+            ),
+            numbers={"saved": self.saved, "interval": self.saved_interval},
+            outcome=shown,
         )
+        return Findings(items=(finding,))
 
 
 def early_exit(

@@ -19,13 +19,23 @@ from typing import Any
 import numpy as np
 
 from psychollm._base.axes import Axes
+from psychollm._base.numbers import with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.calibration.errors.binned import calibration_error
 from psychollm.calibration.scores.proper_scores import brier
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import (
+    VERDICT,
+    Finding,
+    Findings,
+    Study,
+    estimate_rows,
+    sentence,
+)
 from psychollm.estimates.resampling import Bootstrap
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.studies.probes.folds import (
     features_of,
     folds_of,
@@ -36,7 +46,7 @@ from psychollm.studies.probes.folds import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class StateProbe(Result):
+class StateProbe(Study, Result):
     """How well each layer, and each control, predicts an outcome."""
 
     probabilities: FloatArray  # (predictors, questions) of 1, by probes that had not seen them
@@ -57,22 +67,50 @@ class StateProbe(Result):
     @property
     def best_layer(self) -> str:
         """The layer with the highest AUROC; being the best of many, it flatters itself."""
-        layers = [i for i, label in enumerate(self.labels) if str(label).startswith("layer ")]
+        layers = [i for i, label in enumerate(self.labels) if _is_layer(label)]
         return str(self.labels[max(layers, key=lambda i: self.auroc.value[i])])
 
-    def summary(self) -> str:
-        """Return what was found in sentences."""
-        order = np.argsort(-self.auroc.value)
-        layers = [i for i in order if str(self.labels[i]).startswith("layer ")]
-        others = [i for i in order if i not in layers]
-        said = f"{self._said(layers[0])} is the best of {len(layers)} layers"
-        if others:
-            said += f"; of what is seen without looking inside, {self._said(others[0])}"
-        return f"{said}. Groups of questions: {self.n_groups}."
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return whether states tell more than what is seen without looking inside.
 
-    def _said(self, i: int) -> str:
-        low, high = self.auroc.interval[i]
-        return f"{self.labels[i]} (AUROC {self.auroc.value[i]:.2f}, {low:.2f} to {high:.2f})"
+        The best layer is compared with the best control, or with chance where there is none;
+        `smallest.auroc` is what matters.
+        """
+        layer, area = self.best_layer, self.auroc
+        controls = [i for i, label in enumerate(self.labels) if not _is_layer(label)]
+        if controls:
+            rival = self.labels[max(controls, key=lambda i: area.value[i])]
+            lead = area.difference(layer, rival)
+            shown = outcome(lead.interval, smallest=smallest.auroc)
+            ahead = with_interval(lead.value, lead.interval, signed=True)
+            against = f"{rival}, the best of what is seen without looking inside ({ahead})"
+        else:
+            bounds = area.interval[area.place(layer)]
+            shown = outcome(bounds, smallest=smallest.auroc, null=0.5)
+            against = "chance"
+        judged = {
+            Outcome.ABOVE: "predicts the outcome better than",
+            Outcome.BELOW: "predicts the outcome worse than",
+            Outcome.SMALL: f"predicts the outcome no better, to within {smallest.auroc:g}, than",
+            Outcome.OPEN: "was tried on too few questions to say whether it predicts better than",
+        }[shown]
+        n_layers = len(self.labels) - len(controls)
+        finding = Finding(
+            key=VERDICT,
+            statement=(
+                f"{sentence(layer)[:-1]}, the best of {n_layers} (AUROC "
+                f"{area.text(area.place(layer))}), {judged} {against}. Groups of questions: "
+                f"{self.n_groups}."
+            ),
+            rows=estimate_rows(area, signed=False),
+            numbers={"auroc": area, "ece": self.ece, "brier": self.brier},
+            outcome=shown,
+        )
+        return Findings(items=(finding,))
+
+
+def _is_layer(label: Any) -> bool:
+    return str(label).startswith("layer ")
 
 
 def state_probe(

@@ -7,10 +7,20 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.errors import LabelError
+from psychollm._base.numbers import number
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.data.per_unit import numbered, unit_labels
+from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
+from psychollm.estimates.verdict import (
+    SMALLEST,
+    Outcome,
+    SmallestEffects,
+    Verdicts,
+    counted,
+    outcome,
+)
 from psychollm.studies.probes.folds import (
     features_of,
     fitted,
@@ -22,7 +32,7 @@ from psychollm.studies.probes.folds import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ProbeTransfer(Result):
+class ProbeTransfer(Study, Result):
     """AUROC of probes made on one topic and tried on another."""
 
     auroc: FloatArray  # (topics, topics) rows: made on; columns: tried on
@@ -47,6 +57,36 @@ class ProbeTransfer(Result):
     def across(self) -> float:
         """Mean AUROC on other topics."""
         return float(np.nanmean(self.auroc[~np.eye(len(self.topics), dtype=bool)]))
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return on how many other topics probes serve; `smallest.auroc` is what matters."""
+        pairs = [
+            (i, j) for i in range(len(self.topics)) for j in range(len(self.topics)) if i != j
+        ]
+        judged = Verdicts(
+            tuple(f"{self.topics[i]} on {self.topics[j]}" for i, j in pairs),
+            tuple(
+                outcome((self.lower[ij], self.upper[ij]), smallest=smallest.auroc, null=0.5)
+                for ij in pairs
+            ),
+        )
+        little = f"within {smallest.auroc:g} of chance"
+        words = {
+            Outcome.ABOVE: ("tells right from wrong", "tell right from wrong"),
+            Outcome.BELOW: ("takes wrong for right", "take wrong for right"),
+            Outcome.SMALL: (f"is {little}", f"are {little}"),
+        }
+        told = counted(judged, words, kind="trial", data="questions")
+        finding = Finding(
+            key=VERDICT,
+            statement=(
+                f"Mean AUROC {number(self.across)} on other topics, {number(self.within)} on the "
+                f"own. Probes tried on another topic: {told}."
+            ),
+            numbers={"within": self.within, "across": self.across},
+            outcome=judged,
+        )
+        return Findings(items=(finding,))
 
 
 def probe_transfer(

@@ -14,18 +14,19 @@ psychometric approach to AI self-efficacy. arXiv:2511.19872.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import stdtrit
 
+from psychollm._base.numbers import p_equals, percent, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import RandomState
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.instruments.self_efficacy.result import SelfEfficacyScores
@@ -43,7 +44,6 @@ from psychollm.studies.self_efficacy.effects import (
     feedback_shift,
     revision,
 )
-from psychollm.studies.self_efficacy.findings import findings
 from psychollm.studies.self_efficacy.links import (
     EfficacyLink,
     HumanNorm,
@@ -119,8 +119,65 @@ class SelfEfficacyStudy(Study, Result):
     level: float
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, and a finding per question asked of the data."""
-        return findings(self)
+        """Return a finding per question asked of the data, those that the answers allow."""
+        span = f"{self.n_items * self.low} to {self.n_items * self.high}"
+        items = [
+            _of(
+                "totals",
+                f"Totals of {len(self.models)} models, {span}:",
+                estimate_rows(self.means, 1, signed=False),
+                {"means": self.means},
+            ),
+            _of(
+                "consistency",
+                "Do items hang together?",
+                (*self.consistency.summary().splitlines(), *_style_rows(self)),
+                {"alpha": self.consistency.alpha},
+            ),
+            _of(
+                "stability",
+                "Do ratings come back?",
+                _stability(self),
+                {"identical": self.identical},
+            ),
+        ]
+        if np.isfinite(self.mixed.f_statistic):
+            tests = (one for one in (self.friedman, self.kruskal) if np.isfinite(one.statistic))
+            rows = (self.mixed.summary(), *(one.summary() for one in tests))
+            numbers = {"p": self.mixed.p_value}
+            items.append(_of("conditions", "Do conditions matter?", rows, numbers))
+        if self.norm is not None:
+            items.append(_norm(self.norm))
+        if self.performance:
+            items.append(
+                _links(
+                    "performance", "Do higher totals go with better performance?", self.performance
+                )
+            )
+        if self.revision is not None:
+            items.append(_revision(self.revision))
+        items += [
+            _of(
+                str(effect.factor),
+                f"What does the {effect.factor} do (against {effect.baseline})?",
+                estimate_rows(effect.contrasts),
+                {"contrasts": effect.contrasts},
+            )
+            for effect in self.effects.values()
+        ]
+        if self.feedback is not None:
+            question = "Do ratings come nearer to the share of tasks passed after feedback?"
+            rows = estimate_rows(self.feedback)
+            items.append(_of("feedback", question, rows, {"shift": self.feedback}))
+        if self.difficulty is not None:
+            slopes = self.difficulty.slopes
+            question = "Change per level of difficulty (range 0 to 1):"
+            items.append(_of("difficulty", question, estimate_rows(slopes, 3), {"slopes": slopes}))
+        items += [
+            _links(str(name), f"Do totals go with {name}?", links)
+            for name, links in self.links.items()
+        ]
+        return Findings(items=tuple(items))
 
     @property
     def conditions(self) -> tuple[Any, ...]:
@@ -150,6 +207,88 @@ class SelfEfficacyStudy(Study, Result):
             row["performance_ceiling"] = found is not None and found.ceiling
             rows.append(row)
         return pd.DataFrame(rows)
+
+
+def _of(key: str, question: str, rows: Iterable[str], numbers: Mapping[str, Any]) -> Finding:
+    return Finding(key=key, question=question, rows=tuple(rows), numbers=numbers)
+
+
+def _links(key: str, question: str, links: Mapping[Any, EfficacyLink]) -> Finding:
+    rows = tuple(map(_link, links.values()))
+    numbers = {str(condition): one for condition, one in links.items()}
+    return Finding(key=key, question=question, rows=rows, numbers=numbers)
+
+
+def _style_rows(study: SelfEfficacyStudy) -> list[str]:
+    """Say where ratings are flat, at an end of the scale, or disowned."""
+    words = {
+        "flat": "of administrations give all items one rating",
+        "lowest": "of ratings are the lowest point",
+        "highest": "of ratings are the highest point",
+        "disowning": "of replies disown what the items suppose",
+        "incomplete": "of administrations have no total and count nowhere",
+    }
+    rows = []
+    for name, said in words.items():
+        estimate: Estimate = getattr(study.style, name)
+        if np.nan_to_num(estimate.value).any():
+            top = int(np.nanargmax(estimate.value))
+            rows.append(f"Up to {percent(estimate.value[top])} {said} ({estimate.labels[top]}).")
+    return rows
+
+
+def _stability(study: SelfEfficacyStudy) -> list[str]:
+    rows = []
+    for i, condition in enumerate(study.conditions):
+        icc = study.stability[condition].icc
+        rows.append(
+            f"{condition}: ICC(A,1) {icc.text(icc.place('ICC2'), 3)}; "
+            f"identical ratings {study.identical.text(i)}."
+        )
+    return rows
+
+
+def _norm(norm: NormComparison) -> Finding:
+    given = norm.norm
+    source = f" ({given.source})" if given.source else ""
+    rows = []
+    for i, condition in enumerate(norm.difference.labels):
+        rows.append(
+            f"{condition}: {norm.difference.text(i, 1, signed=True)}, that is "
+            f"{norm.standardised.text(i, signed=True)} SD; {percent(norm.below.value[i])} of "
+            "models lie below."
+        )
+    question = f"Against people, mean {given.mean:g}, SD {given.sd:g}{source}:"
+    return _of("people", question, rows, {"difference": norm.difference})
+
+
+def _link(one: EfficacyLink) -> str:
+    if not np.isfinite(one.value):
+        note = f"unknown ({one.flag})"
+    else:
+        note = (
+            f"rank correlation {with_interval(one.value, one.interval)}, {p_equals(one.p_value)}"
+        )
+    text = f"{one.condition}: {note}, {len(one.labels)} models"
+    if one.ceiling:
+        text += f"; ceiling: {percent(one.at_ceiling)} of models have the highest value"
+    return f"{text}."
+
+
+def _missing(share: float) -> str:
+    return f"; {percent(share)} are missing" if share > 0 else ""
+
+
+def _revision(found: Revision) -> Finding:
+    rows = []
+    for i, phrasing in enumerate(found.change.labels):
+        rows.append(
+            f"{phrasing}: net change {found.change.text(i, signed=True)}; totals rise in "
+            f"{percent(found.up.value[i])} and fall in {percent(found.down.value[i])} of "
+            f"administrations{_missing(found.missing.value[i])}."
+        )
+    question = "Do ratings stand when models are asked whether they are confident?"
+    return _of("revision", question, rows, {"change": found.change})
 
 
 def self_efficacy(

@@ -43,7 +43,7 @@ from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction, check_generator
 from psychollm._base.errors import CodeError, InputError, ShapeError
-from psychollm._base.numbers import p_equals, signed
+from psychollm._base.numbers import percent
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels
@@ -101,18 +101,7 @@ class SemanticMechanism(Study, Result):
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the finding; `smallest.correlation` is a link that matters."""
-        link, n = self.link, len(self.link.labels)
-        name = self.predictability.replace("_", "-")
-        if link.flag:
-            text = f"{n} arms: no rank correlation of {name} and calibration error, {link.flag}."
-            finding = Finding(key=VERDICT, statement=text, reason=str(link.flag))
-            return Findings(items=(finding,))
-        low, high = link.interval
-        span = (
-            f"{100 * link.level:g} % interval {signed(low)} to {signed(high)}"
-            if np.isfinite(low)
-            else "no interval"
-        )
+        link, name = self.link, self.predictability.replace("_", "-")
         shown = outcome(link.interval, smallest=smallest.correlation)
         judged = {
             Outcome.ABOVE: "Arms that predict their answers worse are calibrated worse",
@@ -120,18 +109,21 @@ class SemanticMechanism(Study, Result):
             Outcome.SMALL: "Predicting one's answers has next to nothing to do with calibration",
             Outcome.OPEN: "Too few arms to say whether predicting answers goes with calibration",
         }[shown]
-        text = (
-            f"{judged}: over {n} arms, {name} and excess smECE have a rank correlation of "
-            f"{signed(link.value)} ({span}, {p_equals(link.p_value)})."
-        )
+        text = f"{judged}: {name} with excess smECE, {link.text('arm')}."
         worst = float(self.clipped.max())
         if worst > 0.01:
             text += (
-                f" Up to {100 * worst:.0f} % of an arm's samples were in classes with a predicted "
+                f" Up to {percent(worst)} of an arm's samples were in classes with a predicted "
                 f"chance below {self.floor:g}: divergences depend on that floor."
             )
         numbers = {"correlation": link.value, "interval": link.interval, "p": link.p_value}
-        finding = Finding(key=VERDICT, statement=text, numbers=numbers, outcome=shown)
+        finding = Finding(
+            key=VERDICT,
+            statement=text,
+            numbers=numbers,
+            outcome=shown,
+            reason=str(link.flag),
+        )
         return Findings(items=(finding,))
 
 

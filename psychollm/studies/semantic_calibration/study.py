@@ -35,6 +35,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import InputError
 from psychollm._base.multiplicity import adjust_p_values
+from psychollm._base.numbers import p_equals, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.errors.binned import BinnedCalibrationError
@@ -46,12 +47,18 @@ from psychollm.data.labels import Labels
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import Findings, Study
+from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
 from psychollm.estimates.resampling import Bootstrap, Resampling
-from psychollm.estimates.verdict import SMALLEST, SmallestEffects
+from psychollm.estimates.verdict import (
+    SMALLEST,
+    Outcome,
+    SmallestEffects,
+    Verdicts,
+    outcome,
+    verdicts,
+)
 from psychollm.instruments.semantic_sampling.result import SemanticSamples, stack_samples
 from psychollm.studies.semantic_calibration.arms import Arms, answered
-from psychollm.studies.semantic_calibration.findings import findings, verdict
 from psychollm.studies.semantic_calibration.null import SampleCurve
 
 if TYPE_CHECKING:
@@ -140,10 +147,71 @@ class SemanticCalibration(Study, Result):
     )
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, and a finding per question asked of the data."""
-        return findings(self, smallest)
+        """Return the verdict, then the arms, their contrasts, and what tells little."""
+        excess = {str(one.arm): one.excess for one in self.contrasts}
+        items = [
+            Finding(
+                key=VERDICT,
+                statement=self.verdict(smallest=smallest),
+                numbers={"excess": self.excess, "p_adjusted": self.p_adjusted},
+            ),
+            Finding(
+                key="arms",
+                question=f"{self.n_questions} questions that all arms answered:",
+                rows=tuple(_arm(self, row) for row in range(len(self.labels))),
+                numbers={"accuracy": self.accuracy, "mean_confidence": self.mean_confidence},
+            ),
+            Finding(
+                key="contrasts",
+                question=f"Against {self.baseline}, paired by questions:",
+                rows=tuple(map(_contrast, self.contrasts)),
+                numbers=excess,
+            ),
+            Finding(key="notes", question="To be kept in mind:", rows=_notes(self)),
+        ]
+        return Findings(items=tuple(one for one in items if one.statement or one.rows))
 
-    verdict = verdict
+    def verdict(self, *, smallest: SmallestEffects = SMALLEST) -> str:
+        """Return in few sentences which arms are calibrated in meaning, and what sets them apart.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            With the smallest `calibration_error` that matters.
+        """
+        alpha, least = 1.0 - self.level, smallest.calibration_error
+        found = verdicts(
+            self.excess, smallest=least, rejected=[bool(p <= alpha) for p in self.p_adjusted]
+        )
+        lost = [row for row, one in enumerate(found.outcomes) if one.shown]
+        named = [f"{self.labels[row]} ({_direction(self, row)})" for row in lost]
+        parts = [f"Not calibrated in meaning: {', '.join(named)}."] if lost else []
+        parts += _listed(
+            found,
+            {
+                Outcome.SMALL: f"Calibrated in meaning to within {least:g}",
+                Outcome.OPEN: "Too few questions to say whether calibrated in meaning",
+            },
+        )
+        arms = Verdicts(
+            tuple(one.arm for one in self.contrasts),
+            tuple(
+                outcome(
+                    one.excess.interval, smallest=least, rejected=bool(one.p_adjusted <= alpha)
+                )
+                for one in self.contrasts
+            ),
+        )
+        parts += _listed(
+            arms,
+            {
+                Outcome.ABOVE: f"Calibrated worse than {self.baseline}",
+                Outcome.BELOW: f"Calibrated better than {self.baseline}",
+                Outcome.SMALL: f"Calibrated as well as {self.baseline}, to within {least:g}",
+                Outcome.OPEN: f"Too few questions to compare with {self.baseline}",
+            },
+        )
+        return " ".join(parts)
 
     @property
     def p_adjusted(self) -> FloatArray:
@@ -177,8 +245,63 @@ class SemanticCalibration(Study, Result):
         return pd.DataFrame(rows)
 
 
-_SIDES = ((0, "lower"), (1, "upper"))
+_UNIFORM = 0.98  # mean confidence from which samples tell next to nothing
 _MEASURES = ("excess", "smooth", "overconfidence", "accuracy", "entropy")
+
+
+def _listed(found: Verdicts, words: Mapping[Outcome, str]) -> list[str]:
+    """Return a sentence per outcome that occurs, with whom it concerns."""
+    return [
+        f"{said}: {', '.join(found.which(one))}."
+        for one, said in words.items()
+        if found.count(one)
+    ]
+
+
+def _direction(study: SemanticCalibration, row: int) -> str:
+    low, high = study.excess_overconfidence.interval[row]
+    if low > 0.0:
+        return "overconfident"
+    return "underconfident" if high < 0.0 else "in places too sure, in others too little"
+
+
+def _arm(study: SemanticCalibration, row: int) -> str:
+    expected = study.expected.value[row]
+    text = (
+        f"{study.labels[row]}: right {study.accuracy.text(row, 3)}, sure "
+        f"{study.mean_confidence.text(row, 3)}; smECE {study.smooth.value.value[row]:.3f}, "
+        f"{expected:.3f} if calibrated with as many samples "
+        f"({p_equals(study.p_value.value[row])}); "
+        f"beyond that overconfident by {study.excess_overconfidence.text(row, 3, signed=True)}"
+    )
+    left = int(study.n_left_out[row])
+    return text + (f"; {left} further questions without an answer." if left else ".")
+
+
+def _contrast(one: ArmContrast) -> str:
+    return (
+        f"{one.arm}: excess smECE {_gap(one.excess)} ({p_equals(one.p_adjusted)} by Holm), "
+        f"overconfidence {_gap(one.overconfidence)}, accuracy {_gap(one.accuracy)}, "
+        f"entropy {_gap(one.entropy)}."
+    )
+
+
+def _gap(found: Difference) -> str:
+    return with_interval(found.value, found.interval, 3, signed=True)
+
+
+def _notes(study: SemanticCalibration) -> tuple[str, ...]:
+    confidence = study.mean_confidence
+    lines = [
+        f"{label} gives nearly always the same answer: its samples tell little of confidence."
+        for label, value in zip(study.labels, confidence.value, strict=True)
+        if value >= _UNIFORM
+    ]
+    few = int(study.confidence.n_samples.min())
+    if few < 5:
+        number = "one sample" if few == 1 else f"{few} samples"
+        lines.append(f"Some questions have {number} only: ten or more are advisable.")
+    return tuple(lines)
 
 
 def semantic_calibration(

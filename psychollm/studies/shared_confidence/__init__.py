@@ -5,7 +5,8 @@ from psychollm.studies.shared_confidence.residual_structure import (
     ResidualStructure,
     residual_structure,
 )
-from psychollm.studies.shared_confidence.study import SharedConfidence, shared_confidence
+from psychollm.studies.shared_confidence.result import SharedConfidence
+from psychollm.studies.shared_confidence.study import shared_confidence
 
 __all__ = [
     "PrivateSignal",

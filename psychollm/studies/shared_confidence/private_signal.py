@@ -37,14 +37,32 @@ from scipy.special import chdtrc, ndtr, ndtri
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_fraction
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
+from psychollm._base.numbers import p_equals, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.paired import PairedAnswers, paired_answers
 from psychollm.data.per_unit import unit_numbers
 from psychollm.data.responses import as_responses
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import (
+    VERDICT,
+    Finding,
+    Findings,
+    Study,
+    estimate_rows,
+    sentence,
+)
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason, untestable
+from psychollm.estimates.verdict import (
+    SMALLEST,
+    Outcome,
+    SmallestEffects,
+    Verdicts,
+    counted,
+    names_of,
+    verdicts,
+)
 from psychollm.studies.shared_confidence.private_likelihood import (
     BOUND_Z,
     DEGREE,
@@ -54,9 +72,11 @@ from psychollm.studies.shared_confidence.private_likelihood import (
     profile_interval,
 )
 
+STRONGEST = 4  # models whose correlation is told
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PrivateSignal(Result):
+class PrivateSignal(Study, Result):
     """How confidence and correctness of each model go together beyond the shared factor.
 
     Examples
@@ -95,6 +115,73 @@ class PrivateSignal(Result):
         "n=correlation.n",
         "flag=correlation.flags",
     )
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the finding, with a row per model; `smallest.correlation` is what matters."""
+        finding = Finding(
+            key=VERDICT,
+            question="Does confidence know its own correctness beyond the shared factor?",
+            statement=sentence(self.statement(smallest)),
+            rows=estimate_rows(self.correlation, 3),
+            numbers={
+                "correlation": self.correlation,
+                "mean": self.mean,
+                "mean_interval": self.mean_interval,
+                "mean_p": self.mean_p,
+            },
+            outcome=self.verdicts(smallest),
+        )
+        return Findings(items=(finding,))
+
+    def verdicts(self, smallest: SmallestEffects = SMALLEST) -> Verdicts:
+        """Return of each model whether its confidence knows more than the shared factor.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            With the smallest `correlation` that matters.
+        """
+        rejected = [bool(p <= 1.0 - self.level) for p in self.p_adjusted]
+        return verdicts(self.correlation, smallest=smallest.correlation, rejected=rejected)
+
+    def known(self, smallest: SmallestEffects = SMALLEST) -> str:
+        """Return how many models know their own correctness beyond the factor, in words.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            With the smallest `correlation` that matters.
+        """
+        little = f"by less than a correlation of {smallest.correlation:g}"
+        words = {
+            Outcome.ABOVE: ("knows its own correctness", "know their own correctness"),
+            Outcome.BELOW: ("is confident against it", "are confident against it"),
+            Outcome.SMALL: (
+                f"knows its own correctness {little}",
+                f"know their own correctness {little}",
+            ),
+        }
+        return counted(self.verdicts(smallest), words)
+
+    def statement(self, smallest: SmallestEffects = SMALLEST) -> str:
+        """Return that, whose correlations these are, and the mean over models.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            With the smallest `correlation` that matters.
+        """
+        rho = self.correlation
+        outcomes = self.verdicts(smallest).outcomes
+        shown = [row for row, one in enumerate(outcomes) if one.shown]
+        shown.sort(key=lambda row: -abs(rho.value[row]))
+        named = [f"{self.labels[row]} {rho.text(row, 3, signed=True)}" for row in shown]
+        those = f"Those are {names_of(named, most=STRONGEST)}. " if named else ""
+        return (
+            f"{self.known(smallest)}. {those}The mean correlation beyond the factor is "
+            f"{with_interval(self.mean, self.mean_interval, 3, signed=True)} "
+            f"({p_equals(self.mean_p)})."
+        )
 
 
 def private_signal(

@@ -19,11 +19,14 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count, check_generator
+from psychollm._base.numbers import count, p_equals, signed
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.responses import ResponsesLike, as_responses
+from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason
+from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.factor.one_factor.residuals import PairResiduals, pair_residuals
 
 if TYPE_CHECKING:
@@ -33,7 +36,7 @@ LEAST_MODELS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ResidualStructure(Result):
+class ResidualStructure(Study, Result):
     """Residuals of all pairs of models in confidence and in correctness.
 
     Examples
@@ -58,6 +61,27 @@ class ResidualStructure(Result):
     _AXES = Axes(
         {"first": "labels", "second": "labels"}, "confidence", "correctness", pairs="upper"
     )
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the finding; it has no interval, and `smallest` plays no part."""
+        finding = Finding(
+            key="remainder",
+            question="What is left after the shared factor?",
+            statement=f"Residuals of correctness cannot be compared: {self.reason}."
+            if self.reason
+            else (
+                "Pairs of models that agree in confidence more than the factor makes them agree "
+                f"in correctness with a correlation of {signed(self.correlation)} "
+                f"({p_equals(self.p_value)} by permuting models, {count(self.n_pairs)} pairs)."
+            ),
+            explanation=(
+                "For every pair of models, the number of questions to which both said yes is "
+                "compared with what the shared factor expects."
+            ),
+            numbers={"correlation": self.correlation, "p": self.p_value},
+            reason=str(self.reason),
+        )
+        return Findings(items=(finding,))
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per pair of models, the largest confidence residual first."""

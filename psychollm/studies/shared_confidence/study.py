@@ -9,180 +9,35 @@ what follows from disagreements, and what is left after the factor.
 
 from collections.abc import Hashable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import ShapeError
 from psychollm._base.multiplicity import Adjustment
-from psychollm._base.result import Result
-from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState
-from psychollm._base.views import view
-from psychollm.calibration.consensus.between_models import BetweenModels, between_models_of
-from psychollm.calibration.consensus.ensemble import EnsembleGain, ensemble_gain
-from psychollm.calibration.consensus.individuation import Individuation, individuation
-from psychollm.calibration.consensus.pairwise import PairwiseCalibration, pairwise_calibration
-from psychollm.calibration.decisions.confusion import Confusion, confusion
-from psychollm.calibration.decisions.f_beta import FBeta, f_beta
-from psychollm.data.responses import Responses, ResponsesLike
+from psychollm._base.types import EmptyCells, Missing, RandomState
+from psychollm.calibration.consensus.between_models import between_models_of
+from psychollm.calibration.consensus.ensemble import ensemble_gain
+from psychollm.calibration.consensus.individuation import individuation
+from psychollm.calibration.consensus.pairwise import pairwise_calibration
+from psychollm.calibration.decisions.confusion import confusion
+from psychollm.calibration.decisions.f_beta import f_beta
+from psychollm.data.coerce import check_binary
+from psychollm.data.pair_counts import PairCounts
+from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.screen import Screen, validity_screen
-from psychollm.estimates.findings import Findings, Study
 from psychollm.estimates.resampling import Bootstrap, Resampling
-from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 from psychollm.factor.one_factor.residual_test import LEAST_MODELS
-from psychollm.factor.one_factor.scores import QuestionScores, question_scores
-from psychollm.studies.dimensionality.study import Dimensionality, dimensionality
-from psychollm.studies.preparation import pair_tables, uncorrelatable, unusable
+from psychollm.factor.one_factor.scores import question_scores
+from psychollm.studies.dimensionality.result import Dimensionality
+from psychollm.studies.dimensionality.study import dimensionality
 from psychollm.studies.provenance import call_text, choose_seed, versions
-from psychollm.studies.shared_confidence.findings import findings, verdict
-from psychollm.studies.shared_confidence.private_signal import PrivateSignal, private_signal
-from psychollm.studies.shared_confidence.residual_structure import (
-    ResidualStructure,
-    residual_structure,
-)
-from psychollm.studies.shared_confidence.tables import loadings_frame, models_frame, spread_over
-
-if TYPE_CHECKING:
-    import pandas as pd
+from psychollm.studies.shared_confidence.private_signal import private_signal
+from psychollm.studies.shared_confidence.residual_structure import residual_structure
+from psychollm.studies.shared_confidence.result import SharedConfidence, spread_over
 
 Screening: TypeAlias = Literal["flag", "drop"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class SharedConfidence(Study, Result):
-    """Everything the study found; `summary()` says it on one screen.
-
-    Attributes
-    ----------
-    screen : Screen
-        Validity of every model that was passed.
-    confusion : Confusion
-        Yes/no confidence as a classifier of correctness, per model.
-    f_beta : FBeta
-        F-beta over attitudes to risk, winners, baselines.
-    between : BetweenModels
-        Mean confidence against accuracy between models.
-    dimensionality : Dimensionality
-        How many shared factors, with the nulls; of the models in its `labels`.
-    loadings, thresholds : ndarray of shape (models,)
-        Full-information one-factor solution; NaN for models that are no part of it.
-    scores : QuestionScores
-        Scores of the questions on the shared factor, with and without each model.
-    individuation : Individuation
-        What each model's own answer adds to the shared score.
-    private_signal : PrivateSignal
-        The same with the error of the shared score allowed for: the test of privileged access.
-    ensemble : EnsembleGain
-        Mean vote against the best single model.
-    pairwise : PairwiseCalibration
-        Who is right where models disagree about whether they know.
-    residuals : ResidualStructure
-        What is left after the factor, in confidence and in correctness.
-    dropped : mapping
-        Models left out of everything, each with its reason (``screen="drop"``).
-    uncorrelated : mapping
-        Models left out of everything that rests on correlations, because their answers do not
-        vary or are too few, each with its reason.
-    n_questions : int
-        Number of questions.
-    coding : mapping
-        How the answers were coded: ``confidence`` and ``correctness``.
-    call : str
-        The call that repeats this result to the last digit.
-    seed : int
-        The seed in it.
-    versions : mapping
-        Of psychollm, Python, NumPy, SciPy and Numba.
-    level : float
-        Coverage of the intervals.
-    labels : tuple
-        The models of the study.
-    """
-
-    screen: Screen
-    confusion: Confusion
-    f_beta: FBeta
-    between: BetweenModels
-    dimensionality: Dimensionality
-    loadings: FloatArray  # (models,)
-    thresholds: FloatArray  # (models,)
-    scores: QuestionScores
-    individuation: Individuation
-    private_signal: PrivateSignal
-    ensemble: EnsembleGain
-    pairwise: PairwiseCalibration
-    residuals: ResidualStructure
-    dropped: Mapping[Hashable, str]
-    uncorrelated: Mapping[Hashable, str]
-    n_questions: int
-    coding: Mapping[str, str]
-    call: str
-    seed: int
-    versions: Mapping[str, str]
-    level: float
-    labels: tuple[Hashable, ...]  # (models,)
-
-    @property
-    def simulated(self) -> bool:
-        """Whether the data say of themselves that they are simulated."""
-        return any("SIMULATED" in coding for coding in self.coding.values())
-
-    @property
-    def verdict(self) -> str:
-        """Whether confidence is one shared signal, and whether it is more, in one sentence."""
-        return verdict(self, SMALLEST)
-
-    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
-        """Return the verdict, and a finding per question asked of the data."""
-        return findings(self, smallest)
-
-    def to_frame(self) -> "pd.DataFrame":
-        """Return one row per model: rates, threshold, loading, areas, tests, flags."""
-        return models_frame(self)
-
-    def loadings_frame(self) -> "pd.DataFrame":
-        """Return one row per model: threshold and loading, with and without empty-cell rule."""
-        return loadings_frame(self)
-
-    def plot(self, *, figure: str = "overview") -> Any:
-        """Draw the study, or one of its figures; needs the extra ``plot``.
-
-        Parameters
-        ----------
-        figure : str
-            Which figure; an unknown name lists those there are.
-        """
-        return view("plots.shared_confidence", "plot_shared_confidence")(self, figure=figure)
-
-    def report(
-        self, path: str | Path, *, source: str = "", smallest: SmallestEffects = SMALLEST
-    ) -> Path:
-        """Write the study as one self-contained HTML page; needs the extra ``plot``.
-
-        Parameters
-        ----------
-        path : str or Path
-            File to write.
-        source : str
-            Lines of Python that make the two tables, shown with the call that repeats the study.
-        smallest : SmallestEffects
-            The smallest effects that matter, for what the page concludes.
-
-        Returns
-        -------
-        Path
-            Where it is.
-        """
-        write = view("reports.shared_confidence", "write_report")
-        return Path(write(self, path, source=source, smallest=smallest))
-
-    def __repr__(self) -> str:
-        return (
-            f"SharedConfidence of {len(self.labels)} models on {self.n_questions:,} questions: "
-            f"{self.verdict}"
-        )
 
 
 def shared_confidence(
@@ -381,3 +236,58 @@ def _factors(
         n_jobs=work.n_jobs,
         progress=work.progress,
     )
+
+
+def pair_tables(
+    confidence: ResponsesLike, correctness: ResponsesLike
+) -> tuple[Responses, Responses]:
+    """Return both tables as binary `Responses`, correctness in the order of confidence."""
+    said = as_responses(confidence, argument="confidence")
+    right = as_responses(correctness, argument="correctness", like=said)
+    check_binary(said, argument="confidence")
+    check_binary(right, argument="correctness")
+    return said, right
+
+
+def unusable(validity: Screen) -> dict[Hashable, str]:
+    """Return the models that are not usable, each with its reasons; raise if none is usable."""
+    rows = zip(validity.models, validity.usable, validity.reasons, strict=True)
+    dropped = {model: "; ".join(reasons) for model, usable, reasons in rows if not usable}
+    if len(dropped) == len(validity.models):
+        why = "; ".join(f"{model!r}: {reason}" for model, reason in dropped.items())
+        msg = f'no model is usable, so screen="drop" leaves nothing to study: {why}'
+        raise ShapeError(msg)
+    return dropped
+
+
+def uncorrelatable(said: Responses, validity: Screen) -> dict[Hashable, str]:
+    """Return the models that cannot take part in correlations, each with the reason."""
+    # Those whose answers do not vary, those with too few answers, and then, the worst first,
+    # those that share no question with another model on which both vary.
+    screened = zip(
+        validity.models, validity.too_few, validity.constant, validity.reasons, strict=True
+    )
+    # Of a model's reasons the first are that it has too few answers, then that they do not vary.
+    found: dict[Hashable, str] = {
+        model: "; ".join(reasons[: int(few) + int(constant)])
+        for model, few, constant, reasons in screened
+        if (few or constant) and model in said.models
+    }
+    rest = [model for model in said.models if model not in found]
+    return found | _without_partners(said.select(models=rest)) if len(rest) > 1 else found
+
+
+def _without_partners(said: Responses) -> dict[Hashable, str]:
+    """Return the fewest models, found greedily, without which every pair has a correlation."""
+    counts = PairCounts.count(said)
+    varies = (counts.yes > 0) & (counts.yes < counts.n)
+    undefined = ~(varies & varies.T)
+    found: dict[Hashable, str] = {}
+    while undefined.any():
+        worst = int(np.argmax(undefined.sum(axis=1) - np.diagonal(counts.n) / said.n_questions))
+        partner = said.models[int(np.argmax(undefined[worst]))]
+        found[said.models[worst]] = (
+            f"shares no questions with {partner!r} on which the answers of both vary"
+        )
+        undefined[worst, :] = undefined[:, worst] = False
+    return found

@@ -1,8 +1,11 @@
-"""What `shared_confidence` found, a finding per question asked of the data."""
+"""What `shared_confidence` returns: every part of the study, and what was found."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,49 +14,197 @@ from psychollm._base.numbers import (
     extent,
     number,
     p_equals,
-    p_value,
     percent,
     signed,
     with_interval,
 )
-from psychollm.estimates.findings import VERDICT, Finding, Findings, sentence
+from psychollm._base.result import Result
+from psychollm._base.types import FloatArray
+from psychollm._base.views import view
+from psychollm.calibration.consensus.between_models import BetweenModels, Line
+from psychollm.calibration.consensus.ensemble import EnsembleGain
+from psychollm.calibration.consensus.individuation import Individuation
+from psychollm.calibration.consensus.pairwise import PairwiseCalibration
+from psychollm.calibration.decisions.confusion import Confusion
+from psychollm.calibration.decisions.f_beta import FBeta
+from psychollm.data.screen import Screen
+from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import VERDICT, Finding, Findings, Study, sentence
 from psychollm.estimates.verdict import (
+    SMALLEST,
     Outcome,
     SmallestEffects,
-    Verdicts,
     counted,
     names_of,
     verdicts,
 )
-from psychollm.studies.dimensionality.verdict import verdict as factor_verdict
+from psychollm.factor.one_factor.scores import QuestionScores
+from psychollm.studies.dimensionality.result import Dimensionality
+from psychollm.studies.shared_confidence.private_signal import PrivateSignal
+from psychollm.studies.shared_confidence.residual_structure import ResidualStructure
 
 if TYPE_CHECKING:
-    from psychollm.calibration.consensus.between_models import Line
-    from psychollm.studies.dimensionality.study import Dimensionality
-    from psychollm.studies.shared_confidence.study import SharedConfidence
-
-STRONGEST = 4  # models whose private correlation is told
+    import pandas as pd
 
 
-def findings(study: SharedConfidence, smallest: SmallestEffects) -> Findings:
-    """Return the verdict, then the questions in the order of the report."""
-    return Findings(
-        head=_head(study),
-        items=(
-            _verdict(study, smallest),
-            _structure(study, smallest),
-            _thresholds(study),
-            _own(study, smallest),
-            _agreement(study, smallest),
-            _risk(study),
-            _between(study),
-            _disagreement(study),
-            _ensemble(study),
-            _remainder(study),
-            _validity(study),
-            _repeat(study),
-        ),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class SharedConfidence(Study, Result):
+    """Everything the study found; `summary()` says it on one screen."""
+
+    screen: Screen  # validity of every model that was passed
+    confusion: Confusion  # yes/no confidence as a classifier of correctness, per model
+    f_beta: FBeta  # over attitudes to risk, with winners and baselines
+    between: BetweenModels  # mean confidence against accuracy
+    dimensionality: Dimensionality  # how many shared factors; of the models in its `labels`
+    loadings: FloatArray  # (models,) full information; NaN for models that are no part of it
+    thresholds: FloatArray  # (models,) of the same solution
+    scores: QuestionScores  # on the shared factor, with and without each model
+    individuation: Individuation  # what each model's own answer adds to the shared score
+    private_signal: PrivateSignal  # the same with the error of the score: privileged access
+    ensemble: EnsembleGain  # mean vote against the best single model
+    pairwise: PairwiseCalibration  # who is right where models disagree about whether they know
+    residuals: ResidualStructure  # what is left after the factor, in confidence and correctness
+    dropped: Mapping[Hashable, str]  # left out of everything (screen="drop"), each with its reason
+    uncorrelated: Mapping[Hashable, str]  # left out of the correlations only, with the reason
+    n_questions: int
+    coding: Mapping[str, str]  # how "confidence" and "correctness" were coded
+    call: str  # that repeats this result to the last digit
+    seed: int  # the one in it
+    versions: Mapping[str, str]  # of psychollm, Python, NumPy, SciPy and Numba
+    level: float  # coverage of the intervals
+    labels: tuple[Hashable, ...]  # (models,) of the study
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the data say of themselves that they are simulated."""
+        return any("SIMULATED" in coding for coding in self.coding.values())
+
+    @property
+    def verdict(self) -> str:
+        """Whether confidence is one shared signal, and whether it is more, in one sentence."""
+        return verdict(self, SMALLEST)
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the verdict, and a finding per question asked of the data."""
+        return Findings(
+            head=_head(self),
+            items=(
+                _verdict(self, smallest),
+                _structure(self.dimensionality, smallest),
+                _thresholds(self),
+                _own(self, smallest),
+                _agreement(self, smallest),
+                _risk(self),
+                _between(self),
+                _disagreement(self),
+                _ensemble(self),
+                *self.residuals.findings(smallest=smallest),
+                _validity(self),
+                _repeat(self),
+            ),
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per model: rates, threshold, loading, areas, tests, flags."""
+        import pandas as pd
+
+        table, own, private = self.confusion, self.individuation, self.private_signal
+        columns: dict[str, object] = {"model": list(self.labels), "n": table.n}
+        for estimate in (table.yes_rate, table.accuracy, table.overconfidence):
+            columns |= _bounded(estimate.name.replace(" ", "_"), estimate)
+        for estimate in (table.precision, table.recall, table.specificity):
+            columns[estimate.name] = estimate.value
+        columns |= {"threshold": self.thresholds, "loading": self.loadings}
+        for name in ("shared", "own", "own_minus_cut"):
+            columns |= _bounded(f"auroc_{name}", getattr(own, name))
+        columns |= _bounded("odds_ratio", own.odds_ratio)
+        columns["odds_ratio_p_adjusted"] = own.p_adjusted
+        columns |= _bounded("private_correlation", private.correlation)
+        columns["private_p_adjusted"] = private.p_adjusted
+        columns |= _bounded("ensemble_gain", self.ensemble.gain)
+        reasons = dict(zip(self.screen.models, self.screen.reasons, strict=True))
+        columns["flags"] = ["; ".join(reasons[label]) for label in self.labels]
+        return pd.DataFrame(columns)
+
+    def loadings_frame(self) -> pd.DataFrame:
+        """Return one row per model: threshold and loading, with and without empty-cell rule.
+
+        ``loading`` is that of the full-information solution, which needs no rule;
+        ``first_component`` and its ``quadratic_fit`` on the threshold belong to the plain
+        tetrachoric spectrum, which the rule for empty cells bends.
+        """
+        import pandas as pd
+
+        found = self.dimensionality
+        full, plain = found.full_information, found.spectrum
+        thresholds = plain.correlation.thresholds
+        fit = np.vander(thresholds, 3, increasing=True) @ plain.quadratic
+        columns: dict[str, object] = {
+            "model": list(self.labels),
+            "yes_rate": self.confusion.yes_rate.value,
+        }
+        parts = (
+            ("threshold", full.labels, full.thresholds),
+            ("threshold_se", full.labels, full.se_thresholds),
+            ("loading", full.labels, full.loadings),
+            ("loading_se", full.labels, full.se_loadings),
+            ("first_component", plain.correlation.labels, plain.first_loadings),
+            ("quadratic_fit", plain.correlation.labels, fit),
+        )
+        for name, labels, values in parts:
+            columns[name] = spread_over(self.labels, labels, values)
+        return pd.DataFrame(columns)
+
+    def plot(self, *, figure: str = "overview") -> Any:
+        """Draw the study, or one of its figures; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        figure : str
+            Which figure; an unknown name lists those there are.
+        """
+        return view("plots.shared_confidence", "plot_shared_confidence")(self, figure=figure)
+
+    def report(
+        self, path: str | Path, *, source: str = "", smallest: SmallestEffects = SMALLEST
+    ) -> Path:
+        """Write the study as one self-contained HTML page; needs the extra ``plot``.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write.
+        source : str
+            Lines of Python that make the two tables, shown with the call that repeats the study.
+        smallest : SmallestEffects
+            The smallest effects that matter, for what the page concludes.
+
+        Returns
+        -------
+        Path
+            Where it is.
+        """
+        write = view("reports.shared_confidence", "write_report")
+        return Path(write(self, path, source=source, smallest=smallest))
+
+    def __repr__(self) -> str:
+        return (
+            f"SharedConfidence of {len(self.labels)} models on {self.n_questions:,} questions: "
+            f"{self.verdict}"
+        )
+
+
+def spread_over(
+    labels: Sequence[Hashable], some: Sequence[Hashable], values: FloatArray
+) -> FloatArray:
+    """Return the values of some models in the row of each model, NaN for the others."""
+    known = dict(zip(some, values, strict=True))
+    return np.array([known.get(label, np.nan) for label in labels])
+
+
+def _bounded(name: str, estimate: Estimate) -> dict[str, object]:
+    low, high = estimate.interval.T
+    return {name: estimate.value, f"{name}_lower": low, f"{name}_upper": high}
 
 
 def _head(study: SharedConfidence) -> str:
@@ -66,8 +217,9 @@ def _head(study: SharedConfidence) -> str:
 
 def verdict(study: SharedConfidence, smallest: SmallestEffects) -> str:
     """Say whether confidence is shared, and whether it is more than that."""
-    dimensions, private = study.dimensionality, private_verdicts(study, smallest)
-    second, knows = dimensions.second_factor(smallest=smallest), private.which(Outcome.ABOVE)
+    dimensions = study.dimensionality
+    second = dimensions.second_factor(smallest=smallest)
+    knows = study.private_signal.verdicts(smallest).which(Outcome.ABOVE)
     whose = f"{len(knows)} models" if len(knows) > 3 else " and ".join(knows)
     if dimensions.n_factors == 0:
         shown = {Outcome.SMALL: "that matters"}
@@ -87,11 +239,11 @@ def verdict(study: SharedConfidence, smallest: SmallestEffects) -> str:
         )
     if knows:
         return f"{shared}; beyond it the confidence of {whose} knows its own correctness"
-    return f"{shared}; {beyond(private, smallest)}"
+    return f"{shared}; beyond it {study.private_signal.known(smallest)}"
 
 
 def _verdict(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
-    known = private_verdicts(study, smallest).count(Outcome.ABOVE)
+    known = study.private_signal.verdicts(smallest).count(Outcome.ABOVE)
     return Finding(
         key=VERDICT,
         question="Verdict.",
@@ -100,79 +252,22 @@ def _verdict(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
     )
 
 
-def beyond(private: Verdicts, smallest: SmallestEffects) -> str:
-    """Say what confidence knows beyond the shared factor, in how many models."""
-    little = f"by less than a correlation of {smallest.correlation:g}"
-    words = {
-        Outcome.ABOVE: ("knows its own correctness", "know their own correctness"),
-        Outcome.BELOW: ("is confident against it", "are confident against it"),
-        Outcome.SMALL: (
-            f"knows its own correctness {little}",
-            f"know their own correctness {little}",
-        ),
-    }
-    return f"beyond it {counted(private, words)}"
-
-
-def private_verdicts(study: SharedConfidence, smallest: SmallestEffects) -> Verdicts:
-    """Return of each model whether its confidence knows more than the shared factor."""
-    private = study.private_signal
-    rejected = [bool(p <= 1.0 - study.level) for p in private.p_adjusted]
-    return verdicts(private.correlation, smallest=smallest.correlation, rejected=rejected)
-
-
-def _structure(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
-    dimensions = study.dimensionality
-    none, one, share = (
-        dimensions.shared_test,
-        dimensions.one_factor_test,
-        dimensions.second_share,
-    )
-    middle, top = np.quantile(share.draws, [0.5, 0.95])
+def _structure(found: Dimensionality, smallest: SmallestEffects) -> Finding:
+    own = found.findings(smallest=smallest)
     return Finding(
         key="structure",
         question="One signal or several?",
-        statement=(
-            f"{sentence(factor_verdict(dimensions.evidence, smallest))} Without any rule for "
-            f"empty cells, no shared factor is {_rejected(none.p_value, dimensions.alpha)} "
-            f"({p_equals(none.p_value)} ± {p_value(none.p_value_se)}), and one factor is "
-            f"{_rejected(one.p_value, dimensions.alpha)} ({p_equals(one.p_value)} ± "
-            f"{p_value(one.p_value_se)}). A second factor would take {percent(share.observed, 1)} "
-            f"of the latent variance; chance gives {percent(middle, 1)} where there is one "
-            f"factor, and less than {percent(top, 1)} in 95 of 100 tables."
-        ),
-        explanation=_plain_spectrum(dimensions),
+        statement=f"{own.verdict} Without any empty-cell rule, {own['tests'].statement}",
+        explanation=f"In the plain spectrum, {own['spectrum'].statement}",
         numbers={
-            "n_factors": dimensions.n_factors,
-            "p_no_factor": none.p_value,
-            "p_one_factor": one.p_value,
-            "second_share": share.observed,
-            "second_share_chance": middle,
+            "n_factors": found.n_factors,
+            "p_no_factor": found.shared_test.p_value,
+            "p_one_factor": found.one_factor_test.p_value,
+            "second_share": found.second_share.observed,
+            "second_share_chance": float(found.second_share.quantile(0.5)),
         },
-        outcome=dimensions.second_factor(smallest=smallest),
+        outcome=found.second_factor(smallest=smallest),
     )
-
-
-def _plain_spectrum(dimensions: Dimensionality) -> str:
-    plain = dimensions.spectrum
-    low, high = np.nanquantile(plain.quadratic_r2.draws, [0.05, 0.95])
-    bend, p_bend = float(plain.quadratic_r2.observed), float(plain.quadratic_r2.p_value)
-    pairs = len(dimensions.labels) * (len(dimensions.labels) - 1) // 2
-    return (
-        "In the plain spectrum of tetrachoric correlations under the rule "
-        f"{plain.correlation.empty_cells!r}, the first component takes {percent(plain.shares[0])} "
-        f"and the second {percent(plain.shares[1])}. {count(plain.n_empty)} of {count(pairs)} "
-        "pairs of models have an empty cell, whose correlation the rule supplies. Loadings on the "
-        "first component follow a quadratic curve in the threshold with R2 = "
-        f"{number(bend)}; data with one factor and these thresholds give "
-        f"{number(low)} to {number(high)} ({p_equals(p_bend)}). The second "
-        f"component's loadings have a congruence of {number(plain.congruence)} with those that "
-        f"one factor produces (single one-factor replicates: {number(plain.null_congruence)})."
-    )
-
-
-def _rejected(p: float, alpha: float) -> str:
-    return "rejected" if p <= alpha else "compatible with the answers"
 
 
 def _thresholds(study: SharedConfidence) -> Finding:
@@ -206,7 +301,6 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
     row = {name: place for place, name in enumerate(own.average.labels)}
     naive = int((own.p_adjusted <= 1.0 - study.level).sum())
     tested = int(np.isfinite(private.p_value).sum())
-    judged = private_verdicts(study, smallest)
     return Finding(
         key="own",
         question="Does a model know something that the shared signal does not?",
@@ -216,11 +310,8 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
             f"{own.average.text(row['own'], 3)}; at equal yes rates, the fair comparison, the own "
             f"answer differs by {own.average.text(row['own_minus_cut'], 3, signed=True)}. Own "
             f"answers add to the shared score in {naive} of {tested} models if that score is "
-            f"taken as exact; with its error allowed for, {beyond(judged, smallest)}. "
-            f"{_strongest(study, judged)}The mean "
-            "correlation beyond the factor is "
-            f"{with_interval(private.mean, private.mean_interval, 3, signed=True)} "
-            f"({p_equals(private.mean_p)})."
+            f"taken as exact; with its error allowed for, beyond it "
+            f"{private.statement(smallest)}"
         ),
         explanation=(
             "The shared score is measured with error, and an answer that carries nothing but the "
@@ -233,17 +324,8 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
             "mean_private_correlation": private.mean,
             "mean_private_correlation_p": private.mean_p,
         },
-        outcome=judged,
+        outcome=private.verdicts(smallest),
     )
-
-
-def _strongest(study: SharedConfidence, judged: Verdicts) -> str:
-    """Name the models whose confidence knows more than the shared factor, strongest first."""
-    rho = study.private_signal.correlation
-    shown = [row for row, one in enumerate(judged.outcomes) if one.shown]
-    shown.sort(key=lambda row: -abs(rho.value[row]))
-    named = [f"{study.labels[row]} {rho.text(row, 3, signed=True)}" for row in shown]
-    return f"Those are {names_of(named, most=STRONGEST)}. " if named else ""
 
 
 def _agreement(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
@@ -370,29 +452,6 @@ def _ensemble(study: SharedConfidence) -> Finding:
             "rate."
         ),
         numbers={"gain": gain.mean_gain, "gain_at_equal_rate": gain.mean_gain_at_equal_rate},
-    )
-
-
-def _remainder(study: SharedConfidence) -> Finding:
-    left = study.residuals
-    if left.reason:
-        statement = f"Residuals of correctness cannot be compared: {left.reason}."
-    else:
-        statement = (
-            "Pairs of models that agree in confidence more than the factor makes them agree in "
-            f"correctness with a correlation of {signed(left.correlation)} "
-            f"({p_equals(left.p_value)} by permuting models, {count(left.n_pairs)} pairs)."
-        )
-    return Finding(
-        key="remainder",
-        question="What is left after the shared factor?",
-        statement=statement,
-        explanation=(
-            "For every pair of models, the number of questions to which both said yes is compared "
-            "with what the shared factor expects."
-        ),
-        numbers={"correlation": left.correlation, "p": left.p_value},
-        reason=str(left.reason),
     )
 
 

@@ -1,0 +1,251 @@
+"""What `dimensionality` returns: the verdict on the number of shared factors, and its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from psychollm._base.numbers import count, number, p_equals, p_value, percent, signed
+from psychollm._base.result import Result
+from psychollm.estimates.findings import VERDICT, Finding, Findings, Study, sentence
+from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
+from psychollm.factor.one_factor.full_information import FullInformation
+from psychollm.factor.one_factor.pairwise_likelihood import PairwiseLikelihood
+from psychollm.factor.one_factor.residual_test import ResidualTest
+from psychollm.factor.one_factor.residuals import PairResiduals
+from psychollm.studies.dimensionality.spectrum import PlainSpectrum
+from psychollm.studies.dimensionality.verdict import (
+    Evidence,
+    share_interval,
+    shared_interval,
+    verdict,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COMPONENTS = 5  # whose eigenvalues are listed
+PAIRS = 3  # of models, whose residuals are named
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class Dimensionality(Study, Result):
+    """The verdict on the number of shared factors, and all it rests on.
+
+    Attributes
+    ----------
+    n_factors : {0, 1, 2}
+        2 stands for "more than one normal factor"; the verdict says if the second is minor.
+    shared_test, one_factor_test : ResidualTest
+        Rule-free tests of no factor and of one factor: these decide.
+    second_share : ResidualTest
+        Share of a second factor by pairwise likelihood, beside one-factor replicates.
+    spectrum : PlainSpectrum
+        Tetrachoric spectrum under the empty-cell rule chosen, beside both nulls.
+    factors_by_rule : mapping
+        Number of factors each rule counts.
+    pairwise : PairwiseLikelihood
+        Precision-weighted one-factor solution.
+    full_information : FullInformation
+        Full-information one-factor likelihood.
+    residuals : PairResiduals
+        Residual pair tables under the full-information loadings.
+    excluded : mapping
+        Models left out, each with its reason.
+    alpha : float
+        Level of the tests.
+    labels : tuple
+        Names of the k models that took part.
+    """
+
+    n_factors: Literal[0, 1, 2]
+    shared_test: ResidualTest
+    one_factor_test: ResidualTest
+    second_share: ResidualTest
+    spectrum: PlainSpectrum
+    factors_by_rule: Mapping[str, int]
+    pairwise: PairwiseLikelihood
+    full_information: FullInformation
+    residuals: PairResiduals
+    excluded: Mapping[Hashable, str]
+    alpha: float
+    labels: tuple[Hashable, ...]  # k
+
+    def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
+        """Return the verdict, the tests that decide it, and what the plain spectrum shows."""
+        evidence = self.evidence
+        left_out = (f"left out: {model!r}, {why}" for model, why in self.excluded.items())
+        rules = (f"{rule:<26}{count:>3}" for rule, count in self.factors_by_rule.items())
+        return Findings(
+            items=(
+                Finding(
+                    key=VERDICT,
+                    statement=sentence(verdict(evidence, smallest)),
+                    rows=tuple(left_out),
+                    numbers={"n_factors": self.n_factors},
+                    outcome=evidence.second(smallest)
+                    if self.n_factors
+                    else evidence.shared(smallest),
+                ),
+                _tests(self),
+                _spectrum(self),
+                Finding(
+                    key="rules",
+                    question="Number of factors by rule:",
+                    rows=tuple(rules),
+                    numbers=dict(self.factors_by_rule),
+                ),
+            )
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per component: eigenvalue, share, and both nulls.
+
+        Columns ``permutation_...`` hold the distribution under independence, ``one_factor_...``
+        under one factor with the observed thresholds; p-values are with their Monte Carlo error.
+        """
+        import pandas as pd
+
+        plain = self.spectrum
+        columns: dict[str, object] = {
+            "component": np.arange(1, plain.eigenvalues.size + 1),
+            "eigenvalue": plain.eigenvalues,
+            "share": plain.shares,
+        }
+        for name, null in (("permutation", plain.permutation), ("one_factor", plain.one_factor)):
+            columns[f"{name}_mean"] = null.mean
+            columns[f"{name}_95"] = null.quantile(0.95)
+            columns[f"{name}_p"] = null.p_value
+            columns[f"{name}_p_se"] = null.p_value_se
+        return pd.DataFrame(columns)
+
+    @property
+    def evidence(self) -> Evidence:
+        """The numbers that the verdict rests on."""
+        plain, share = self.spectrum, self.second_share
+        return Evidence(
+            n_factors=self.n_factors,
+            p_shared=self.shared_test.p_value,
+            p_one=self.one_factor_test.p_value,
+            shared_interval=shared_interval(
+                self.shared_test.observed,
+                plain.correlation.thresholds,
+                self.residuals.n,
+                self.alpha,
+            ),
+            share=share.observed,
+            share_interval=share_interval(share.observed, share.draws, self.alpha),
+            p_share=share.p_value,
+            second_share=float(plain.shares[1]),
+            p_second=float(plain.one_factor.p_value[1]),
+            counted=bool(plain.eigenvalues[1] > plain.permutation.quantile(0.95)[1]),
+            empty_cells=plain.correlation.empty_cells,
+            alpha=self.alpha,
+        )
+
+    @property
+    def verdict(self) -> str:
+        """One sentence, with the default smallest effects that matter."""
+        return verdict(self.evidence)
+
+    def shared_factor(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
+        """Return whether models share a factor: above, smaller than what matters, or open."""
+        return self.evidence.shared(smallest)
+
+    def second_factor(self, *, smallest: SmallestEffects = SMALLEST) -> Outcome:
+        """Return whether there is a second factor: above, smaller than what matters, or open."""
+        return self.evidence.second(smallest)
+
+    def __repr__(self) -> str:
+        return f"Dimensionality of {len(self.labels)} models: {self.verdict}"
+
+
+def _tests(result: Dimensionality) -> Finding:
+    """Word what needs no rule for empty cells."""
+    none, one, share = result.shared_test, result.one_factor_test, result.second_share
+    fit = result.full_information
+    middle, top = np.quantile(share.draws, [0.5, 0.95])
+    without, with_one = (
+        f"{number(test.observed)} (95 % of replicates below {number(float(test.quantile(0.95)))})"
+        for test in (none, one)
+    )
+    return Finding(
+        key="tests",
+        question="Without any empty-cell rule (these decide):",
+        statement=(
+            f"that there is no shared factor is {_rejected(none, result.alpha)}, and that there "
+            f"is one is {_rejected(one, result.alpha)}. A second factor would take "
+            f"{percent(share.observed, 1)} of the latent variance; chance gives "
+            f"{percent(middle, 1)} where there is one factor, and less than {percent(top, 1)} in "
+            "95 of 100 tables."
+        ),
+        rows=(
+            f"Largest residual eigenvalue: {without} without a factor, {with_one} with one.",
+            f"Log-likelihood {number(fit.log_likelihood, 1)} with one factor; twice the gain over "
+            f"none {number(2.0 * (fit.log_likelihood - fit.independence), 1)} for "
+            f"{fit.n_parameters // 2} loadings.",
+            f"Largest residuals: {_pairs(result)}.",
+        ),
+        numbers={"no shared factor": none.p_value, "one factor": one.p_value},
+    )
+
+
+def _rejected(test: ResidualTest, alpha: float) -> str:
+    judged = "rejected" if test.p_value <= alpha else "compatible with the answers"
+    return f"{judged} ({p_equals(test.p_value)} ± {p_value(test.p_value_se)})"
+
+
+def _pairs(result: Dimensionality) -> str:
+    """Name the pairs that agree or differ most beyond the factor: relatives, often."""
+    left = result.residuals
+    first, second = np.triu_indices(len(left.labels), 1)
+    z = left.standardised[first, second]
+    top = np.argsort(-np.abs(z), kind="stable")[:PAIRS]
+    return "; ".join(
+        f"{left.labels[first[i]]} with {left.labels[second[i]]} {signed(z[i], 1)}" for i in top
+    )
+
+
+def _spectrum(result: Dimensionality) -> Finding:
+    """Word the plain spectrum: what the rule for empty cells bends."""
+    plain = result.spectrum
+    bend = plain.quadratic_r2
+    low, high = np.nanquantile(bend.draws, [0.05, 0.95])
+    k = plain.eigenvalues.size
+    permuted, one = plain.permutation.quantile(0.95), plain.one_factor.quantile(0.95)
+    rows = [f"{'':>10}{'eigenvalue':>11}{'share':>8}{'permuted':>10}{'one factor':>12}{'p':>8}"]
+    rows += [
+        f"{i + 1:>10}{plain.eigenvalues[i]:>11.2f}{percent(plain.shares[i], 1):>8}"
+        f"{permuted[i]:>10.2f}{one[i]:>12.2f}{p_value(plain.one_factor.p_value[i]):>8}"
+        for i in range(min(COMPONENTS, k))
+    ]
+    rules = (
+        f"{rule} {percent(share[0])}/{percent(share[1])}"
+        for rule, share in zip(plain.sensitivity.rules, plain.sensitivity.shares, strict=True)
+    )
+    return Finding(
+        key="spectrum",
+        question="Plain spectrum of tetrachoric correlations:",
+        statement=(
+            f"under the rule {plain.correlation.empty_cells!r}, the first component takes "
+            f"{percent(plain.shares[0])} and the second {percent(plain.shares[1])}. "
+            f"{count(plain.n_empty)} of {count(k * (k - 1) // 2)} pairs of models have an empty "
+            "cell, whose correlation the rule supplies. Loadings on the first component follow a "
+            "quadratic curve in the threshold with R2 = "
+            f"{number(float(bend.observed))}; data with one factor and these thresholds give "
+            f"{number(low)} to {number(high)} ({p_equals(float(bend.p_value))}). The second "
+            f"component's loadings have a congruence of {number(plain.congruence)} with those "
+            f"that one factor produces (single one-factor replicates: "
+            f"{number(plain.null_congruence)})."
+        ),
+        rows=(
+            *rows,
+            "(permuted, one factor: 95 % quantiles; p under one factor)",
+            f"smallest eigenvalue {number(plain.min_eigenvalue)}",
+            f"first/second share by rule: {', '.join(rules)}",
+        ),
+        numbers={"eigenvalues": plain.eigenvalues, "shares": plain.shares},
+    )
