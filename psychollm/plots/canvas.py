@@ -85,11 +85,22 @@ def name_rows(
 
 
 def points(
-    ax: "Axes", x: Any, y: Any, colour: str, *, marker: str = "o", size: float = 5.0, **look: Any
+    ax: "Axes",
+    x: Any,
+    y: Any,
+    colour: str,
+    *,
+    marker: str = "o",
+    size: float = 5.0,
+    hollow: bool = False,
+    label: str | None = None,
+    gid: str | None = None,
+    zorder: float = 3.0,
 ) -> None:
-    """Draw marks with a white edge and no line."""
-    usual: dict[str, Any] = {"mec": "white", "mew": 0.5, "zorder": 3}
-    ax.plot(x, y, ls="", marker=marker, ms=size, color=colour, **(usual | look))
+    """Draw marks without a line: filled, with a white edge, or hollow."""
+    look: dict[str, Any] = {"mec": colour, "mfc": "white"} if hollow else {"mec": "white"}
+    look |= {"mew": 1.0 if hollow else 0.5, "label": label, "gid": gid, "zorder": zorder}
+    ax.plot(x, y, ls="", marker=marker, ms=size, color=colour, **look)
 
 
 def write(
@@ -101,12 +112,23 @@ def write(
     *,
     size: float = TEXT_SIZE,
     colour: str = INK,
-    **look: Any,
+    bold: bool = False,
+    transform: Any = None,
 ) -> "Text":
     """Write text at a place in shares of the axes, or of the `transform` given."""
     horizontal, vertical = at.split()
-    look = {"transform": ax.transAxes} | look
-    return ax.text(x, y, text, ha=horizontal, va=vertical, fontsize=size, color=colour, **look)
+    return ax.text(
+        x,
+        y,
+        text,
+        ha=horizontal,
+        va=vertical,
+        fontsize=size,
+        color=colour,
+        fontweight="bold" if bold else "normal",
+        transform=ax.transAxes if transform is None else transform,
+        zorder=3.5,
+    )
 
 
 def by_value(value: FloatArray) -> IntArray:
@@ -114,30 +136,32 @@ def by_value(value: FloatArray) -> IntArray:
     return np.argsort(np.where(np.isfinite(value), value, np.inf), kind="stable")
 
 
-def legend(ax: "Axes", *, columns: int = 1, inside: str = "", **look: Any) -> None:
+def legend(ax: "Axes", *, columns: int = 1, inside: str = "", size: float = TEXT_SIZE) -> None:
     """Draw a legend of the labelled artists, if there are any: below the axes, or inside."""
     handles, names = ax.get_legend_handles_labels()
-    if not handles and "handles" not in look:
+    if not handles:
         return
     place: dict[str, Any] = {"loc": inside}
     if not inside:
-        # In inches below the axes: room for the ticks and the name of the axis.
+        # In inches below the axes: space for the ticks and the name of the axis.
         figure: Any = ax.figure
         drop = 0.52 / (figure.get_figheight() * ax.get_position().height)
         place = {"loc": "upper left", "bbox_to_anchor": (-0.01, -drop), "borderaxespad": 0.0}
-    usual: dict[str, Any] = {
-        "handles": handles,
-        "labels": names,
-        "fontsize": TEXT_SIZE,
-        "handlelength": 1.8,
-    }
-    look = usual | {"handlelength": 1.8} | place | look
-    ax.legend(ncols=columns, frameon=False, labelcolor=INK, **look)
+    ax.legend(
+        handles,
+        names,
+        ncols=columns,
+        frameon=False,
+        fontsize=size,
+        labelcolor=INK,
+        handlelength=1.8,
+        **place,
+    )
 
 
 def note(ax: "Axes", text: str) -> None:
     """Write in the middle of axes why nothing is drawn."""
-    write(ax, 0.5, 0.5, text, "center center", size=LABEL_SIZE, colour=MUTED, wrap=True)
+    write(ax, 0.5, 0.5, text, "center center", size=LABEL_SIZE, colour=MUTED).set_wrap(True)
 
 
 def colour_map(colours: Sequence[str], name: str) -> "Colormap":

@@ -50,7 +50,7 @@ def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
             ("text", "length only"), found[:2], bounds[:2], strict=True
         )
     ]
-    write(ax, 0.02, 0.98, "\n".join(lines), "left top", colour=MUTED, linespacing=1.4)
+    write(ax, 0.02, 0.98, "\n".join(lines), "left top", colour=MUTED)
     name_axes(
         ax,
         x="predicted from the text",

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from psychollm.plots.canvas import TEXT_SIZE, legend, name_axes, open_axes, plain_text, write
-from psychollm.plots.labels import spread
-from psychollm.plots.many_models import draw_curve, name_ends
+from psychollm.plots.labels import draw_curve, name_ends, spread
 from psychollm.plots.palette import INK, MUTED, QUIET, RULE, colour_of
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def _curve(ax: "Axes", result: "FBeta", model: int, colour: str | None) -> None:
     name = f"curve {result.labels[model]}"
     draw_curve(ax, result.betas, np.where(above, value, np.nan), colour, width=1.3, gid=name)
     below = np.where(above, np.nan, value)
-    draw_curve(ax, result.betas, below, colour, width=1.3, ls=(0, (1, 1.6)))
+    draw_curve(ax, result.betas, below, colour, width=1.3, style=(0, (1, 1.6)))
 
 
 def _band(ax: "Axes", result: "FBeta", model: int, colour: str) -> None:

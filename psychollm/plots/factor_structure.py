@@ -95,7 +95,7 @@ def _inset_scree(ax: "Axes", result: "Dimensionality") -> None:
     count = min(_COMPONENTS, plain.eigenvalues.size)
     nulls = [plain.permutation, plain.one_factor]
     draw_components(inner, nulls, 0, count, scale=100.0 / plain.eigenvalues.size)
-    legend(inner, inside="upper right", fontsize=TICK_SIZE - 1.5)
+    legend(inner, inside="upper right", size=TICK_SIZE - 1.5)
 
 
 def _inset_fit(ax: "Axes", result: "Dimensionality") -> None:

@@ -1,6 +1,6 @@
 """Loadings of every variable on every factor, with their intervals where they are known."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -117,9 +117,8 @@ def _series(
     colour, mark = colour_of(factor), MARKS[factor % len(MARKS)]
     if interval is not None:
         ax.hlines(y, *interval.T, color=colour, lw=1.4, alpha=0.75, zorder=2)
-    for chosen, face in ((filled, colour), (~filled, "white")):
-        look: dict[str, Any] = {"mfc": face, "mec": colour, "mew": 1.0}
-        points(ax, value[chosen], y[chosen], colour, marker=mark, **look)
+    for chosen, hollow in ((filled, False), (~filled, True)):
+        points(ax, value[chosen], y[chosen], colour, marker=mark, hollow=hollow)
 
 
 def _name_rows(ax: "Axes", solution: FactorSolution, rows: IntArray) -> None:

@@ -87,8 +87,7 @@ def plot_wright_map(
     name_axes(ax, y="ability, difficulty")
     items = "questions" if fit.respondents == "models" else "models"
     for x, words, align in ((-0.02, fit.respondents, "right"), (0.02, items, "left")):
-        look: dict[str, Any] = {"size": TEXT_SIZE + 1.0, "fontweight": "bold"}
-        write(ax, 0.5 + x, 1.02, words, f"{align} baseline", **look)
+        write(ax, 0.5 + x, 1.02, words, f"{align} baseline", size=TEXT_SIZE + 1.0, bold=True)
     return ax
 
 
@@ -158,12 +157,13 @@ def _named(ax: "Axes", side: Side, sign: float, colour: str) -> None:
     for y in at[beyond]:
         ax.plot(x[0], y, "^" if y == high else "v", ms=6, color=colour, clip_on=False)
     height = spread(at, _GAP * (high - low), low=low, high=high)
-    look: dict[str, Any] = {"transform": ax.transData, "size": TEXT_SIZE - 0.5, "colour": QUIET}
+    small = TEXT_SIZE - 0.5
     for place, y, text in zip(shown, at, height, strict=True):
         ax.plot([0.1 * sign, 0.16 * sign, 0.2 * sign], [y, y, text], color=RULE, lw=0.6, zorder=0)
         where = "left center" if sign > 0 else "right center"
         name = shortened(labels[place], _LONGEST)
-        write(ax, 0.215 * sign, text, name, where, **look)
+        data = ax.transData
+        write(ax, 0.215 * sign, text, name, where, size=small, colour=QUIET, transform=data)
 
 
 def _counted(ax: "Axes", side: Side, sign: float, colour: str) -> None:
@@ -180,9 +180,6 @@ def _counted(ax: "Axes", side: Side, sign: float, colour: str) -> None:
     ):
         if count:
             where = f"{'right' if sign > 0 else 'left'} {align}"
-            look: dict[str, Any] = {
-                "size": TEXT_SIZE - 0.5,
-                "colour": MUTED,
-                "transform": ax.transData,
-            }
-            write(ax, 0.95 * sign, y, f"{count} beyond", where, **look)
+            data, small = ax.transData, TEXT_SIZE - 0.5
+            text = f"{count} beyond"
+            write(ax, 0.95 * sign, y, text, where, size=small, colour=MUTED, transform=data)

@@ -1,38 +1,179 @@
 """Reliability diagrams: what comes true of what is stated, one panel per model."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
 from psychollm._base.checks import check_choice
-from psychollm._base.numbers import count, typeset
+from psychollm._base.errors import OptionError
+from psychollm._base.numbers import count, number, p_equals, typeset
 from psychollm._base.types import FloatArray
 from psychollm.calibration.errors.binned import BinnedCalibrationError
 from psychollm.calibration.errors.calibration_error import CalibrationError
+from psychollm.calibration.errors.smooth import SmoothCalibrationError
 from psychollm.calibration.scores.corp import Corp
 from psychollm.plots.canvas import (
     DASHED,
     TEXT_SIZE,
     TICK_SIZE,
-    legend,
     name_axes,
     open_axes,
     plain_text,
     write,
 )
 from psychollm.plots.palette import BLUE, GREY, INK, MUTED, RULE
-from psychollm.plots.reliability_diagram import Band, Diagram, Reliability, diagram_of
 from psychollm.plots.small_multiples import draw_panels, grid_size, panel_title, say
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+Reliability: TypeAlias = Corp | BinnedCalibrationError | SmoothCalibrationError
+Band: TypeAlias = Literal["consistency", "confidence", "both", "none"]
+
+# More points than a curve of this size can show only make files large.
+_MOST_POINTS = 200
+_MOST_SPIKES = 40
 # The histogram stands in a strip below the diagram, on the same scale of confidence.
 _STRIP = (-0.24, -0.05)
 _FLOOR, _CEILING = -0.27, 1.03
 _PANEL = (2.15, 2.75)  # inches
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagram:
+    """One model's curve, bands, points and stated confidences."""
+
+    label: Any
+    curve: FloatArray  # (points, 2) stated confidence and share correct
+    observed: FloatArray  # (groups, 3) confidence, share correct, answers; may be empty
+    bars: FloatArray  # (groups, 2) bounds of `observed`; may be empty
+    consistency: FloatArray  # (points, 3) confidence and bounds around the diagonal
+    confidence: FloatArray  # (points, 3) confidence and bounds around the curve
+    counts: FloatArray  # (bars, 3) left and right edge and height of the histogram
+    lines: tuple[str, ...]  # what is said below the name
+    n: float
+    reason: str  # why there is nothing to draw
+
+
+def diagram_of(result: Reliability, label: Any, error: CalibrationError | None) -> Diagram:
+    """Return what to draw of one model."""
+    if isinstance(result, Corp):
+        return _of_corp(result, label, error)
+    if isinstance(result, BinnedCalibrationError):
+        return _of_bins(result, label)
+    if isinstance(result, SmoothCalibrationError):
+        return _of_smooth(result, label)
+    msg = (
+        f"a {type(result).__name__} holds no reliability diagram: pass what corp, "
+        "calibration_error or smooth_calibration_error returns"
+    )
+    raise OptionError(msg)
+
+
+def _of_corp(result: Corp, label: Any, error: CalibrationError | None) -> Diagram:
+    place = result.miscalibration.place(label)
+    curve = result.curves[place]
+    kept = _thinned(curve.confidence.size)
+    x = curve.confidence[kept, None]
+    few = curve.confidence.size <= _MOST_SPIKES
+    observed = np.column_stack([curve.confidence, curve.observed, curve.n])
+    lines = [_parts_line(result, place)]
+    if error is not None:
+        lines.append(_error_line(error, error.value.place(label)))
+    return Diagram(
+        label=label,
+        curve=np.column_stack([x, curve.recalibrated[kept]]),
+        observed=observed if few else np.empty((0, 3)),
+        bars=np.empty((0, 2)),
+        consistency=np.column_stack([x, curve.consistency_band[kept]]),
+        confidence=np.column_stack([x, curve.confidence_band[kept]]),
+        counts=_histogram(curve.confidence, curve.n),
+        lines=tuple(lines),
+        n=float(curve.n.sum()),
+        reason="" if curve.confidence.size else str(result.mean_score.flags[place]),
+    )
+
+
+def _of_bins(result: BinnedCalibrationError, label: Any) -> Diagram:
+    place = result.value.place(label)
+    bins = result.bins
+    here = bins.model == place
+    n, nothing = bins.n[here], np.empty((0, 3))
+    x, accuracy = bins.confidence[here], bins.accuracy[here]
+    return Diagram(
+        label=label,
+        curve=np.column_stack([x, accuracy]),
+        observed=np.column_stack([x, accuracy, n]),
+        bars=bins.interval[here],
+        consistency=nothing,
+        confidence=nothing,
+        counts=_wide(bins.lower[here], bins.upper[here], n),
+        lines=(_error_line(result, place),),
+        n=float(n.sum()),
+        reason="" if here.any() else str(result.value.flags[place]),
+    )
+
+
+def _of_smooth(result: SmoothCalibrationError, label: Any) -> Diagram:
+    place = result.value.place(label)
+    curve, nothing = result.curve, np.empty((0, 3))
+    x, accuracy = curve.confidence, curve.accuracy[place]
+    known = bool(np.isfinite(accuracy).any())
+    step = 0.5 * float(x[1] - x[0])
+    return Diagram(
+        label=label,
+        curve=np.column_stack([x, accuracy]),
+        observed=nothing,
+        bars=np.empty((0, 2)),
+        consistency=nothing,
+        confidence=np.column_stack([x, curve.interval[place]]),
+        counts=np.column_stack([x - step, x + step, curve.density[place]]),
+        lines=(_error_line(result, place),),
+        n=float(result.value.n[place]),
+        reason="" if known else str(result.value.flags[place]),
+    )
+
+
+def _thinned(size: int) -> Any:
+    """Return places of at most so many points, the first and the last among them."""
+    return np.unique(np.linspace(0, max(size - 1, 0), min(size, _MOST_POINTS)).round().astype(int))
+
+
+def _histogram(values: FloatArray, n: FloatArray) -> FloatArray:
+    """Return a spike per stated confidence where there are few, counts in bins otherwise."""
+    if values.size <= _MOST_SPIKES:
+        return _wide(values, values, n)
+    height, edges = np.histogram(values, bins=_MOST_SPIKES, range=(0.0, 1.0), weights=n)
+    return np.column_stack([edges[:-1], edges[1:], height])
+
+
+def _wide(lower: FloatArray, upper: FloatArray, n: FloatArray) -> FloatArray:
+    """Give bars without width one that can be seen."""
+    half = np.where(upper > lower, 0.0, 0.008)
+    return np.column_stack([lower - half, upper + half, n])
+
+
+def _parts_line(result: Corp, place: int) -> str:
+    if not result.miscalibration.defined[place]:
+        return "MCB and DSC undefined"
+    return (
+        f"MCB {number(result.miscalibration.value[place], 3)} "
+        f"({p_equals(result.p_value.value[place])}) · "
+        f"DSC {number(result.discrimination.value[place], 3)}"
+    )
+
+
+def _error_line(error: CalibrationError, place: int) -> str:
+    if not error.value.defined[place]:
+        return f"{error.value.name} undefined"
+    return (
+        f"{error.value.name} {number(error.value.value[place], 3)}, "
+        f"{number(error.expected.value[place], 3)} if calibrated "
+        f"({p_equals(error.p_value.value[place])})"
+    )
 
 
 @plain_text()
@@ -87,14 +228,15 @@ def plot_reliability(
     ax = open_axes(ax, size=(3.6, 4.8))
     _draw(ax, diagram, band)
     name_axes(ax, x="stated confidence", y="share correct")
-    key = _key(result, band)
-    names = [str(part.get_label()) for part in key]
-    look: dict[str, Any] = {
-        "bbox_to_anchor": (-0.02, -0.14),
-        "fontsize": TEXT_SIZE - 0.5,
-        "handlelength": 2.0,
-    }
-    legend(ax, handles=key, labels=names, **look)
+    ax.legend(
+        handles=_key(result, band),
+        loc="upper left",
+        bbox_to_anchor=(-0.02, -0.14),
+        borderaxespad=0.0,
+        frameon=False,
+        fontsize=TEXT_SIZE - 0.5,
+        labelcolor=INK,
+    )
     panel_title(ax, diagram.label, diagram.lines)
     return ax
 
@@ -212,18 +354,11 @@ def histogram(ax: "Axes", at: FloatArray, n: FloatArray, width: Any, total: floa
     height = (high - low) * n / max(float(n.max()), 1e-300)
     ax.bar(at, height, width=width, bottom=low, color=GREY, lw=0, zorder=2)
     ax.plot([0, 1], [low, low], color=RULE, lw=0.8, zorder=1)
-    write(
-        ax,
-        0.04,
-        high,
-        typeset(f"n = {count(total)}"),
-        "left top",
-        transform=ax.transData,
-        size=TICK_SIZE - 2.0,
-        colour=MUTED,
-        bbox={"facecolor": "white", "alpha": 0.75, "lw": 0, "pad": 0.8},
-        zorder=3,
+    said, small = typeset(f"n = {count(total)}"), TICK_SIZE - 2.0
+    text = write(
+        ax, 0.04, high, said, "left top", size=small, colour=MUTED, transform=ax.transData
     )
+    text.set_bbox({"facecolor": "white", "alpha": 0.75, "lw": 0, "pad": 0.8})
 
 
 def _draw(ax: "Axes", diagram: Diagram, band: Band) -> None:

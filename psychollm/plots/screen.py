@@ -1,6 +1,6 @@
 """Yes rates and flags: whose answers can be taken at their word."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -46,8 +46,9 @@ def plot_screen(result: "Screen", *, ax: "Axes | None" = None) -> "Axes":
     )
     for which, colour, mark, name in groups:
         if which.any():
-            look: dict[str, Any] = {"marker": mark, "size": 6.5, "label": name}
-            points(ax, result.yes_rates[which], y[which], colour, **look)
+            points(
+                ax, result.yes_rates[which], y[which], colour, marker=mark, size=6.5, label=name
+            )
     ax.set_xlim(-0.03, 1.03)
     low, high = min(0.45, float(y.min()) - 0.05), max(0.75, float(y.max()) + 0.05)
     ax.set_ylim(low, high)

@@ -158,14 +158,9 @@ def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:
         found = [getattr(one, which) for one in study.controls if one.kind == kind]
         if found:
             height = np.full(len(found), (0.12 if kind == "table" else 0.2) * top)
-            look: dict[str, Any] = {
-                "marker": "v",
-                "size": 6.0,
-                "zorder": 4,
-                "label": words,
-                "gid": kind,
-            }
-            points(ax, found, height, colour, **look)
+            points(
+                ax, found, height, colour, size=6.0, zorder=4, marker="v", label=words, gid=kind
+            )
     told = typeset(f"{_NAMES[which]}: {number(value)}, {p_equals(p)}")
     title = "Not evidence by itself" if which == "r_squared" else "The same questions?"
     name_axes(ax, x=told, y="permutations", title=title)

@@ -7,9 +7,8 @@ import numpy as np
 
 from psychollm._base.types import FloatArray
 from psychollm.data.labels import positions
-from psychollm.plots.canvas import DASHED, TEXT_SIZE, legend, name_axes, open_axes, plain_text
-from psychollm.plots.labels import shortened
-from psychollm.plots.many_models import MOST_NAMES, draw_curve, emphasised
+from psychollm.plots.canvas import DASHED, TEXT_SIZE, name_axes, open_axes, plain_text
+from psychollm.plots.labels import MOST_NAMES, draw_curve, emphasised, shortened
 from psychollm.plots.palette import INK, QUIET
 
 if TYPE_CHECKING:
@@ -106,12 +105,14 @@ def _legend(ax: "Axes", result: "Type2ROC", drawn: Sequence[int], colours: dict[
         Line2D([], [], color=colours.get(row, QUIET), lw=1.7 if row in colours else 0.8)
         for row in shown
     ]
-    legend(
-        ax,
-        handles=handles,
-        labels=[_entry(result, drawn[row]) for row in shown],
+    ax.legend(
+        handles,
+        [_entry(result, drawn[row]) for row in shown],
         loc="center left",
         bbox_to_anchor=(1.02, 0.5),
+        borderaxespad=0.0,
+        frameon=False,
+        labelcolor=INK,
         fontsize=TEXT_SIZE - 1.0,
         handlelength=1.4,
         title="area under the curve",

@@ -12,8 +12,7 @@ from psychollm import plots
 from psychollm.calibration.errors.binned import BinnedCalibrationError, calibration_error
 from psychollm.calibration.errors.smooth import SmoothCalibrationError, smooth_calibration_error
 from psychollm.calibration.scores.corp import Corp, corp
-from psychollm.plots.reliability import reliability_grid_size
-from psychollm.plots.reliability_diagram import Band, diagram_of
+from psychollm.plots.reliability import Band, diagram_of, reliability_grid_size
 
 Tables = tuple[np.ndarray, np.ndarray]
 

@@ -121,7 +121,7 @@ class PrivateSignal(Study, Result):
         finding = Finding(
             key=VERDICT,
             question="Does confidence know its own correctness beyond the shared factor?",
-            statement=sentence(self.statement(smallest)),
+            statement=sentence(statement(self, smallest)),
             rows=estimate_rows(self.correlation, 3),
             numbers={
                 "correlation": self.correlation,
@@ -144,44 +144,33 @@ class PrivateSignal(Study, Result):
         rejected = [bool(p <= 1.0 - self.level) for p in self.p_adjusted]
         return verdicts(self.correlation, smallest=smallest.correlation, rejected=rejected)
 
-    def known(self, smallest: SmallestEffects = SMALLEST) -> str:
-        """Return how many models know their own correctness beyond the factor, in words.
 
-        Parameters
-        ----------
-        smallest : SmallestEffects
-            With the smallest `correlation` that matters.
-        """
-        little = f"by less than a correlation of {smallest.correlation:g}"
-        words = {
-            Outcome.ABOVE: ("knows its own correctness", "know their own correctness"),
-            Outcome.BELOW: ("is confident against it", "are confident against it"),
-            Outcome.SMALL: (
-                f"knows its own correctness {little}",
-                f"know their own correctness {little}",
-            ),
-        }
-        return counted(self.verdicts(smallest), words)
+def known(private: PrivateSignal, smallest: SmallestEffects) -> str:
+    """Return how many models know their own correctness beyond the factor, in words."""
+    little = f"by less than a correlation of {smallest.correlation:g}"
+    words = {
+        Outcome.ABOVE: ("knows its own correctness", "know their own correctness"),
+        Outcome.BELOW: ("is confident against it", "are confident against it"),
+        Outcome.SMALL: (
+            f"knows its own correctness {little}",
+            f"know their own correctness {little}",
+        ),
+    }
+    return counted(private.verdicts(smallest), words)
 
-    def statement(self, smallest: SmallestEffects = SMALLEST) -> str:
-        """Return that, whose correlations these are, and the mean over models.
 
-        Parameters
-        ----------
-        smallest : SmallestEffects
-            With the smallest `correlation` that matters.
-        """
-        rho = self.correlation
-        outcomes = self.verdicts(smallest).outcomes
-        shown = [row for row, one in enumerate(outcomes) if one.shown]
-        shown.sort(key=lambda row: -abs(rho.value[row]))
-        named = [f"{self.labels[row]} {rho.text(row, 3, signed=True)}" for row in shown]
-        those = f"Those are {names_of(named, most=STRONGEST)}. " if named else ""
-        return (
-            f"{self.known(smallest)}. {those}The mean correlation beyond the factor is "
-            f"{with_interval(self.mean, self.mean_interval, 3, signed=True)} "
-            f"({p_equals(self.mean_p)})."
-        )
+def statement(private: PrivateSignal, smallest: SmallestEffects) -> str:
+    """Return that, whose correlations these are, and the mean over models."""
+    rho, outcomes = private.correlation, private.verdicts(smallest).outcomes
+    shown = [row for row, one in enumerate(outcomes) if one.shown]
+    shown.sort(key=lambda row: -abs(rho.value[row]))
+    named = [f"{private.labels[row]} {rho.text(row, 3, signed=True)}" for row in shown]
+    those = f"Those are {names_of(named, most=STRONGEST)}. " if named else ""
+    return (
+        f"{known(private, smallest)}. {those}The mean correlation beyond the factor is "
+        f"{with_interval(private.mean, private.mean_interval, 3, signed=True)} "
+        f"({p_equals(private.mean_p)})."
+    )
 
 
 def private_signal(

@@ -40,7 +40,7 @@ from psychollm.estimates.verdict import (
 )
 from psychollm.factor.one_factor.scores import QuestionScores
 from psychollm.studies.dimensionality.result import Dimensionality
-from psychollm.studies.shared_confidence.private_signal import PrivateSignal
+from psychollm.studies.shared_confidence.private_signal import PrivateSignal, known, statement
 from psychollm.studies.shared_confidence.residual_structure import ResidualStructure
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ def verdict(study: SharedConfidence, smallest: SmallestEffects) -> str:
         )
     if knows:
         return f"{shared}; beyond it the confidence of {whose} knows its own correctness"
-    return f"{shared}; beyond it {study.private_signal.known(smallest)}"
+    return f"{shared}; beyond it {known(study.private_signal, smallest)}"
 
 
 def _verdict(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
@@ -311,7 +311,7 @@ def _own(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
             f"answer differs by {own.average.text(row['own_minus_cut'], 3, signed=True)}. Own "
             f"answers add to the shared score in {naive} of {tested} models if that score is "
             f"taken as exact; with its error allowed for, beyond it "
-            f"{private.statement(smallest)}"
+            f"{statement(private, smallest)}"
         ),
         explanation=(
             "The shared score is measured with error, and an answer that carries nothing but the "
