@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from psychollm._base.numbers import p_equals
 from psychollm.irt.conditional.andersen import andersen_test
 from psychollm.irt.conditional.rasch import conditional_rasch
 from psychollm.irt.fit import fit_irt
@@ -39,12 +40,12 @@ def row(name):
         "log-likelihood, 2PL": f"{fit.log_likelihood:.2f}",
         "2PL against Rasch, chi-square(4)": f"{ratio:.2f}",
         "slopes of the 2PL": ", ".join(f"{a:.2f}" for a in fit.slope),
-        "M2(5) of the 2PL": f"{whole.m2:.2f} (p = {whole.p_value:.2f})",
+        "M2(5) of the 2PL": f"{whole.m2:.2f} ({p_equals(whole.p_value)})",
         "smallest p of S-X2": f"{np.nanmin(items.p_value):.2g}",
         "conditional log-likelihood": f"{conditional.conditional_log_likelihood:.2f}",
         "conditional difficulties": ", ".join(f"{b:.2f}" for b in conditional.difficulty),
         "furthest from the marginal ones": f"{gap:.3f}",
-        "Andersen's LR(4), by score": f"{andersen.statistic:.2f} (p = {andersen.p_value:.2g})",
+        "Andersen's LR(4), by score": f"{andersen.statistic:.2f} ({p_equals(andersen.p_value)})",
     }
 
 

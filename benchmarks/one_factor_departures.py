@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 
 from benchmarks.operating_characteristics import LEVEL, p_value
+from psychollm._base.numbers import percent
 from psychollm.factor.one_factor.pairwise_likelihood import exploratory_pairwise_likelihood
 
 MODELS = 19
@@ -112,7 +113,7 @@ def row(name: str, options: argparse.Namespace) -> str:
         results = joblib.Parallel(n_jobs=options.jobs, prefer="threads")(work)
         rate = np.mean([rejected for rejected, _ in results])
         share = np.nanmean([share for _, share in results])
-        cells.append(f"{rate:.2f} ({share:.1%})")
+        cells.append(f"{rate:.2f} ({percent(share, 1)})")
     return "| " + " | ".join(cells) + " |"
 
 

@@ -46,7 +46,10 @@ class PairedAnswers(Result):
 
 
 def paired_answers(confidence: ResponsesLike, correctness: ResponsesLike) -> PairedAnswers:
-    """Put confidence and correctness side by side."""
+    """Put confidence and correctness side by side; a pair in place of either is returned."""
+    for given in (confidence, correctness):
+        if isinstance(given, PairedAnswers):
+            return given
     # Shapes: confidence, correctness (models, questions).
     said = as_responses(confidence, argument="confidence")
     known = as_responses(correctness, argument="correctness", like=said)

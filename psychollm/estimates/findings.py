@@ -34,7 +34,7 @@ class Finding:
     Attributes
     ----------
     key : str
-        A short name of the question.
+        A short name of the question; that of the verdict by default.
     question : str
         What was asked, or what the rows are about.
     statement : str
@@ -58,7 +58,7 @@ class Finding:
     Whose signal? Its own.
     """
 
-    key: str
+    key: str = VERDICT
     question: str = ""
     statement: str = ""
     rows: tuple[str, ...] = ()
@@ -66,6 +66,11 @@ class Finding:
     numbers: Mapping[str, Any] = field(default_factory=dict)
     outcome: Outcome | Verdicts | None = None
     reason: str = ""
+
+    @property
+    def alone(self) -> "Findings":
+        """The finding as all that was found."""
+        return Findings(items=(self,))
 
     def text(self) -> str:
         """Return the finding in lines of plain text."""

@@ -47,6 +47,8 @@ class Design:
 
 def make_design(data: ResponsesLike, *, empty_cells: EmptyCells, missing: Missing) -> Design:
     """Pack a table, refusing rows without variation and pairs without common questions."""
+    if isinstance(data, Design):
+        return data
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)
     table = as_responses(data)

@@ -14,7 +14,6 @@ from psychollm.plots.canvas import (
     name_axes,
     note,
     plain_text,
-    points,
     write,
 )
 from psychollm.plots.labels import shortened
@@ -158,9 +157,8 @@ def draw_worth(ax: "Axes", study: SteeringMatch, which: str) -> None:
         found = [getattr(one, which) for one in study.controls if one.kind == kind]
         if found:
             height = np.full(len(found), (0.12 if kind == "table" else 0.2) * top)
-            points(
-                ax, found, height, colour, size=6.0, zorder=4, marker="v", label=words, gid=kind
-            )
+            look: dict[str, Any] = {"marker": "v", "edgecolor": "white", "lw": 0.6, "zorder": 4}
+            ax.scatter(found, height, s=34, color=colour, label=words, gid=kind, **look)
     told = typeset(f"{_NAMES[which]}: {number(value)}, {p_equals(p)}")
     title = "Not evidence by itself" if which == "r_squared" else "The same questions?"
     name_axes(ax, x=told, y="permutations", title=title)

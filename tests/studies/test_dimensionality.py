@@ -9,9 +9,9 @@ from psychollm._base.errors import CodeError, OptionError, ShapeError, ValidityW
 from psychollm.estimates.verdict import Outcome, SmallestEffects
 from psychollm.factor.number_of_factors.parallel import leading
 from psychollm.factor.one_factor.residuals import pair_residuals
+from psychollm.studies.dimensionality.study import n_factors
 from psychollm.studies.dimensionality.verdict import (
     Evidence,
-    n_factors,
     share_interval,
     shared_interval,
     verdict,

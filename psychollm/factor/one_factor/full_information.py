@@ -47,7 +47,11 @@ from psychollm.factor.one_factor.marginal import (
     ogive,
     posterior,
 )
-from psychollm.factor.one_factor.pairwise_likelihood import AT_BOUND, pairwise_likelihood
+from psychollm.factor.one_factor.pairwise_likelihood import (
+    AT_BOUND,
+    PairwiseLikelihood,
+    pairwise_likelihood,
+)
 from psychollm.kernels.pairwise_likelihood import Z_BOUND
 
 LOG_SQRT_2PI = 0.9189385332046727
@@ -109,13 +113,20 @@ class FullInformation(Result):
     )
 
 
-def full_information(responses: ResponsesLike, *, progress: bool = False) -> FullInformation:
+def full_information(
+    responses: ResponsesLike,
+    *,
+    start: PairwiseLikelihood | None = None,
+    progress: bool = False,
+) -> FullInformation:
     """Fit the one-factor normal-ogive model by marginal maximum likelihood.
 
     Parameters
     ----------
     responses : Responses or table of shape (models, questions)
         Binary answers. Models without varying answers are left out, with a reason.
+    start : PairwiseLikelihood, optional
+        What `pairwise_likelihood` returns for the same table, where it is there already.
     progress : bool
         Show a bar of steps (needs tqdm).
 
@@ -141,7 +152,7 @@ def full_information(responses: ResponsesLike, *, progress: bool = False) -> Ful
     """
     table = as_responses(responses)
     check_binary(table)
-    start = pairwise_likelihood(table)
+    start = pairwise_likelihood(table) if start is None else start
     keep = np.array([not reason for reason in start.reasons])
     patterns = answer_patterns(table, keep)
     z = np.clip(np.arctanh(start.loadings[keep]), -Z_BOUND, Z_BOUND)

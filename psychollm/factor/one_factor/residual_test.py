@@ -186,7 +186,7 @@ def residual_test(
         msg = f"factors={factors!r} is not an option: use 1 or 0"
         raise OptionError(msg)
     check_count("n_null", n_null)
-    data = _Packed.of(responses)
+    data = Packed.of(responses)
     counts = data.counts()
     if factors == 1:
         statistic, loadings = fitted_residual_eigenvalue, start(counts)
@@ -222,7 +222,7 @@ def second_share_test(
     True
     """
     check_count("n_null", n_null)
-    data = _Packed.of(responses)
+    data = Packed.of(responses)
     counts = data.counts()
     loadings = start(counts)
     observed = second_share(counts, loadings)
@@ -233,8 +233,8 @@ def second_share_test(
     return _compare("second share", 1, observed, draws, data, loadings)
 
 
-class _Packed:
-    """A table as the kernels take it."""
+class Packed:
+    """A table as the kernels take it; functions that take a table take it as it is."""
 
     __slots__ = ("answered", "joint", "labels", "n", "n_questions", "yes")
 
@@ -247,8 +247,10 @@ class _Packed:
             self.answered = pack_rows(~table.missing)
 
     @classmethod
-    def of(cls, responses: object) -> _Packed:
+    def of(cls, responses: object) -> Packed:
         """Pack a table after checking that it can be tested."""
+        if isinstance(responses, Packed):
+            return responses
         table = as_responses(responses)
         check_binary(table)
         rates = table.yes_rates
@@ -267,7 +269,7 @@ class _Packed:
 
 
 def _draw_block(
-    seeds: WordArray, *, statistic: Statistic, data: _Packed, loadings: FloatArray
+    seeds: WordArray, *, statistic: Statistic, data: Packed, loadings: FloatArray
 ) -> FloatArray:
     counts = data.counts()
     thresholds = margin_thresholds(counts)
@@ -281,7 +283,7 @@ def _compare(
     factors: Literal[0, 1],
     observed: float,
     draws: FloatArray,
-    data: _Packed,
+    data: Packed,
     loadings: FloatArray,
 ) -> ResidualTest:
     p = monte_carlo_p_value(observed, draws)

@@ -30,7 +30,7 @@ from psychollm.calibration.consensus.logistic import logistic
 from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.resampling import (
     Bootstrap,
@@ -113,8 +113,7 @@ class GateFit(Study, Result):
         else:
             judged = "was tried on too few questions to say whether it does better than"
         rules = range(len(self.coverage.labels))
-        finding = Finding(
-            key=VERDICT,
+        return Finding(
             statement=(
                 f"The gate for {self.gate.goal} {judged} always answering: "
                 f"{_MEASURES[name]} {with_interval(lead.value, lead.interval, 3, signed=True)}, "
@@ -131,8 +130,7 @@ class GateFit(Study, Result):
             ),
             numbers={**{measure: getattr(self, measure) for measure in _MEASURES}, "lead": lead},
             outcome=shown,
-        )
-        return Findings(items=(finding,))
+        ).alone
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.per_unit import in_order, numbered, unit_labels
 from psychollm.studies.difficulty.ridge import Ridge, ridge
 from psychollm.studies.difficulty.words import Words, learn_words
+from psychollm.studies.probes.folds import dealt
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -91,7 +92,9 @@ def as_questions(
         texts=listed,
         labels=labels,
         table=as_features(features, listed),
-        groups=_groups(groups, labels),
+        groups=np.arange(len(labels))
+        if groups is None
+        else numbered(unit_labels(groups, labels, argument="groups"))[0],
     )
 
 
@@ -142,28 +145,14 @@ def as_binary(name: str, values: Any, labels: tuple[Hashable, ...]) -> FloatArra
     return array
 
 
-def _groups(groups: Any, labels: tuple[Hashable, ...]) -> IntArray:
-    if groups is None:
-        return np.arange(len(labels))
-    return numbered(unit_labels(groups, labels, argument="groups"))[0]
-
-
 def fold_of(groups: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
     """Deal whole groups into folds of like size, the largest first (questions,)."""
     # Where there are fewer groups than folds, each group is a fold.
-    names, place, sizes = np.unique(groups, return_inverse=True, return_counts=True)
-    if names.size < 2:
+    n_groups = np.unique(groups).size
+    if n_groups < 2:
         msg = "groups: all questions are in one group, so that none can be left out"
         raise OptionError(msg)
-    n_folds = min(n_folds, names.size)
-    order = rng.permutation(names.size)
-    order = order[np.argsort(-sizes[order], kind="stable")]
-    filled = np.zeros(n_folds)
-    fold = np.empty(names.size, dtype=np.int64)
-    for group in order:
-        fold[group] = int(filled.argmin())
-        filled[fold[group]] += sizes[group]
-    return fold[place]
+    return dealt(groups, min(n_folds, n_groups), rng)
 
 
 def parts(fold: IntArray) -> list[tuple[IntArray, IntArray]]:

@@ -30,7 +30,7 @@ from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm._base.views import view
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
     Bootstrap,
@@ -124,17 +124,12 @@ class Difficulty(Study, Result):
             f"{len(self.labels)} questions; predictions for {units} that were left out, "
             f"{self.n_folds} folds"
         )
-        return Findings(
-            items=(
-                Finding(
-                    key=VERDICT,
-                    statement=self.verdict(smallest=smallest),
-                    rows=tuple(rows),
-                    numbers={"r_squared": self.r_squared, "lead": self.lead},
-                    outcome=outcome(self.lead.interval, smallest=smallest.r_squared),
-                ),
-            )
-        )
+        return Finding(
+            statement=self.verdict(smallest=smallest),
+            rows=tuple(rows),
+            numbers={"r_squared": self.r_squared, "lead": self.lead},
+            outcome=outcome(self.lead.interval, smallest=smallest.r_squared),
+        ).alone
 
     def verdict(self, *, smallest: SmallestEffects = SMALLEST) -> str:
         """Return in one sentence whether the text predicts the score, and beyond its length.
@@ -238,7 +233,8 @@ def difficulty(
         clusters=clusters,
     )
     model = questions.fit(y)
-    names = model.words.names if model.words is not None else _numbered(model.line.weights.size)
+    numbered = tuple(f"feature {column}" for column in range(model.line.weights.size))
+    names = numbered if model.words is None else model.words.names
     return Difficulty(
         predicted=predictions[0],
         predicted_by_length=predictions[1],
@@ -252,10 +248,6 @@ def difficulty(
         labels=questions.labels,
         level=level,
     )
-
-
-def _numbered(n: int) -> tuple[str, ...]:
-    return tuple(f"feature {place}" for place in range(n))
 
 
 def _by_length(

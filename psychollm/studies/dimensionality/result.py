@@ -10,13 +10,16 @@ import numpy as np
 
 from psychollm._base.numbers import count, number, p_equals, p_value, percent, signed
 from psychollm._base.result import Result
-from psychollm.estimates.findings import VERDICT, Finding, Findings, Study, sentence
+from psychollm._base.types import FloatArray
+from psychollm.correlation.sensitivity import Sensitivity
+from psychollm.correlation.tetrachoric import Correlation
+from psychollm.estimates.findings import Finding, Findings, Study, sentence
+from psychollm.estimates.null import Null
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects
 from psychollm.factor.one_factor.full_information import FullInformation
 from psychollm.factor.one_factor.pairwise_likelihood import PairwiseLikelihood
 from psychollm.factor.one_factor.residual_test import ResidualTest
 from psychollm.factor.one_factor.residuals import PairResiduals
-from psychollm.studies.dimensionality.spectrum import PlainSpectrum
 from psychollm.studies.dimensionality.verdict import (
     Evidence,
     share_interval,
@@ -29,6 +32,59 @@ if TYPE_CHECKING:
 
 COMPONENTS = 5  # whose eigenvalues are listed
 PAIRS = 3  # of models, whose residuals are named
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
+class PlainSpectrum(Result):
+    """A tetrachoric spectrum with its nulls; bent by the empty-cell rule, as they are.
+
+    Attributes
+    ----------
+    correlation : Correlation
+        Tetrachoric correlations under the rules chosen.
+    eigenvalues, shares : ndarray of shape (k,)
+        Falling; shares are eigenvalues over k.
+    first_loadings, second_loadings : ndarray of shape (k,)
+        Loadings of the first two components, their sums not negative.
+    second_replicates : ndarray of shape (n, k)
+        Loadings on the second component in each one-factor replicate.
+    permutation, one_factor : Null
+        The eigenvalues under independence and under one factor, shape (k,).
+    quadratic : ndarray of shape (3,)
+        Fit of first loadings on thresholds: constant, linear, quadratic.
+    quadratic_r2 : Null
+        Its R squared, beside one-factor replicates whose true loadings do not fall off.
+    congruence : float
+        Tucker's congruence of `second_loadings` with the second component of replicates.
+    null_congruence : float
+        Median congruence of single replicates with that component: what to compare with.
+    sensitivity : Sensitivity
+        Pairs with an empty cell, and shares under every empty-cell rule.
+    """
+
+    correlation: Correlation
+    eigenvalues: FloatArray  # (k,)
+    shares: FloatArray  # (k,)
+    first_loadings: FloatArray  # (k,)
+    second_loadings: FloatArray  # (k,)
+    second_replicates: FloatArray  # (n, k)
+    permutation: Null
+    one_factor: Null
+    quadratic: FloatArray  # (3,)
+    quadratic_r2: Null
+    congruence: float
+    null_congruence: float
+    sensitivity: Sensitivity
+
+    @property
+    def min_eigenvalue(self) -> float:
+        """Smallest eigenvalue; negative where no correlation matrix fits all pairs."""
+        return float(self.eigenvalues[-1])
+
+    @property
+    def n_empty(self) -> int:
+        """Number of pairs whose 2 x 2 table has an empty cell."""
+        return self.sensitivity.n_empty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -82,7 +138,6 @@ class Dimensionality(Study, Result):
         return Findings(
             items=(
                 Finding(
-                    key=VERDICT,
                     statement=sentence(verdict(evidence, smallest)),
                     rows=tuple(left_out),
                     numbers={"n_factors": self.n_factors},

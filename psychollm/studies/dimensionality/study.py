@@ -4,26 +4,41 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping
-from typing import TypedDict
+from functools import partial
+from typing import Literal, TypedDict
 
 import numpy as np
 
 from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
 from psychollm._base.errors import ShapeError, ValidityWarning
-from psychollm._base.types import EmptyCells, Missing, RandomState
+from psychollm._base.replicate import replicate
+from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
+from psychollm.correlation.tetrachoric import tetrachoric
 from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
+from psychollm.estimates.null import Null
+from psychollm.factor.congruence import tucker
+from psychollm.factor.number_of_factors.parallel import leading
 from psychollm.factor.one_factor.full_information import full_information
 from psychollm.factor.one_factor.pairwise_likelihood import pairwise_likelihood
 from psychollm.factor.one_factor.residual_test import (
     LEAST_MODELS,
+    Packed,
     residual_test,
     second_share_test,
 )
 from psychollm.factor.one_factor.residuals import pair_residuals
-from psychollm.studies.dimensionality.result import Dimensionality
-from psychollm.studies.dimensionality.spectrum import plain_spectrum
-from psychollm.studies.dimensionality.verdict import count_factors, n_factors
+from psychollm.kernels.null_matrices import draw_one_factor
+from psychollm.kernels.one_factor import margin_thresholds
+from psychollm.nulls.design import Design, make_design
+from psychollm.nulls.permutation import permutation_null
+from psychollm.nulls.statistics import (
+    component_loadings,
+    eigenvalues,
+    quadratic_fit,
+    quadratic_r2,
+)
+from psychollm.studies.dimensionality.result import Dimensionality, PlainSpectrum
 
 SHARE_REPLICATES = 99
 
@@ -99,14 +114,18 @@ def dimensionality(
     check_fraction("alpha", alpha)
     table, excluded = _usable(as_responses(responses))
     work: _Work = {"rng": check_generator(rng), "n_jobs": n_jobs, "progress": progress}
-    none = residual_test(table, factors=0, n_null=n_null, **work)
-    one = residual_test(table, factors=1, n_null=n_null, **work)
-    share = second_share_test(table, n_null=min(n_null, SHARE_REPLICATES), **work)
-    plain = plain_spectrum(
-        table, one.loadings, n_null=n_null, empty_cells=empty_cells, missing=missing, **work
+    # Packed and counted once: what takes a table takes these as they are.
+    packed = Packed.of(table)
+    design = make_design(table, empty_cells=empty_cells, missing=missing)
+    none = residual_test(packed, factors=0, n_null=n_null, **work)
+    one = residual_test(packed, factors=1, n_null=n_null, **work)
+    share = second_share_test(packed, n_null=min(n_null, SHARE_REPLICATES), **work)
+    plain = _plain_spectrum(
+        design, one.loadings, n_null=n_null, empty_cells=empty_cells, missing=missing, **work
     )
     count = n_factors(none.p_value, one.p_value, alpha)
-    full = full_information(table, progress=progress)
+    pairwise = pairwise_likelihood(table)
+    full = full_information(table, start=pairwise, progress=progress)
     return Dimensionality(
         n_factors=count,
         shared_test=none,
@@ -114,9 +133,9 @@ def dimensionality(
         second_share=share,
         spectrum=plain,
         factors_by_rule=count_factors(plain.permutation, plain.one_factor, tested=count),
-        pairwise=pairwise_likelihood(table),
+        pairwise=pairwise,
         full_information=full,
-        residuals=pair_residuals(table, loadings=full.loadings),
+        residuals=pair_residuals(design.counts, loadings=full.loadings),
         excluded=excluded,
         alpha=alpha,
         labels=table.models,
@@ -145,3 +164,108 @@ def _usable(table: Responses) -> tuple[Responses, Mapping[Hashable, str]]:
     named = ", ".join(f"{model!r} ({why})" for model, why in excluded.items())
     warnings.warn(f"left out of dimensionality: {named}", ValidityWarning, stacklevel=3)
     return table.select(models=kept), excluded
+
+
+def n_factors(p_shared: float, p_one: float, alpha: float) -> Literal[0, 1, 2]:
+    """Return 0, 1, or 2 for "at least two"; the plain spectrum has no say in it."""
+    if p_shared > alpha:
+        return 0
+    return 1 if p_one > alpha else 2
+
+
+def count_factors(permutation: Null, one_factor: Null, *, tested: int) -> Mapping[str, int]:
+    """Return the number of factors by each rule, from nulls of eigenvalues (k,)."""
+    # ``tested`` is the verdict of the rule-free test. The one-factor null says nothing about
+    # the first eigenvalue, which it reproduces by construction, so there the count starts at
+    # one.
+    observed = np.asarray(permutation.observed)
+    top = one_factor.quantile(0.95)
+    return {
+        "rule-free residual test": tested,
+        "one-factor null, 95 %": 1 + leading(observed[1:], top[1:]),
+        "permutation null, 95 %": leading(observed, permutation.quantile(0.95)),
+        "permutation null, mean": leading(observed, permutation.mean),
+        "Kaiser (eigenvalue > 1)": int(np.sum(observed > 1.0)),
+    }
+
+
+def _plain_spectrum(
+    design: Design,
+    loadings: FloatArray,
+    *,
+    n_null: int,
+    empty_cells: EmptyCells,
+    missing: Missing,
+    rng: RandomState,
+    n_jobs: int | None,
+    progress: bool,
+) -> PlainSpectrum:
+    """Set the spectrum beside independence and beside the one-factor model with `loadings`."""
+    correlation = tetrachoric(design.counts, empty_cells=empty_cells, missing=missing)
+    permutation = permutation_null(
+        design,
+        n_null=n_null,
+        empty_cells=empty_cells,
+        missing=missing,
+        rng=rng,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    task = partial(_block, design=design, loadings=loadings)
+    draws = replicate(
+        task, n_null, rng=rng, n_jobs=n_jobs, progress=progress, label="one-factor null"
+    )
+    measured = _measure(*design.observed())[0]
+    k = loadings.size
+
+    def null(part: slice | int, statistic: str) -> Null:
+        return Null.compare(
+            np.asarray(measured[part]),
+            draws[:, part],
+            scheme="one_factor",
+            statistic=statistic,
+            alternative="greater",
+        )
+
+    one_factor, replicates = null(slice(0, k), "eigenvalues"), draws[:, k + 1 :]
+    observed = np.asarray(one_factor.observed)
+    stack = correlation.matrix[None]
+    first, second = (component_loadings(stack, which)[0] for which in (0, 1))
+    # The main direction of the replicates' second loadings, whatever their signs.
+    direction = np.linalg.svd(replicates, full_matrices=False)[2][0]
+    return PlainSpectrum(
+        correlation=correlation,
+        eigenvalues=observed,
+        shares=observed / observed.size,
+        first_loadings=first,
+        second_loadings=second,
+        second_replicates=replicates,
+        permutation=permutation,
+        one_factor=one_factor,
+        quadratic=quadratic_fit(correlation.thresholds, first)[0],
+        quadratic_r2=null(k, "quadratic_r2"),
+        congruence=float(_congruence(second[None], direction)[0]),
+        null_congruence=float(np.median(_congruence(replicates, direction))),
+        sensitivity=correlation.sensitivity(),
+    )
+
+
+def _congruence(loadings: FloatArray, direction: FloatArray) -> FloatArray:
+    """Tucker's congruence of rows (n, k) with a vector (k,), sign ignored."""
+    return np.abs(tucker(loadings.T, direction[:, None])[:, 0])
+
+
+def _measure(matrices: FloatArray, thresholds: FloatArray) -> FloatArray:
+    """Return eigenvalues, R squared and second loadings side by side, shape (m, 2k + 1)."""
+    r2 = quadratic_r2(matrices, thresholds)[:, None]
+    second = component_loadings(matrices, 1)
+    return np.concatenate([eigenvalues(matrices, thresholds), r2, second], axis=1)
+
+
+def _block(seeds: WordArray, *, design: Design, loadings: FloatArray) -> FloatArray:
+    pairs = design.counts
+    cuts = margin_thresholds((pairs.joint.copy(), pairs.yes.copy(), pairs.n.copy()))
+    matrices, thresholds = draw_one_factor(
+        seeds, loadings, cuts, design.packed, design.workspace(), design.rule, design.fixed
+    )
+    return _measure(matrices, thresholds)

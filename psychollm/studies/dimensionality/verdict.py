@@ -1,9 +1,8 @@
-"""The sentence at the end of `dimensionality`, and how many factors each rule counts."""
+"""What the evidence of `dimensionality` comes to: bounds, outcomes, and the sentence."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,9 +12,7 @@ from scipy.special import ndtr, ndtri
 
 from psychollm._base.numbers import p_equals, percent
 from psychollm._base.types import EmptyCells, FloatArray
-from psychollm.estimates.null import Null
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
-from psychollm.factor.number_of_factors.parallel import leading
 from psychollm.kernels.orthants import orthants
 
 
@@ -49,13 +46,6 @@ class Evidence:
         rejected = self.n_factors == 2 and self.p_share <= self.alpha
         rejected = rejected and self.share >= smallest.second_share
         return outcome(self.share_interval, smallest=smallest.second_share, rejected=rejected)
-
-
-def n_factors(p_shared: float, p_one: float, alpha: float) -> Literal[0, 1, 2]:
-    """Return 0, 1, or 2 for "at least two"; the plain spectrum has no say in it."""
-    if p_shared > alpha:
-        return 0
-    return 1 if p_one > alpha else 2
 
 
 def shared_interval(
@@ -157,19 +147,3 @@ def _second(evidence: Evidence) -> str:
         )
     chance = p_equals(evidence.p_second)
     return f"{share} is what one factor with these thresholds produces ({chance})"
-
-
-def count_factors(permutation: Null, one_factor: Null, *, tested: int) -> Mapping[str, int]:
-    """Return the number of factors by each rule, from nulls of eigenvalues (k,)."""
-    # ``tested`` is the verdict of the rule-free test. The one-factor null says nothing about
-    # the first eigenvalue, which it reproduces by construction, so there the count starts at
-    # one.
-    observed = np.asarray(permutation.observed)
-    top = one_factor.quantile(0.95)
-    return {
-        "rule-free residual test": tested,
-        "one-factor null, 95 %": 1 + leading(observed[1:], top[1:]),
-        "permutation null, 95 %": leading(observed, permutation.quantile(0.95)),
-        "permutation null, mean": leading(observed, permutation.mean),
-        "Kaiser (eigenvalue > 1)": int(np.sum(observed > 1.0)),
-    }

@@ -27,7 +27,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.discrimination.ranking import midranks
 from psychollm.data.labels import Labels
-from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason
@@ -66,14 +66,12 @@ class MonitoringLink(Study, Result):
             Outcome.SMALL: "Capability has next to nothing to do with knowing where rules end",
             Outcome.OPEN: "Too few models to say whether more capable ones know where rules end",
         }
-        finding = Finding(
-            key=VERDICT,
+        return Finding(
             statement=f"{words[shown]}: {self.text()}.",
             numbers={"correlation": self.value, "interval": self.interval, "p": self.p_value},
             outcome=shown,
             reason=str(self.flag),
-        )
-        return Findings(items=(finding,))
+        ).alone
 
     def text(self, kind: str = "model") -> str:
         """Return the coefficient with its interval and p-value, as it stands in a sentence.

@@ -23,7 +23,6 @@ from psychollm.data.labels import Labels, listed
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import (
-    VERDICT,
     Finding,
     Findings,
     Study,
@@ -194,7 +193,7 @@ def _verdict(study: InferenceBoundary, smallest: SmallestEffects) -> Finding:
     found = verdicts(study.certainty_inversion, smallest=smallest.share)
     text = counted(found, words, data="questions", named=Outcome.ABOVE)
     numbers = {"certainty_inversion": study.certainty_inversion}
-    return Finding(key=VERDICT, statement=sentence(text), numbers=numbers, outcome=found)
+    return Finding(statement=sentence(text), numbers=numbers, outcome=found)
 
 
 def _rates(study: InferenceBoundary, kind: Hashable) -> str:

@@ -21,7 +21,7 @@ from psychollm.calibration.selection.abstention import Abstention, abstention
 from psychollm.calibration.selection.abstention_by import AbstentionByGroup, abstention_by
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.repeated_share import repeated_difference, repeated_share
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
@@ -80,7 +80,7 @@ class AbstentionSkill(Study, Result):
         rates = {"recall": found.recall, "over_abstention": found.over_abstention, "f1": found.f1}
         rows = tuple(self._sentence(row) for row in range(len(self.labels)))
         question = "Do models abstain where they should?"
-        return Findings(items=(Finding(key=VERDICT, question=question, rows=rows, numbers=rates),))
+        return Finding(question=question, rows=rows, numbers=rates).alone
 
     def _sentence(self, place: int) -> str:
         found = self.overall

@@ -70,7 +70,8 @@ def coder_agreement(
         return None
     keys = [name for name in ("model", "arm", "item", "run") if name in table.columns]
     joined = table[keys].astype(str).agg("/".join, axis=1)
-    frame = table.assign(_trace=joined, _shown=_shown(table, threshold))
+    binary_codes = (table["code"] >= threshold).astype(float).where(table["code"].notna())
+    frame = table.assign(_trace=joined, _shown=binary_codes)
     items = dict(zip(frame["_trace"], frame["item"], strict=True))
     codes: dict[Hashable, Agreement] = {}
     shown: dict[Hashable, Agreement] = {}
@@ -91,10 +92,6 @@ def coder_agreement(
         kappa=kappa if len(kappa) == len(codes) else None,
         coders=coders,
     )
-
-
-def _shown(table: pd.DataFrame, threshold: int) -> pd.Series[float]:
-    return (table["code"] >= threshold).astype(float).where(table["code"].notna())
 
 
 def _ratings(part: pd.DataFrame, value: str, categories: tuple[float, ...]) -> Ratings:

@@ -18,7 +18,7 @@ from psychollm._base.errors import InputError
 from psychollm._base.result import Result
 from psychollm.data.labels import Labels
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, verdicts
 from psychollm.instruments.revision.result import RevisionScores
@@ -67,17 +67,12 @@ class RevisionSkill(Study, Result):
             Outcome.OPEN: "with too few questions to say whether that beats asking once more",
         }
         rows = (self._sentence(place, words[one]) for place, one in enumerate(found.outcomes))
-        return Findings(
-            items=(
-                Finding(
-                    key=VERDICT,
-                    question="Do models mend their answers when they review them?",
-                    rows=tuple(rows),
-                    numbers={**self.rates, **self.differences},
-                    outcome=found,
-                ),
-            )
-        )
+        return Finding(
+            question="Do models mend their answers when they review them?",
+            rows=tuple(rows),
+            numbers={**self.rates, **self.differences},
+            outcome=found,
+        ).alone
 
     def _sentence(self, place: int, compared: str) -> str:
         rates, control = self.rates, self.differences[CONTROLLED]

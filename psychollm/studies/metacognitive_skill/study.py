@@ -29,7 +29,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.data.labels import Labels, listed
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import VERDICT, Finding, Findings, Study, estimate_rows
+from psychollm.estimates.findings import Finding, Findings, Study, estimate_rows
 from psychollm.estimates.repeated_share import repeated_share
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, verdicts
@@ -188,7 +188,7 @@ def _verdict(study: MetacognitiveSkill, smallest: SmallestEffects) -> Finding:
     ]
     text = ". ".join(f"{part[0].upper()}{part[1:]}" for part in parts)
     gaps = {str(name): study.deployment[name].gap for name in study.categories}
-    return Finding(key=VERDICT, statement=f"{text}.", numbers=gaps)
+    return Finding(statement=f"{text}.", numbers=gaps)
 
 
 def _profile(study: MetacognitiveSkill, place: int) -> str:

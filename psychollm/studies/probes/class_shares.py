@@ -26,7 +26,6 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import (
-    VERDICT,
     Finding,
     Findings,
     Study,
@@ -75,15 +74,13 @@ class ClassShares(Study, Result):
             Outcome.BELOW: ("does worse than no state", "do worse than no state"),
             Outcome.SMALL: (little, little.replace("foretells", "foretell")),
         }
-        finding = Finding(
-            key=VERDICT,
+        return Finding(
             question="Do states foretell how answers spread over classes?",
             statement=sentence(counted(judged, words, kind="layer", data="questions")),
             rows=estimate_rows(self.skill),
             numbers={"skill": self.skill},
             outcome=judged,
-        )
-        return Findings(items=(finding,))
+        ).alone
 
 
 def class_shares(
@@ -138,7 +135,7 @@ def class_shares(
     base = np.empty_like(q)
     for one in np.unique(fold):
         base[fold == one] = q[fold != one].mean(axis=0)
-    losses = np.array([_cross_entropy(q, p) for p in (*predicted, base, q)])
+    losses = -(q * np.log(np.clip([*predicted, base, q], _TINY, 1.0))).sum(axis=2)
 
     def skill(counts: FloatArray) -> FloatArray:
         sums = counts @ losses.T
@@ -195,9 +192,3 @@ def _out_of_fold(table: FloatArray, q: FloatArray, fold: IntArray, penalty: floa
         )
         predicted[np.ix_(held, present)] = model.predict_proba(table[held])
     return predicted
-
-
-def _cross_entropy(q: FloatArray, p: FloatArray) -> FloatArray:
-    """Return the loss of each question (questions,)."""
-    safe = np.clip(p, _TINY, 1.0)
-    return np.asarray(-(q * np.log(safe)).sum(axis=1))

@@ -17,8 +17,8 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.errors import InputError, ShapeError
 from psychollm._base.numbers import percent
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, IntArray, RandomState
-from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
+from psychollm._base.types import FloatArray, RandomState
+from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.studies.probes.folds import groups_of
@@ -55,8 +55,7 @@ class EarlyExit(Study, Result):
             Outcome.SMALL: f"saves less than {percent(smallest.share)} of the tokens",
         }.get(shown, "was tried on too few questions to say whether it saves tokens")
         low, high = self.saved_interval
-        finding = Finding(
-            key=VERDICT,
+        return Finding(
             statement=(
                 f"Stopping when sure {judged}: {percent(self.saved)} ({percent(low)} to "
                 f"{percent(high)}), the threshold chosen on the same {self.n} questions. Thinking "
@@ -64,8 +63,7 @@ class EarlyExit(Study, Result):
             ),
             numbers={"saved": self.saved, "interval": self.saved_interval},
             outcome=shown,
-        )
-        return Findings(items=(finding,))
+        ).alone
 
 
 def early_exit(
@@ -126,9 +124,10 @@ def early_exit(
     share = check_fraction("level", level)
     last = np.isfinite(sure).sum(axis=1) - 1
     rows = np.arange(n)
-    stops = np.array([_first(sure >= threshold, last) for threshold in grid])
-    # (thresholds + 1, questions): the last row thinks to the end.
-    stops = np.concatenate([stops, last[None]])
+    # The first step at which each question stops, its last where it does not; the last row
+    # (thresholds + 1, questions) thinks to the end.
+    stop = sure >= grid[:, None, None]
+    stops = np.concatenate([np.where(stop.any(axis=2), stop.argmax(axis=2), last), last[None]])
     hits, used = right[rows, stops], said[rows, stops]
 
     def curve(counts: FloatArray) -> FloatArray:
@@ -184,11 +183,6 @@ def _tables(confidence: Any, correct: Any, tokens: Any) -> tuple[FloatArray, ...
         msg = f"question {int(np.argwhere(falls)[0, 0])}: tokens must be counted from the start"
         raise InputError(msg)
     return sure, rest[0], rest[1]
-
-
-def _first(stop: Any, last: IntArray) -> IntArray:
-    """Return the first step at which each question stops, its last where it does not."""
-    return np.where(stop.any(axis=1), stop.argmax(axis=1), last)
 
 
 def _saving(accuracy: FloatArray, spent: FloatArray) -> FloatArray:

@@ -70,20 +70,24 @@ def groups_of(groups: Any, n: int) -> IntArray:
 
 def folds_of(groups: IntArray, n_folds: int, rng: RandomState) -> IntArray:
     """Return the fold of each question; a group lies in one fold."""
-    # Groups go, the largest first, in random order among equals, to the fold with fewest
-    # questions.
     check_count("n_folds", n_folds, low=2)
-    sizes = np.bincount(groups)
-    if sizes.size < n_folds:
-        msg = f"n_folds={n_folds} needs as many groups, there are {sizes.size}"
+    n_groups = np.unique(groups).size
+    if n_groups < n_folds:
+        msg = f"n_folds={n_folds} needs as many groups, there are {n_groups}"
         raise OptionError(msg)
-    shuffled = check_generator(rng).permutation(sizes.size)
-    order = shuffled[np.argsort(-sizes[shuffled], kind="stable")]
+    return dealt(groups, n_folds, check_generator(rng))
+
+
+def dealt(groups: IntArray, n_folds: int, rng: np.random.Generator) -> IntArray:
+    """Deal whole groups into folds of like size (questions,)."""
+    # They go, the largest first, in random order among equals, to the fold with fewest questions.
+    _, number, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    shuffled = rng.permutation(sizes.size)
     filled, fold = np.zeros(n_folds), np.zeros(sizes.size, dtype=np.int64)
-    for group in order:
+    for group in shuffled[np.argsort(-sizes[shuffled], kind="stable")]:
         fold[group] = int(np.argmin(filled))
         filled[fold[group]] += sizes[group]
-    return np.asarray(fold[groups])
+    return np.asarray(fold[number])
 
 
 def outcome_of(outcome: Any, n: int) -> tuple[FloatArray, BoolArray]:

@@ -27,7 +27,6 @@ from psychollm.calibration.errors.binned import calibration_error
 from psychollm.calibration.scores.proper_scores import brier
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import (
-    VERDICT,
     Finding,
     Findings,
     Study,
@@ -95,8 +94,7 @@ class StateProbe(Study, Result):
             Outcome.OPEN: "was tried on too few questions to say whether it predicts better than",
         }[shown]
         n_layers = len(self.labels) - len(controls)
-        finding = Finding(
-            key=VERDICT,
+        return Finding(
             statement=(
                 f"{sentence(layer)[:-1]}, the best of {n_layers} (AUROC "
                 f"{area.text(area.place(layer))}), {judged} {against}. Groups of questions: "
@@ -105,8 +103,7 @@ class StateProbe(Study, Result):
             rows=estimate_rows(area, signed=False),
             numbers={"auroc": area, "ece": self.ece, "brier": self.brier},
             outcome=shown,
-        )
-        return Findings(items=(finding,))
+        ).alone
 
 
 def _is_layer(label: Any) -> bool:

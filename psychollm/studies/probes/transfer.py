@@ -12,7 +12,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.data.per_unit import numbered, unit_labels
-from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.verdict import (
     SMALLEST,
     Outcome,
@@ -77,16 +77,14 @@ class ProbeTransfer(Study, Result):
             Outcome.SMALL: (f"is {little}", f"are {little}"),
         }
         told = counted(judged, words, kind="trial", data="questions")
-        finding = Finding(
-            key=VERDICT,
+        return Finding(
             statement=(
                 f"Mean AUROC {number(self.across)} on other topics, {number(self.within)} on the "
                 f"own. Probes tried on another topic: {told}."
             ),
             numbers={"within": self.within, "across": self.across},
             outcome=judged,
-        )
-        return Findings(items=(finding,))
+        ).alone
 
 
 def probe_transfer(

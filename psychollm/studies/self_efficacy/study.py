@@ -275,17 +275,15 @@ def _link(one: EfficacyLink) -> str:
     return f"{text}."
 
 
-def _missing(share: float) -> str:
-    return f"; {percent(share)} are missing" if share > 0 else ""
-
-
 def _revision(found: Revision) -> Finding:
     rows = []
     for i, phrasing in enumerate(found.change.labels):
+        share = found.missing.value[i]
+        missing = f"; {percent(share)} are missing" if share > 0 else ""
         rows.append(
             f"{phrasing}: net change {found.change.text(i, signed=True)}; totals rise in "
             f"{percent(found.up.value[i])} and fall in {percent(found.down.value[i])} of "
-            f"administrations{_missing(found.missing.value[i])}."
+            f"administrations{missing}."
         )
     question = "Do ratings stand when models are asked whether they are confident?"
     return _of("revision", question, rows, {"change": found.change})

@@ -20,7 +20,7 @@ from psychollm.calibration.sampled.semantic_confidence import (
     SemanticConfidence,
     semantic_confidence,
 )
-from psychollm.calibration.sampled.semantic_entropy import SemanticEntropy, semantic_entropy
+from psychollm.calibration.sampled.semantic_entropy import semantic_entropy
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
@@ -70,7 +70,11 @@ class Arms:
     def parts(self) -> dict[str, Any]:
         """Return the estimates of the study by field."""
         confidence = semantic_confidence(self.samples)
-        split = self._split() if (confidence.n_samples > 1).all() else None
+        split = None
+        if (confidence.n_samples > 1).all():
+            split = semantic_confidence(
+                self.samples, estimator="split_sample", splits=self.splits, rng=self.options.rng
+            )
         gap = confidence.confidence - confidence.correct
         rows = range(len(self.samples.models))
         tables = [exchanged(self.samples.codes[row], self.samples.right[row]) for row in rows]
@@ -93,7 +97,7 @@ class Arms:
             "p_value": p_value,
             "diagrams": self._diagrams(confidence),
             "excess": _moved(smooth.value, smooth.value.value - expected.value),
-            "entropy": self._entropy(),
+            "entropy": semantic_entropy(self.samples, **self._keywords(null=False)),
         }
 
     def _keywords(self, *, null: bool = True) -> dict[str, Any]:
@@ -106,14 +110,6 @@ class Arms:
     def _smooth(self, found: SemanticConfidence) -> SmoothCalibrationError:
         known = _table(found.confidence, self.samples), _table(found.correct, self.samples)
         return smooth_calibration_error(*known, **self._keywords())
-
-    def _split(self) -> SemanticConfidence:
-        return semantic_confidence(
-            self.samples, estimator="split_sample", splits=self.splits, rng=self.options.rng
-        )
-
-    def _entropy(self) -> SemanticEntropy:
-        return semantic_entropy(self.samples, **self._keywords(null=False))
 
     def _mean(self, name: str, table: FloatArray) -> Estimate:
         """Return means over questions (arms,)."""

@@ -49,7 +49,7 @@ from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import (
     Bootstrap,
@@ -117,14 +117,12 @@ class SemanticMechanism(Study, Result):
                 f"chance below {self.floor:g}: divergences depend on that floor."
             )
         numbers = {"correlation": link.value, "interval": link.interval, "p": link.p_value}
-        finding = Finding(
-            key=VERDICT,
+        return Finding(
             statement=text,
             numbers=numbers,
             outcome=shown,
             reason=str(link.flag),
-        )
-        return Findings(items=(finding,))
+        ).alone
 
 
 def semantic_mechanism(

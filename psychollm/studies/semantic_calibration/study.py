@@ -47,7 +47,7 @@ from psychollm.data.labels import Labels
 from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import (
     SMALLEST,
@@ -151,7 +151,6 @@ class SemanticCalibration(Study, Result):
         excess = {str(one.arm): one.excess for one in self.contrasts}
         items = [
             Finding(
-                key=VERDICT,
                 statement=self.verdict(smallest=smallest),
                 numbers={"excess": self.excess, "p_adjusted": self.p_adjusted},
             ),

@@ -45,7 +45,6 @@ from psychollm.data.per_unit import unit_numbers
 from psychollm.data.responses import as_responses
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import (
-    VERDICT,
     Finding,
     Findings,
     Study,
@@ -118,8 +117,7 @@ class PrivateSignal(Study, Result):
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the finding, with a row per model; `smallest.correlation` is what matters."""
-        finding = Finding(
-            key=VERDICT,
+        return Finding(
             question="Does confidence know its own correctness beyond the shared factor?",
             statement=sentence(statement(self, smallest)),
             rows=estimate_rows(self.correlation, 3),
@@ -130,8 +128,7 @@ class PrivateSignal(Study, Result):
                 "mean_p": self.mean_p,
             },
             outcome=self.verdicts(smallest),
-        )
-        return Findings(items=(finding,))
+        ).alone
 
     def verdicts(self, smallest: SmallestEffects = SMALLEST) -> Verdicts:
         """Return of each model whether its confidence knows more than the shared factor.
@@ -156,7 +153,8 @@ def known(private: PrivateSignal, smallest: SmallestEffects) -> str:
             f"know their own correctness {little}",
         ),
     }
-    return counted(private.verdicts(smallest), words)
+    whether = "whether confidence knows its own correctness"
+    return counted(private.verdicts(smallest), words, whether=whether)
 
 
 def statement(private: PrivateSignal, smallest: SmallestEffects) -> str:

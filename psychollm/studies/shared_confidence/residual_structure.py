@@ -64,7 +64,7 @@ class ResidualStructure(Study, Result):
 
     def findings(self, *, smallest: SmallestEffects = SMALLEST) -> Findings:
         """Return the finding; it has no interval, and `smallest` plays no part."""
-        finding = Finding(
+        return Finding(
             key="remainder",
             question="What is left after the shared factor?",
             statement=f"Residuals of correctness cannot be compared: {self.reason}."
@@ -80,8 +80,7 @@ class ResidualStructure(Study, Result):
             ),
             numbers={"correlation": self.correlation, "p": self.p_value},
             reason=str(self.reason),
-        )
-        return Findings(items=(finding,))
+        ).alone
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per pair of models, the largest confidence residual first."""

@@ -29,7 +29,7 @@ from psychollm.calibration.decisions.confusion import Confusion
 from psychollm.calibration.decisions.f_beta import FBeta
 from psychollm.data.screen import Screen
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import VERDICT, Finding, Findings, Study, sentence
+from psychollm.estimates.findings import Finding, Findings, Study, sentence
 from psychollm.estimates.verdict import (
     SMALLEST,
     Outcome,
@@ -245,7 +245,6 @@ def verdict(study: SharedConfidence, smallest: SmallestEffects) -> str:
 def _verdict(study: SharedConfidence, smallest: SmallestEffects) -> Finding:
     known = study.private_signal.verdicts(smallest).count(Outcome.ABOVE)
     return Finding(
-        key=VERDICT,
         question="Verdict.",
         statement=sentence(verdict(study, smallest)),
         numbers={"n_factors": study.dimensionality.n_factors, "models_that_know": known},

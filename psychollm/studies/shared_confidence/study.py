@@ -23,6 +23,7 @@ from psychollm.calibration.consensus.individuation import individuation
 from psychollm.calibration.consensus.pairwise import pairwise_calibration
 from psychollm.calibration.decisions.confusion import confusion
 from psychollm.calibration.decisions.f_beta import f_beta
+from psychollm.calibration.paired import paired_answers
 from psychollm.data.coerce import check_binary
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
@@ -157,10 +158,11 @@ def _study(
 ) -> SharedConfidence:
     """Run all parts on tables that are checked and aligned."""
     said, right = tables
+    pair = paired_answers(said, right)  # once: what takes two tables takes it as it is
     level, adjustment = options.level, options.adjustment
     streams = dict(zip(_PARTS, np.random.default_rng(options.rng).spawn(len(_PARTS)), strict=True))
     uncorrelated = uncorrelatable(said, validity)
-    table = confusion(said, right, level=level)
+    table = confusion(pair, right, level=level)
     found = _factors(said, uncorrelated, options, streams["dimensionality"], work)
     full = found.full_information
     loadings, thresholds = (
@@ -171,14 +173,14 @@ def _study(
     return SharedConfidence(
         screen=validity,
         confusion=table,
-        f_beta=f_beta(said, right, bootstrap=work, level=level, rng=streams["f_beta"]),
+        f_beta=f_beta(pair, right, bootstrap=work, level=level, rng=streams["f_beta"]),
         between=between_models_of(table, level=level, rng=streams["between"]),
         dimensionality=found,
         loadings=loadings,
         thresholds=thresholds,
         scores=scores,
         individuation=individuation(
-            said,
+            pair,
             right,
             scores.leave_one_out,
             adjustment=adjustment,
@@ -188,14 +190,14 @@ def _study(
         ),
         private_signal=private_signal(
             said,
-            right,
+            pair,
             loadings=loadings,
             thresholds=thresholds,
             adjustment=adjustment,
             level=level,
         ),
-        ensemble=ensemble_gain(said, right, bootstrap=work, level=level, rng=streams["ensemble"]),
-        pairwise=pairwise_calibration(said, right, scores.scores, level=level),
+        ensemble=ensemble_gain(pair, right, bootstrap=work, level=level, rng=streams["ensemble"]),
+        pairwise=pairwise_calibration(pair, right, scores.scores, level=level),
         residuals=residual_structure(found.residuals, right, rng=streams["residuals"]),
         dropped=dropped,
         uncorrelated=uncorrelated,

@@ -187,8 +187,10 @@ class _Study:
         held = scoring.held_out(grid)
         matches = self._matches(grid, scoring)
         answers = self._answers(grid, scoring, matches[criterion], held)
-        counts = self._counts()
-        found = {name: self._reconstructed(one, counts) for name, one in answers.items()}
+        # The resamples that all reconstructions share (resamples, questions).
+        counts = bootstrap_draws(lambda drawn: drawn, self.targets.n_questions, self.options)
+        shared: dict[str, Any] = {"labels": self.targets.models, "level": self.options.level}
+        found = {name: reconstruction(one, counts, **shared) for name, one in answers.items()}
         null_options = Resampling(
             rng=null_seed, n_jobs=self.options.n_jobs, progress=self.options.progress
         )
@@ -252,15 +254,6 @@ class _Study:
         undefined = np.isnan(predicted)
         found[3].scored[undefined] = 0.0
         return {one.name: one for one in found}
-
-    def _counts(self) -> FloatArray:
-        """Draw the resamples that all reconstructions share (resamples, questions)."""
-        return bootstrap_draws(lambda counts: counts, self.targets.n_questions, self.options)
-
-    def _reconstructed(self, answers: Answers, counts: FloatArray) -> Reconstruction:
-        return reconstruction(
-            answers, counts, labels=self.targets.models, level=self.options.level
-        )
 
     def _lift(
         self,

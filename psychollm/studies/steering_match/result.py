@@ -17,7 +17,7 @@ from psychollm._base.types import AnyArray
 from psychollm._base.views import view
 from psychollm.data.responses import Responses
 from psychollm.estimates.estimate import Estimate
-from psychollm.estimates.findings import VERDICT, Finding, Findings, Study
+from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.null import Null
 from psychollm.estimates.verdict import SMALLEST, Outcome, SmallestEffects, outcome
 from psychollm.studies.steering_match.best_strengths import (
@@ -126,10 +126,9 @@ class SteeringMatch(Study, Result):
         """Return the verdict, then how well strengths match, controls, and reservations."""
         heads, numbers = self.headlines, {str(key): value for key, value in self.headlines.items()}
         targets, left = self.targets, int(self.steered.collapsed.sum())
-        total, rates = self.steered.strengths.size, _yes_rates(self)
+        total, rates = self.steered.strengths.size, self.steered.yes_rates[self.steered.usable]
         items = [
             Finding(
-                key=VERDICT,
                 statement=self.verdict(smallest=smallest),
                 numbers={"p_values": dict(self.p_values), **numbers},
             ),
@@ -414,10 +413,6 @@ def _notes(study: SteeringMatch) -> tuple[str, ...]:
     if not any(one.kind == "table" for one in study.controls):
         notes.append("No control directions were passed: random ones belong beside every match.")
     return tuple(notes)
-
-
-def _yes_rates(study: SteeringMatch) -> np.ndarray:
-    return study.steered.yes_rates[study.steered.usable]
 
 
 def _mean(values: np.ndarray) -> float:
