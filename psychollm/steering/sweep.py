@@ -12,6 +12,7 @@ with :math:`S P (K - L - 1)` once for all questions.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -26,10 +27,9 @@ from psychollm._base.types import FloatArray
 from psychollm.instruments.prompt import Prompt
 from psychollm.steering.anatomy import torch
 from psychollm.steering.checkpoint import Ledger
-from psychollm.steering.choice import EngineName, chosen
 from psychollm.steering.direction import Direction
 from psychollm.steering.dose_response import DirectionScan, DoseResponse, LayerScan
-from psychollm.steering.engines import Steering
+from psychollm.steering.engines import EngineName, Steering, chosen
 from psychollm.steering.hooks import Positions, check_fit
 from psychollm.steering.readout import Asked
 from psychollm.steering.tokens import NO, YES, batches
@@ -109,18 +109,8 @@ def sweep(
     array([0.  , 0.01, ..., 0.98, 1.  ])
     """
     asked = Asked.of(model, tokenizer, prompts, yes=yes, no=no, batch_size=batch_size)
-    check_choice("engine", engine, EngineName)
-    responses = _swept(
-        asked,
-        [(direction, layer)],
-        positions,
-        _strengths(strengths),
-        engine=engine,
-        min_mass=min_mass,
-        checkpoint=checkpoint,
-        progress=progress,
-    )
-    return responses[0]
+    run = _Run(asked, positions, min_mass, checkpoint, progress, engine)
+    return run.swept([(direction, layer)], strengths)[0]
 
 
 def scan_layers(
@@ -169,17 +159,9 @@ def scan_layers(
     """
     asked = Asked.of(model, tokenizer, prompts, yes=yes, no=no, batch_size=batch_size)
     wanted = asked.body.check_layers(direction.layers if layers is None else layers)
-    found = _swept(
-        asked,
-        [(direction, layer) for layer in wanted],
-        positions,
-        _strengths(strengths),
-        engine="auto",
-        min_mass=min_mass,
-        checkpoint=checkpoint,
-        progress=progress,
-    )
-    return LayerScan(responses=tuple(found))
+    run = _Run(asked, positions, min_mass, checkpoint, progress)
+    sites = [(direction, layer) for layer in wanted]
+    return LayerScan(responses=tuple(run.swept(sites, strengths)))
 
 
 def sweep_directions(
@@ -231,17 +213,9 @@ def sweep_directions(
         msg = "directions is empty: name at least one"
         raise OptionError(msg)
     asked = Asked.of(model, tokenizer, prompts, yes=yes, no=no, batch_size=batch_size)
-    found = _swept(
-        asked,
-        [(direction, layer) for direction in directions.values()],
-        positions,
-        _strengths(strengths),
-        engine="auto",
-        min_mass=min_mass,
-        checkpoint=checkpoint,
-        progress=progress,
-    )
-    return DirectionScan(names=tuple(directions), responses=tuple(found))
+    run = _Run(asked, positions, min_mass, checkpoint, progress)
+    sites = [(direction, layer) for direction in directions.values()]
+    return DirectionScan(names=tuple(directions), responses=tuple(run.swept(sites, strengths)))
 
 
 def _strengths(strengths: Any) -> FloatArray:
@@ -255,69 +229,72 @@ def _strengths(strengths: Any) -> FloatArray:
     return np.sort(found)
 
 
-def _steering(
-    asked: Asked, sites: Sequence[tuple[Direction, int]], positions: Positions
-) -> Steering:
-    layers = asked.body.check_layers([layer for _, layer in sites])
-    check_choice("positions", positions, Positions)
-    if positions == "generated":
-        msg = (
-            "positions='generated' leaves the first token of the reply as it is: sweep takes "
-            "'prompt_last' or 'all'; steer() reaches what is generated"
-        )
-        raise OptionError(msg)
-    for direction, layer in sites:
-        check_fit(asked.body, direction, (layer,))
-    vectors = tuple(direction.displacement(layer) for direction, layer in sites)
-    return Steering(asked=asked, layers=layers, vectors=vectors, positions=positions)
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """How a sweep is made."""
 
+    asked: Asked
+    positions: Positions
+    min_mass: float
+    checkpoint: str | PathLike[str] | None
+    progress: bool
+    engine: EngineName = "auto"
 
-def _swept(
-    asked: Asked,
-    sites: Sequence[tuple[Direction, int]],
-    positions: Positions,
-    strengths: FloatArray,
-    *,
-    engine: EngineName,
-    min_mass: float,
-    checkpoint: str | PathLike[str] | None,
-    progress: bool,
-) -> list[DoseResponse]:
-    """Return what is answered at each site, a direction and a layer."""
-    steering = _steering(asked, sites, positions)
-    share = check_fraction("min_mass", min_mass)
-    ledger = Ledger.open(None if checkpoint is None else Path(checkpoint), steering, strengths)
-    left = np.flatnonzero(~ledger.done)
-    bar = progress_bar(show=progress, total=len(ledger.done), label="sweep")
-    bar.update(len(ledger.done) - left.size)
-    with torch().inference_mode():
-        runner, error = chosen(steering, strengths, engine)
-        rows = [asked.encoded.rows[place] for place in left]
-        for some in batches(rows, asked.batch_size):
-            places = [int(left[i]) for i in some]
-            logs = runner.answer(places, strengths)
-            ledger.keep(places, logs, _sound(runner.unsteered(places), steering, places))
-            bar.update(len(places))
-    bar.close()
-    return [
-        DoseResponse(
-            strengths=strengths,
-            doses=strengths * direction.doses[direction.place(layer)],
-            log_yes=ledger.logs[i, 0],
-            log_no=ledger.logs[i, 1],
-            base_yes=ledger.base[0],
-            base_no=ledger.base[1],
-            labels=asked.encoded.labels,
-            layer=layer,
-            positions=positions,
-            kind=direction.kind,
-            model=asked.body.name,
-            engine=runner.name,
-            max_error=error,
-            min_mass=share,
-        )
-        for i, (direction, layer) in enumerate(sites)
-    ]
+    def steering(self, sites: Sequence[tuple[Direction, int]]) -> Steering:
+        """Return what is added where, checked."""
+        asked, positions = self.asked, self.positions
+        layers = asked.body.check_layers([layer for _, layer in sites])
+        check_choice("engine", self.engine, EngineName)
+        check_choice("positions", positions, Positions)
+        if positions == "generated":
+            msg = (
+                "positions='generated' leaves the first token of the reply as it is: sweep takes "
+                "'prompt_last' or 'all'; steer() reaches what is generated"
+            )
+            raise OptionError(msg)
+        for direction, layer in sites:
+            check_fit(asked.body, direction, (layer,))
+        vectors = tuple(direction.displacement(layer) for direction, layer in sites)
+        return Steering(asked=asked, layers=layers, vectors=vectors, positions=positions)
+
+    def swept(self, sites: Sequence[tuple[Direction, int]], given: Any) -> list[DoseResponse]:
+        """Return what is answered at each site, a direction and a layer, at given strengths."""
+        asked, strengths = self.asked, _strengths(given)
+        steering = self.steering(sites)
+        share = check_fraction("min_mass", self.min_mass)
+        path = None if self.checkpoint is None else Path(self.checkpoint)
+        ledger = Ledger.open(path, steering, strengths)
+        left = np.flatnonzero(~ledger.done)
+        bar = progress_bar(show=self.progress, total=len(ledger.done), label="sweep")
+        bar.update(len(ledger.done) - left.size)
+        with torch().inference_mode():
+            runner, error = chosen(steering, strengths, self.engine)
+            rows = [asked.encoded.rows[place] for place in left]
+            for some in batches(rows, asked.batch_size):
+                places = [int(left[i]) for i in some]
+                logs = runner.answer(places, strengths)
+                ledger.keep(places, logs, _sound(runner.unsteered(places), steering, places))
+                bar.update(len(places))
+        bar.close()
+        return [
+            DoseResponse(
+                strengths=strengths,
+                doses=strengths * direction.doses[direction.place(layer)],
+                log_yes=ledger.logs[i, 0],
+                log_no=ledger.logs[i, 1],
+                base_yes=ledger.base[0],
+                base_no=ledger.base[1],
+                labels=asked.encoded.labels,
+                layer=layer,
+                positions=self.positions,
+                kind=direction.kind,
+                model=asked.body.name,
+                engine=runner.name,
+                max_error=error,
+                min_mass=share,
+            )
+            for i, (direction, layer) in enumerate(sites)
+        ]
 
 
 def _sound(base: FloatArray, steering: Steering, places: Sequence[int]) -> FloatArray:
