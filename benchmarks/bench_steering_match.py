@@ -3,8 +3,7 @@
 import numpy as np
 
 from psychollm.data.responses import Responses
-from psychollm.studies.difficulty import difficulty, fit_gate
-from psychollm.studies.steering_match import SteeredAnswers, steering_match
+from psychollm.studies import SteeredAnswers, difficulty, fit_gate, steering_match
 from psychollm.studies.steering_match.grid import count, grid_of, profiles_of
 from psychollm.studies.steering_match.reconstruction import held_out_answers, random_halves
 

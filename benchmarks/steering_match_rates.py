@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psychollm.studies.steering_match import SteeredAnswers, SteeringMatch, steering_match
+from psychollm.studies import SteeredAnswers, SteeringMatch, steering_match
 from psychollm.studies.steering_match.result import finding
 
 LOADING = 0.75

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 import psychollm as psy
 from psychollm.data.responses import Responses
 from psychollm.steering import DoseResponse
-from psychollm.studies.steering_match import steering_match
+from psychollm.studies import steering_match
 
 RATES = np.linspace(0.08, 0.92, 19)
 SHARED, LOADING = 0.9, 0.74

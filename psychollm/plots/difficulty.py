@@ -30,7 +30,7 @@ def plot_difficulty(study: Difficulty, *, ax: "Axes | None" = None) -> "Axes":
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.studies.difficulty import difficulty
+    >>> from psychollm.studies import difficulty
     >>> texts = [f"What is {'7' * (1 + n % 9)} + 1?" for n in range(60)]
     >>> study = difficulty(texts, [-(n % 9) for n in range(60)], bootstrap=20, rng=0)
     >>> plot_difficulty(study, ax=Figure().subplots()).get_xlabel()

@@ -51,7 +51,7 @@ def plot_steering_match(study: SteeringMatch, *, figure: "Figure | None" = None)
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from psychollm.studies.steering_match import SteeredAnswers, steering_match
+    >>> from psychollm.studies import SteeredAnswers, steering_match
     >>> rng = np.random.default_rng(0)
     >>> steered = SteeredAnswers.from_array(rng.normal(np.linspace(-2, 2, 5)[:, None], 1, (5, 60)),
     ...     strengths=range(5), scale="log_odds")

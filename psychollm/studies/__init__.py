@@ -1,6 +1,8 @@
 """Floor 5: verdicts: each study combines the subpackages below into answers to one question."""
 
-from psychollm.studies.difficulty import Difficulty, Gate, GateFit, difficulty, fit_gate
+from psychollm.studies.difficulty.gate import Gate
+from psychollm.studies.difficulty.gating import GateFit, fit_gate
+from psychollm.studies.difficulty.study import Difficulty, difficulty
 from psychollm.studies.dimensionality.result import Dimensionality
 from psychollm.studies.dimensionality.study import dimensionality
 from psychollm.studies.inference_boundary.monitoring_link import MonitoringLink, monitoring_link
@@ -18,16 +20,10 @@ from psychollm.studies.metacognitive_skill.deployment import Deployment
 from psychollm.studies.metacognitive_skill.revision import RevisionSkill, revision_skill
 from psychollm.studies.metacognitive_skill.structure import StructureContrast
 from psychollm.studies.metacognitive_skill.study import MetacognitiveSkill, metacognitive_skill
-from psychollm.studies.probes import (
-    ClassShares,
-    EarlyExit,
-    ProbeTransfer,
-    StateProbe,
-    class_shares,
-    early_exit,
-    probe_transfer,
-    state_probe,
-)
+from psychollm.studies.probes.class_shares import ClassShares, class_shares
+from psychollm.studies.probes.early_exit import EarlyExit, early_exit
+from psychollm.studies.probes.probe import StateProbe, state_probe
+from psychollm.studies.probes.transfer import ProbeTransfer, probe_transfer
 from psychollm.studies.self_efficacy.effects import DifficultyEffect, FactorEffect, Revision
 from psychollm.studies.self_efficacy.links import EfficacyLink, HumanNorm, NormComparison
 from psychollm.studies.self_efficacy.study import ResponseStyle, SelfEfficacyStudy, self_efficacy
@@ -49,14 +45,12 @@ from psychollm.studies.shared_confidence.residual_structure import (
 )
 from psychollm.studies.shared_confidence.result import SharedConfidence
 from psychollm.studies.shared_confidence.study import shared_confidence
-from psychollm.studies.steering_match import (
-    BestStrengths,
-    Control,
-    Reconstruction,
-    SteeredAnswers,
-    SteeringMatch,
-    steering_match,
-)
+from psychollm.studies.steering_match.best_strengths import BestStrengths
+from psychollm.studies.steering_match.evidence import Control
+from psychollm.studies.steering_match.match import steering_match
+from psychollm.studies.steering_match.reconstruction import Reconstruction
+from psychollm.studies.steering_match.result import SteeringMatch
+from psychollm.studies.steering_match.steered_answers import SteeredAnswers
 
 __all__ = [
     "AbstentionSkill",

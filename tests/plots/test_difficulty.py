@@ -6,7 +6,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from psychollm.plots.difficulty import plot_difficulty
-from psychollm.studies.difficulty import difficulty
+from psychollm.studies import difficulty
 
 mpl.use("Agg")
 

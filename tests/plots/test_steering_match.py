@@ -9,7 +9,7 @@ from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 
 from psychollm.plots.steering_match import plot_steering_match
-from psychollm.studies.steering_match import SteeredAnswers, SteeringMatch, steering_match
+from psychollm.studies import SteeredAnswers, SteeringMatch, steering_match
 
 mpl.use("Agg")
 

@@ -16,7 +16,7 @@ from psychollm._base.errors import CodeError, InputError, LabelError, OptionErro
 from psychollm._base.numbers import with_interval
 from psychollm.calibration.decisions.f_beta import f_beta
 from psychollm.estimates.reasons import Reason
-from psychollm.studies.difficulty import Difficulty, Gate, GateFit, difficulty, fit_gate
+from psychollm.studies import Difficulty, Gate, GateFit, difficulty, fit_gate
 from psychollm.studies.difficulty.gating import _Goal
 from psychollm.studies.difficulty.questions import as_questions, fold_of, out_of_fold, parts
 from psychollm.studies.difficulty.ridge import PENALTIES, ridge

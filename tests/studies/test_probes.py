@@ -7,7 +7,7 @@ import pytest
 
 from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
 from psychollm.estimates.verdict import Outcome
-from psychollm.studies.probes import class_shares, early_exit, probe_transfer, state_probe
+from psychollm.studies import class_shares, early_exit, probe_transfer, state_probe
 from psychollm.studies.probes.folds import folds_of, groups_of
 
 pytest.importorskip("sklearn")

@@ -17,7 +17,7 @@ from psychollm._base.errors import CodeError, InputError, LabelError, OptionErro
 from psychollm.calibration.discrimination.ranking import auroc
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap
-from psychollm.studies.steering_match import SteeredAnswers, SteeringMatch, steering_match
+from psychollm.studies import SteeredAnswers, SteeringMatch, steering_match
 from psychollm.studies.steering_match.best_strengths import r_squared
 from psychollm.studies.steering_match.grid import (
     count,

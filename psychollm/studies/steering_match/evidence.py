@@ -139,7 +139,7 @@ class Control(Result):
     Examples
     --------
     >>> import numpy as np
-    >>> from psychollm.studies.steering_match import SteeredAnswers, steering_match
+    >>> from psychollm.studies import SteeredAnswers, steering_match
     >>> rng = np.random.default_rng(0)
     >>> ease, strengths = rng.normal(size=90), np.linspace(-2, 2, 9)
     >>> steered = SteeredAnswers.from_array(ease + strengths[:, None], strengths=strengths,
