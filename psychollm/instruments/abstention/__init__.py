@@ -1,6 +1,6 @@
 """Questions that have an answer, and questions that have none: does a model tell them apart?."""
 
-from psychollm.instruments.abstention.instrument import Abstention, judge_prompts
+from psychollm.instruments.abstention.instrument import Abstention
 from psychollm.instruments.abstention.questions import Askable, as_askable, read_askable
 from psychollm.instruments.abstention.result import AbstentionScores
 from psychollm.instruments.abstention.scoring import Reply, read_reply, score_readings
@@ -11,7 +11,6 @@ __all__ = [
     "Askable",
     "Reply",
     "as_askable",
-    "judge_prompts",
     "read_askable",
     "read_reply",
     "score_readings",

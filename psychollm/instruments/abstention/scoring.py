@@ -216,7 +216,9 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> Abstent
             [_GRADES.get(one.decision, np.nan) if one else np.nan for one in said], dtype=float
         ),
         confident=_flags([one and one.manner == "confident" for one in said]),
-        doubting=_flags([_doubting(one) for one in said]),
+        doubting=_flags(
+            [one.trace == "doubting" if one and one.trace != "untraced" else None for one in said]
+        ),
         abstained_judged=verdicts("abstains", "answer"),
         abstained_judged_whole=verdicts("abstains", "whole"),
         confident_judged=verdicts("confident", "answer"),
@@ -257,10 +259,6 @@ def _judged(
 
 def _of(about: Sequence[Mapping[str, Any]], name: str) -> tuple[str, ...]:
     return tuple(str(one.get(name, "")) for one in about)
-
-
-def _doubting(said: Reply | None) -> bool | None:
-    return None if said is None or said.trace == "untraced" else said.trace == "doubting"
 
 
 def _flags(values: Sequence[bool | None]) -> FloatArray:

@@ -2,28 +2,23 @@
 
 from psychollm.instruments.coding.instrument import Coding
 from psychollm.instruments.coding.replies import coded, read_reply
-from psychollm.instruments.coding.result import Coded, CodingScores, Span
+from psychollm.instruments.coding.result import CodingScores
 from psychollm.instruments.coding.schemes import FIVE, RATIONALIST, Category, Scheme
 from psychollm.instruments.coding.scoring import (
-    Verifications,
     code_by_rules,
     score_readings,
     verifications,
 )
-from psychollm.instruments.coding.transcripts import Transcript, as_transcripts
+from psychollm.instruments.coding.transcripts import Transcript
 
 __all__ = [
     "FIVE",
     "RATIONALIST",
     "Category",
-    "Coded",
     "Coding",
     "CodingScores",
     "Scheme",
-    "Span",
     "Transcript",
-    "Verifications",
-    "as_transcripts",
     "code_by_rules",
     "coded",
     "read_reply",

@@ -71,7 +71,7 @@ def verifications(text: str) -> Verifications:
     known = [text[one.start : one.end] for one in sentences(text)]
     claims: list[str] = []
     for i, words in enumerate(known):
-        if not _checks(words):
+        if not any(cue.places(words, 0, len(words)) for cue in _CHECKS):
             continue
         after = known[i + 1] if i + 1 < len(known) else ""
         numbers, content = _parts(words)
@@ -84,10 +84,6 @@ def verifications(text: str) -> Verifications:
             for i, part in enumerate(parts)
         ),
     )
-
-
-def _checks(words: str) -> bool:
-    return any(cue.places(words, 0, len(words)) for cue in _CHECKS)
 
 
 def _parts(claim: str) -> tuple[frozenset[str], frozenset[str]]:

@@ -61,7 +61,7 @@ _END = re.compile(
     r"(?<![.!?])[.!?]+[\"')\]}]*(?!\s?[=×*/])(?=\s|$|[\u3040-\u9fff\uac00-\ud7af])|\n+"
 )
 _BREAK = re.compile(
-    r"[;:!?\n()–]|[.,](?![0-9]| (?:что|dass|daß|że) )|(?<![\w'])(?:(?<![Aa]ll )(?<!thing )(?<!none )(?<![Aa]ny \w{6} )but|yet|however|though|so|aber|sondern|mais|pero|sino|ma|mas"
+    r"[;:!?\n()–]|[.,](?![0-9]| (?:что|dass|daß|że) )|(?<![\w'])(?:(?<![Aa]ll )(?<!thing )(?<!none )(?<![Aa]ny \w{6} )but|and(?= (?:my|i|i'd|i'll|i'm|the answer|therefore|so|thus)\b)|yet|however|though|so|aber|sondern|mais|pero|sino|ma|mas"
     r"|sondern|maar|ale|lecz|но|а|ama|fakat|يل|بل|लेकिन|बल्कि)(?![\w'])"
 )
 _NEGATION = re.compile(
@@ -199,7 +199,7 @@ _CONTRARY = re.compile(r"\b(?:were|had|could|knew|didn't|wasn't|weren't|would|mi
 _WORKED = re.compile(r"[0-9]|\b(?:each|every)\b")
 _CONDITION_AFTER = re.compile(
     r"[\"')]*(?:\s\w+){0,4}?,?\s(?:but )?(?:only )?(?:(?:had i|were i|if|unless|provided|assuming|as long as|depending on|(?:under|on) the (?:assumption|condition))\b"
-    rf"(?!{_IDLE}|\s(?:this|that|it) helps)|(?:falls|wenn|sofern|siempre que|à condition)\b)"
+    rf"(?!{_IDLE}|\s(?:this|that|it) helps)|but not always(?! \w)|aber nicht immer|mais pas toujours|pero no siempre|mas nem sempre|но не всегда|(?:falls|wenn|sofern|siempre que|à condition)\b)"
 )
 _AMONG = re.compile(
     r"\b(?:among|amongst|between|torn|choose from|options are|choices are|either)\b(?!.*\b(?:is|are|be)\b)"
@@ -245,7 +245,8 @@ def manner(text: str, sentence: Sentence, start: int, end: int) -> Mode:
         return Mode.DENIED
     if sentence.asks or after.startswith("?"):
         return Mode.ASKED
-    if _elsewhere(text, sentence, start):
+    # Whose or which time's view follows may be said before a comma.
+    if _PERSPECTIVE.search(text[max(sentence.start, start - 2 * _REACH) : start].lower()):
         return Mode.RAISED
     measured = (
         _MEASURED_BEFORE.search(before) and _MEASURED_AFTER.match(after)
@@ -260,12 +261,6 @@ def manner(text: str, sentence: Sentence, start: int, end: int) -> Mode:
     if _AMONG.search(before) or conditioned(text, end):
         return Mode.OPEN
     return Mode.SAID
-
-
-def _elsewhere(text: str, sentence: Sentence, start: int) -> bool:
-    """Tell whether a sentence says before a comma whose or which time's view follows."""
-    lead = text[max(sentence.start, start - 2 * _REACH) : start].lower()
-    return _PERSPECTIVE.search(lead) is not None
 
 
 def _disowned(before: str, after: str) -> bool:

@@ -89,7 +89,7 @@ resposta respuesta richtig richtige risposta réponse sage sagen scelgo seleccio
 ser seçiyorum sicuramente tippe volgens wel wybieram wähle würde zeg zeggen zou è é że
 schätze vermute würde mettrais estimerais estime pondría pondrei colocaria un une ungefähr etwa à
 я бы сказал сказала равен равно составляет думаю считаю полагаю что это выбираю ответ правильный верный вариант скорее чем конечно мой на
-всего осталось получается примерно уверен
+всего осталось получается получилось итого примерно уверен
 أنا أختار متأكد بنسبة الإجابة هي सही उत्तर है यह मैं मुझे उत्तर संख्या π
 """
 LEADS = _words(_ENGLISH + _OTHERS)
@@ -121,7 +121,7 @@ probabilidad probabilità probabilidade parece lo lijkt
 PERCENT_LEADS = _words("""
 confidence probability certainty likelihood chance odds level there roughly approximately near put estimate
 estimated between sit stand nearly almost close currently feel happen wahrscheinlichkeit sicher sicherheit mir
-zu rund etwa mit sûr confiance environ seguro seguridad probabilidad confianza en con estoy unos sicuro sono
+zu rund etwa mit sûr confiance environ seguro seguridad probabilidad confianza en con estoy unos sicuro certo certa estou sono
 al fiducia circa tenho certeza confiança zeker zekerheid ben voor ongeveer
 """)
 

@@ -88,7 +88,8 @@ def marked(
     """Return what a reply names as its answer, in its order."""
     # `labels` name an answer of the form that was asked for, and outrank the general ones if
     # `lead`. With `letters`, "A:" may be an option, so that it names an answer after "Q:" only.
-    marks = [(span.start(), Marked(span[1], 1)) for span in _set_apart(text)]
+    apart = re.finditer(f"{OPEN}([^{OPEN}{CLOSE}]*)(?:{CLOSE}|$)", text)
+    marks = [(span.start(), Marked(span[1], 1)) for span in apart]
     marks += _fields(text, labels, lead=lead)
     # Within fields of JSON, names of answers belong to somebody's reasoning.
     words = _FIELD.sub(lambda field: " " * len(field.group()), text) if '"' in text else text
@@ -99,10 +100,6 @@ def marked(
         if asked or re.fullmatch(r"\W*\w\W*", said):
             marks.append((turn.end(), Marked(said, 2)))
     return [mark for _, mark in sorted(marks)[-_MOST:]]
-
-
-def _set_apart(text: str) -> list[re.Match[str]]:
-    return list(re.finditer(f"{OPEN}([^{OPEN}{CLOSE}]*)(?:{CLOSE}|$)", text))
 
 
 def _fields(text: str, labels: tuple[str, ...], *, lead: bool) -> list[tuple[int, Marked]]:

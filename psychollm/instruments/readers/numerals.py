@@ -89,7 +89,7 @@ def _numerals(text: str, equations: bool, shares: bool) -> tuple[Numeral, ...]: 
     numbers: list[Numeral] = []
     operands: set[float] = set()
     results: list[Numeral] = []
-    solved = _with_signs(text) if equations else text
+    solved = _SUM_IN_WORDS.sub(_with_sign, text) if equations else text
     for sentence in sentences(text):
         ones = [
             _in_manner(text, one, sentence)
@@ -246,16 +246,16 @@ def _in_manner(text: str, one: Numeral, sentence: Sentence) -> Numeral:
 
 _TERM = r"[-−]?[0-9](?:[0-9.,]{0,30}[0-9])?"
 _SUM_IN_WORDS = re.compile(
-    rf"(?i)(?P<sum>(?<![\w.]){_TERM}(?:(?:\s(?:plus|minus|times|over|divided\ by|multiplied\ by|added\ to|x"
-    rf"|[-+*×·/÷−])\s|\s?[+*×·÷]\s?){_TERM})+\s)(?P<is>is\ equal\ to|equals|is|are|makes?|gives?|comes\ to)"
+    rf"(?i)(?P<sum>(?:\b(?:add|subtract|multiply|divid|summ)ing\s{_TERM}\s(?:and|to|from|by|with)\s{_TERM}|(?<![\w.]){_TERM}(?:(?:\s(?:plus|minus|times|over|divided\ by|multiplied\ by|added\ to|x"
+    rf"|[-+*×·/÷−])\s|\s?[+*×·÷]\s?){_TERM})+)\s)(?P<is>is\ equal\ to|equals|is|are|makes?|gives?|yields?|comes\ to)"
     rf"(?=\s(?:exactly\s|simply\s)?{_TERM})"
 )
 _SIDES = re.compile(r"[,;:\n]\s|\bor\b|\bso\b|\bhence\b|\btherefore\b")
 
 
-def _with_signs(text: str) -> str:
+def _with_sign(said: re.Match[str]) -> str:
     """Write "=" where words say so after a sum: "3 plus 4 is 7"."""
-    return _SUM_IN_WORDS.sub(lambda said: said["sum"] + "=".ljust(len(said["is"])), text)
+    return said["sum"] + "=".ljust(len(said["is"]))
 
 
 def _solved(text: str, ones: list[Numeral]) -> tuple[list[Numeral], set[float], list[Numeral]]:

@@ -103,7 +103,10 @@ def _characters(text: str) -> str:
     if text.isascii():
         return text.replace("\r", "\n")
     text = _POWER.sub(lambda power: "^" + power.group(), text)
-    text = _VULGAR.sub(_mixed_number, text.translate(_VARIANTS))
+    text = _VULGAR.sub(
+        lambda one: repr(round(int(one[1] or 0) + unicodedata.numeric(one[2]), 6)),
+        text.translate(_VARIANTS),
+    )
     text = unicodedata.normalize("NFKC", text).translate(_VARIANTS)
     if text.isascii():
         return text
@@ -160,10 +163,6 @@ def _ticked(line: str, marks: re.Pattern[str]) -> str:
     ]
     before = "" if behind else line[: boxes[0].start()].rstrip(" \t-*+|")
     return " ".join([before, *kept]).strip()
-
-
-def _mixed_number(match: re.Match[str]) -> str:
-    return repr(round(int(match[1] or 0) + unicodedata.numeric(match[2]), 6))
 
 
 def _without_html(text: str) -> str:

@@ -47,7 +47,7 @@ i think so|i believe so|i do think so|i guess so|i suppose so|i would think so|h
 _NO_CLAUSES = """
 i don't think so|i dont think so|i do not think so|i don't believe so|i do not believe so|i doubt it
 |i doubt so|absolutely not|definitely not|certainly not|of course not|probably not|surely not
-|not at all|not really|no way|by no means|not a chance|no chance|hell no|most certainly not|i think not|i'm afraid not
+|not in my opinion|not in my view|not to my knowledge|not as far as i know|not at all|not really|no way|by no means|not a chance|no chance|hell no|most certainly not|i think not|i'm afraid not
 |negative|i would not say so|i wouldn't say so|i would say not|i'd say not|auf keinen fall|ich glaube nicht|ich denke nicht|eher nicht|natürlich nicht
 |wahrscheinlich nicht|absolument pas|pas du tout|bien sûr que non|je ne pense pas|je ne crois pas
 |je pense que non|je crois que non|para nada|creo que no|no lo creo|no creo|claro que no|de ninguna manera|credo di no
@@ -117,7 +117,7 @@ CANNOT_ANSWER: tuple[str, ...] = _phrases(
 )
 # Other spellings of a phrase, and the adverbs that it may hold.
 _SHORT = (
-    (r"\bi am\b", r"i(?:\\sam|'m)"), (r"\bi will not\b", r"i\\s(?:will\\snot|won't)"), (r"\bi will\b", r"i(?:\\swill|'ll)"),
+    (r"\bi am\b", r"i(?:\\sam|'m)"), (r"\bi will not\b", r"i\\s(?:[a-z]+ly\\s)?(?:will\\snot|won't)"), (r"\bi will\b", r"i(?:\\swill|'ll)"),
     (r"\bcannot\b", r"can(?:not|'?t|\\snot)"), (r"(?<=do|ld) not\b", r"(?:\\snot|n'?t)"),
     (" ", r"\\s(?:(?!hardly|barely)[a-z]+ly\\s|indeed\\s)?"),
 )  # fmt: skip
@@ -128,6 +128,7 @@ _WHOLLY = "absolutely|definitely|certainly|clearly|completely|entirely|quite|sim
 _DISBELIEF = r"(?P<doubt>i (?:\w+ly )?(?:doubt|(?:don't|do not) (?:think|believe))(?: that)? )?"
 
 
+_REASON = re.compile(r"\s(?:because|since|as|weil|porque|parce que)\b")
 _TRUTH_LEAD = re.compile(
     r"(?:so|and|but|therefore|thus|hence|overall|i (?:think|believe|would say|conclude)|i'd say|in short|ich glaube|je pense|creo)(?: that| que)?\s"
 )
@@ -385,7 +386,7 @@ def _truth_clauses(text: str) -> list[Mention]:
     mentions = []
     for sentence in sentences(text):
         for clause in _CLAUSE.finditer(text, sentence.start, sentence.end):
-            words = clause.group().strip(_EDGES)
+            words = _REASON.split(clause.group())[0].strip(_EDGES)
             start = clause.start() + clause.group().find(words)
             lead = _TRUTH_LEAD.match(words)
             alone = sentence.end == len(text) and words == text[sentence.start :].strip(_EDGES)

@@ -310,7 +310,10 @@ def voting(chains: Chains, n_rounds: int, *, level: float = 0.95) -> Voting:
             "vote minus one first answer", gain, units=items, level=level, axis="round"
         ),
         single_tokens=np.array([_mean(cost) for cost in costs], dtype=np.float64),
-        voted_tokens=np.array([_summed(cost, rows) for cost in costs], dtype=np.float64),
+        voted_tokens=np.array(
+            [_mean(np.array([cost[row].sum() for row in rows])) for cost in costs],
+            dtype=np.float64,
+        ),
         n_chains=max(chains.numbers, default=0),
     )
 
@@ -323,10 +326,6 @@ def _costs(chains: Chains, n_rounds: int) -> FloatArray:
         total = total + chains.spent("critique", number) + chains.spent("revised", number)
         costs.append(total)
     return np.array(costs, dtype=np.float64).reshape(n_rounds + 1, len(chains.items))
-
-
-def _summed(cost: FloatArray, rows: Sequence[BoolArray]) -> float:
-    return _mean(np.array([cost[row].sum() for row in rows], dtype=np.float64))
 
 
 def _mean(values: FloatArray) -> float:

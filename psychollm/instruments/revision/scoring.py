@@ -72,7 +72,10 @@ def score_readings(
         rounds=tuple(int(one.about.get("round", 0)) for one in prompts),
         outcomes=tuple(one.outcome for one in each),
         responses=tuple(str(one.value) if one.answered else None for one in each),
-        answers=tuple(map(_answer, prompts, each)),
+        answers=tuple(
+            answer_key(one.said) if one.answered and prompt.about["stage"] != "critique" else None
+            for prompt, one in zip(prompts, each, strict=True)
+        ),
         correct=np.array([_CORRECT.get(one.value, np.nan) for one in each], dtype=np.float64),
         faulted=np.array([_FAULTED.get(one.value, np.nan) for one in each], dtype=np.float64),
         tokens=np.array([spent.get(one.key, np.nan) for one in prompts], dtype=np.float64),
@@ -84,9 +87,3 @@ def answer_key(said: str) -> str:
     text = final_text(said)
     number = read_number(text)
     return f"{float(str(number.value)):g}" if number.answered else normalise(text)
-
-
-def _answer(prompt: Prompt, reading: Reading) -> str | None:
-    if prompt.about["stage"] == "critique" or not reading.answered:
-        return None
-    return answer_key(reading.said)

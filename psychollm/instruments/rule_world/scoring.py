@@ -65,7 +65,7 @@ def read_reply(prompt: Prompt, reply: str, *, finish_reason: str | None = None) 
     end, complete = _end(reply)
     last = _Last(reply=reply, end=end, cut=cut and not complete)
     if "claims" in prompt.about:
-        return _letter(prompt, last)
+        return read_option(last.text, prompt.about["statements"], finish_reason=last.finish_reason)
     if prompt.about["type"] != "B":
         return _integer(last)
     reaction = _reaction(prompt, last)
@@ -115,10 +115,6 @@ def _integer(last: _Last) -> Reading:
     # The prompt asks for the word or event that leaves it open, where no number is given.
     reason = last.end or (doubt.group() if doubt else "")
     return Reading(outcome=Outcome.REFUSED, said=reason) if reason else reading
-
-
-def _letter(prompt: Prompt, last: _Last) -> Reading:
-    return read_option(last.text, prompt.about["statements"], finish_reason=last.finish_reason)
 
 
 def _reaction(prompt: Prompt, last: _Last) -> Reading:

@@ -2,31 +2,24 @@
 
 from psychollm.instruments.self_efficacy.instrument import SelfEfficacy
 from psychollm.instruments.self_efficacy.replies import (
-    Summary,
     disowning,
     grade_task,
     ratings_of,
     read_reply,
 )
 from psychollm.instruments.self_efficacy.result import (
-    Administration,
     SelfEfficacyScores,
-    TaskScore,
 )
 from psychollm.instruments.self_efficacy.scale import COPING, Scale, read_scale
 from psychollm.instruments.self_efficacy.scoring import score_readings
-from psychollm.instruments.self_efficacy.tasks import TASKS, Task, tasks_of
+from psychollm.instruments.self_efficacy.tasks import TASKS, tasks_of
 
 __all__ = [
     "COPING",
     "TASKS",
-    "Administration",
     "Scale",
     "SelfEfficacy",
     "SelfEfficacyScores",
-    "Summary",
-    "Task",
-    "TaskScore",
     "disowning",
     "grade_task",
     "ratings_of",

@@ -30,8 +30,9 @@ def score_readings(
     rows: dict[tuple[str, str], _Row] = {}
     for prompt, reading in pairs:
         if prompt.about["stage"] != "task":
-            row = rows.setdefault(_row_of(prompt), _Row(prompt, n))
-            row.take(prompt, reading)
+            about = prompt.about
+            key = str(about["administration"]), str(about.get("phrasing", ""))
+            rows.setdefault(key, _Row(prompt, n)).take(prompt, reading)
     about = next(iter(scales.values())).about if scales else {}
     low = int(about.get("low", 1))
     return SelfEfficacyScores(
@@ -45,10 +46,6 @@ def score_readings(
         high=low + len(about.get("anchors", ())) - 1 if scales else low,
         reversed=tuple(about.get("reversed", ())),
     )
-
-
-def _row_of(prompt: Prompt) -> tuple[str, str]:
-    return str(prompt.about["administration"]), str(prompt.about.get("phrasing", ""))
 
 
 class _Row:

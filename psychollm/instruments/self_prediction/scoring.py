@@ -59,7 +59,7 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> SelfPre
     outcomes = {scale: [Outcome.FAILED] * len(rows) for scale in (*_SCALES, "answer")}
     correct, abstained = np.full(len(rows), np.nan), np.zeros(len(rows), dtype=np.bool_)
     domains = [""] * len(rows)
-    for prompt, reading in sorted(pairs, key=_judges_last):
+    for prompt, reading in sorted(pairs, key=lambda pair: pair[0].about["part"] == "judge"):
         row = rows[prompt.item, prompt.repeat]
         domains[row] = str(prompt.about.get("domain", ""))
         if prompt.about["part"] == "predict":
@@ -87,10 +87,6 @@ def score_readings(prompts: Sequence[Prompt], readings: ReadingsLike) -> SelfPre
             if name in asked or name == "answer"
         },
     )
-
-
-def _judges_last(pair: tuple[Prompt, Reading]) -> bool:
-    return bool(pair[0].about["part"] == "judge")
 
 
 def _value(reading: Reading) -> float:

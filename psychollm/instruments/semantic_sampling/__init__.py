@@ -10,13 +10,12 @@ from psychollm.instruments.semantic_sampling.collapse import (
     numeric,
 )
 from psychollm.instruments.semantic_sampling.instrument import SemanticSampling
-from psychollm.instruments.semantic_sampling.judge import SHOTS, Shot, judge_prompts
+from psychollm.instruments.semantic_sampling.judge import Shot
 from psychollm.instruments.semantic_sampling.replies import read_reply
 from psychollm.instruments.semantic_sampling.result import SemanticSamples, stack_samples
 from psychollm.instruments.semantic_sampling.scoring import by_form, score_readings
 
 __all__ = [
-    "SHOTS",
     "Collapse",
     "SemanticSamples",
     "SemanticSampling",
@@ -26,7 +25,6 @@ __all__ = [
     "by_function",
     "by_relation",
     "exact",
-    "judge_prompts",
     "normalised",
     "numeric",
     "read_reply",

@@ -10,7 +10,7 @@ Classes are formed by leaders, as in `collapse`. Two answers whose comparison fa
 be read, are taken as different, and counted.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import combinations
@@ -75,15 +75,13 @@ VERDICT = 'Reply with "yes" or "no" only.'
 def completion(question: str, shots: Sequence[Shot], *, reasoning: bool) -> tuple[Message, ...]:
     """Return a text that a base model continues with the answer."""
     solved = [
-        f"Question: {shot.question}\n{_solution(shot, reasoning=reasoning)}" for shot in shots
+        f"Question: {shot.question}\n"
+        + (f"Reasoning: {shot.reasoning}\n" if reasoning else "")
+        + f"Answer: {shot.answer}"
+        for shot in shots
     ]
     opening = "Reasoning:" if reasoning else "Answer:"
     return (Message("user", "\n\n".join([*solved, f"Question: {question}\n{opening}"])),)
-
-
-def _solution(shot: Shot, *, reasoning: bool) -> str:
-    thought = f"Reasoning: {shot.reasoning}\n" if reasoning else ""
-    return f"{thought}Answer: {shot.answer}"
 
 
 def conversation(question: str, *, reasoning: bool) -> tuple[Message, ...]:
@@ -156,8 +154,9 @@ def _answers(
 def _comparisons(
     item: str, question: str, pair: tuple[str, str], *, both_orders: bool
 ) -> tuple[Prompt, ...]:
-    digest = _digest(question, pair)
     first, second = sorted(pair)
+    text = "\x1f".join([question, first, second])
+    digest = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
     if int(digest, 16) % 2:
         first, second = second, first
     orders = [(first, second), (second, first)] if both_orders else [(first, second)]
@@ -178,11 +177,6 @@ def _comparisons(
         )
         for number, order in enumerate(orders)
     )
-
-
-def _digest(question: str, pair: Iterable[str]) -> str:
-    text = "\x1f".join([question, *sorted(pair)])
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 class Verdicts:
