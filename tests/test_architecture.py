@@ -6,6 +6,7 @@ import itertools
 import re
 import statistics
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -57,7 +58,6 @@ MAX_FUNCTION_LINES = 80
 MAX_POSITIONAL = 7
 
 FILES = sorted(PACKAGE.rglob("*.py"))
-TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
 MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
     for path in FILES
@@ -74,6 +74,12 @@ CIRCLES = [
         ("cli", "calibrate calibrate_tables"),
     )
 ]
+
+
+@cache
+def tree(path: Path) -> ast.Module:
+    """Return a file, parsed once, when a test asks: collecting tests must not take seconds."""
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def where(path: Path, node: ast.AST | None = None) -> str:
@@ -101,7 +107,7 @@ def imported(node: ast.AST, path: Path) -> list[str]:
 
 
 def imports(path: Path) -> Iterator[tuple[ast.AST, str]]:
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(tree(path)):
         for name in imported(node, path):
             yield node, name
 
@@ -117,7 +123,7 @@ def own_imports() -> Iterator[tuple[Path, ast.AST, str, str]]:
 
 def functions() -> Iterator[tuple[Path, Function]]:
     for path in FILES:
-        for node in ast.walk(TREES[path]):
+        for node in ast.walk(tree(path)):
             if isinstance(node, Function):
                 yield path, node
 
@@ -148,7 +154,7 @@ def test_floors_are_those_of_the_design_and_of_the_docstrings() -> None:
     rows = re.findall(r"^\| (\d) \| (.+?) \|", page, flags=re.MULTILINE)
     drawn = {room: int(floor) for floor, rooms in rows for room in re.findall(r"`(\w+)`", rooms)}
     assert drawn == FLOORS
-    said = {room: ast.get_docstring(TREES[PACKAGE / room / "__init__.py"]) for room in FLOORS}
+    said = {room: ast.get_docstring(tree(PACKAGE / room / "__init__.py")) for room in FLOORS}
     wrong = {
         room: text
         for room, text in said.items()
@@ -181,7 +187,7 @@ def name_of(path: Path) -> str:
 
 def imported_at_top(path: Path) -> Iterator[str]:
     """Yield the modules of the package that a file imports outside functions."""
-    pending: list[ast.stmt] = list(TREES[path].body)
+    pending: list[ast.stmt] = list(tree(path).body)
     while pending:
         node = pending.pop()
         if isinstance(node, ast.If | ast.Try):
@@ -196,7 +202,7 @@ def test_modules_that_docstrings_name_exist() -> None:
     wrong = [
         f"{where(path, node)}: {name}"
         for path in FILES
-        for node in ast.walk(TREES[path])
+        for node in ast.walk(tree(path))
         if isinstance(node, Function | ast.ClassDef)
         for name in re.findall(r"\bpsychollm(?:\.\w+)+", ast.get_docstring(node) or "")
         if not leads_somewhere(name)
@@ -204,7 +210,7 @@ def test_modules_that_docstrings_name_exist() -> None:
     wrong += [
         f"{where(path)}: {name}"
         for path in FILES
-        for name in re.findall(r"\bpsychollm(?:\.\w+)+", ast.get_docstring(TREES[path]) or "")
+        for name in re.findall(r"\bpsychollm(?:\.\w+)+", ast.get_docstring(tree(path)) or "")
         if not leads_somewhere(name)
     ]
     assert not wrong, "\n".join(wrong)
@@ -277,7 +283,7 @@ def test_compiler_options_that_are_never_set(option: str) -> None:
     wrong = [
         where(path, node)
         for path in FILES
-        for node in ast.walk(TREES[path])
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.keyword) and node.arg == option and room_of(path) == "kernels"
     ]
     assert not wrong, f"{option}= breaks NaN tests or threads: {wrong}"
@@ -299,7 +305,7 @@ def test_heavy_packages_are_imported_where_they_are_used() -> None:
     wrong = [
         f"{where(path, node)}: {name}"
         for path in FILES
-        for node in module_level(TREES[path])
+        for node in module_level(tree(path))
         for name in imported(node, path)
         if any(name == late or name.startswith(f"{late}.") for late in LATE)
     ]
@@ -347,7 +353,7 @@ def test_results_are_frozen() -> None:
     wrong = [
         f"{where(path, node)} {node.name}"
         for path in FILES
-        for node in ast.walk(TREES[path])
+        for node in ast.walk(tree(path))
         if isinstance(node, ast.ClassDef) and any(ast.unparse(b) == "Result" for b in node.bases)
         if not law.items() <= dataclass_options(node).items()
     ]
