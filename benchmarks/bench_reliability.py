@@ -20,8 +20,7 @@ from psychollm.reliability.means.clustered import mean_score
 from psychollm.reliability.means.score_differences import score_differences
 from psychollm.reliability.omegas.omega import omega
 from psychollm.reliability.omegas.omega_categorical import omega_categorical
-from psychollm.reliability.raters.agreement import agreement
-from psychollm.reliability.raters.coefficients import krippendorff_alpha
+from psychollm.reliability.raters.agreement import agreement, krippendorff_alpha
 from psychollm.reliability.scales.consistency import consistency
 from psychollm.reliability.scales.guttman import guttman
 

@@ -14,8 +14,7 @@ from scipy.stats import betabinom
 
 from benchmarks.coverage_cases import Case, Intervals
 from psychollm.estimates.resampling import Bootstrap
-from psychollm.reliability.raters.agreement import agreement
-from psychollm.reliability.raters.coefficients import krippendorff_alpha
+from psychollm.reliability.raters.agreement import agreement, krippendorff_alpha
 from psychollm.reliability.raters.kappa import cohen_kappa
 from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.ratings import Ratings

@@ -11,10 +11,9 @@ from scipy.stats import multivariate_normal
 
 from benchmarks.coverage_cases import Case, Intervals, collected
 from psychollm.estimates.estimate import Estimate
-from psychollm.reliability.omegas.omega import omega
+from psychollm.reliability.omegas.omega import Omega, omega
 from psychollm.reliability.omegas.omega_categorical import omega_categorical
 from psychollm.reliability.omegas.omega_of_loadings import omega_of_loadings
-from psychollm.reliability.omegas.omega_result import Omega
 from psychollm.reliability.scales.consistency import consistency
 from psychollm.reliability.scales.guttman import guttman, guttman_of_matrix
 from psychollm.reliability.scales.item_statistics import item_statistics

@@ -65,7 +65,7 @@ MODULES = {
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # Subpackages whose tests mirror their modules.
-MIRRORED = ["correlation", "factor"]
+MIRRORED = ["correlation", "estimates", "factor", "reliability"]
 # Files that still know each other, for type checkers only: none may be added.
 CIRCLES = [
     {f"psychollm.{folder}.{name}" for name in names.split()}
@@ -220,10 +220,10 @@ def test_modules_that_docstrings_name_exist() -> None:
 def test_every_public_module_has_a_test_of_its_name(room: str) -> None:
     """A test stands where its module does, or in the folder of the subpackage."""
     public = importlib.import_module(f"psychollm.{room}")
-    tests = ROOT / "tests" / room
     missing = set()
     for name in public.__all__:
         module = getattr(public, name).__module__.split(".")
+        tests = ROOT / "tests" / module[1]
         inner, file = module[2:-1], f"test_{module[-1]}.py"
         if not (tests.joinpath(*inner, file).exists() or (tests / file).exists()):
             missing.add(".".join(module))

@@ -4,6 +4,7 @@ from psychollm._base.multiplicity import adjust_p_values
 from psychollm.estimates.comparisons import Comparisons, compare_all
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import Finding, Findings
 from psychollm.estimates.max_t import MaxT, max_t
 from psychollm.estimates.proportions import clopper_pearson, paired_difference, proportion, wilson
 from psychollm.estimates.reasons import Reason
@@ -16,6 +17,8 @@ __all__ = [
     "Comparisons",
     "Difference",
     "Estimate",
+    "Finding",
+    "Findings",
     "MaxT",
     "Outcome",
     "Reason",

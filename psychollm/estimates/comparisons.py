@@ -123,7 +123,10 @@ def compare_all(
     check_choice("adjustment", adjustment, FamilyAdjustment)
     check_choice("tail", tail, Tail)
     coverage = check_fraction("level", estimate.level if level is None else level)
-    i, j = _pairs(estimate)
+    if len(estimate.labels) < 2:
+        msg = f"{estimate.name} holds one {estimate.axis} only: a comparison needs two"
+        raise ShapeError(msg)
+    i, j = np.triu_indices(len(estimate.labels), 1)
     value = np.asarray(estimate.value[i] - estimate.value[j], dtype=np.float64)
     gaps = estimate.draws[:, i] - estimate.draws[:, j]
     gaps[~np.isfinite(gaps)] = np.nan
@@ -157,14 +160,6 @@ def compare_all(
             (few(freedom) & (estimate.df is not None), Reason.FEW_CLUSTERS),
         ),
     )
-
-
-def _pairs(estimate: Estimate) -> tuple[IntArray, IntArray]:
-    if len(estimate.labels) < 2:
-        msg = f"{estimate.name} holds one {estimate.axis} only: a comparison needs two"
-        raise ShapeError(msg)
-    i, j = np.triu_indices(len(estimate.labels), 1)
-    return i.astype(np.int64), j.astype(np.int64)
 
 
 def _p_values(

@@ -124,7 +124,12 @@ def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> Max
     sample = float_array(draws, "draws")
     sample[~np.isfinite(sample)] = np.nan
     check_fraction("level", level)
-    _check(found, sample)
+    if found.ndim != 1 or sample.shape[1:] != found.shape or len(sample) < 2:
+        msg = (
+            f"draws has shape {sample.shape} for {found.size} estimates: rows are resamples (at "
+            "least two), columns estimates"
+        )
+        raise ShapeError(msg)
     freedom = _degrees(df, found.size)
     several = np.isfinite(sample).sum(axis=0) > 1
     defined = np.isfinite(found) & several
@@ -152,15 +157,6 @@ def max_t(value: Any, draws: Any, *, df: Any = None, level: float = 0.95) -> Max
         level=level,
         flags=first_reason((~np.isfinite(found), Reason.UNDEFINED), (~several, Reason.TOO_FEW)),
     )
-
-
-def _check(value: FloatArray, draws: FloatArray) -> None:
-    if value.ndim != 1 or draws.ndim != 2 or draws.shape[1] != value.size or len(draws) < 2:
-        msg = (
-            f"draws has shape {draws.shape} for {value.size} estimates: rows are resamples (at "
-            "least two), columns estimates"
-        )
-        raise ShapeError(msg)
 
 
 def _degrees(df: Any, m: int) -> FloatArray:

@@ -286,6 +286,7 @@ class Replicates:
                 final=final,
             )
         level, se = self.options.level, jackknife_se(self.left_out)
+        method = f"jackknife over {over}, {scale.name}"
         return Estimate(
             name=name,
             value=self.value,
@@ -293,7 +294,7 @@ class Replicates:
             interval=jackknife_interval(self.value, self.left_out, scale, level),
             n=n,
             flags=flags,
-            method=f"jackknife over {over}, {scale.name}",
+            method=method if np.isfinite(n).any() else "none: n is unknown",
             level=level,
             labels=labels,
             axis=axis,

@@ -30,12 +30,12 @@ from psychollm.reliability.means.score_differences import (
     score_differences,
 )
 from psychollm.reliability.means.set_difference import set_difference
-from psychollm.reliability.omegas.omega import omega
+from psychollm.reliability.omegas.omega import Omega, omega
 from psychollm.reliability.omegas.omega_categorical import omega_categorical
 from psychollm.reliability.omegas.omega_of_loadings import OmegaCategorical, omega_of_loadings
-from psychollm.reliability.omegas.omega_result import Omega
-from psychollm.reliability.raters.agreement import Agreement, agreement
-from psychollm.reliability.raters.coefficients import (
+from psychollm.reliability.raters.agreement import (
+    Agreement,
+    agreement,
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,

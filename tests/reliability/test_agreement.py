@@ -15,8 +15,6 @@ from psychollm.reliability.raters.agreement import (
     COEFFICIENTS,
     Agreement,
     agreement,
-)
-from psychollm.reliability.raters.coefficients import (
     fleiss_kappa,
     gwet_ac1,
     krippendorff_alpha,

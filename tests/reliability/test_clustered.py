@@ -7,14 +7,13 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm.estimates.comparisons import compare_all
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap
 from psychollm.reliability.means.clustered import clustered_mean, mean_score
-from psychollm.reliability.means.score_differences import mcnemar, score_differences
+from psychollm.reliability.means.score_differences import score_differences
 from psychollm.reliability.means.set_difference import set_difference
 from tests.oracles import clustered_slow as slow
 
@@ -58,27 +57,6 @@ def test_golden_means(golden, case):
         assert np.unique(clusters).size == expected["G"]
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_golden_differences(golden, case):
-    scores, clusters, models, (block, _) = golden_case(golden, case)
-    assert models == ["A", "B"]
-    found = score_differences(scores, clusters=clusters, correction="cr0")
-    alone = score_differences(scores)  # McNemar's test knows no clusters
-    pairs = {
-        "mean": found.value,
-        "se_paired": found.se_paired,
-        "se_paired_cluster_cr0": found.se,
-        "se_unpaired": found.se_unpaired,
-        "corr": found.correlation,
-        "mcnemar_chi2": alone.mcnemar_chi2,
-        "mcnemar_p": alone.mcnemar_p,
-        "mcnemar_exact_p": alone.mcnemar_exact_p,
-    }
-    assert set(pairs) == set(block["values"]["diff"])
-    for name, value in pairs.items():
-        assert value[0] == pytest.approx(block["values"]["diff"][name], abs=block["tol"]), name
-
-
 CLUSTERED = st.integers(0, 100_000).map(np.random.default_rng)
 
 
@@ -107,30 +85,6 @@ def test_weights_are_those_of_weighted_regression(rng):
     found = few(y, clusters=clusters, weights=weights, correction="cr1")
     value, se, _ = slow.mean(y, weights, clusters.tolist(), "cr1")
     np.testing.assert_allclose([found.value[0], found.se[0]], [value, se], rtol=1e-10)
-
-
-@given(CLUSTERED)
-def test_difference_of_sets_is_the_regression_on_their_indicators(rng):
-    n = 20
-    y = rng.normal(size=n)
-    sets = rng.permutation(["A"] * 9 + ["C"] * 11)
-    clusters = rng.permutation(np.arange(n) % 6)
-    found = set_difference(y, sets == "C", sets == "A", clusters=clusters)
-    x = slow.design(sets, np.ones(n, bool))
-    value, se, df = slow.regression(
-        y, x, np.ones(n), clusters.tolist(), np.array([-1.0, 1.0]), "cr2"
-    )
-    np.testing.assert_allclose([found.value[0], found.se[0]], [value, se], rtol=1e-9)
-    margin = np.diff(found.interval[0])[0] / 2 / found.se[0]
-    assert margin == pytest.approx(stats.t.ppf(0.975, df), rel=1e-8)
-
-
-def test_without_clusters_the_sets_are_welchs_samples():
-    rng = np.random.default_rng(0)
-    y = rng.normal(size=30)
-    found = set_difference(y, range(12), range(12, 30))
-    welch = np.sqrt(y[:12].var(ddof=1) / 12 + y[12:].var(ddof=1) / 18)
-    assert found.se[0] == pytest.approx(welch, rel=1e-12)
 
 
 @given(CLUSTERED)
@@ -181,71 +135,6 @@ def test_every_flag_of_a_mean():
     np.testing.assert_array_equal(np.isfinite(found.value), [False, True, True, True])
     np.testing.assert_array_equal(found.se, [np.nan, np.nan, np.nan, 0.0])
     assert np.isnan(found.interval).all()
-
-
-def test_every_flag_of_a_difference():
-    scores = np.array([[1, 0, 1, np.nan], [1, 0, 1, 1], [np.nan] * 3 + [1], [0, 1, np.nan, 0]])
-    pairs = [(0, 2), (2, 3), (0, 3), (0, 1), (1, 3)]
-    found = score_differences(scores, pairs=pairs, clusters=["a", "a", "b", "b"])
-    assert found.flags == (
-        Reason.NO_ANSWERS,
-        Reason.ONE_QUESTION,
-        Reason.ONE_CLUSTER,
-        Reason.NO_SPREAD,
-        Reason.FEW_CLUSTERS,
-    )
-    np.testing.assert_array_equal(found.p_value[:4], [np.nan, np.nan, np.nan, 1.0])
-    assert np.isnan(found.interval[:4]).all()
-    alone = score_differences(scores, pairs=pairs)
-    assert alone.mcnemar_exact_p[3] == 1.0
-    assert np.isnan(alone.mcnemar_chi2[3])
-    # A gap that never varies: no t test, but the exact test counts it.
-    apart = score_differences([[1] * 6, [0] * 6])
-    assert np.isnan(apart.p_value[0])
-    assert apart.mcnemar_exact_p[0] == pytest.approx(2 / 2**6)
-
-
-def test_every_flag_of_sets():
-    scores = [[np.nan, np.nan, 1, 0], [1, np.nan, 1, 0], [1, 1, 0, 0], [1, 0, 0, 1]]
-    found = set_difference(scores, [0, 1], [2, 3])
-    assert found.flags == (
-        Reason.NO_ANSWERS,
-        Reason.ONE_QUESTION,
-        Reason.NO_SPREAD,
-        Reason.NONE,
-    )
-    one = set_difference(scores, [0, 1], [2, 3], clusters=[0, 0, 1, 2])
-    assert one.flags[3] is Reason.ONE_CLUSTER
-    assert np.isnan(one.interval).all()
-
-
-@given(st.integers(0, 40), st.integers(0, 40))
-def test_mcnemar_exact_is_the_sum_of_binomials(b, c):
-    assert mcnemar(b, c)[2] == pytest.approx(slow.exact_mcnemar(b, c), rel=1e-10)
-
-
-def test_clusters_leave_no_mcnemar():
-    """Its coin flips are questions: four copies of each would be four flips."""
-    scores = np.random.default_rng(0).integers(0, 2, (2, 20)).repeat(4, axis=1)
-    found = score_differences(scores, clusters=np.repeat(np.arange(20), 4))
-    assert np.isnan([found.mcnemar_exact_p[0], found.mcnemar_p[0], found.mcnemar_chi2[0]]).all()
-    assert np.isfinite(score_differences(scores, clusters=np.arange(80)).mcnemar_exact_p[0])
-
-
-def test_scores_that_are_not_binary_have_no_mcnemar():
-    found = score_differences(np.random.default_rng(0).normal(size=(2, 20)))
-    assert np.isnan(found.mcnemar_exact_p[0])
-    assert np.isfinite(found.p_value[0])
-
-
-def test_pairing_is_right_where_models_agree():
-    rng = np.random.default_rng(3)
-    base = rng.integers(0, 2, 200)
-    other = np.where(rng.uniform(size=200) < 0.1, 1 - base, base)
-    found = score_differences(np.stack([base, other]))
-    assert found.correlation[0] > 0.7
-    assert found.se[0] < 0.6 * found.se_unpaired[0]
-    assert found.to_frame().shape == (1, 15)
 
 
 def test_resamples_are_paired_and_clustered():

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
+from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
 from psychollm.data.responses import Responses
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap
@@ -17,7 +17,6 @@ from psychollm.reliability.scales.consistency import alpha, consistency
 from psychollm.reliability.scales.guttman import guttman_of_matrix
 from psychollm.reliability.scales.item_statistics import item_statistics
 from psychollm.reliability.scales.kuder_richardson import kr20, kr21
-from psychollm.reliability.scales.matrix_alpha import alpha_of_matrix
 from psychollm.reliability.scales.moments import covariance, item_moments
 from psychollm.reliability.scales.score_table import score_table
 from tests.oracles import consistency_slow as slow
@@ -109,23 +108,6 @@ def test_psych_on_data_not_redistributed(shared, case):
     check_psych(*scored(folder / "data", row), row)
 
 
-def check_matrix(row):
-    matrix = np.array(row["R"])
-    found = alpha_of_matrix(matrix)
-    expected = [row["std_alpha"], row["std_alpha"], row["average_r"]]
-    np.testing.assert_allclose(found.value, expected, rtol=0, atol=1e-12)
-    assert guttman_of_matrix(matrix).value[5] == pytest.approx(row["G6"], abs=1e-12)
-
-
-def test_ordinal_alpha(golden):
-    check_matrix(rows_of(golden / "psychometrics" / "alpha.json")["ordinal_alpha_lsat7"])
-
-
-def test_ordinal_alpha_on_data_not_redistributed(shared):
-    folder = shared / "golden" / "psychometrics"
-    check_matrix(rows_of(folder / "alpha.json")["ordinal_alpha_ability"])
-
-
 def blocks_of(golden, case):
     return json.loads((golden / "metacognition" / f"{case}.expected.json").read_text())["blocks"]
 
@@ -154,23 +136,6 @@ def check_block(frame, known, tolerance):
     assert items.item_rest.value == pytest.approx(known["item_rest_r"], abs=tolerance)
     assert items.mean == pytest.approx(known["item_means"], abs=tolerance)
     return found, items
-
-
-@pytest.mark.parametrize("case", ["dich_a", "dich_b"])
-def test_right_and_wrong_answers(golden, case):
-    by_r, by_pingouin = blocks_of(golden, case)
-    frame = pd.read_csv(golden / "metacognition" / f"{case}.csv")
-    known = by_r["values"]
-    found, items = check_block(frame, known, by_r["tol"])
-    twenty = kr20(frame, bootstrap=0)
-    assert twenty.value[0] == pytest.approx(known["kr20_popvar"], abs=by_r["tol"])
-    assert twenty.value[0] == found.alpha.value[0]
-    assert kr21(frame, bootstrap=0).value[0] == pytest.approx(known["kr21"], abs=by_r["tol"])
-    assert items.item_total == pytest.approx(known["item_total_pb"], abs=by_r["tol"])
-    assert items.item_rest.value == pytest.approx(known["rest_pb"], abs=by_r["tol"])
-    known, tolerance = by_pingouin["values"], by_pingouin["tol"]
-    assert found.alpha.value[0] == pytest.approx(known["alpha"], abs=1e-12)
-    assert found.alpha.interval[0].tolist() == pytest.approx(known["ci_feldt"], abs=tolerance)
 
 
 @pytest.mark.parametrize("case", ["gses_a", "gses_b"])
@@ -260,15 +225,6 @@ def test_order_unit_and_origin_do_not_matter(scores, rows, columns):
     assert scaled == pytest.approx(quick(scores).standardised.value[0], abs=1e-9, nan_ok=True)
 
 
-@given(TABLES)
-def test_alpha_without_an_item_is_alpha_of_the_others(scores):
-    assume(scores.shape[1] > 2)
-    found = item_statistics(scores).alpha_without.value
-    for item in range(scores.shape[1]):
-        others = quick(np.delete(scores, item, axis=1)).alpha.value[0]
-        assert found[item] == pytest.approx(others, rel=1e-8, abs=1e-8, nan_ok=True)
-
-
 def test_flat_respondents():
     """Nobody varies between respondents: undefined. Each flat at another level: exactly one."""
     same = quick([[1, 2, 3], [1, 2, 3], [1, 2, 3]])
@@ -346,13 +302,6 @@ def test_two_respondents_have_a_value_and_a_flag():
     assert found.alpha.flags == (Reason.FEW_RESPONDENTS,)
     assert found.alpha.value[0] == pytest.approx(0.75)
     assert found.alpha.interval[0, 0] < -5
-
-
-def test_two_items_have_no_alpha_without_one():
-    items = item_statistics([[1, 2], [2, 2], [3, 4]])
-    assert items.alpha_without.flags == (Reason.ONE_QUESTION,) * 2
-    assert np.isnan(items.alpha_without.value).all()
-    assert items.item_rest.value == pytest.approx([np.sqrt(3) / 2] * 2)
 
 
 def test_missing_scores():
@@ -489,16 +438,6 @@ def test_series_are_put_in_the_order_of_the_rows():
     np.testing.assert_array_equal(first.of_means.value, second.of_means.value)
 
 
-def test_kuder_richardson_21_is_below_20():
-    answers = (np.random.default_rng(3).random((30, 6)) < np.linspace(0.2, 0.9, 6)).astype(int)
-    assert kr21(answers, bootstrap=0).value[0] <= kr20(answers, bootstrap=0).value[0]
-    equally_hard = np.array([[1, 1, 0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [0, 0, 0]])
-    assert kr21(equally_hard).value[0] == pytest.approx(kr20(equally_hard).value[0], abs=1e-12)
-    undefined = kr21([[1, 0], [0, 1], [1, 0]], bootstrap=0)
-    assert np.isnan(undefined.value[0])
-    assert undefined.flags == (Reason.NO_VARIANCE,)
-
-
 def test_frames():
     scores, who = repeated()
     found = consistency(scores, respondents=who, bootstrap=0)
@@ -544,68 +483,6 @@ def test_options_that_cannot_be_used(options, error, message):
 def test_scores_that_cannot_be_used(scores, error, message):
     with pytest.raises(error, match=message):
         alpha(scores)
-
-
-def test_graded_answers_are_no_right_and_wrong():
-    for function in (kr20, kr21):
-        with pytest.raises(CodeError, match="row 1, item 0 holds 2"):
-            function([[1, 0], [2, 1]])
-
-
-@pytest.mark.parametrize(
-    ("matrix", "error", "message"),
-    [
-        ([[1.0, 0.5]], ShapeError, "shape"),
-        ([[1.0, 0.5], [0.4, 1.0]], InputError, "mirror image"),
-        ([[1.0, np.nan], [np.nan, 1.0]], InputError, "undefined at"),
-        ([[-1.0, 0.5], [0.5, 1.0]], InputError, "negative variance"),
-    ],
-)
-def test_matrices_that_cannot_be_used(matrix, error, message):
-    with pytest.raises(error, match=message):
-        alpha_of_matrix(matrix)
-
-
-def test_alpha_of_a_covariance_matrix():
-    scores, _ = repeated(n_models=30, n_runs=1)
-    found, known = alpha_of_matrix(np.cov(scores.T), n=30), quick(scores)
-    assert found.value == pytest.approx(
-        [
-            known.alpha.value[0],
-            known.standardised.value[0],
-            known.mean_correlation.value[0],
-        ],
-        abs=1e-12,
-    )
-    assert found.interval[0] == pytest.approx(known.alpha.interval[0], abs=1e-12)
-    assert found.se[0] == pytest.approx(known.alpha.se[0], abs=1e-12)
-    by_se = alpha_of_matrix(np.cov(scores.T), n=30, interval="duhachek")
-    expected = quick(scores, interval="duhachek").alpha.interval[0]
-    assert by_se.interval[0] == pytest.approx(expected, abs=1e-12)
-    with pytest.raises(OptionError, match="n=1"):
-        alpha_of_matrix(np.eye(2), n=1)
-
-
-@pytest.mark.parametrize(
-    ("matrix", "reason"),
-    [
-        ([[1.0]], Reason.ONE_QUESTION),
-        ([[1.0, -1.0], [-1.0, 1.0]], Reason.NO_VARIANCE),
-        ([[1.0, -0.2], [-0.2, 1.0]], Reason.NEGATIVE_ITEMS),
-        ([[1.0, 0.2, 0.0], [0.2, 1.0, 0.0], [0.0, 0.0, 0.0]], Reason.CONSTANT_ITEMS),
-    ],
-)
-def test_flags_of_matrices(matrix, reason):
-    assert alpha_of_matrix(matrix, n=10).flags[0] is reason
-
-
-def test_many_items_and_few_respondents_need_no_matrix():
-    """Twenty models on five thousand questions: seconds, not the gigabytes of a matrix."""
-    rng = np.random.default_rng(0)
-    answers = (rng.random((20, 5000)) < rng.random((20, 1))).astype(float)
-    found = consistency(answers, bootstrap=20, rng=0)
-    assert found.alpha.value[0] == pytest.approx(slow.alpha_of_totals(answers), abs=1e-10)
-    assert found.alpha.se[0] > 0
 
 
 @pytest.mark.parametrize(("interval", "respondents"), [("feldt", None), (None, 20)])

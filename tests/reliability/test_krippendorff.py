@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, OptionError
-from psychollm.reliability.raters.coefficients import krippendorff_alpha
+from psychollm.reliability.raters.agreement import krippendorff_alpha
 from psychollm.reliability.raters.ratings import Ratings
 from tests.oracles import agreement_slow as slow
 

@@ -130,7 +130,9 @@ def test_bad_long_tables() -> None:
     frame = pd.DataFrame(
         {"model": ["m", "m"], "question": [1, 1], "run": [1, 1], "response": [0, 1]}
     )
-    with pytest.raises(LabelError, match=r"model 'm', question 1, run 1 is answered twice"):
+    with pytest.raises(
+        LabelError, match=r"model 'm', question 1, run 1 has more than one response"
+    ):
         Ratings.from_long(frame)
     with pytest.raises(LabelError, match="no column 'item'"):
         Ratings.from_long(frame, question="item")

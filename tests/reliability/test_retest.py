@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm._base.errors import CodeError
 from psychollm.estimates.comparisons import compare_all
 from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
@@ -65,26 +65,6 @@ def test_reference_values(golden, case: str, kind: str) -> None:
             run = of_r[model]["wilson_items_run1"]
             assert [found.rates[i, 0], *found.intervals[i, 0]] == pytest.approx(run, abs=1e-6)
             assert found.rate.value[i] == pytest.approx(of_r[model]["rate"], abs=1e-6)
-
-
-@pytest.mark.parametrize("case", ["vornish_a", "vornish_b"])
-def test_reference_contrasts(golden, case: str) -> None:
-    frame, (values, _) = reference(golden, case)
-    frame["refused"] = (frame["response"] == "refusal").astype(int)
-    kinds = frame.drop_duplicates("item").set_index("item")["type"]
-    scores = Ratings.from_long(frame, question="item", value="score")
-    refusals = Ratings.from_long(frame, question="item", value="refused")
-    found = {
-        "certainty_inversion_C_minus_A": rate_contrast(scores, kinds, {"C": 1, "A": -1}, **QUICK),
-        "stage1_mean": rate_contrast(scores, kinds, {"A": 0.5, "B": 0.5}, **QUICK),
-        "refusal_rate_A": rate_contrast(refusals, kinds, {"A": 1}, **QUICK),
-    }
-    for key, estimate in found.items():
-        wanted = [values[model][".derived"][key] for model in estimate.labels]
-        assert estimate.value == pytest.approx(wanted, abs=1e-9), key
-        low, high = estimate.interval.T
-        assert (low <= estimate.value).all()
-        assert (estimate.value <= high).all()
 
 
 scored = st.lists(
@@ -159,18 +139,6 @@ def test_scores_lie_between_nothing_and_one() -> None:
         retest([["yes", "yes"], ["yes", "yes"]], **QUICK)
 
 
-# Contrasts
-
-
-def test_a_contrast_of_two_sets_of_single_answers_is_newcombes() -> None:
-    # Newcombe (1998), method 10, example (a): 56/70 and 48/80 give 0.0524 to 0.3339
-    scores = np.r_[np.ones(56), np.zeros(14), np.ones(48), np.zeros(32)]
-    kinds = ["a"] * 70 + ["b"] * 80
-    found = rate_contrast(scores[:, None], kinds, {"a": 1, "b": -1}, **QUICK)
-    assert found.interval[0].round(4).tolist() == [0.0524, 0.3339]
-    assert found.se[0] == pytest.approx(np.sqrt(0.16 / 69 + 0.24 / 79))
-
-
 def test_order_and_labels_change_nothing() -> None:
     runs = simulated(30, 5)
     kinds = np.array(list("AABBCC") * 5)
@@ -182,87 +150,3 @@ def test_order_and_labels_change_nothing() -> None:
     assert found.interval == pytest.approx(moved.interval, abs=1e-12)
     turned = rate_contrast(runs, kinds, {"C": -1.0, "A": 1.0}, **QUICK)
     assert found.interval == pytest.approx(-turned.interval[:, ::-1], abs=1e-12)
-
-
-def test_resamples_keep_the_number_of_questions_of_each_type() -> None:
-    runs = simulated(12, 6)
-    kinds = ["A"] * 10 + ["B"] * 2
-    found = rate_contrast(runs, kinds, {"A": 1, "B": -1}, bootstrap=400, rng=0)
-    # Two questions of one type: without strata one resample in nine would hold none of them.
-    assert np.isfinite(found.draws).all()
-    assert found.draws.mean(axis=0) == pytest.approx(found.value, abs=0.1)
-
-
-def test_differences_between_models_are_paired() -> None:
-    runs = simulated(60, 7)
-    runs[:, 1] = runs[:, 0]
-    found = rate_contrast(runs, ["A", "B"] * 30, {"A": 1, "B": -1}, **QUICK)
-    gap = found.difference(0, 1)
-    assert (gap.value, gap.se) == (0.0, 0.0)
-
-
-def test_clusters_over_both_types_are_paired() -> None:
-    rng = np.random.default_rng(8)
-    passage = rng.beta(0.3, 0.3, size=80)
-    runs = (rng.uniform(size=(1, 1, 160)) < np.repeat(passage, 2)).astype(float)
-    kinds, clusters = ["A", "B"] * 80, np.repeat(np.arange(80), 2)
-    options = {"bootstrap": 400, "rng": 0}
-    apart = rate_contrast(runs, kinds, {"A": 1, "B": -1}, **options)
-    paired = rate_contrast(runs, kinds, {"A": 1, "B": -1}, clusters=clusters, **options)
-    assert "BCa" in paired.method
-    assert paired.se[0] < 0.8 * apart.se[0]
-    within = rate_contrast(
-        runs,
-        kinds,
-        {"A": 1, "B": -1},
-        clusters=np.arange(160) // 4 * 2 + np.arange(160) % 2,
-        **options,
-    )
-    assert "clusters of questions" in within.method
-    assert "MOVER" in within.method
-
-
-@pytest.mark.parametrize(
-    ("kinds", "clusters", "reason"),
-    [
-        (list("AAAB"), None, Reason.ONE_QUESTION),
-        (list("AABB"), [1, 1, 2, 3], Reason.ONE_CLUSTER),
-        (list("AABB"), [1, 1, 1, 1], Reason.ONE_CLUSTER),
-    ],
-)
-def test_no_interval(kinds, clusters, reason) -> None:
-    runs = [[[1, 0, 1, 1]], [[1, 0, 0, 1]]]
-    found = rate_contrast(runs, kinds, {"A": 1, "B": -1}, clusters=clusters, **QUICK)
-    assert found.flags == (reason,)
-    assert np.isfinite(found.value).all()
-    assert np.isnan(found.interval).all()
-    assert np.isnan(found.se).all()
-
-
-def test_a_type_without_answers() -> None:
-    runs = np.array([[[1, 0, np.nan, np.nan], [1, 1, 0, 1]]])
-    found = rate_contrast(runs, list("AABB"), {"A": 1, "B": -1}, **QUICK)
-    assert found.flags == (Reason.NO_RATINGS, Reason.NONE)
-    assert np.isnan(found.value[0])
-    assert np.isnan(found.interval[0]).all()
-
-
-@pytest.mark.parametrize(
-    ("kinds", "weights", "error", "message"),
-    [
-        (list("AAB"), {"A": 1}, ShapeError, "kinds holds 3 labels for 4 questions"),
-        (list("AABB"), {"D": 1}, LabelError, "no question is of the type 'D'"),
-        (list("AABB"), {}, OptionError, "one finite number per type"),
-        (list("AABB"), {"A": np.inf}, OptionError, "one finite number per type"),
-    ],
-)
-def test_bad_contrasts(kinds, weights, error, message) -> None:
-    with pytest.raises(error, match=message):
-        rate_contrast([[[1, 0, 1, 1]]], kinds, weights, **QUICK)
-
-
-def test_names() -> None:
-    runs = [[[1, 0, 1, 1]]]
-    kinds = list("AABB")
-    assert rate_contrast(runs, kinds, {"A": -1, "B": 1}, **QUICK).name == "- A + B"
-    assert rate_contrast(runs, kinds, {"A": 0.5, "B": 0.5}, **QUICK).name == "0.5 A + 0.5 B"

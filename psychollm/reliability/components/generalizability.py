@@ -19,7 +19,7 @@ Brennan, R. L. (2001). Generalizability theory. Springer.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason
@@ -100,7 +101,7 @@ class Generalizability(Result):
 
 
 def generalizability(
-    scores: Any,
+    scores: ResponsesLike,
     *,
     estimation: Estimation = "auto",
     interval: ComponentInterval = "pivotal",
@@ -155,8 +156,7 @@ def generalizability(
     """
     check_choice("estimation", estimation, Estimation)
     check_choice("interval", interval, ComponentInterval)
-    drawn = Resampling.of(bootstrap, level, rng)
-    options = drawn.required()
+    options = Resampling.of(bootstrap, level, rng).required()
     values = _occupied(repeated_scores(scores).values)
     complete = bool(np.isfinite(values).all())
     if estimation == "ems" and not complete:
@@ -332,18 +332,14 @@ def _undefined(design: CrossedDesign, reason: Reason, options: Resampling) -> Ge
     m = len(design.effects)
     unknown = np.full(m, np.nan)
     return Generalizability(
-        components=Estimate(
-            name="variance component",
-            value=unknown,
-            se=unknown,
-            interval=np.full((m, 2), np.nan),
+        components=Estimate.unknown(
+            "variance component",
+            design.names,
+            reason,
             n=design.degrees_of_freedom,
-            flags=(reason,) * m,
-            method="none",
             level=options.level,
-            labels=design.names,
             axis="component",
-            _draws=np.full((options.n, m), np.nan),
+            n_draws=options.n,
         ),
         share=unknown,
         covariance=np.full((m, m), np.nan),

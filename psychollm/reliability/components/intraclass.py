@@ -29,7 +29,7 @@ coefficients. Psychological Methods, 1, 30-46. https://doi.org/10.1037/1082-989X
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from scipy.special import betainc
@@ -39,6 +39,7 @@ from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.data.encode import numbers
+from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import as_table
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
@@ -102,7 +103,7 @@ class Intraclass(Result):
 
 
 def intraclass(
-    scores: Any,
+    scores: ResponsesLike,
     *,
     method: Method = "anova",
     absolute_interval: AbsoluteInterval = "satterthwaite",

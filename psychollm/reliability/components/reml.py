@@ -96,7 +96,6 @@ class RemlFit:
     """Components at the maximum."""
 
     components: FloatArray  # (components,)
-    covariance: FloatArray  # (components, components) inverse of the expected information
     convergence: Convergence
 
 
@@ -125,7 +124,6 @@ def maximise(likelihood: Likelihood, start: FloatArray) -> RemlFit:
 def _fit(at: FloatArray, point: Point, iteration: int, reason: str, *, converged: bool) -> RemlFit:
     return RemlFit(
         components=at,
-        covariance=np.asarray(np.linalg.pinv(point.information, hermitian=True)),
         convergence=Convergence(
             converged=converged, iterations=iteration, reason=reason, objective=point.deviance
         ),

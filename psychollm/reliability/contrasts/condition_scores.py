@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.arrays import float_array
 from psychollm._base.errors import CodeError, LabelError, ShapeError
@@ -59,7 +60,7 @@ class ConditionScores(Result):
         return replace(self, scores=means[model, condition], condition=condition, model=model)
 
 
-def condition_scores(scores: Any, conditions: Any, models: Any = None) -> ConditionScores:
+def condition_scores(scores: ArrayLike, conditions: Any, models: Any = None) -> ConditionScores:
     """Check scores and number their conditions and models."""
     values = _numbers(scores)
     rows = index_of(scores) or tuple(range(values.size))

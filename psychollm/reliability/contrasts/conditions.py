@@ -41,16 +41,18 @@ Tomczak, M., & Tomczak, E. (2014). The need to report effect size estimates revi
 Sport Sciences, 21, 19-25.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import chdtrc, ndtri, stdtrit
 
 from psychollm._base.axes import Axes
 from psychollm._base.numbers import number, p_equals, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
+from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws, question_counts
 from psychollm.reliability.contrasts.condition_scores import ConditionScores, condition_scores
@@ -97,7 +99,7 @@ class RankTest(Result):
 
 
 def kruskal_wallis(
-    scores: Any,
+    scores: ArrayLike,
     conditions: Any,
     *,
     models: Any = None,
@@ -140,16 +142,18 @@ def kruskal_wallis(
     >>> kruskal_wallis([1, 2, 3, 4, 5, 6], list("aaabbb"), rng=0).mean_ranks
     array([2., 5.])
     """
-    drawn = Resampling.of(bootstrap, level, rng)
-    options = drawn.required()
+    options = Resampling.of(bootstrap, level, rng).required()
     table = condition_scores(scores, conditions, models)
     named = models is not None
     table = table.averaged() if named else table
     shared = named and table.crossed
     note = _SAME_MODELS.format(n=options.n) if shared else ""
     reason = _why_undefined(table, table.scores.size)
+    unknown = replace(
+        _unknown(table, "Kruskal-Wallis", "epsilon squared", reason, level), note=note
+    )
     if reason:
-        return _undefined("Kruskal-Wallis", "epsilon squared", table, note, reason, level)
+        return unknown
     from scipy.stats import kruskal
 
     groups = [table.scores[table.condition == c] for c in range(len(table.conditions))]
@@ -161,26 +165,19 @@ def kruskal_wallis(
     units = len(table.models) if named else len(groups) / sum(1.0 / g.size for g in groups)
     factor = _student(units, level) if named else 1.0
     interval, se = _interval(effect, draws, units, factor, level)
-    return RankTest(
-        test="Kruskal-Wallis",
+    return replace(
+        unknown,
         statistic=float(statistic),
-        df=len(groups) - 1,
         p_value=float(p_value),
-        effect_name="epsilon squared",
         effect=effect,
         effect_se=se,
         effect_interval=interval,
-        conditions=table.conditions,
         mean_ranks=np.bincount(table.condition, ranks[0]) / table.sizes,
-        sizes=table.sizes.astype(np.float64),
-        level=level,
-        note=note,
-        flag=Reason.NONE,
     )
 
 
 def friedman(
-    scores: Any,
+    scores: ArrayLike,
     conditions: Any,
     models: Any,
     *,
@@ -221,8 +218,7 @@ def friedman(
     >>> found.effect, found.statistic
     (1.0, 4.0)
     """
-    drawn = Resampling.of(bootstrap, level, rng)
-    options = drawn.required()
+    options = Resampling.of(bootstrap, level, rng).required()
     table = condition_scores(scores, conditions, models)
     means = table.means()
     complete = means[np.isfinite(means).all(axis=1)]
@@ -231,26 +227,22 @@ def friedman(
     reason = _why_undefined(table, m)
     if not reason and (ranks == ranks[:, :1]).all():
         reason = Reason.ALL_TIED
+    unknown = _unknown(table, "Friedman", "Kendall's W", reason, level)
     if reason:
-        return _undefined("Friedman", "Kendall's W", table, "", reason, level)
+        return unknown
     effect = float(_kendall(ranks, np.ones((1, m)))[0])
     draws = bootstrap_draws(lambda counts: _kendall(ranks, counts), m, options)
     interval, se = _interval(effect, draws, m, _student(m, level), level)
     statistic = effect * m * (k - 1)
-    return RankTest(
-        test="Friedman",
+    return replace(
+        unknown,
         statistic=statistic,
-        df=k - 1,
         p_value=float(chdtrc(k - 1, statistic)),
-        effect_name="Kendall's W",
         effect=effect,
         effect_se=se,
         effect_interval=interval,
-        conditions=table.conditions,
         mean_ranks=ranks.mean(axis=0),
         sizes=np.full(k, float(m)),
-        level=level,
-        note="",
         flag=Reason.INCOMPLETE if m < len(means) else Reason.NONE,
     )
 
@@ -273,7 +265,7 @@ def _within_models(ranks: FloatArray, table: ConditionScores, options: Resamplin
         sums[:, table.condition[rows]] += orders
     # H grows with the sum of squares alone: sizes of conditions and ties stay as they are.
     between = (sums**2 / table.sizes).sum(axis=1)
-    return float((between >= between[0] * (1.0 - 1e-12)).sum() / (options.n + 1.0))
+    return float(monte_carlo_p_value(between[0], between[1:]))
 
 
 def _why_undefined(table: ConditionScores, units: int) -> Reason:
@@ -356,15 +348,16 @@ def _interval(
     return np.clip(moved, 0.0, 1.0), float(widened * known.std(ddof=1))
 
 
-def _undefined(
-    test: str, effect: str, table: ConditionScores, note: str, reason: Reason, level: float
+def _unknown(
+    table: ConditionScores, test: str, effect_name: str, reason: Reason, level: float
 ) -> RankTest:
+    """Return a test of which no number is known."""
     return RankTest(
         test=test,
         statistic=np.nan,
         df=max(len(table.conditions) - 1, 0),
         p_value=np.nan,
-        effect_name=effect,
+        effect_name=effect_name,
         effect=np.nan,
         effect_se=np.nan,
         effect_interval=np.full(2, np.nan),
@@ -372,6 +365,6 @@ def _undefined(
         mean_ranks=np.full(len(table.conditions), np.nan),
         sizes=table.sizes.astype(np.float64),
         level=level,
-        note=note,
+        note="",
         flag=reason,
     )

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import stdtr, stdtrit
 
 from psychollm._base.axes import Axes
@@ -103,7 +104,7 @@ class MixedModel(Result):
 
 
 def mixed_model(
-    scores: Any,
+    scores: ArrayLike,
     conditions: Any,
     models: Any,
     *,
@@ -149,8 +150,7 @@ def mixed_model(
     >>> mixed_model(score, condition, model, rng=0).contrast_df.round(1)
     array([18., 18.])
     """
-    drawn = Resampling.of(bootstrap, level, rng)
-    options = drawn.required()
+    options = Resampling.of(bootstrap, level, rng).required()
     rows = condition_scores(scores, conditions, models)
     table = rows.averaged() if rows.crossed else rows
     first = 0 if reference is None else check_known("condition", reference, table.conditions)
@@ -303,19 +303,9 @@ def _undefined(
     rest = tuple(names[:first] + names[first + 1 :])
 
     def unknown(name: str, axis: str, labels: tuple[Any, ...]) -> Estimate:
-        m = len(labels)
-        return Estimate(
-            name=name,
-            value=np.full(m, np.nan),
-            se=np.full(m, np.nan),
-            interval=np.full((m, 2), np.nan),
-            n=np.full(m, float(len(table.models))),
-            flags=(reason,) * m,
-            method="none",
-            level=options.level,
-            labels=labels,
-            axis=axis,
-            _draws=np.full((options.n, m), np.nan),
+        n = np.full(len(labels), float(len(table.models)))
+        return Estimate.unknown(
+            name, labels, reason, n=n, level=options.level, axis=axis, n_draws=options.n
         )
 
     return MixedModel(

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
@@ -53,7 +54,7 @@ class PairwiseConditions(Result):
 
 
 def pairwise_conditions(
-    scores: Any, conditions: Any, *, models: Any = None, adjustment: Adjustment = "holm"
+    scores: ArrayLike, conditions: Any, *, models: Any = None, adjustment: Adjustment = "holm"
 ) -> PairwiseConditions:
     """Compare every pair of conditions with Wilcoxon's tests.
 
@@ -97,23 +98,23 @@ def pairwise_conditions(
     else:
         means = table.means()
         found = [_signed_rank(means[:, a], means[:, b]) for a, b in pairs]
-    p_value = np.array([one.p_value for one in found], dtype=np.float64)
+    *columns, flags = zip(*found, strict=True) if found else ((),) * 5
+    difference, statistic, p_value, n = (np.array(column, dtype=np.float64) for column in columns)
     return PairwiseConditions(
         first=tuple(table.conditions[a] for a, _ in pairs),
         second=tuple(table.conditions[b] for _, b in pairs),
-        difference=np.array([one.difference for one in found]),
-        statistic=np.array([one.statistic for one in found]),
+        difference=difference,
+        statistic=statistic,
         p_value=p_value,
         adjusted=adjust_p_values(p_value, method=adjustment),
-        n=np.array([one.n for one in found]),
+        n=n,
         test="rank sum" if models is None else "signed rank",
         adjustment=adjustment,
-        flags=tuple(one.flag for one in found),
+        flags=tuple(flags),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
+class _Pair(NamedTuple):
     """One test."""
 
     difference: float

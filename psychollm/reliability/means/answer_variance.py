@@ -30,6 +30,7 @@ from psychollm._base.checks import check_count
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.calibration.stated import cluster_codes
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason
@@ -95,7 +96,7 @@ class AnswerVariance(Result):
 
 
 def answer_variance(
-    scores: Any,
+    scores: ResponsesLike,
     *,
     clusters: Any = None,
     bootstrap: Bootstrap | int = 2000,

@@ -48,6 +48,7 @@ from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes, question_weights
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import one_model
 from psychollm.estimates.clustered import corrected_sums, satterthwaite, units_of
 from psychollm.estimates.estimate import Estimate
@@ -60,7 +61,7 @@ ROUNDING = 1e-13
 
 
 def mean_score(
-    scores: Any,
+    scores: ResponsesLike,
     *,
     clusters: Any = None,
     weights: Any = None,

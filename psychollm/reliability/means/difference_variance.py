@@ -32,12 +32,12 @@ import numpy as np
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import listed
+from psychollm.data.responses import ResponsesLike
 from psychollm.reliability.means.answer_variance import QuestionAnswers
 from psychollm.reliability.means.clustered import clustered_mean
-from psychollm.reliability.means.repeated_scores import RepeatedScores, repeated_scores
+from psychollm.reliability.means.repeated_scores import repeated_scores
 
 Design: TypeAlias = Literal["paired", "unpaired"]
 
@@ -149,17 +149,8 @@ def assumed_variance(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Pilot:
-    """What two models' answers to the questions they share come to."""
-
-    mean: FloatArray  # (2, questions) NaN where one of the two has no answer
-    within: float  # E of (1)
-    noise: float  # what answers add to the variance of a question's difference
-
-
 def pilot_variance(
-    scores: Any,
+    scores: ResponsesLike,
     first: Hashable,
     second: Hashable,
     *,
@@ -200,54 +191,38 @@ def pilot_variance(
     check_choice("design", design, Design)
     table = repeated_scores(scores)
     codes = None if clusters is None else cluster_codes(clusters, table.questions)
-    pilot = _pair(table, (first, second))
-    rows = pilot.mean[:1] - pilot.mean[1:] if design == "paired" else pilot.mean
+    for label in (first, second):
+        if label not in table.models:
+            msg = f"there is no model {label!r}: the models are {listed(table.models)}"
+            raise LabelError(msg)
+    parts, two = QuestionAnswers.of(table), [table.models.index(one) for one in (first, second)]
+    both = parts.answered[two].all(axis=0)
+    repeated = parts.repeated[two] * both
+    within = (parts.variance[two] * repeated).sum(axis=1) / np.maximum(repeated.sum(axis=1), 1.0)
+    # What answers add to the variance of a question's difference.
+    noise = float((within * (parts.inverse[two] * both).sum(axis=1) / max(both.sum(), 1)).sum())
+    mean = np.where(both, parts.mean[two], np.nan)
+    rows = mean[:1] - mean[1:] if design == "paired" else mean
     weight = np.isfinite(rows).astype(np.float64)
     n = weight[0].sum()
     plain, clustered = (clustered_mean(rows, weight, groups) for groups in (None, codes))
     if not np.isfinite(clustered.se).all():
         msg = "the two models share fewer than two questions (or clusters): no variance to see"
         raise ShapeError(msg)
-    between = max(0.0, float(n * (plain.se**2).sum()) - pilot.noise)
+    between = max(0.0, float(n * (plain.se**2).sum()) - noise)
     effect = 1.0
     if between > 0.0:
-        effect = (float(n * (clustered.se**2).sum()) - pilot.noise) / between
-    size = _cluster_size(codes, weight[0])
+        effect = (float(n * (clustered.se**2).sum()) - noise) / between
+    sizes = weight[0] if codes is None else np.bincount(codes, weight[0])
+    size = float((sizes**2).sum() / sizes.sum())  # of the cluster that a question belongs to
     rho = (effect - 1.0) / (size - 1.0) if size > 1.0 else 0.0
     return DifferenceVariance(
         between=between,
-        within=pilot.within,
+        within=float(within.sum()),
         cluster_size=size,
         cluster_correlation=float(np.clip(rho, -1.0, 1.0)),
         design=design,
     )
-
-
-def _pair(table: RepeatedScores, models: tuple[Hashable, Hashable]) -> _Pilot:
-    for label in models:
-        if label not in table.models:
-            msg = f"there is no model {label!r}: the models are {listed(table.models)}"
-            raise LabelError(msg)
-    parts = QuestionAnswers.of(table)
-    two = [table.models.index(label) for label in models]
-    both = parts.answered[two].all(axis=0)
-    repeated = parts.repeated[two] * both
-    known = np.maximum(repeated.sum(axis=1), 1.0)
-    within = (parts.variance[two] * repeated).sum(axis=1) / known
-    inverse = (parts.inverse[two] * both).sum(axis=1) / max(both.sum(), 1)
-    return _Pilot(
-        mean=np.where(both, parts.mean[two], np.nan),
-        within=float(within.sum()),
-        noise=float((within * inverse).sum()),
-    )
-
-
-def _cluster_size(clusters: IntArray | None, weight: FloatArray) -> float:
-    """Return the mean size of the cluster that a question belongs to."""
-    if clusters is None:
-        return 1.0
-    sizes = np.bincount(clusters, weight)
-    return float((sizes**2).sum() / sizes.sum())
 
 
 def _check_range(name: str, value: float, low: float, high: float) -> None:

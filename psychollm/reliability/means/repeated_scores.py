@@ -76,14 +76,18 @@ class RepeatedScores(Result):
         >>> RepeatedScores.from_array([[[1, 0], [None, 1]]]).present.tolist()
         [[[True, True], [False, True]]]
         """
-        array = _three_axes(values)
-        names = [
-            as_labels(kind, labels, n)
-            for kind, labels, n in zip(
-                ("model", "question", "run"), (models, questions, runs), array.shape, strict=True
+        array = plain_array(values, "scores")
+        if array.ndim != 3 or 0 in array.shape:
+            msg = (
+                f"scores has shape {array.shape}, but three axes are needed, none of them empty: "
+                "models, questions, runs"
             )
-        ]
-        return cls._made(array, (names[0], names[1], names[2]))
+            raise ShapeError(msg)
+        axes = (("model", models), ("question", questions), ("run", runs))
+        first, second, third = (
+            as_labels(kind, labels, n) for (kind, labels), n in zip(axes, array.shape, strict=True)
+        )
+        return cls._made(array, (first, second, third))
 
     @classmethod
     def from_runs(
@@ -110,14 +114,7 @@ class RepeatedScores(Result):
         >>> RepeatedScores.from_runs([[1, 0], [1, 1]]).runs
         (1, 2)
         """
-        runs = [one_model(table, argument="scores") for table in tables]
-        if not runs:
-            msg = "scores holds no run: pass a table models x questions for each run"
-            raise ShapeError(msg)
-        found = [values_like(table, runs[0], argument="scores") for table in runs]
-        names = range(1, len(runs) + 1) if labels is None else labels
-        axes = (runs[0].models, runs[0].questions, as_labels("run", names, len(runs)))
-        return cls._made(np.stack(found, axis=2), axes)
+        return cls._made(*stacked_runs(tables, labels, argument="scores"))
 
     @classmethod
     def from_long(
@@ -155,20 +152,10 @@ class RepeatedScores(Result):
         >>> RepeatedScores.from_long(long).values.tolist()
         [[[0.0, 1.0]]]
         """
-        codes, labels = _places(frame, [model, question, run], value)
-        shape = tuple(map(len, labels))
-        flat = np.ravel_multi_index(tuple(codes), shape)
-        again = np.flatnonzero(np.bincount(flat)[flat] > 1)
-        if again.size:
-            cell = ", ".join(
-                f"{name} {of[code[again[0]]]!r}"
-                for name, of, code in zip((model, question, run), labels, codes, strict=True)
-            )
-            msg = f"{cell} has more than one {value}: aggregate, or number the runs apart"
-            raise LabelError(msg)
-        cells = np.full(int(np.prod(shape)), None, dtype=object)
-        cells[flat] = frame[value].to_numpy(dtype=object)
-        return cls._made(cells.reshape(shape), (labels[0], labels[1], labels[2]))
+        places, labels = long_places(frame, [model, question, run], value)
+        cells = np.full(tuple(map(len, labels)), None, dtype=object)
+        cells[places] = frame[value].to_numpy(dtype=object)
+        return cls._made(cells, (labels[0], labels[1], labels[2]))
 
     @classmethod
     def _made(cls, array: AnyArray, axes: tuple[Labels, Labels, Labels]) -> "RepeatedScores":
@@ -185,17 +172,14 @@ def repeated_scores(scores: Any) -> RepeatedScores:
     if isinstance(scores, RepeatedScores):
         return scores
     if hasattr(scores, "scores") and hasattr(scores, "runs"):  # Ratings
-        axes = (scores.models, scores.questions, scores.runs)
-        return RepeatedScores.from_array(
-            scores.scores, models=axes[0], questions=axes[1], runs=axes[2]
-        )
+        names = {"models": scores.models, "questions": scores.questions, "runs": scores.runs}
+        return RepeatedScores.from_array(scores.scores, **names)
     if _n_axes(scores) == 3:
-        labels = [None] * 3
+        models = questions = runs = None
         if hasattr(scores, "dims"):
-            labels = [
+            models, questions, runs = (
                 scores[dim].to_numpy() if dim in scores.coords else None for dim in scores.dims
-            ]
-        models, questions, runs = labels
+            )
         return RepeatedScores.from_array(scores, models=models, questions=questions, runs=runs)
     return RepeatedScores.from_runs([scores], labels=[0])
 
@@ -209,20 +193,10 @@ def _n_axes(scores: Any) -> int:
     return axes
 
 
-def _three_axes(values: Any) -> AnyArray:
-    array = plain_array(values, "scores")
-    if array.ndim != 3 or 0 in array.shape:
-        msg = (
-            f"scores has shape {array.shape}, but three axes are needed, none of them empty: "
-            "models, questions, runs"
-        )
-        raise ShapeError(msg)
-    return array
-
-
-def _places(
+def long_places(
     frame: "pd.DataFrame", names: Sequence[str], value: str
-) -> tuple[list[IntArray], list[Labels]]:
+) -> tuple[tuple[IntArray, ...], tuple[Labels, ...]]:
+    """Return the place of each row along each column, and labels in order of occurrence."""
     import pandas as pd
 
     for name in (*names, value):
@@ -231,12 +205,34 @@ def _places(
             msg = f"the long table has no column {name!r}: its columns are {listed}"
             raise LabelError(msg)
     if not len(frame):
-        msg = "the long table is empty: it needs a row for each score"
+        msg = f"the long table is empty: it needs a row for each {value}"
         raise ShapeError(msg)
-    found = [pd.factorize(frame[name]) for name in names]
-    for name, (code, _) in zip(names, found, strict=True):
-        if (code < 0).any():
-            row = int(np.flatnonzero(code < 0)[0])
-            msg = f"row {row + 1} has no {name}: every score needs one"
+    for name in names:
+        absent = np.flatnonzero(frame[name].isna())
+        if absent.size:
+            msg = f"row {absent[0] + 1} has no {name}: every {value} needs one"
             raise LabelError(msg)
-    return [code.astype(np.int64) for code, _ in found], [tuple(of.tolist()) for _, of in found]
+    found = [pd.factorize(frame[name]) for name in names]
+    places = tuple(place.astype(np.int64) for place, _ in found)
+    labels = tuple(tuple(of.tolist()) for _, of in found)
+    repeated = np.flatnonzero(frame.duplicated(list(names)))
+    if repeated.size:
+        row = [of[place[repeated[0]]] for of, place in zip(labels, places, strict=True)]
+        cell = ", ".join(f"{name} {label!r}" for name, label in zip(names, row, strict=True))
+        msg = f"{cell} has more than one {value}: aggregate, or number the runs apart"
+        raise LabelError(msg)
+    return places, labels
+
+
+def stacked_runs(
+    runs: Any, labels: Iterable[Any] | None, *, argument: str
+) -> tuple[AnyArray, tuple[Labels, Labels, Labels]]:
+    """Return cells (models, questions, runs) of one table for each run, and their labels."""
+    tables = [one_model(run, argument=argument) for run in runs]
+    if not tables:
+        msg = f"{argument} holds no run: pass a table models x questions for each run"
+        raise ShapeError(msg)
+    cells = [values_like(table, tables[0], argument=argument) for table in tables]
+    names = range(1, len(tables) + 1) if labels is None else labels
+    axes = (tables[0].models, tables[0].questions, as_labels("run", names, len(tables)))
+    return np.stack(cells, axis=2), axes

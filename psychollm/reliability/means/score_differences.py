@@ -43,6 +43,7 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, listed
+from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import one_model
 from psychollm.estimates.clustered import few
 from psychollm.estimates.reasons import Reason, first_reason
@@ -103,7 +104,7 @@ class ScoreDifferences(Result):
 
 
 def score_differences(
-    scores: Any,
+    scores: ResponsesLike,
     *,
     pairs: Sequence[tuple[Hashable, Hashable]] | None = None,
     clusters: Any = None,

@@ -34,7 +34,8 @@ from psychollm._base.errors import LabelError
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.encode import numbers
-from psychollm.data.labels import Labels, listed, positions
+from psychollm.data.labels import listed, positions
+from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import one_model
 from psychollm.estimates.clustered import few
 from psychollm.estimates.estimate import Estimate
@@ -43,7 +44,7 @@ from psychollm.reliability.means.clustered import ROUNDING, cluster_sums, cluste
 
 
 def set_difference(
-    scores: Any, first: Any, second: Any, *, clusters: Any = None, level: float = 0.95
+    scores: ResponsesLike, first: Any, second: Any, *, clusters: Any = None, level: float = 0.95
 ) -> Estimate:
     """Compare each model's mean score on one set of questions with that on another.
 
@@ -89,7 +90,11 @@ def set_difference(
     check_fraction("level", level)
     table = one_model(scores, argument="scores")
     values = numbers(table, argument="scores")
-    places = _disjoint(first, second, table.questions)
+    places = [positions("question", table.questions, wanted) for wanted in (first, second)]
+    shared = [table.questions[place] for place in np.intersect1d(places[0], places[1])]
+    if shared:
+        msg = f"the sets share {listed(shared)}: part them"
+        raise LabelError(msg)
     codes = np.arange(values.shape[1])
     if clusters is not None:
         codes = cluster_codes(clusters, table.questions)
@@ -118,15 +123,6 @@ def set_difference(
         labels=table.models,
         df=None if clusters is None else df,
     )
-
-
-def _disjoint(first: Any, second: Any, questions: Labels) -> tuple[IntArray, IntArray]:
-    a, b = (positions("question", questions, wanted) for wanted in (first, second))
-    shared = np.intersect1d(a, b)
-    if shared.size:
-        msg = f"the sets share {listed([questions[place] for place in shared])}: part them"
-        raise LabelError(msg)
-    return a, b
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,11 @@ def fit_one_factor(
     varying = np.isfinite(np.diagonal(tau)) & together
     if varying.sum() < 3:
         return None
-    first = _first_loadings(counts, tau, start)
+    first = np.empty(len(tau))
+    if start is None:
+        start_loadings(counts, tau, first)
+    else:
+        first[:] = np.clip(np.where(np.isfinite(start), start, 0.0), -_NEAR_ONE, _NEAR_ONE)
     if estimator == "dwls":
         loadings, converged = _weighted(counts, tau, first)
     else:
@@ -137,15 +141,6 @@ def fit_one_factor(
     loadings = np.where(varying, loadings, np.nan)
     loadings *= -1.0 if np.nansum(loadings) < 0.0 else 1.0
     return OneFactor(loadings, np.where(varying, np.diagonal(tau), np.nan), converged)
-
-
-def _first_loadings(counts: Counts, tau: FloatArray, start: FloatArray | None) -> FloatArray:
-    loadings = np.empty(len(tau))
-    if start is None:
-        start_loadings(counts, tau, loadings)
-    else:
-        loadings[:] = np.clip(np.where(np.isfinite(start), start, 0.0), -_NEAR_ONE, _NEAR_ONE)
-    return loadings
 
 
 def _weighted(counts: Counts, tau: FloatArray, loadings: FloatArray) -> tuple[FloatArray, bool]:

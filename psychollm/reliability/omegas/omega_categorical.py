@@ -4,6 +4,7 @@ The mathematics is in `psychollm.reliability.omegas.latent_response`.
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -26,7 +27,7 @@ from psychollm.reliability.omegas.latent_response import (
     observed_covariances,
     reliability_numbers,
 )
-from psychollm.reliability.omegas.omega_of_loadings import CategoricalParts, OmegaCategorical
+from psychollm.reliability.omegas.omega_of_loadings import OmegaCategorical, categorical_result
 from psychollm.reliability.scales.alpha_intervals import ResamplingInterval
 from psychollm.reliability.scales.moments import Incomplete
 from psychollm.reliability.scales.score_table import (
@@ -151,11 +152,21 @@ def _of_scores(
     table: ScoreTable, scale: ScaleScores, model: _Model, options: Resampling
 ) -> OmegaCategorical:
     """Return categorical omega with what respondents left out and resampled say of it."""
-    fit = None
+    fit, k = None, len(table.items)
     if scale.n > 2:
         fit = fit_one_factor(count_pairs(scale.values, np.ones(scale.n)), model.estimator)
+    result = partial(
+        categorical_result, n=float(scale.n), items=table.items, variance=model.variance
+    )
     if fit is None:
-        return _undefined(table, scale, model, options.level)
+        empty = np.full((k, 1), np.nan)
+        return result(
+            Replicates.unknown(np.full(len(NUMBERS), np.nan), options.level),
+            reason=Reason.FEW_RESPONDENTS if scale.n < 3 else Reason.CONSTANT_ITEMS,
+            loadings=empty,
+            thresholds=empty,
+            heywood=False,
+        )
 
     def statistic(counts: FloatArray) -> FloatArray:
         rows = [
@@ -164,15 +175,15 @@ def _of_scores(
         ]
         return np.stack(rows)
 
-    _ending(fit).warn("the one-factor solution")
-    found = resample(statistic, len(table.respondents), options)
-    parts = CategoricalParts(found, float(scale.n), _reason(fit, scale))
-    return parts.result(
-        fit.loadings[:, None],
-        fit.thresholds[:, None],
-        table.items,
+    Convergence(
+        converged=fit.converged, iterations=0, reason="limit of steps", objective=np.nan
+    ).warn("the one-factor solution")
+    return result(
+        resample(statistic, len(table.respondents), options),
+        reason=_reason(fit, scale),
+        loadings=fit.loadings[:, None],
+        thresholds=fit.thresholds[:, None],
         heywood=fit.at_bound,
-        variance=model.variance,
     )
 
 
@@ -194,12 +205,6 @@ def _numbers(counts: Counts, model: _Model, start: FloatArray) -> FloatArray:
     return reliability_numbers(common, cuts, latent, scores)
 
 
-def _ending(fit: OneFactor) -> Convergence:
-    return Convergence(
-        converged=fit.converged, iterations=0, reason="limit of steps", objective=np.nan
-    )
-
-
 def _reason(fit: OneFactor, scale: ScaleScores) -> Reason:
     cases = (
         (fit.at_bound, Reason.HEYWOOD),
@@ -208,14 +213,3 @@ def _reason(fit: OneFactor, scale: ScaleScores) -> Reason:
         (not fit.varying.all(), Reason.CONSTANT_ITEMS),
     )
     return next((reason for holds, reason in cases if holds), scale.reason)
-
-
-def _undefined(
-    table: ScoreTable, scale: ScaleScores, model: _Model, level: float
-) -> OmegaCategorical:
-    value, k = np.full(len(NUMBERS), np.nan), len(table.items)
-    found = Replicates.unknown(value, level)
-    reason = Reason.FEW_RESPONDENTS if scale.n < 3 else Reason.CONSTANT_ITEMS
-    empty = np.full((k, 1), np.nan)
-    parts = CategoricalParts(found, float(scale.n), reason)
-    return parts.result(empty, empty, table.items, heywood=False, variance=model.variance)

@@ -1,7 +1,7 @@
 """Omega of sums of categories, from loadings and thresholds that are already known."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +31,19 @@ NAMES = {
     "latent_alpha": "alpha of latent responses",
     "average_variance": "average variance extracted",
 }
-_NO_INTERVAL = "none: n is unknown"
+
+
+def coefficient_rows(result: Any, names: Mapping[str, str]) -> "pd.DataFrame":
+    """Return the tables of several estimates, one below the other, with a name for each."""
+    import pandas as pd
+
+    rows = []
+    for field, name in names.items():
+        estimate: Estimate = getattr(result, field)
+        table = estimate.to_frame().rename(columns={estimate.axis: "of"})
+        table.insert(0, "coefficient", name)
+        rows.append(table)
+    return pd.concat(rows, ignore_index=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,15 +72,7 @@ class OmegaCategorical(Result):
 
     def to_frame(self) -> "pd.DataFrame":
         """Return one row per coefficient."""
-        import pandas as pd
-
-        rows = []
-        for name in NUMBERS:
-            estimate: Estimate = getattr(self, name)
-            table = estimate.to_frame().drop(columns=estimate.axis)
-            table.insert(0, "coefficient", NAMES[name])
-            rows.append(table)
-        return pd.concat(rows, ignore_index=True)
+        return coefficient_rows(self, NAMES).drop(columns="of")
 
     def summary(self) -> str:
         """Return the findings in sentences.
@@ -88,47 +92,39 @@ class OmegaCategorical(Result):
         return f"Categorical omega {total.text()} ({k} items{rows}){said}"
 
 
-@dataclass(frozen=True, slots=True)
-class CategoricalParts:
-    """What all estimates are cut from."""
-
-    found: Replicates
-    n: float
-    reason: Reason
-
-    def result(
-        self,
-        loadings: FloatArray,
-        thresholds: FloatArray,
-        items: Sequence[Any],
-        *,
-        heywood: bool,
-        variance: str,
-    ) -> OmegaCategorical:
-        """Return the result."""
-        return OmegaCategorical(
-            **{name: self._estimate(name, place) for place, name in enumerate(NUMBERS)},
-            loadings=loadings,
-            thresholds=thresholds,
-            items=tuple(items),
-            n=self.n,
-            heywood=heywood,
-            variance=variance,
-        )
-
-    def _estimate(self, name: str, place: int) -> Estimate:
-        part = self.found.each(slice(place, place + 1))
-        defined = bool(np.isfinite(part.value[0]))
-        estimate = part.estimate(
+def categorical_result(
+    found: Replicates,
+    reason: Reason,
+    *,
+    n: float,
+    loadings: FloatArray,
+    thresholds: FloatArray,
+    items: Labels,
+    heywood: bool,
+    variance: str,
+) -> OmegaCategorical:
+    """Return the result of replicates of the five numbers."""
+    estimates: dict[str, Any] = {}
+    for place, name in enumerate(NUMBERS):
+        defined = bool(np.isfinite(found.value[place]))
+        estimates[name] = found.each(slice(place, place + 1)).estimate(
             NAMES[name],
             scale=RELIABILITY,
             over="respondents",
-            n=np.array([self.n]),
-            flags=(self.reason or (Reason.NONE if defined else Reason.NO_VARIANCE),),
+            n=np.array([n]),
+            flags=(reason or (Reason.NONE if defined else Reason.NO_VARIANCE),),
             labels=("all",),
             axis="condition",
         )
-        return estimate if np.isfinite(self.n) else replace(estimate, method=_NO_INTERVAL)
+    return OmegaCategorical(
+        **estimates,
+        loadings=loadings,
+        thresholds=thresholds,
+        items=items,
+        n=n,
+        heywood=heywood,
+        variance=variance,
+    )
 
 
 _FULL = 1.0 - 1e-12
@@ -188,11 +184,18 @@ def omega_of_loadings(
     variance = np.empty(latent.shape)
     score_covariances(cuts, latent, variance)
     value = reliability_numbers(common, cuts, latent, variance)
-    found = Replicates.unknown(value, 0.95)
     heywood = bool((np.diagonal(common) >= _FULL).any())
-    parts = CategoricalParts(found, np.nan, Reason.HEYWOOD if heywood else _sign_reason(loadings))
-    source = "implied" if correlation is None else "observed"
-    return parts.result(loadings, cuts, items, heywood=heywood, variance=source)
+    negative = Reason.NEGATIVE_ITEMS if bool((loadings[:, 0] < 0.0).any()) else Reason.NONE
+    return categorical_result(
+        Replicates.unknown(value, 0.95),
+        Reason.HEYWOOD if heywood else negative,
+        n=np.nan,
+        loadings=loadings,
+        thresholds=cuts,
+        items=tuple(items),
+        heywood=heywood,
+        variance="implied" if correlation is None else "observed",
+    )
 
 
 def _check_communalities(loadings: FloatArray, items: Labels) -> None:
@@ -228,8 +231,3 @@ def _check_thresholds(cuts: FloatArray, items: Labels) -> None:
         if not defined.size or (np.diff(defined) <= 0.0).any():
             msg = f"thresholds of {item!r} must be increasing numbers, got {defined.tolist()}"
             raise InputError(msg)
-
-
-def _sign_reason(loadings: FloatArray) -> Reason:
-    first = loadings[:, 0]
-    return Reason.NEGATIVE_ITEMS if bool((first < 0.0).any()) else Reason.NONE

@@ -236,7 +236,12 @@ def krippendorff(ratings: Ratings, metric: Distance) -> Coefficient:
     if metric == "nominal":
         return Coefficient(_nominal, marginal=True)
     if metric == "ordinal":
-        _check_ordered(ratings)
+        if not ratings.ordered:
+            msg = (
+                f'metric="ordinal" needs an order of the categories {ratings.categories!r:.80}: '
+                "pass categories= in increasing order"
+            )
+            raise OptionError(msg)
         return Coefficient(_ordinal, marginal=True, graded=True)
     values = category_values(ratings)
     if metric == "interval":
@@ -266,15 +271,6 @@ def ratio_distances(values: FloatArray) -> FloatArray:
     total = values[:, None] + values
     gap = values[:, None] - values
     return np.asarray((gap / np.where(total > 0, total, 1.0)) ** 2)
-
-
-def _check_ordered(ratings: Ratings) -> None:
-    if not ratings.ordered:
-        msg = (
-            f'metric="ordinal" needs an order of the categories {ratings.categories!r:.80}: pass '
-            "categories= in increasing order"
-        )
-        raise OptionError(msg)
 
 
 def _beyond(agreement: FloatArray, chance: FloatArray) -> FloatArray:

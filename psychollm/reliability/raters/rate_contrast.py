@@ -30,6 +30,7 @@ from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels, listed
 from psychollm.data.per_unit import unit_labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
@@ -44,7 +45,7 @@ from psychollm.reliability.raters.score_interval import Share, clustered_share
 
 
 def rate_contrast(
-    scores: Any,
+    scores: ResponsesLike,
     kinds: Any,
     weights: Mapping[Any, float],
     *,

@@ -1,25 +1,24 @@
 """The same questions answered several times: by several runs of a model, or by several raters."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 import numpy as np
 
 from psychollm._base.arrays import plain_array
 from psychollm._base.axes import Axes
-from psychollm._base.errors import CodeError, LabelError, OptionError, ShapeError
+from psychollm._base.checks import check_unique
+from psychollm._base.errors import CodeError, OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, IntArray
-from psychollm.data.labels import Labels, as_labels, positions
-from psychollm.data.table import as_table, one_model, values_like
+from psychollm._base.types import AnyArray, FloatArray, IntArray
+from psychollm.data.labels import Labels, positions
+from psychollm.data.responses import ResponsesLike
+from psychollm.data.table import as_table
+from psychollm.reliability.means.repeated_scores import long_places, stacked_runs
 
 if TYPE_CHECKING:
     import pandas as pd
-from collections.abc import Callable
-
-from psychollm._base.checks import check_unique
-from psychollm._base.types import AnyArray
 
 Name = Callable[[Sequence[int]], str]
 
@@ -179,17 +178,8 @@ class Ratings(Result):
         >>> Ratings.from_runs([[[1, 0, 1]], [[1, 1, 1]]]).codes.shape
         (1, 3, 2)
         """
-        tables = [one_model(run, argument="ratings") for run in runs]
-        if not tables:
-            msg = "ratings holds no run: pass a table models x questions for each run"
-            raise ShapeError(msg)
-        cells = np.stack(
-            [values_like(table, tables[0], argument="ratings") for table in tables], axis=2
-        )
-        names = as_labels(
-            "run", range(1, len(tables) + 1) if labels is None else labels, len(tables)
-        )
-        return cls._made(cells, categories, (tables[0].models, tables[0].questions, names))
+        cells, axes = stacked_runs(runs, labels, argument="ratings")
+        return cls._made(cells, categories, axes)
 
     @classmethod
     def from_long(
@@ -233,11 +223,11 @@ class Ratings(Result):
         [[[0, 1], [0, -1]]]
         """
         names = [question, run] if model is None else [model, question, run]
-        places, labels = _factors(frame, names, value)
+        places, labels = long_places(frame, names, value)
         if model is None:
-            places, labels = [np.zeros(len(frame), dtype=np.int64), *places], [(0,), *labels]
+            places, labels = (np.zeros(len(frame), dtype=np.int64), *places), ((0,), *labels)
         cells = np.full(tuple(map(len, labels)), np.nan, dtype=object)
-        cells[tuple(places)] = plain_array(frame[value], value)
+        cells[places] = plain_array(frame[value], value)
         return cls._made(cells, categories, (labels[0], labels[1], labels[2]))
 
     @classmethod
@@ -306,7 +296,11 @@ class Ratings(Result):
         return replace(self, codes=codes, models=models, questions=questions, runs=runs)
 
 
-def as_ratings(data: Any, *, categories: Iterable[Hashable] | None = None) -> Ratings:
+# Ratings, one table of them, or a table for each run.
+RatingsLike: TypeAlias = Ratings | ResponsesLike | Sequence[ResponsesLike]
+
+
+def as_ratings(data: RatingsLike, *, categories: Iterable[Hashable] | None = None) -> Ratings:
     """Return ratings from whatever holds them."""
     if isinstance(data, Ratings):
         if categories is not None:
@@ -358,34 +352,3 @@ def _holds_tables(data: Any) -> bool:
     if isinstance(first, list | tuple):
         return bool(first) and isinstance(first[0], list | tuple | np.ndarray)
     return getattr(first, "ndim", 0) == 2 or hasattr(first, "codes")
-
-
-def _factors(
-    frame: "pd.DataFrame", names: list[str], value: str
-) -> tuple[list[IntArray], list[Labels]]:
-    """Return the place of each row along each column, and the labels in order of occurrence."""
-    import pandas as pd
-
-    missing = [name for name in [*names, value] if name not in frame.columns]
-    if missing:
-        listed = ", ".join(repr(name) for name in list(frame.columns)[:12])
-        msg = f"the long table has no column {missing[0]!r}: its columns are {listed}"
-        raise LabelError(msg)
-    if not len(frame):
-        msg = "the long table is empty: it needs a row for each answer"
-        raise ShapeError(msg)
-    for name in names:
-        absent = np.flatnonzero(frame[name].isna())
-        if absent.size:
-            msg = f"row {absent[0] + 1} has no {name}: every answer needs one"
-            raise LabelError(msg)
-    repeated = frame.duplicated(names).to_numpy()
-    if repeated.any():
-        at = int(np.flatnonzero(repeated)[0])
-        row = [frame[name].iloc[[at]].tolist()[0] for name in names]
-        what = ", ".join(f"{name} {label!r}" for name, label in zip(names, row, strict=True))
-        msg = f"{what} is answered twice: number the runs, or drop one of the two"
-        raise LabelError(msg)
-    pairs = [pd.factorize(frame[name]) for name in names]
-    places = [np.asarray(codes, dtype=np.int64) for codes, _ in pairs]
-    return places, [tuple(labels.tolist()) for _, labels in pairs]

@@ -26,7 +26,7 @@ from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels, positions
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.reasons import Reason
-from psychollm.reliability.raters.ratings import Ratings, as_ratings
+from psychollm.reliability.raters.ratings import Ratings, RatingsLike, as_ratings
 from psychollm.reliability.raters.score_interval import Share, clustered_share
 
 
@@ -66,7 +66,7 @@ class ResponseShares(Result):
 
 
 def response_shares(
-    ratings: Any,
+    ratings: RatingsLike,
     *,
     among: Iterable[Hashable] | None = None,
     categories: Iterable[Hashable] | None = None,

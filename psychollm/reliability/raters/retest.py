@@ -16,6 +16,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import wilson
 from psychollm.estimates.reasons import Reason
@@ -83,7 +84,7 @@ class Retest(Result):
 
 
 def retest(
-    scores: Any,
+    scores: ResponsesLike,
     *,
     clusters: Any = None,
     bootstrap: Bootstrap | int = 2000,

@@ -25,6 +25,7 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import POSITIVE, RELIABILITY
 from psychollm.estimates.resampling import Bootstrap, Resampling, resample
@@ -96,11 +97,23 @@ class Consistency(Result):
         >>> print(consistency([[1, 1, 1], [2, 2, 2], [3, 3, 4], [5, 5, 5]], rng=0).summary())
         all: alpha 0.99 [0.94, 1.00] (3 items, 4 rows of 4 respondents).
         """
-        return "\n".join(_sentence(self, place) for place in range(len(self.conditions)))
+        return "\n".join(map(self._sentence, range(len(self.conditions))))
+
+    def _sentence(self, place: int) -> str:
+        """Say what alpha is under one condition, and why it is not where it is not."""
+        alpha, n = self.alpha, int(self.alpha.n[place])
+        rows = f"{self.n_items} items, {n} rows of {int(self.n_respondents[place])} respondents"
+        flag = alpha.flags[place]
+        if not np.isfinite(alpha.value[place]):
+            return f"{self.conditions[place]}: alpha is undefined, {flag} ({rows})."
+        text = f"{self.conditions[place]}: alpha {alpha.text(place)}"
+        if n > self.n_respondents[place]:
+            text += f"; of means {self.of_means.text(place)}"
+        return f"{text} ({rows})" + (f"; {flag}." if flag else ".")
 
 
 def consistency(
-    scores: Any,
+    scores: ResponsesLike,
     *,
     respondents: Any = None,
     by: Any = None,
@@ -179,7 +192,7 @@ def consistency(
 
 
 def alpha(
-    scores: Any,
+    scores: ResponsesLike,
     *,
     respondents: Any = None,
     by: Any = None,
@@ -250,16 +263,3 @@ def consistency_of(
         sd=np.array([row.std(ddof=1) if row.size > 1 else np.nan for row in of_rows]),
         conditions=table.conditions,
     )
-
-
-def _sentence(found: Consistency, place: int) -> str:
-    """Say what alpha is under one condition, and why it is not where it is not."""
-    alpha, n = found.alpha, int(found.alpha.n[place])
-    rows = f"{found.n_items} items, {n} rows of {int(found.n_respondents[place])} respondents"
-    flag = alpha.flags[place]
-    if not np.isfinite(alpha.value[place]):
-        return f"{found.conditions[place]}: alpha is undefined, {flag} ({rows})."
-    text = f"{found.conditions[place]}: alpha {alpha.text(place)}"
-    if n > found.n_respondents[place]:
-        text += f"; of means {found.of_means.text(place)}"
-    return f"{text} ({rows})" + (f"; {flag}." if flag else ".")

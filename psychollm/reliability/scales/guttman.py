@@ -29,10 +29,11 @@ import numpy as np
 
 from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.types import FloatArray, RandomState
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import RELIABILITY
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import Bootstrap, Resampling, resample
+from psychollm.estimates.resampling import Bootstrap, Replicates, Resampling, resample
 from psychollm.reliability.scales.alpha_intervals import ResamplingInterval
 from psychollm.reliability.scales.item_matrix import (
     Of,
@@ -49,7 +50,7 @@ LAMBDAS = tuple(f"lambda{number}" for number in range(1, 7))
 
 
 def guttman(
-    scores: Any,
+    scores: ResponsesLike,
     *,
     of: Of = "correlations",
     respondents: Any = None,
@@ -124,15 +125,7 @@ def guttman(
 
     found = resample(statistic, len(table.respondents), options)
     found.value[3] = best_coefficient(matrix, splits)
-    return found.estimate(
-        "Guttman's lambda",
-        scale=RELIABILITY,
-        over="respondents",
-        n=np.full(6, float(scale.n)),
-        flags=_flags(matrix, scale.reason, splits),
-        labels=LAMBDAS,
-        axis="coefficient",
-    )
+    return _estimate(found, float(scale.n), _flags(matrix, scale.reason, splits))
 
 
 def guttman_of_matrix(
@@ -161,15 +154,17 @@ def guttman_of_matrix(
     splits = splits_of(known, max_splits, 10_000, check_generator(rng))
     value = lambdas(known, best_coefficient(known, splits))
     reason = Reason.ONE_QUESTION if len(known) < 2 else Reason.NONE
-    return Estimate(
-        name="Guttman's lambda",
-        value=value,
-        se=np.full(6, np.nan),
-        interval=np.full((6, 2), np.nan),
-        n=np.full(6, np.nan),
-        flags=_flags(known, reason, splits),
-        method="none: n is unknown",
-        level=0.95,
+    flags = _flags(known, reason, splits)
+    return _estimate(Replicates.unknown(value, 0.95), np.nan, flags)
+
+
+def _estimate(found: Replicates, n: float, flags: tuple[Reason, ...]) -> Estimate:
+    return found.estimate(
+        "Guttman's lambda",
+        scale=RELIABILITY,
+        over="respondents",
+        n=np.full(6, n),
+        flags=flags,
         labels=LAMBDAS,
         axis="coefficient",
     )

@@ -18,6 +18,7 @@ in the second the item meets only its shared part in the total.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from psychollm._base.axes import Axes, whole
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.data.labels import Labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import CORRELATION, RELIABILITY, Scale
 from psychollm.estimates.reasons import Reason, first_reason
@@ -96,7 +98,7 @@ class ItemStatistics(Result):
 
 
 def item_statistics(
-    scores: Any,
+    scores: ResponsesLike,
     *,
     respondents: Any = None,
     keys: Any = None,
@@ -143,7 +145,21 @@ def item_statistics(
         return _per_item(scale.moments(counts))
 
     found = resample(statistic, len(table.respondents), options)
-    parts = _Items(scale, found, table.items, chosen_interval(table, interval))
+    with np.errstate(invalid="ignore"):
+        negative = found.value[:, 0] < 0.0
+    estimate = partial(_item_estimate, scale, found, table.items)
+    item_rest = estimate(
+        0,
+        "item-rest correlation",
+        CORRELATION,
+        (constant_items(scale.values), Reason.CONSTANT_ITEM),
+        (negative, Reason.NEGATIVE_ITEM),
+    )
+    alpha_without = estimate(1, "alpha without the item", RELIABILITY)
+    if chosen_interval(table, interval) not in {"jackknife", "bootstrap"}:
+        value, n = alpha_without.value, alpha_without.n
+        bounds = feldt_interval(value, n, len(table.items) - 1, level=options.level)
+        alpha_without = replace(alpha_without, interval=bounds, method="Feldt")
     matrix = covariance(scale.values, np.ones(scale.n))
     standardised = _standardised(matrix)
     return ItemStatistics(
@@ -151,8 +167,8 @@ def item_statistics(
         n=np.isfinite(scale.values).sum(axis=0).astype(np.float64),
         mean=_column_means(scale.values),
         sd=np.sqrt(np.diagonal(matrix)),
-        item_rest=parts.item_rest(),
-        alpha_without=parts.alpha_without(),
+        item_rest=item_rest,
+        alpha_without=alpha_without,
         item_total=_item_total(scale.values),
         standardised_item_total=standardised[0],
         corrected_item_total=standardised[1],
@@ -161,50 +177,28 @@ def item_statistics(
     )
 
 
-class _Items:
-    """Makes the two estimates of items from replicates (items, 2)."""
-
-    def __init__(
-        self, scale: ScaleScores, found: Replicates, items: Labels, interval: str
-    ) -> None:
-        self.scale, self.found, self.items, self.interval = scale, found, items, interval
-
-    def item_rest(self) -> Estimate:
-        """Return correlations with the sum of the other items."""
-        with np.errstate(invalid="ignore"):
-            negative = self.found.value[:, 0] < 0.0
-        return self._estimate(
-            "item-rest correlation",
-            0,
-            CORRELATION,
-            (constant_items(self.scale.values), Reason.CONSTANT_ITEM),
-            (negative, Reason.NEGATIVE_ITEM),
-        )
-
-    def alpha_without(self) -> Estimate:
-        """Return alpha of the other items."""
-        estimate = self._estimate("alpha without the item", 1, RELIABILITY)
-        if self.interval in {"jackknife", "bootstrap"}:
-            return estimate
-        k = self.scale.n_items - 1
-        bounds = feldt_interval(estimate.value, estimate.n, k, level=self.found.options.level)
-        return replace(estimate, interval=bounds, method="analytic (Feldt)")
-
-    def _estimate(
-        self, name: str, place: int, on: Scale, *cases: tuple[BoolArray, Reason]
-    ) -> Estimate:
-        found = self.found.each(slice(None), place)
-        few = self.scale.n_items < 2 + place
-        undefined = Reason.ONE_QUESTION if few else self.scale.reason or Reason.NO_VARIANCE
-        return found.estimate(
-            name,
-            scale=on,
-            over="respondents",
-            n=np.full(len(self.items), float(self.scale.n)),
-            flags=first_reason(*cases[:1], (np.isnan(found.value), undefined), *cases[1:]),
-            labels=self.items,
-            axis="item",
-        )
+def _item_estimate(
+    scale: ScaleScores,
+    found: Replicates,
+    items: Labels,
+    place: int,
+    name: str,
+    on: Scale,
+    *cases: tuple[BoolArray, Reason],
+) -> Estimate:
+    """Return one of the two statistics of items."""
+    part = found.each(slice(None), place)
+    few = scale.n_items < 2 + place
+    undefined = Reason.ONE_QUESTION if few else scale.reason or Reason.NO_VARIANCE
+    return part.estimate(
+        name,
+        scale=on,
+        over="respondents",
+        n=np.full(len(items), float(scale.n)),
+        flags=first_reason(*cases[:1], (np.isnan(part.value), undefined), *cases[1:]),
+        labels=items,
+        axis="item",
+    )
 
 
 def _per_item(found: ItemMoments) -> FloatArray:

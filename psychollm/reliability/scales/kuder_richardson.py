@@ -19,6 +19,7 @@ import numpy as np
 
 from psychollm._base.errors import CodeError
 from psychollm._base.types import FloatArray, RandomState
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import RELIABILITY
 from psychollm.estimates.resampling import Bootstrap, Resampling, resample
@@ -34,7 +35,7 @@ from psychollm.reliability.scales.score_table import (
 
 
 def kr20(
-    responses: Any,
+    responses: ResponsesLike,
     *,
     respondents: Any = None,
     by: Any = None,
@@ -80,7 +81,7 @@ def kr20(
 
 
 def kr21(
-    responses: Any,
+    responses: ResponsesLike,
     *,
     respondents: Any = None,
     by: Any = None,

@@ -88,7 +88,10 @@ def alpha_of_matrix(
         flags = (flags[0], *(flag or Reason.NO_FORMULA for flag in flags[1:]))
     if n is not None and np.isfinite(value[0]):
         se[0] = duhachek_se(covariances, size)
-        bounds[0] = _bounds(value[0], se[0], size, len(covariances), interval, level)
+        step = normal_multiplier(level) * se[0]
+        bounds[0] = value[0] - step, value[0] + step
+        if interval == "feldt":
+            bounds[0] = feldt_interval(value[0], size, len(covariances), level=level)
     return Estimate(
         name="alpha of a matrix",
         value=value,
@@ -143,12 +146,3 @@ def _coefficients(matrix: FloatArray) -> tuple[FloatArray, tuple[Reason, ...]]:
     standardised = m / (m - 1.0) * (1.0 - m / together)
     mean = (together - m) / (m * (m - 1.0))
     return np.array([alpha, standardised, mean]), (flag,) * 3
-
-
-def _bounds(
-    alpha: float, se: float, n: float, k: int, interval: NormalInterval, level: float
-) -> FloatArray:
-    if interval == "feldt":
-        return feldt_interval(alpha, n, k, level=level)
-    step = normal_multiplier(level) * se
-    return np.array([alpha - step, alpha + step])

@@ -158,17 +158,13 @@ def centred_covariance(centred: FloatArray, counts: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         found = (weighted.T @ scores - sums * sums.T / n) / np.where(n > 1, n - 1.0, np.nan)
     found = 0.5 * (found + found.T)
-    variance = _floored(np.diagonal(found), centred)
+    variance = np.diagonal(found)
+    variance = np.where(variance <= _nil(centred), 0.0, variance)
     flat = variance == 0.0
     found[flat] = np.where(np.isnan(found[flat]), np.nan, 0.0)
     found[:, flat] = found[flat].T
     np.fill_diagonal(found, variance)
     return np.asarray(found)
-
-
-def _floored(variance: FloatArray, centred: FloatArray) -> FloatArray:
-    """Return variances with those that are rounding errors set to zero."""
-    return np.where(variance <= _nil(centred), 0.0, variance)
 
 
 def _nil(centred: FloatArray) -> FloatArray:

@@ -17,6 +17,7 @@ from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, listed
 from psychollm.data.per_unit import numbered, unit_labels, unit_numbers
+from psychollm.data.responses import ResponsesLike
 from psychollm.data.table import Table, as_table
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.scales.moments import (
@@ -70,7 +71,7 @@ class ScoreTable(Result):
 
 
 def score_table(
-    scores: Any,
+    scores: ResponsesLike,
     *,
     respondents: Any = None,
     by: Any = None,
@@ -176,9 +177,10 @@ class ScaleScores(Result):
     @property
     def reason(self) -> Reason:
         """Why alpha is undefined, or what qualifies it."""
-        few = _too_little(self)
-        if few:
-            return few
+        if self.n_items < 2:
+            return Reason.ONE_QUESTION
+        if self.n < 2:
+            return Reason.FEW_RESPONDENTS
         found = item_moments(self.values, np.ones((1, self.n)))
         if np.isnan(found.with_total).any():
             return Reason.TOO_FEW
@@ -242,12 +244,6 @@ def _selected(values: FloatArray, respondent: IntArray, missing: Incomplete) -> 
         return found
     kept = values[complete], respondent[complete]
     return replace(found, values=kept[0], respondent=kept[1], left_out=True)
-
-
-def _too_little(scale: ScaleScores) -> Reason:
-    if scale.n_items < 2:
-        return Reason.ONE_QUESTION
-    return Reason.FEW_RESPONDENTS if scale.n < 2 else Reason.NONE
 
 
 def _qualified(scale: ScaleScores, found: ItemMoments) -> Reason:

@@ -29,6 +29,7 @@ from psychollm._base.checks import check_choice, check_count, check_generator
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.labels import Labels
+from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.intervals import RELIABILITY
 from psychollm.estimates.reasons import Reason
@@ -170,7 +171,7 @@ class SplitHalf(Result):
 
 
 def split_half(
-    scores: Any,
+    scores: ResponsesLike,
     *,
     of: Of = "correlations",
     respondents: Any = None,

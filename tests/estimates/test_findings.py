@@ -1,0 +1,47 @@
+"""Findings: one answer as text, Markdown, HTML, JSON and a table."""
+
+import json
+
+import pytest
+
+from psychollm._base.errors import LabelError
+from psychollm.estimates.findings import Finding, Findings, estimate_rows, sentence
+from psychollm.estimates.proportions import proportion
+from psychollm.estimates.verdict import Outcome, Verdicts
+
+
+def test_lines_of_findings() -> None:
+    rate = proportion("rate", [1.0], [4.0], level=0.95, labels=("a",))
+    assert estimate_rows(rate, signed=False) == ("a: 0.25 [0.05, 0.70]",)
+    assert sentence("one factor") == "One factor."
+
+
+def study() -> Findings:
+    first = Finding(key="verdict", statement="One signal < two.")
+    second = Finding(
+        key="own",
+        question="Whose is it?",
+        statement="Its own.",
+        rows=("a: -0.10", "b: 0.20"),
+        numbers={"share": float("nan")},
+        outcome=Verdicts(("a", "b"), (Outcome.BELOW, Outcome.OPEN)),
+    )
+    return Findings(items=(first, second), head="Two models.")
+
+
+def test_findings_say_the_same_in_every_form() -> None:
+    found = study()
+    assert (found.verdict, len(found)) == ("One signal < two.", 2)
+    assert found["own"].question == "Whose is it?"
+    assert found.text().splitlines()[0] == "Two models."
+    assert "- a: -0.10" in found.to_markdown()
+    assert "<li>a: −0.10</li>" in found.to_html()
+    assert "One signal &lt; two." in found.to_html()
+    assert json.loads(found.to_json())["items"][1]["numbers"] == {"share": None}
+    row = found.to_frame().iloc[1]
+    assert (row["key"], row["outcome"]) == ("own", "a: below; b: too few to say")
+
+
+def test_unknown_findings_are_named() -> None:
+    with pytest.raises(LabelError, match="no finding 'x': there are 'verdict', 'own'"):
+        study()["x"]

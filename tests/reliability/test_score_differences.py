@@ -1,0 +1,97 @@
+"""Differences of mean scores: golden cases, McNemar's test, every flag."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from psychollm.estimates.reasons import Reason
+from psychollm.reliability.means.score_differences import mcnemar, score_differences
+from tests.oracles import clustered_slow as slow
+
+
+def golden_case(golden, case):
+    folder = golden / "metacognition"
+    frame = pd.read_csv(folder / f"{case}.csv")
+    wide = frame.pivot_table(index="model", columns=["cluster", "item"], values="score")
+    blocks = json.loads((folder / f"{case}.expected.json").read_text())["blocks"]
+    clusters = wide.columns.get_level_values("cluster").to_numpy()
+    return wide.to_numpy(), clusters, list(wide.index), blocks
+
+
+CASES = ["cluster_a", "cluster_b"]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_golden_differences(golden, case):
+    scores, clusters, models, (block, _) = golden_case(golden, case)
+    assert models == ["A", "B"]
+    found = score_differences(scores, clusters=clusters, correction="cr0")
+    alone = score_differences(scores)  # McNemar's test knows no clusters
+    pairs = {
+        "mean": found.value,
+        "se_paired": found.se_paired,
+        "se_paired_cluster_cr0": found.se,
+        "se_unpaired": found.se_unpaired,
+        "corr": found.correlation,
+        "mcnemar_chi2": alone.mcnemar_chi2,
+        "mcnemar_p": alone.mcnemar_p,
+        "mcnemar_exact_p": alone.mcnemar_exact_p,
+    }
+    assert set(pairs) == set(block["values"]["diff"])
+    for name, value in pairs.items():
+        assert value[0] == pytest.approx(block["values"]["diff"][name], abs=block["tol"]), name
+
+
+def test_every_flag_of_a_difference():
+    scores = np.array([[1, 0, 1, np.nan], [1, 0, 1, 1], [np.nan] * 3 + [1], [0, 1, np.nan, 0]])
+    pairs = [(0, 2), (2, 3), (0, 3), (0, 1), (1, 3)]
+    found = score_differences(scores, pairs=pairs, clusters=["a", "a", "b", "b"])
+    assert found.flags == (
+        Reason.NO_ANSWERS,
+        Reason.ONE_QUESTION,
+        Reason.ONE_CLUSTER,
+        Reason.NO_SPREAD,
+        Reason.FEW_CLUSTERS,
+    )
+    np.testing.assert_array_equal(found.p_value[:4], [np.nan, np.nan, np.nan, 1.0])
+    assert np.isnan(found.interval[:4]).all()
+    alone = score_differences(scores, pairs=pairs)
+    assert alone.mcnemar_exact_p[3] == 1.0
+    assert np.isnan(alone.mcnemar_chi2[3])
+    # A gap that never varies: no t test, but the exact test counts it.
+    apart = score_differences([[1] * 6, [0] * 6])
+    assert np.isnan(apart.p_value[0])
+    assert apart.mcnemar_exact_p[0] == pytest.approx(2 / 2**6)
+
+
+@given(st.integers(0, 40), st.integers(0, 40))
+def test_mcnemar_exact_is_the_sum_of_binomials(b, c):
+    assert mcnemar(b, c)[2] == pytest.approx(slow.exact_mcnemar(b, c), rel=1e-10)
+
+
+def test_clusters_leave_no_mcnemar():
+    """Its coin flips are questions: four copies of each would be four flips."""
+    scores = np.random.default_rng(0).integers(0, 2, (2, 20)).repeat(4, axis=1)
+    found = score_differences(scores, clusters=np.repeat(np.arange(20), 4))
+    assert np.isnan([found.mcnemar_exact_p[0], found.mcnemar_p[0], found.mcnemar_chi2[0]]).all()
+    assert np.isfinite(score_differences(scores, clusters=np.arange(80)).mcnemar_exact_p[0])
+
+
+def test_scores_that_are_not_binary_have_no_mcnemar():
+    found = score_differences(np.random.default_rng(0).normal(size=(2, 20)))
+    assert np.isnan(found.mcnemar_exact_p[0])
+    assert np.isfinite(found.p_value[0])
+
+
+def test_pairing_is_right_where_models_agree():
+    rng = np.random.default_rng(3)
+    base = rng.integers(0, 2, 200)
+    other = np.where(rng.uniform(size=200) < 0.1, 1 - base, base)
+    found = score_differences(np.stack([base, other]))
+    assert found.correlation[0] > 0.7
+    assert found.se[0] < 0.6 * found.se_unpaired[0]
+    assert found.to_frame().shape == (1, 15)
