@@ -8,7 +8,7 @@ takes repeats is given tables without an effect, in two extremes:
 * independent: units react alike, and repeats differ as much as units do. A test that throws
   repeats away is right here, but loses power; one that mistakes their number is not.
 
-    python -m benchmarks.replication_rates [--n 1000] [--seed 1] [--only friedman]
+    python -m benchmarks.replication_rates [--n 1000] [--seed 1] [--only crossed] [--seconds 600]
 
 Prints one row per test: its unit of replication, and how often it rejects at the 5 % level in both
 extremes, with the share of tables in which it was defined where that is not all of them. Rows
@@ -17,6 +17,7 @@ counts repeats.
 """
 
 import argparse
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -26,23 +27,36 @@ import pandas as pd
 from scipy import stats
 
 from psychollm.calibration.scores.proper_scores import brier
+from psychollm.data.sampled import SampledAnswers
+from psychollm.data.simulate_study import simulate_study
 from psychollm.estimates.comparisons import compare_all
 from psychollm.estimates.repeated_share import repeated_difference
+from psychollm.factor.one_factor.residuals import pair_residuals
 from psychollm.instruments.revision.rates import informativeness
 from psychollm.reliability.components.intraclass import intraclass
 from psychollm.reliability.contrasts.conditions import friedman, kruskal_wallis
 from psychollm.reliability.contrasts.mixed_model import mixed_model
 from psychollm.reliability.contrasts.pairwise_conditions import pairwise_conditions
-from psychollm.reliability.means.score_differences import score_differences
+from psychollm.reliability.means.clustered import mean_score
+from psychollm.reliability.means.score_differences import mcnemar, score_differences
 from psychollm.reliability.means.set_difference import set_difference
 from psychollm.reliability.raters.agreement import agreement
 from psychollm.reliability.raters.kappa import cohen_kappa
 from psychollm.reliability.raters.rate_contrast import rate_contrast
 from psychollm.reliability.raters.retest import retest
 from psychollm.studies.difficulty.study import difficulty
+from psychollm.studies.dimensionality.study import dimensionality
+from psychollm.studies.inference_boundary.monitoring_link import monitoring_link
 from psychollm.studies.inference_boundary.study import inference_boundary
 from psychollm.studies.metacognitive_skill.study import metacognitive_skill
 from psychollm.studies.self_efficacy.study import self_efficacy
+from psychollm.studies.semantic_calibration.mechanism import semantic_mechanism
+from psychollm.studies.semantic_calibration.study import semantic_calibration
+from psychollm.studies.shared_confidence.private_signal import private_signal
+from psychollm.studies.shared_confidence.residual_structure import residual_structure
+from psychollm.studies.shared_confidence.study import shared_confidence
+from psychollm.studies.steering_match.match import steering_match
+from psychollm.studies.steering_match.steered_answers import SteeredAnswers
 
 MODELS, CONDITIONS, REPEATS = 10, 4, 3
 QUESTIONS, RUNS = 60, 4
@@ -179,7 +193,11 @@ def efficacy(extreme: Extreme, rng: np.random.Generator) -> Rates:
                         | {"phrasing": phrasing, "i1": items[0], "i2": items[1], "i3": items[2]}
                     )
     study = self_efficacy(
-        pd.DataFrame(rows), points=(-9, 9), bootstrap=DRAWS, rng=int(rng.integers(2**31))
+        pd.DataFrame(rows),
+        points=(-9, 9),
+        measures={"x": dict(enumerate(rng.normal(size=MODELS)))},
+        bootstrap=199,
+        rng=int(rng.integers(2**31)),
     )
     effect, change = study.effects["mode"], study.revision.change
     yield "self_efficacy, conditions: F", "model", below(study.mixed.p_value)
@@ -189,14 +207,6 @@ def efficacy(extreme: Extreme, rng: np.random.Generator) -> Rates:
     yield "self_efficacy, follow-up: interval", "model", rejected(change.interval[0])
     gap = change.difference("sceptical", "too_modest")
     yield "self_efficacy, follow-ups: difference", "model", below(gap.p_value)
-    measure = dict(enumerate(rng.normal(size=MODELS)))
-    study = self_efficacy(
-        pd.DataFrame(rows[: len(rows)]).query("phrasing == '' and mode == 'all_at_once'"),
-        points=(-9, 9),
-        measures={"x": measure},
-        bootstrap=DRAWS,
-        rng=int(rng.integers(2**31)),
-    )
     yield "self_efficacy, link with a measure", "model", below(study.links["x"]["a"].p_value)
 
 
@@ -243,8 +253,6 @@ def runs(extreme: Extreme, rng: np.random.Generator) -> Rates:
     yield "score_differences, questions as clusters", "question", below(rows.p_value[0])
     alone = score_differences(flat)
     yield "score_differences, rows as units", "none", below(alone.p_value[0])
-    once = score_differences(scores[:, :, 0])
-    yield "score_differences, exact McNemar of one run", "question", below(once.mcnemar_exact_p[0])
     sets = set_difference(
         flat,
         np.flatnonzero(np.repeat(kinds, RUNS) == 0),
@@ -267,9 +275,16 @@ def runs(extreme: Extreme, rng: np.random.Generator) -> Rates:
     )
 
 
-def answered(extreme: Extreme, rng: np.random.Generator) -> pd.DataFrame:
-    """Return a long table of answers of two models to questions of two types."""
-    scores = passed(extreme, rng, (2,))
+def discordant(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Two models that pass as often, on questions that one of them solves in a single run."""
+    first, second = passed(extreme, rng, (2,))[:, :, 0]
+    p_values = mcnemar((first > second).sum(), (second > first).sum())[1:]
+    for name, p_value in zip(("asymptotic", "exact"), p_values, strict=True):
+        yield f"mcnemar, one run, {name}", "question", below(float(p_value))
+
+
+def long(scores: np.ndarray) -> pd.DataFrame:
+    """Return scores (models, questions, runs) as a long table, questions of two types in turn."""
     model, item, run = (part.ravel() for part in np.indices(scores.shape))
     return pd.DataFrame(
         {"model": model, "item": item, "run": run, "score": scores.ravel(), "response": "x"}
@@ -279,7 +294,10 @@ def answered(extreme: Extreme, rng: np.random.Generator) -> pd.DataFrame:
 def boundary(extreme: Extreme, rng: np.random.Generator) -> Rates:
     """Two models that pass as many open questions as answerable ones."""
     study = inference_boundary(
-        answered(extreme, rng), thinking=[(1, 0)], bootstrap=DRAWS, rng=int(rng.integers(2**31))
+        long(passed(extreme, rng, (2,))),
+        thinking=[(1, 0)],
+        bootstrap=DRAWS,
+        rng=int(rng.integers(2**31)),
     )
     inverted = study.certainty_inversion.interval[0]
     yield "inference_boundary, certainty inversion", "question", rejected(inverted)
@@ -353,6 +371,129 @@ def texts(extreme: Extreme, rng: np.random.Generator) -> Rates:
     )
 
 
+def averages(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Ten models under three conditions without an effect: differences on shared resamples."""
+    cells = rng.normal(size=(MODELS, 1)) + extreme.reaction * rng.normal(size=(MODELS, 3))
+    repeats = cells[..., None] + extreme.noise * rng.normal(size=(MODELS, 3, REPEATS))
+    mean = mean_score(repeats.mean(axis=2).T, bootstrap=2 * DRAWS, rng=rng)
+    yield "Estimate.difference, over ten models", "model", below(mean.difference(0, 1).p_value)
+    pairs = compare_all(mean)
+    yield "compare_all, over ten models: one pair", "model", below(pairs.p_value[0])
+    yield "compare_all, over ten models: any, Holm", "model", below(pairs.adjusted.min())
+    largest = compare_all(mean, adjustment="max_t").adjusted.min()
+    yield "compare_all, over ten models: any, max_t", "model", below(largest)
+
+
+def linked(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Models whose rates on open questions have nothing to do with a score they have elsewhere."""
+    rates = rng.uniform(0.3, 0.7, (MODELS, 1))
+    once = rng.random((MODELS, 2 * QUESTIONS // 3, 1)) < rates[..., None]
+    again = rng.random((MODELS, 2 * QUESTIONS // 3, 2)) < rates[..., None]
+    scores = np.repeat(once, 2, axis=2) if extreme is COPIES else again
+    study = inference_boundary(long(scores), bootstrap=2, rng=0)
+    capability = dict(enumerate(rng.normal(size=MODELS)))
+    link = monitoring_link(study, capability, n_null=399, rng=rng)
+    yield "monitoring_link", "model", below(link.p_value)
+
+
+def meanings(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Two arms, and six, whose right answer is one more of their samples."""
+    # Copies: the samples of a question are nearly all alike.
+    spread = np.full(4, 0.1 if extreme is COPIES else 10.0)
+    chances = rng.dirichlet(spread, QUESTIONS)
+    n_arms = 6
+    steps = np.cumsum(chances, axis=1)[:, None]
+    drawn = (rng.random((n_arms, QUESTIONS, 8, 1)) > steps).sum(axis=3)
+    gold = (rng.random((QUESTIONS, 1)) > steps[:, 0]).sum(axis=1)
+    options = {"splits": 1, "rng": int(rng.integers(2**31))}
+    two = SampledAnswers.from_array(drawn[:2], gold=gold)
+    study = semantic_calibration(two, n_null=199, bootstrap=DRAWS, **options)
+    yield "semantic_calibration, of one arm", "question", below(study.p_value.value[0])
+    gap = study.contrasts[0].excess
+    yield "semantic_calibration, two arms: excess error", "question", below(gap.p_value)
+    gap = study.contrasts[0].accuracy
+    yield "semantic_calibration, two arms: accuracy", "question", below(gap.p_value)
+    arms = SampledAnswers.from_array(drawn, gold=gold)
+    study = semantic_calibration(arms, n_null=19, bootstrap=2, **options)
+    blurred = rng.random((n_arms, 1, 1))  # how badly each arm predicts its answers
+    own = (1.0 - blurred) * chances + blurred / 4.0
+    predicted = np.take_along_axis(own, drawn, axis=2)
+    found = semantic_mechanism(study, arms, predicted, bootstrap=2, rng=options["rng"])
+    yield "semantic_mechanism, link over arms", "arm", below(found.link.p_value)
+
+
+def factors(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Six models answer each question once: nothing shared, then one factor and nothing else."""
+    if extreme is COPIES:  # these take one answer to a question
+        return
+    guessed = (rng.random((6, 5 * QUESTIONS)) < 0.5).astype(np.int64)
+    alone = dimensionality(guessed, n_null=99, rng=rng)
+    yield "dimensionality, no shared factor", "question", below(alone.shared_test.p_value)
+    data = simulate_study(n_models=6, n_questions=5 * QUESTIONS, self_knowledge={}, rng=rng)
+    one = dimensionality(data.confidence, n_null=99, rng=rng).one_factor_test
+    yield "dimensionality, one factor and no second", "question", below(one.p_value)
+    left = residual_structure(
+        pair_residuals(data.confidence), data.correctness, n_null=199, rng=rng
+    )
+    yield "residual_structure", "model", below(left.p_value)
+
+
+def private(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """Six models that know of their answers no more than the factor they share."""
+    if extreme is COPIES:
+        return
+    data = simulate_study(n_models=6, n_questions=5 * QUESTIONS, self_knowledge={}, rng=rng)
+    solution = {"loadings": data.truth.loadings, "thresholds": data.truth.thresholds}
+    own = private_signal(data.confidence, data.correctness, **solution)
+    yield "private_signal, of one model", "question", below(own.p_value[0])
+    yield "private_signal, mean of six models", "question", below(own.mean_p)
+
+
+def shared(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """The same, with the factor estimated."""
+    if extreme is COPIES:
+        return
+    data = simulate_study(n_models=6, n_questions=5 * QUESTIONS, self_knowledge={}, rng=rng)
+    study = shared_confidence(
+        data.confidence, data.correctness, n_null=99, bootstrap=2, rng=int(rng.integers(2**31))
+    )
+    one, own = study.dimensionality.one_factor_test, study.private_signal
+    yield "shared_confidence, one factor and no second", "question", below(one.p_value)
+    yield "shared_confidence, own signals: mean of six models", "question", below(own.mean_p)
+    yield "shared_confidence, residuals", "model", below(study.residuals.p_value)
+
+
+def steered(extreme: Extreme, rng: np.random.Generator) -> Rates:
+    """A sweep and a control that know nothing of the questions that five targets answer."""
+    if extreme is COPIES:  # it takes one answer to a question
+        return
+    strengths = np.linspace(-1.0, 1.0, 7)
+    easiness = rng.normal(size=QUESTIONS)
+    noise = rng.normal(size=(5, QUESTIONS))
+    targets = 0.8 * easiness + 0.6 * noise > np.linspace(-1.0, 1.0, 5)[:, None]
+    sweep, control = (
+        SteeredAnswers.from_array(
+            2.0 * rng.normal(size=QUESTIONS) + 4.0 * strengths[:, None],
+            strengths=strengths,
+            scale="log_odds",
+        )
+        for _ in range(2)
+    )
+    study = steering_match(
+        sweep,
+        targets.astype(np.int64),
+        controls={"random": control},
+        steps=2,
+        n_splits=2,
+        n_null=99,
+        bootstrap=99,
+        rng=int(rng.integers(2**31)),
+    )
+    yield "steering_match, held-out kappa", "question", below(study.p_values["held_out_kappa"])
+    ahead = study.controls[0].ahead
+    yield "steering_match, ahead of a control", "question", below(ahead.p_value)
+
+
 # Each with its number of tables per thousand asked for: slow ones have fewer.
 DESIGNS: dict[Callable[[Extreme, np.random.Generator], Rates], int] = {
     crossed: 1500,
@@ -360,29 +501,42 @@ DESIGNS: dict[Callable[[Extreme, np.random.Generator], Rates], int] = {
     scattered: 600,
     nested: 1000,
     repeatability: 2000,
-    efficacy: 250,
+    efficacy: 400,
     runs: 600,
+    discordant: 5000,
     boundary: 400,
     skill: 600,
     revising: 2000,
-    texts: 250,
+    texts: 400,
+    averages: 1000,
+    linked: 400,
+    meanings: 400,
+    factors: 400,
+    private: 400,
+    shared: 400,
+    steered: 400,
 }
 
 
-def rates(design: Callable[..., Rates], n: int, seed: int) -> dict[tuple[str, str], list[str]]:
-    """Return the rate of each test of a design in both extremes."""
-    table: dict[tuple[str, str], list[str]] = {}
-    for place, extreme in enumerate((COPIES, INDEPENDENT)):
-        found: dict[tuple[str, str], list[float]] = {}
-        for stream in np.random.default_rng([seed, place]).spawn(n):
-            for test, unit, hit in design(extreme, stream):
-                found.setdefault((test, unit), []).append(hit)
-        for key, hits in found.items():
-            known = np.isfinite(hits)
-            text = f"{100 * np.nanmean(hits):.1f}" if known.any() else "-"
-            text += "" if known.all() else f" (of {100 * known.mean():.0f} % defined)"
-            table.setdefault(key, ["-", "-"])[place] = text
-    return table
+def rates(
+    design: Callable[..., Rates], n: int, seed: int, seconds: float
+) -> tuple[dict[tuple[str, str], list[str]], int]:
+    """Return the rate of each test of a design in both extremes, and of how many tables."""
+    found: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
+    streams = [np.random.default_rng([seed, place]).spawn(n) for place in (0, 1)]
+    end, done = time.monotonic() + seconds, 0
+    while done < n and time.monotonic() < end:
+        for place, extreme in enumerate((COPIES, INDEPENDENT)):
+            for test, unit, hit in design(extreme, streams[place][done]):
+                found.setdefault((test, unit), ([], []))[place].append(hit)
+        done += 1
+    return {key: [_percent(hits) for hits in both] for key, both in found.items()}, done
+
+
+def _percent(hits: list[float]) -> str:
+    known = np.isfinite(hits)
+    text = f"{100 * np.nanmean(hits):.1f}" if known.any() else "-"
+    return text if known.all() else f"{text} (of {100 * known.mean():.0f} % defined)"
 
 
 def main() -> None:
@@ -391,14 +545,16 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=1000, help="tables per test and extreme, about")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="designs whose name holds this")
+    parser.add_argument("--seconds", type=float, default=np.inf, help="at most, for each design")
     given = parser.parse_args()
     print("| test | unit | tables | copies, % | independent, % |", flush=True)
-    print("|---|---|---|---|---|", flush=True)
+    print("|---|---|---:|---:|---:|", flush=True)
     for design, share in DESIGNS.items():
         if given.only in design.__name__:
             n = max(1, given.n * share // 1000)
-            for (test, unit), both in rates(design, n, given.seed).items():
-                print(f"| {test} | {unit} | {n:,} | {both[0]} | {both[1]} |", flush=True)
+            table, done = rates(design, n, given.seed, given.seconds)
+            for (test, unit), both in table.items():
+                print(f"| {test} | {unit} | {done:,} | {both[0]} | {both[1]} |", flush=True)
 
 
 if __name__ == "__main__":
