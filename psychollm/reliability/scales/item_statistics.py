@@ -159,7 +159,7 @@ def item_statistics(
     if chosen_interval(table, interval) not in {"jackknife", "bootstrap"}:
         value, n = alpha_without.value, alpha_without.n
         bounds = feldt_interval(value, n, len(table.items) - 1, level=options.level)
-        alpha_without = replace(alpha_without, interval=bounds, method="Feldt")
+        alpha_without = replace(alpha_without, interval=bounds, method="analytic (Feldt)")
     matrix = covariance(scale.values, np.ones(scale.n))
     standardised = _standardised(matrix)
     return ItemStatistics(
