@@ -44,34 +44,6 @@ class Estimate(Result):
     df: FloatArray | None = None  # (models,) degrees of freedom, where questions are in clusters
     _draws: FloatArray | None = None  # (resamples, models)
 
-    @classmethod
-    def unknown(
-        cls,
-        name: str,
-        labels: tuple[Any, ...],
-        reason: Reason,
-        *,
-        n: FloatArray,
-        level: float,
-        axis: str,
-        n_draws: int,
-    ) -> "Estimate":
-        """Return NaN for every label, all for one reason."""
-        m = len(labels)
-        return cls(
-            name=name,
-            value=np.full(m, np.nan),
-            se=np.full(m, np.nan),
-            interval=np.full((m, 2), np.nan),
-            n=n,
-            flags=(reason,) * m,
-            method="none",
-            level=level,
-            labels=labels,
-            axis=axis,
-            _draws=np.full((n_draws, m), np.nan),
-        )
-
     def _axes(self) -> Axes:
         axis = self.axis
         return Axes(
@@ -205,3 +177,30 @@ class Estimate(Result):
     def defined(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
         """Where there is a value (models,)."""
         return np.asarray(np.isfinite(self.value), dtype=np.bool_)
+
+
+def unknown_estimate(
+    name: str,
+    labels: tuple[Any, ...],
+    reason: Reason,
+    *,
+    n: FloatArray,
+    level: float,
+    axis: str,
+    n_draws: int,
+) -> Estimate:
+    """Return NaN for every label, all for one reason."""
+    m = len(labels)
+    return Estimate(
+        name=name,
+        value=np.full(m, np.nan),
+        se=np.full(m, np.nan),
+        interval=np.full((m, 2), np.nan),
+        n=n,
+        flags=(reason,) * m,
+        method="none",
+        level=level,
+        labels=labels,
+        axis=axis,
+        _draws=np.full((n_draws, m), np.nan),
+    )

@@ -30,7 +30,7 @@ from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
 from psychollm.data.responses import ResponsesLike
-from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.estimate import Estimate, unknown_estimate
 from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.resampling import Bootstrap, Resampling, bootstrap_draws
@@ -332,7 +332,7 @@ def _undefined(design: CrossedDesign, reason: Reason, options: Resampling) -> Ge
     m = len(design.effects)
     unknown = np.full(m, np.nan)
     return Generalizability(
-        components=Estimate.unknown(
+        components=unknown_estimate(
             "variance component",
             design.names,
             reason,

@@ -32,7 +32,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.numbers import number, p_equals, p_value
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.estimate import Estimate, unknown_estimate
 from psychollm.estimates.intervals import percentile_interval
 from psychollm.estimates.null import monte_carlo_p_value
 from psychollm.estimates.reasons import Reason
@@ -304,7 +304,7 @@ def _undefined(
 
     def unknown(name: str, axis: str, labels: tuple[Any, ...]) -> Estimate:
         n = np.full(len(labels), float(len(table.models)))
-        return Estimate.unknown(
+        return unknown_estimate(
             name, labels, reason, n=n, level=options.level, axis=axis, n_draws=options.n
         )
 
