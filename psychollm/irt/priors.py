@@ -22,6 +22,9 @@ FEW = 500
 POPULATION = 10  # items from which their distribution can be estimated
 PROBIT_SCALE = 1.7
 KAPPA = 0.25  # logit slope below which coordinates of items are linear, not logarithmic
+OFF_SCALE = 0.05  # of the standard deviation of abilities, beyond which summaries complain
+FEW_RESPONDENTS = 20  # below which the median slope is 4 to 5 % too large
+WIDE = 5.0  # standard deviation of easiness beyond which most items are solved by all, or by none
 TYPICAL = {"slope": (0.4, 8.0), "gap": (0.5, 3.0), "answer_slope": (1.0, 3.0)}
 TYPICAL_LOCATION = (1.2, 3.0)
 Normal = tuple[float, float]
@@ -95,6 +98,17 @@ class Priors:
 NO_PRIORS = Priors()
 
 
+def spread_in_words(posterior_sd: float) -> str:
+    """Say what standard deviation abilities have, and what is wrong with it."""
+    line = f"their posteriors have SD {posterior_sd:.2f}"
+    if abs(posterior_sd - 1.0) > OFF_SCALE:
+        line += (
+            ", so that the fixed priors contradict the scale: use priors=None, or 'auto' with "
+            f"{POPULATION} items or more of one model"
+        )
+    return f"{line}."
+
+
 def without_number(name: str) -> str:
     """Return a coordinate's name without the number of the answer."""
     return name.rstrip("0123456789").rstrip("_")
@@ -149,6 +163,28 @@ class ItemPopulation:
         return np.array(
             [TYPICAL.get(without_number(name), TYPICAL_LOCATION)[1] for name in self.names]
         )
+
+    def cautions(self, n_respondents: int) -> list[str]:
+        """Return what simulations (docs/irt_coverage_tables.md) say of a fit like this one."""
+        cautions = []
+        n_slopes = sum(without_number(name) == "slope" for name in self.names)
+        if n_respondents < FEW_RESPONDENTS and n_slopes:
+            share = "5" if n_slopes == 1 else "8"
+            cautions.append(
+                f"With {n_respondents} respondents slopes come out about {share} % too large."
+            )
+        if "logit_guessing" in self.names:
+            cautions.append(
+                "Beside guessing, 95 % intervals of slopes and intercepts cover about 93 %."
+            )
+        widths = zip(self.names, np.sqrt(np.diagonal(self.covariance)), strict=True)
+        wide = max((sd for name, sd in widths if name.startswith("easiness")), default=0.0)
+        if wide > WIDE:
+            cautions.append(
+                f"Difficulties have {wide:.1f} times the standard deviation of abilities, more "
+                "than answers can tell: do not quote items that rest on the prior alone."
+            )
+        return cautions
 
     def __str__(self) -> str:
         if not self.n_items:

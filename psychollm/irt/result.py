@@ -16,11 +16,7 @@ from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, code_shares
 from psychollm.irt.families import Family, Link, Model
 from psychollm.irt.models import codes_of, curve_columns, family_of_items
-from psychollm.irt.priors import POPULATION, ItemPopulation, Priors
-
-OFF_SCALE = 0.05  # of the standard deviation of abilities, beyond which the summary complains
-FEW_RESPONDENTS = 20  # below which the median slope is 4 to 5 % too large
-WIDE = 5.0  # standard deviation of easiness beyond which most items are solved by all, or by none
+from psychollm.irt.priors import ItemPopulation, Priors, spread_in_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -186,48 +182,17 @@ class IRTFit(Result):
             )
         if left:
             lines.append(f"{left} of {len(self.labels)} {kind} without estimates: see `reasons`.")
-        lines += self._cautions()
+        if isinstance(self.priors, ItemPopulation):
+            lines += self.priors.cautions(self.n_respondents)
         if self.family.unit_slope:
             lines.append(f"Standard deviation of abilities {self.ability_sd:.3f}.")
         return "\n".join(lines)
-
-    def _cautions(self) -> list[str]:
-        """Return what simulations (docs/irt_coverage_tables.md) say of a fit like this one."""
-        if not isinstance(self.priors, ItemPopulation):
-            return []
-        told, guessed = [], "logit_guessing" in self.priors.names
-        if self.n_respondents < FEW_RESPONDENTS and "slope" in self.priors.names:
-            told.append(
-                f"With {self.n_respondents} respondents slopes come out about 5 % too large."
-            )
-        if guessed:
-            told.append(
-                "Beside guessing, 95 % intervals of slopes and intercepts cover about 93 %."
-            )
-        spread = np.sqrt(np.diagonal(self.priors.covariance))
-        wide = max(
-            (sd for name, sd in zip(self.priors.names, spread, strict=True) if name == "easiness"),
-            default=0.0,
-        )
-        if wide > WIDE:
-            told.append(
-                f"Difficulties have {wide:.1f} times the standard deviation of abilities, more "
-                "than answers can tell: do not quote items that rest on the prior alone."
-            )
-        return told
 
     def _scale_in_words(self) -> str:
         """Say what the scale is, and whether the estimates are on it."""
         whose = f"these {self.n_respondents} {self.respondents}"
         if self.scale == "population":
             whose = f"the population of {self.respondents}"
-        line = (
-            f"Scale: abilities of {whose} have mean 0 and SD 1; their posteriors have SD "
-            f"{self.posterior_sd:.2f}"
+        return f"Scale: abilities of {whose} have mean 0 and SD 1; " + spread_in_words(
+            self.posterior_sd
         )
-        if abs(self.posterior_sd - 1.0) > OFF_SCALE:
-            line += (
-                ", so that the fixed priors contradict the scale: use priors=None, or 'auto' with "
-                f"{POPULATION} items or more of one model"
-            )
-        return f"{line}."

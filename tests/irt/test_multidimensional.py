@@ -8,6 +8,7 @@ import pytest
 from scipy.special import expit, ndtr
 
 from psychollm._base.errors import ConvergenceWarning
+from psychollm.estimates.reasons import Reason
 from psychollm.factor.exploratory.rotate import rotate
 from psychollm.irt.answers import patterns_of
 from psychollm.irt.fit import fit_irt
@@ -23,10 +24,11 @@ from psychollm.irt.multidimensional.abilities import rule_for
 from psychollm.irt.multidimensional.climb import climb, em_step
 from psychollm.irt.multidimensional.curvature import errors_of_functions, information
 from psychollm.irt.multidimensional.fit import exploratory_start
+from psychollm.irt.multidimensional.population import SlopeCurves
 from psychollm.irt.multidimensional.problem import Place, at, echelon, make_problem, pivots_of
 from psychollm.irt.multidimensional.rotation import _matched
 from psychollm.irt.multidimensional.scale import constant_of, standardised
-from psychollm.irt.priors import Priors
+from psychollm.irt.priors import ItemPopulation, Priors
 from psychollm.kernels.adaptive_rules import product_rule, quasi_random_rule
 from tests.oracles import irt_multidimensional_slow as slow
 
@@ -402,7 +404,10 @@ def test_priors_of_a_fit_to_few_models():
     assert fit.priors == Priors(slope=(0.0, 1.25), intercept=(0.0, 2.5))
     assert fit.convergence.converged
     assert np.isfinite(fit.slopes).all()
-    confirmed = fit_multidimensional(answers, np.arange(14)[:, None] % 2 == np.arange(2))
+    assert "the fixed priors contradict the scale" in fit.summary()
+    loads = np.arange(14)[:, None] % 2 == np.arange(2)
+    assert isinstance(fit_multidimensional(answers, loads).priors, ItemPopulation)
+    confirmed = fit_multidimensional(answers[:, :8], loads[:8])
     assert confirmed.correlation_prior == 1.0
     assert abs(confirmed.factor_correlation[0, 1]) < 1.0
     assert "|Phi|^1" in confirmed.summary()
@@ -442,3 +447,56 @@ def test_errors_of_functions():
 
 def test_constant_of_the_logit():
     assert constant_of("logit") == 1.7
+
+
+def test_few_respondents_are_on_the_scale_stated():
+    rng = np.random.default_rng(4)
+    own = (np.arange(120) >= 60).astype(int)
+    theta = rng.multivariate_normal([0.0, 0.0], [[1.0, 0.4], [0.4, 1.0]], size=30)
+    theta = (theta - theta.mean(axis=0)) / theta.std(axis=0)
+    slope, difficulty = rng.lognormal(0.0, 0.35, 120), rng.normal(size=120)
+    z = slope * (theta[:, own] - difficulty)
+    answers = (rng.random(z.shape) < 1.0 / (1.0 + np.exp(-z))).astype(float)
+    answers[:, 0] = 1.0
+    fit = fit_multidimensional(answers, np.eye(2)[own])
+    assert fit.scale == "respondents"
+    assert fit.convergence.converged
+    assert fit.integration_error < 0.01
+    assert fit.reasons[0] is Reason.PRIOR_ALONE
+    found, se = fit.slopes[np.arange(120), own], fit.se_slopes[np.arange(120), own]
+    assert (fit.slopes[np.arange(120), 1 - own] == 0.0).all()
+    assert 0.85 < np.median(found / slope) < 1.15
+    # 119 intervals: more than five standard errors of a coverage of 0.95
+    assert np.mean((np.abs(found - slope) < 1.96 * se)[1:]) > 0.85
+    scored = multidimensional_ability(fit, answers)
+    assert scored.ability.std(axis=0) == pytest.approx(1.0, abs=0.1)
+    assert np.mean(np.abs(scored.ability - theta) < 1.96 * scored.se) > 0.8
+    true = np.corrcoef(theta.T)[0, 1]
+    assert fit.factor_correlation[0, 1] == pytest.approx(true, abs=0.2)
+
+
+def test_coordinates_of_several_slopes():
+    rng = np.random.default_rng(7)
+    free = np.array([[True, False], [False, True], [True, True]])
+    curves = SlopeCurves(free, 0.25)
+    items = np.column_stack([np.where(free, rng.lognormal(size=(3, 2)), 0.5), rng.normal(size=3)])
+    place = curves.of(items)
+    shown = items.copy()
+    shown[:, :-1] *= free
+    np.testing.assert_allclose(curves.parameters(place, np.nan), shown, rtol=1e-12)
+    step = 1e-6
+    for k in range(3):
+        away = np.eye(3)[k] * step
+        ends = [curves.parameters(place + sign * away, np.nan) for sign in (1.0, -1.0)]
+        change = (ends[0] - ends[1]) / (2.0 * step)
+        np.testing.assert_allclose(change, curves.jacobian(place)[:, :, k], atol=1e-8)
+    mean, sd = np.array([0.3, -0.2]), np.array([1.2, 0.8])
+    moved, turn = curves.rescaled(place, np.nan, mean, sd)
+    theta = rng.normal(size=(5, 2))
+    before, after = curves.parameters(place, np.nan), curves.parameters(moved, np.nan)
+    expected = (mean + sd * theta) @ before[:, :-1].T + before[:, -1]
+    np.testing.assert_allclose(theta @ after[:, :-1].T + after[:, -1], expected, atol=1e-12)
+    for k in range(3):
+        away = np.eye(3)[k] * step
+        ends = [curves.rescaled(place + sign * away, np.nan, mean, sd)[0] for sign in (1.0, -1.0)]
+        np.testing.assert_allclose((ends[0] - ends[1]) / (2 * step), turn[:, :, k], atol=1e-8)

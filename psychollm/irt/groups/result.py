@@ -150,6 +150,9 @@ class GroupIRTFit(Result):
             lines.append(
                 f"{group!r}, {self.n_respondents[g]} {self.respondents}: {mean}, {spread}."
             )
+        if isinstance(self.priors, ItemPopulation):
+            lines.append(f"Scale: abilities of {self.groups[0]!r} at hand have mean 0 and SD 1.")
+            lines += self.priors.cautions(int(self.n_respondents.sum()))
         if self.free:
             lines.append(f"With parameters of their own in every group: {listed(self.free)}.")
         worst = np.unravel_index(np.nanargmax(self.rmsd), self.rmsd.shape)

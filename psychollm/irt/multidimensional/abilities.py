@@ -7,7 +7,7 @@ along the item's own slopes, none across.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +23,10 @@ from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import answers_to, patterns_of
 from psychollm.irt.multidimensional.climb import LEAST_NODES, POINTS
+from psychollm.irt.multidimensional.population import SeveralAbilities, settled_points
 from psychollm.irt.multidimensional.problem import Place, at, make_problem
 from psychollm.irt.multidimensional.result import MultidimensionalIRT
+from psychollm.irt.priors import ItemPopulation
 from psychollm.kernels.adaptive_rules import Rule, product_rule, quasi_random_rule
 from psychollm.kernels.response_models import distribution
 
@@ -118,6 +120,13 @@ def multidimensional_ability(
     rows = patterns.frequency.size
     place = Place(fit.parameters[fit.fitted].copy(), fit.factor_correlation.copy())
     point = at(problem, place, rule_for(m, rows), np.zeros((rows, m)))
+    if isinstance(fit.priors, ItemPopulation):  # each item counts as far as it is known
+        abilities = SeveralAbilities(
+            patterns, fit.link, place.correlation, point.modes, correlated=False
+        )
+        points = settled_points(place.table, fit._blocks)
+        averaged = abilities.posterior(points, place.table)[0]
+        point = replace(point, mean=averaged.mean, covariance=averaged.covariance)
     everyone = patterns.of_respondent
     silent: BoolArray = np.asarray((patterns.codes < 0).all(axis=1), dtype=np.bool_)
     mean = np.where(silent[:, None], np.nan, point.mean)[everyone]

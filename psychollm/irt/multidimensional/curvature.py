@@ -20,7 +20,7 @@ loading :math:`\lambda_k = a_k / s` has the derivatives
           \frac{\partial \lambda_k}{\partial \rho_{pq}} = -\frac{a_k a_p a_q}{s^3}.      \quad (3)
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
@@ -206,6 +206,7 @@ class Errors:
     correlation: FloatArray  # (m, m)
     loadings: FloatArray  # (J, m)
     covariance: FloatArray  # (P, P) or (0, 0)
+    blocks: FloatArray  # (J, m + 1, m + 1) of each item
 
 
 def errors_of(
@@ -215,7 +216,11 @@ def errors_of(
     items, p = place.table.shape
     m = p - 1
     nothing = Errors(
-        np.full((items, p), np.nan), np.full((m, m), np.nan), np.full((items, m), np.nan), _none()
+        table=np.full((items, p), np.nan),
+        correlation=np.full((m, m), np.nan),
+        loadings=np.full((items, m), np.nan),
+        covariance=_none(),
+        blocks=np.full((items, p, p), np.nan),
     )
     if matrix is None:
         return nothing
@@ -230,15 +235,24 @@ def errors_of(
         blocks, end = matrix.blocks()
         if len(end):
             cross = np.full((items, p, len(end)), np.nan)
+    return replace(errors_from(place, link, blocks, cross, end), covariance=full)
+
+
+def errors_from(
+    place: Place, link: Link, blocks: FloatArray, cross: FloatArray, end: FloatArray
+) -> Errors:
+    """Return errors, given covariances of items, of them with correlations, and of these."""
+    m = place.slopes.shape[1]
     correlation = np.full((m, m), np.nan)
     if len(end):
         k, i = pairs(m)
         correlation[k, i] = correlation[i, k] = _root(np.diagonal(end))
     return Errors(
-        _root(np.einsum("jpp->jp", blocks)),
-        correlation,
-        _of_loadings(place, link, blocks, cross, end),
-        full,
+        table=_root(np.einsum("jpp->jp", blocks)),
+        correlation=correlation,
+        loadings=_of_loadings(place, link, blocks, cross, end),
+        covariance=_none(),
+        blocks=blocks,
     )
 
 

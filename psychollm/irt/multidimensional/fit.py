@@ -49,13 +49,17 @@ from psychollm.irt.multidimensional.form import (
     Shape,
     check_size,
     correlation_exponent,
+    has_population,
     priors_of,
     shape_of,
 )
-from psychollm.irt.multidimensional.problem import Place, make_problem, pairs
+from psychollm.irt.multidimensional.population import NODES as POPULATION_NODES
+from psychollm.irt.multidimensional.population import errors_here, estimate_slopes
+from psychollm.irt.multidimensional.problem import Place, at, make_problem, pairs
 from psychollm.irt.multidimensional.result import MultidimensionalIRT
 from psychollm.irt.multidimensional.scale import constant_of, standardised
-from psychollm.irt.priors import Priors
+from psychollm.irt.priors import ItemPopulation, Priors
+from psychollm.kernels.adaptive_rules import product_rule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,11 +98,11 @@ def fit_multidimensional(
     correlated : bool
         Whether the abilities of the confirmatory form correlate; not in a bifactor model.
     priors : Priors, "auto" or None
-        "auto" puts weak priors on slopes and intercepts below 500 respondents, N(0, 1.25) and
-        N(0, 2.5) with several abilities, and the determinant of their correlations; None
-        maximises the likelihood alone. The result says what was used. These priors are fixed:
+        "auto" estimates below 500 respondents how items are distributed, as `fit_irt` does, in
+        the confirmatory form of up to three abilities; in the others it puts weak priors on
+        slopes and intercepts, N(0, 1.25) and N(0, 2.5) with several abilities. These are fixed:
         with many items and few respondents they outvote the scale on which abilities have
-        standard deviation 1.
+        standard deviation 1. None maximises the likelihood alone. The result says what was used.
     integration : {"auto", "quadrature", "quasi_random"}
         Adaptive quadrature up to three abilities, quasi-random importance sampling beyond.
     n_points : int
@@ -139,12 +143,19 @@ def fit_multidimensional(
     reasons = answers.reasons()
     keep = np.array([not reason for reason in reasons])
     check_size(shape, keep, answers)
+    n, m = len(answers.respondents), shape.loads.shape[1]
+    most = check_count("max_iterations", max_iterations)
+    points = _points(integration, m, n_points)
+    if points is None and has_population(priors, shape, len(answers.items), n):
+        bar = progress_bar(show=progress, total=most, label="steps of the fit")
+        with closing(bar):
+            fit = _with_population(answers, shape, link, Steps(most, bar))
+        fit.convergence.warn("the fit on several abilities")
+        return fit
     patterns = patterns_of(answers.codes if keep.all() else answers.codes[:, keep], 2)
-    n = len(answers.respondents)
     used = priors_of(priors, shape, link, n)
     eta = correlation_exponent(priors, shape, n)
     free = np.column_stack([shape.loads[keep], np.ones(keep.sum(), dtype=np.bool_)])
-    m = shape.loads.shape[1]
     arrays = (*used.arrays(("slope",) * m + ("intercept",)), eta)
     problem = make_problem(
         patterns, free, link, exploratory=shape.exploratory, correlated=correlated, priors=arrays
@@ -153,13 +164,47 @@ def fit_multidimensional(
         start = exploratory_start(patterns, m, link)
     else:
         start = confirmatory_start(patterns, free[:, :m], link, correlated=correlated)
-    points = _points(integration, m, n_points)
-    most = check_count("max_iterations", max_iterations)
     bar = progress_bar(show=progress, total=most, label="steps of the fit")
     with closing(bar):
         summit = climb(problem, start, points=points, steps=Steps(most, bar))
     summit.convergence.warn("the fit on several abilities")
     return _result(summit, shape, answers, (keep, reasons), patterns.of_respondent, used)
+
+
+def _with_population(
+    answers: Oriented, shape: Shape, link: Link, steps: Steps
+) -> MultidimensionalIRT:
+    """Fit items and their distribution together."""
+    reasons = answers.reasons()
+    keep = np.array([reason is not Reason.UNANSWERED for reason in reasons])
+    reasons = tuple(
+        Reason.PRIOR_ALONE if reason is Reason.CONSTANT_ITEM else reason for reason in reasons
+    )
+    patterns = patterns_of(answers.codes[:, keep], 2)
+    free, m = shape.loads[keep], shape.loads.shape[1]
+    start = confirmatory_start(patterns, free, link, correlated=shape.correlated and m > 1)
+    settled = estimate_slopes(
+        patterns, free, link, start, steps, correlated=shape.correlated and m > 1
+    )
+    errors, error = errors_here(settled)
+    place = Place(settled.parameters, settled.abilities.correlation)
+    nothing = (np.zeros(m + 1), np.zeros(m + 1), 0.0)
+    problem = make_problem(
+        patterns,
+        np.column_stack([free, np.ones(len(free), dtype=np.bool_)]),
+        link,
+        exploratory=shape.exploratory,
+        correlated=shape.correlated,
+        priors=nothing,
+    )
+    rule = product_rule(POPULATION_NODES[m] + 2, m)
+    point = at(problem, place, rule, settled.abilities.modes)
+    point = replace(point, running=np.zeros(len(free), dtype=np.bool_))
+    summit = Summit(problem, point, rule, None, settled.convergence, error, ())
+    fit = _result(
+        summit, shape, answers, (keep, reasons), patterns.of_respondent, settled.population, errors
+    )
+    return replace(fit, gradient=settled.change)
 
 
 def _points(integration: IntegrationMethod, dimensions: int, n_points: int) -> int | None:
@@ -186,6 +231,7 @@ def _flipped(place: Place, errors: Errors, signs: FloatArray) -> tuple[Place, Er
     """Return place and errors with some abilities pointing the other way."""
     turns = np.append(signs, 1.0)
     place = Place(place.table * turns, place.correlation * np.outer(signs, signs))
+    errors = replace(errors, blocks=errors.blocks * np.outer(turns, turns))
     if not errors.covariance.size:
         return place, errors
     every = np.tile(turns, len(place.table))
@@ -201,13 +247,15 @@ def _result(
     answers: Oriented,
     read: tuple[BoolArray, tuple[Reason, ...]],
     of_respondent: IntArray,
-    priors: Priors,
+    priors: Priors | ItemPopulation,
+    errors: Errors | None = None,
 ) -> MultidimensionalIRT:
     """Put the estimates among all items, abilities turned so that slopes are positive."""
     keep, reasons = read
     problem, point = summit.problem, summit.point
     link, m = problem.link, problem.dimensions
-    errors = errors_of(point.place, summit.matrix, link)
+    mean, second = point.moments(problem.frequency)
+    errors = errors or errors_of(point.place, summit.matrix, link)
     signs = _flips(point.place, problem.free[:, :m])
     place, errors = _flipped(point.place, errors, signs)
     told = iter(np.where(point.running, Reason.UNBOUNDED, Reason.NONE).tolist())
@@ -241,6 +289,7 @@ def _result(
         n_nodes=summit.rule[2],
         integration="quasi_random" if summit.rule[3] else "quadrature",
         integration_error=summit.integration_error,
+        posterior_sd=float(np.sqrt(np.diagonal(second - np.outer(mean, mean)).mean())),
         priors=priors,
         correlation_prior=problem.eta,
         parameters=spread(place.table, keep),
@@ -251,6 +300,7 @@ def _result(
         convergence=summit.convergence,
         _covariance=errors.covariance,
         _echelon=place.table.copy(),
+        _blocks=errors.blocks,
     )
 
 

@@ -15,7 +15,7 @@ from psychollm.data.labels import Labels, listed
 from psychollm.irt.answers import Oriented
 from psychollm.irt.families import Link
 from psychollm.irt.models import default_priors
-from psychollm.irt.priors import FEW, NO_PRIORS, PROBIT_SCALE, Priors
+from psychollm.irt.priors import FEW, NO_PRIORS, POPULATION, PROBIT_SCALE, Priors
 
 SLOPE_SD, INTERCEPT_SD = 1.25, 2.5  # of priors on several abilities, logit scale
 CORRELATION_EXPONENT = 1.0  # of the determinant of correlations, with few respondents
@@ -94,6 +94,14 @@ def check_size(shape: Shape, keep: BoolArray, answers: Oriented) -> None:
         lost = listed([answers.items[j] for j in empty])
         msg = f"dimensions: items {lost} load on nothing: leave them out"
         raise ShapeError(msg)
+
+
+def has_population(priors: object, shape: Shape, items: int, n_respondents: int) -> bool:
+    """Return whether the distribution of the items is estimated with them."""
+    # not of exploratory slopes on several abilities, which have no sign
+    one_form = not shape.exploratory or shape.loads.shape[1] == 1
+    few = n_respondents < FEW and items >= POPULATION
+    return isinstance(priors, str) and priors == "auto" and few and one_form
 
 
 def priors_of(priors: object, shape: Shape, link: Link, n_respondents: int) -> Priors:

@@ -16,7 +16,7 @@ from psychollm.data.labels import Labels, listed
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents
 from psychollm.irt.families import Link
-from psychollm.irt.priors import Priors
+from psychollm.irt.priors import ItemPopulation, Priors, spread_in_words
 
 Form: TypeAlias = Literal["exploratory", "confirmatory"]
 Integration: TypeAlias = Literal["quadrature", "quasi_random"]
@@ -59,7 +59,10 @@ class MultidimensionalIRT(Result):
         How abilities were integrated out.
     integration_error : float
         What another rule would change a parameter by at most, in standard errors.
-    priors : Priors
+    posterior_sd : float
+        Standard deviation of abilities as their posteriors have it, in units of the one stated
+        (root mean square over abilities): far from 1 where fixed priors outvote the scale.
+    priors : Priors or ItemPopulation
         Of slopes and intercepts.
     correlation_prior : float
         Exponent of the determinant of the correlations of abilities; 0 for none.
@@ -97,7 +100,8 @@ class MultidimensionalIRT(Result):
     n_nodes: int
     integration: Integration
     integration_error: float
-    priors: Priors
+    posterior_sd: float
+    priors: Priors | ItemPopulation
     correlation_prior: float
     parameters: FloatArray  # (J, m + 1)
     reasons: tuple[Reason, ...]  # J
@@ -107,6 +111,7 @@ class MultidimensionalIRT(Result):
     convergence: Convergence
     _covariance: FloatArray  # (P, P) of the echelon or confirmatory parameters, or (0, 0)
     _echelon: FloatArray  # (J', m + 1) fitted items before rotation
+    _blocks: FloatArray  # (J', m + 1, m + 1) covariances of each of them
 
     _AXES = Axes(
         {"item": "labels"},
@@ -118,6 +123,11 @@ class MultidimensionalIRT(Result):
         "reason=reasons",
         labels={"dimension": "dimensions"},
     )
+
+    @property
+    def scale(self) -> Literal["population", "respondents"]:
+        """Whose abilities have mean 0 and standard deviation 1, as in `IRTFit`."""
+        return "respondents" if isinstance(self.priors, ItemPopulation) else "population"
 
     @property
     def fitted(self) -> BoolArray:
@@ -208,6 +218,18 @@ class MultidimensionalIRT(Result):
         ]
         if running:
             lines.append(f"Slopes without a finite maximum (Heywood cases): {listed(running)}.")
+        whose = (
+            f"these {self.n_respondents}" if self.scale == "respondents" else "the population of"
+        )
+        lines.append(
+            f"Scale: abilities of {whose} {self.respondents} have mean 0 and SD 1; "
+            + spread_in_words(self.posterior_sd)
+        )
+        if isinstance(self.priors, ItemPopulation):
+            lines += self.priors.cautions(self.n_respondents)
+        rest = sum(reason is Reason.PRIOR_ALONE for reason in self.reasons)
+        if rest:
+            lines.append(f"{rest} of {len(self.labels)} {kind} rest on the prior alone.")
         left = int((~self.fitted).sum())
         if left:
             lines.append(f"{left} of {len(self.labels)} {kind} without estimates: see `reasons`.")
