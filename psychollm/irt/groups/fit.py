@@ -208,7 +208,8 @@ def _of_populations(settled: SettledItems, covariance: FloatArray) -> dict[str, 
             mean = posterior @ grid.nodes
             variance = posterior @ grid.nodes**2 - mean**2
             shares[block] = np.clip(1.0 - variance / scale, 1e-3, 1.0)  # s^2 / (s^2 + e^2)
-        mean_variance[g] = scale / (patterns.frequency @ shares)
+        n = patterns.n_respondents
+        mean_variance[g] = scale / (patterns.frequency @ shares) * n / (n - 1.0)
         log_variance[g] = 0.5 / (patterns.frequency @ shares**2)
     means, sds, unit = abilities.means, abilities.sds, 1.0
     se_mean = np.sqrt(mean_variance + mean_variance[0] + means**2 * log_variance[0])
