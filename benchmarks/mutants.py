@@ -463,7 +463,7 @@ def broken(path: Path, mutated: str) -> Iterator[None]:
 
 def copy_tree(tree: Path, into: Path) -> None:
     """Copy what tests need, compiled kernels included."""
-    for name in ("psychollm", "tests", "benchmarks", "docs", "examples"):
+    for name in (".ci", "psychollm", "tests", "benchmarks", "docs", "examples"):
         shutil.copytree(tree / name, into / name, ignore=shutil.ignore_patterns("_build"))
     for file in [*tree.glob("*.*"), *tree.glob("LICENSE")]:
         if file.is_file():

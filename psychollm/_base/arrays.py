@@ -4,7 +4,7 @@ Behind it an array has the byte order of this machine, and what is missing (NaN,
 NaT, masked) is NaN.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,12 +39,18 @@ def float_array(data: Any, argument: str) -> FloatArray:
 
 def is_number(cells: AnyArray) -> BoolArray:
     """Tell which objects are real numbers."""
-    return np.asarray(np.frompyfunc(_is_number, 1, 1)(cells)).astype(np.bool_)
+    return _holds(_is_number, cells)
 
 
 def is_missing(cells: AnyArray) -> BoolArray:
     """Tell which objects are None, NaN, NaT or pandas.NA."""
-    return np.asarray(np.frompyfunc(_is_missing, 1, 1)(cells)).astype(np.bool_)
+    return _holds(_is_missing, cells)
+
+
+def _holds(test: Callable[[Any], bool], cells: AnyArray) -> BoolArray:
+    # Not a ufunc: comparing NaN raises a processor's flag, of which some builds then warn.
+    objects = np.asarray(cells, dtype=object)
+    return np.fromiter(map(test, objects.flat), np.bool_, objects.size).reshape(objects.shape)
 
 
 def advice(value: Any) -> str:
