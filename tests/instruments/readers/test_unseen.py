@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from psychollm.instruments import readers
-from tests.instruments.replies import GOLDEN
+from tests.instruments.readers.replies import GOLDEN
 
 AGREEMENT = {
     "strongly disagree": 1, "disagree": 2, "neutral": 3, "neither agree nor disagree": 3,

@@ -3,7 +3,7 @@
 import pytest
 
 from psychollm.instruments.readers import read_option
-from tests.instruments.test_read_unseen import READERS, same
+from tests.instruments.readers.test_unseen import READERS, same
 
 VALUES = {
     "yes_no": ("yes", 1),

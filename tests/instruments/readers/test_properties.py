@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 
 from psychollm.instruments import Outcome, readers
-from tests.instruments.replies import READERS, forms
+from tests.instruments.readers.replies import READERS, forms
 
 # What readers look for, so that random texts reach into them.
 FRAGMENTS = [

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from tests.instruments.replies import GOLDEN, READERS, agrees, forms
+from tests.instruments.readers.replies import GOLDEN, READERS, agrees, forms
 
 # How many distinct forms there have to be; they were written by hand, before the readers.
 FEWEST = {

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from psychollm.instruments import readers
 from psychollm.instruments.reading import Reading
 
-GOLDEN = Path(__file__).resolve().parents[1] / "golden" / "replies"
+GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "replies"
 OPTIONS = {"A": "Paris", "B": "London", "C": "Rome", "D": "Berlin"}
 LABELS = {"never true": 1, "sometimes true": 2, "often true": 3, "always true": 4}
 
