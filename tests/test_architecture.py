@@ -70,7 +70,6 @@ MIRRORED = ["correlation", "estimates", "factor", "reliability"]
 CIRCLES = [
     {f"psychollm.{folder}.{name}" for name in names.split()}
     for folder, names in (
-        ("calibration.panels", "panel panel_text"),
         ("cli", "calibrate calibrate_tables"),
     )
 ]

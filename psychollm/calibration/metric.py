@@ -18,13 +18,7 @@ from psychollm.calibration.stated import StatedAnswers
 from psychollm.calibration.tally import Tally, tallies
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import (
-    Interval,
-    Resampling,
-    bootstrap_draws,
-    bootstrap_estimate,
-    left_out_counts,
-)
+from psychollm.estimates.resampling import Interval, Replicates, Resampling, resample
 
 # values (groups,) or what was prepared, correct and wrong (resamples, groups)
 # -> (resamples, outputs and carried columns)
@@ -130,13 +124,12 @@ def draw(metrics: Sequence[Metric], answers: StatedAnswers, resampling: Resampli
         return _computed(metrics, tables, shared, counts * answers.weights)
 
     n_questions = len(answers.questions)
-    value = statistic(np.ones((1, n_questions)))[0]
-    if not resampling.n:
-        nothing = np.full((1, *value.shape), np.nan)
-        return Drawn(tuple(metrics), answers, tables, value, nothing, nothing, resampling.level)
-    draws = bootstrap_draws(statistic, n_questions, resampling, clusters=answers.clusters)
-    jackknife = statistic(left_out_counts(n_questions, answers.clusters))
-    return Drawn(tuple(metrics), answers, tables, value, draws, jackknife, resampling.level)
+    if resampling.n:
+        replicates = resample(statistic, n_questions, resampling, clusters=answers.clusters)
+    else:
+        value = statistic(np.ones((1, n_questions)))[0]
+        replicates = Replicates.unknown(value, resampling.level)
+    return Drawn(tuple(metrics), answers, tables, replicates)
 
 
 def _computed(
@@ -168,10 +161,18 @@ class Drawn:
     metrics: tuple[Metric, ...]
     answers: StatedAnswers
     tables: Sequence[Tally]
-    value: FloatArray  # (models, columns)
-    draws: FloatArray  # (resamples, models, columns)
-    jackknife: FloatArray  # (groups, models, columns)
-    level: float
+    replicates: Replicates  # of values (models, columns)
+
+    @property
+    def value(self) -> FloatArray:
+        """Columns in the sample (models, columns)."""
+        return self.replicates.value
+
+    @property
+    def draws(self) -> FloatArray:
+        """Columns in resamples (resamples, models, columns); a row of NaN where there are none."""
+        draws = self.replicates.draws
+        return np.full((1, *self.value.shape), np.nan) if draws is None else draws
 
     def columns(self, metric: Metric) -> slice:
         """Return where the outputs and carried columns of one metric stand."""
@@ -219,15 +220,11 @@ class Drawn:
         self, metric: Metric, column: int, output: int, flags: tuple[Reason, ...]
     ) -> Estimate:
         kind = metric.interval if isinstance(metric.interval, str) else metric.interval[output]
-        return bootstrap_estimate(
+        return self.replicates.each(slice(None), column).estimate(
             metric.names[output],
-            np.ascontiguousarray(self.value[:, column]),
-            np.ascontiguousarray(self.draws[:, :, column]),
             n=self.answers.n,
             flags=flags,
-            level=self.level,
             labels=self.answers.models,
-            jackknife=self.jackknife[:, :, column],
             interval=kind,
             units=self.answers.units,
             final=False,
@@ -236,7 +233,7 @@ class Drawn:
     @property
     def resampled(self) -> bool:
         """Whether there are draws."""
-        return len(self.draws) > 1
+        return self.replicates.draws is not None
 
     @property
     def _clustered(self) -> bool:
@@ -258,7 +255,9 @@ class Drawn:
             return None
         columns, defined = self.columns(metric), self._defined(metric)
         found, units = np.full((*defined.shape, 2), np.nan), self.answers.units
-        level = np.full(len(found), self.level) if units is None else units.level(self.level)
+        level = np.full(len(found), self.replicates.options.level)
+        if units is not None:
+            level = units.level(self.replicates.options.level)
         for row in np.flatnonzero(defined.any(axis=1)):
             own, draws = self.value[row, columns], self.draws[:, row, columns]
             found[row] = metric.bounds(own, draws, float(level[row]))
@@ -273,7 +272,9 @@ class Drawn:
         se, bounds = np.full(defined.shape, np.nan), np.full((*defined.shape, 2), np.nan)
         for row in np.flatnonzero(defined.any(axis=1)):
             own = self.value[row, columns][: len(metric.names)]
-            se[row], bounds[row] = formula(self.tables[int(row)], own, self.level)
+            se[row], bounds[row] = formula(
+                self.tables[int(row)], own, self.replicates.options.level
+            )
         return np.where(defined, se, np.nan), np.where(defined[..., None], bounds, np.nan)
 
 

@@ -1,9 +1,9 @@
 """Stated confidence and correctness side by side, ready to be resampled."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.checks import check_weights
 from psychollm._base.errors import CodeError
@@ -55,8 +55,8 @@ def stated_answers(
     confidence: ResponsesLike,
     correctness: ResponsesLike,
     *,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> StatedAnswers:
     """Return stated confidence and correctness (models, questions) side by side, checked."""
     # Confidence lies inside [0, 1]; yes/no answers are 1 and 0, and a vector is one model. A
@@ -78,12 +78,14 @@ def stated_answers(
     )
 
 
-def cluster_codes(clusters: Any, questions: Labels, *, argument: str = "clusters") -> IntArray:
+def cluster_codes(
+    clusters: ArrayLike, questions: Labels, *, argument: str = "clusters"
+) -> IntArray:
     """Return the cluster of each question as a number from zero, in order of first appearance."""
     return numbered(unit_labels(clusters, questions, argument=argument))[0]
 
 
-def question_weights(weights: Any, questions: Labels) -> FloatArray:
+def question_weights(weights: ArrayLike | None, questions: Labels) -> FloatArray:
     """Return the weight of each question, scaled to mean one; ones where there are none."""
     if weights is None:
         return np.ones(len(questions))

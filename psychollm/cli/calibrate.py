@@ -11,9 +11,10 @@ from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING, TwoTables
 if TYPE_CHECKING:
     import pandas as pd
 
+    from psychollm.calibration.panels.findings import Evidence
+    from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.cli.calibrate_tables import StatedTables
     from psychollm.cli.outputs import Findings
-    from psychollm.reports.calibration_evidence import Evidence
 
 DESCRIPTION = """\
 Judge whether what models state about their answers can be believed: every metric of calibration
@@ -83,7 +84,6 @@ class Calibrate(TwoTables):
         from psychollm.calibration.panels.panel import calibration_panel
         from psychollm.cli.notes import watched
         from psychollm.cli.outputs import Findings
-        from psychollm.reports.calibration_evidence import gather
 
         panel = calibration_panel(
             tables.confidence,
@@ -98,7 +98,7 @@ class Calibrate(TwoTables):
             n_jobs=self.jobs,
             progress=watched(quiet=self.quiet),
         )
-        evidence = gather(panel, curves, smallest=self.smallest)
+        evidence = panel.evidence(smallest=self.smallest, curves=curves)
         source = source_code(tables, self)
 
         def report(path: Path) -> None:
@@ -106,7 +106,7 @@ class Calibrate(TwoTables):
 
         return Findings(
             summary=panel.summary(smallest=self.smallest),
-            results=results(evidence, tables, self),
+            results=results(panel, evidence, tables, self),
             tables={"metrics": panel.to_frame(), **_comparisons(evidence), **curves.frames()},
             remark=tables.left_out,
             write_report=report,
@@ -117,17 +117,18 @@ def _comparisons(evidence: "Evidence") -> "Mapping[str, pd.DataFrame]":
     return {f"compare_{key}": found.to_frame() for key, found in evidence.comparisons.items()}
 
 
-def results(evidence: "Evidence", tables: "StatedTables", command: Calibrate) -> dict[str, Any]:
+def results(
+    panel: "CalibrationPanel", evidence: "Evidence", tables: "StatedTables", command: Calibrate
+) -> dict[str, Any]:
     """Return what was found as plain data: the verdict first, then numbers by model."""
-    from psychollm.calibration.panels.panel_text import verdict
     from psychollm.cli.outputs import records
     from psychollm.studies.provenance import versions
 
-    panel, curves = evidence.panel, evidence.curves
-    answers = panel.answers
+    curves, answers, found = evidence.curves, panel.answers, evidence.findings()
     clusters = answers.clusters
     return {
-        "verdict": verdict(panel, smallest=command.smallest),
+        "verdict": found.verdict,
+        "findings": found.to_dict()["items"],
         "n_models": len(panel.models),
         "n_questions": len(answers.questions),
         "n_clusters": None if clusters is None else int(clusters.max()) + 1,

@@ -6,18 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from psychollm._base.errors import OptionError
 from psychollm._base.numbers import count, extent, interval, number, percent, with_interval
-from psychollm.calibration.panels.panel_text import verdict
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
-from psychollm.reports import calibration_judgement as judgement
 from psychollm.reports import calibration_sections as sections
-from psychollm.reports.calibration_evidence import Evidence, gather
 from psychollm.reports.calibration_methods import code, definitions, methods
 from psychollm.reports.page import Fact, Page, models, names, render, write_text
 from psychollm.reports.shared_confidence import named_versions
 from psychollm.studies.provenance import versions
 
 if TYPE_CHECKING:
+    from psychollm.calibration.panels.findings import Evidence
     from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.calibration.panels.panel_curves import PanelCurves
 
@@ -69,14 +68,16 @@ def write_calibration_report(
     >>> "Does what is stated come true?" in page.read_text(encoding="utf-8")
     True
     """
-    evidence = gather(panel, curves, smallest=smallest)
-    return write_text(path, lambda: render(calibration_page(evidence, source=source)))
+    if not hasattr(panel, "curves"):
+        msg = f"there is no report of a {type(panel).__name__}: pass what calibration_panel gives"
+        raise OptionError(msg)
+    evidence = panel.evidence(smallest=smallest, curves=curves)
+    return write_text(path, lambda: render(calibration_page(panel, evidence, source=source)))
 
 
-def calibration_page(evidence: Evidence, *, source: str = "") -> Page:
+def calibration_page(panel: "CalibrationPanel", evidence: "Evidence", *, source: str = "") -> Page:
     """Put the parts of the report together."""
-    panel = evidence.panel
-    answers = panel.answers
+    answers, found = panel.answers, evidence.findings()
     clusters = "" if answers.clusters is None else " of clusters"
     return Page(
         title="Calibration: can what the models say of their answers be believed?",
@@ -85,30 +86,30 @@ def calibration_page(evidence: Evidence, *, source: str = "") -> Page:
             "questions, "
             f"{percent(panel.level)} intervals from {count(panel.n_bootstrap)} resamples{clusters}"
         ),
-        verdict=verdict(panel, smallest=evidence.smallest),
+        verdict=found.verdict,
         facts=_facts(evidence),
         notices=_notices(evidence),
         sections=(
-            sections.overview(evidence),
-            sections.reliability(evidence),
-            sections.ranking(evidence),
-            sections.selection(evidence),
-            *([judgement.comparisons(evidence)] if evidence.comparisons else []),
-            judgement.flags(evidence),
+            sections.overview(panel, evidence, found),
+            sections.reliability(evidence, found),
+            sections.ranking(evidence, found),
+            sections.selection(evidence, found),
+            *([sections.comparisons(evidence, found)] if evidence.comparisons else []),
+            sections.flags(evidence, found),
             sections.definitions_of(definitions(panel)),
         ),
-        methods=methods(evidence),
+        methods=methods(panel, evidence),
         call=code(panel, source),
         versions=named_versions(versions()),
         models=tuple(map(str, panel.models)),
     )
 
 
-def _facts(evidence: Evidence) -> tuple[Fact, ...]:
-    panel, error = evidence.panel, evidence.curves.error
-    rejected = int(evidence.miscalibrated.sum())
+def _facts(evidence: "Evidence") -> tuple[Fact, ...]:
+    estimates, error = evidence.estimates, evidence.curves.error
+    rejected, k = int(evidence.miscalibrated.sum()), len(evidence.labels)
     facts = [
-        Fact(name=name, value=extent(panel[key].value), detail=detail)
+        Fact(name=name, value=extent(estimates[key].value), detail=detail)
         for key, name, detail in (
             ("accuracy", "Share of correct answers", ""),
             (
@@ -119,23 +120,23 @@ def _facts(evidence: Evidence) -> tuple[Fact, ...]:
             ("auroc", "Confidence ranks correct above wrong (AUROC)", "one half: knows nothing"),
             ("aurc_normalised", "Normalised AURC", "1: random order, 0: all errors last"),
         )
-        if key in panel.estimates
+        if key in estimates
     ]
     facts.append(
         Fact(
             name="Calibration error",
             value=extent(error.value.value, digits=3),
             detail=f"{extent(error.expected.value, digits=3)} if calibrated"
-            + (f"; rejected for {rejected} of {len(panel.models)}" * (len(panel.models) > 1)),
+            + (f"; rejected for {rejected} of {k}" if k > 1 else ""),
         )
     )
-    if "brier" in panel.estimates and panel["brier"].defined.any():
+    if "brier" in estimates and estimates["brier"].defined.any():
         facts.append(_best(evidence))
     return tuple(facts)
 
 
-def _best(evidence: Evidence) -> Fact:
-    score = evidence.panel["brier"]
+def _best(evidence: "Evidence") -> Fact:
+    score = evidence.estimates["brier"]
     best = int(np.nanargmin(score.value))
     value = with_interval(float(score.value[best]), score.interval[best], 3)
     if len(score.labels) == 1:
@@ -144,15 +145,14 @@ def _best(evidence: Evidence) -> Fact:
     return Fact(name="Lowest Brier score", value=str(score.labels[best]), detail=value)
 
 
-def _notices(evidence: Evidence) -> tuple[str, ...]:
+def _notices(evidence: "Evidence") -> tuple[str, ...]:
     """Name the models of which little can be said."""
-    panel = evidence.panel
-    defined = np.mean([found.defined for found in panel.estimates.values()], axis=0)
+    defined = np.mean([found.defined for found in evidence.estimates.values()], axis=0)
     little = defined < 0.5
     if not little.any():
         return ()
     verb = "has" if int(little.sum()) == 1 else "have"
     return (
-        f"<b>{names(panel.models, little)}</b> {verb} no value on most metrics: see "
+        f"<b>{names(evidence.labels, little)}</b> {verb} no value on most metrics: see "
         '<a href="#flags">why</a>.',
     )

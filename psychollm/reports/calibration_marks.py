@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from psychollm.calibration.discrimination.type2_roc import Type2ROC
+    from psychollm.calibration.panels.findings import Evidence
     from psychollm.calibration.selection.risk_coverage import RiskCoverage
-    from psychollm.reports.calibration_evidence import Evidence
 
 _COVERAGES = (0.2, 0.5, 1.0)
 _MOST_RINGS = 40  # of a diagram; where there are more, only the curve is drawn
@@ -25,10 +25,10 @@ _MOST_RINGS = 40  # of a diagram; where there are more, only the curve is drawn
 def overview(evidence: "Evidence", axes: "Sequence[Axes]", keys: Sequence[str]) -> Iterator[Mark]:
     """Yield a mark for every model and metric."""
     # Only the first of the axes names the rows, which are the same in all.
-    panel, names = evidence.panel, row_names(axes[0])
+    names = row_names(axes[0])
     for ax, key in zip(axes, keys, strict=True):
         output = panel_outputs()[key]
-        series = [(output.heading, panel[key])]
+        series = [(output.heading, evidence.estimates[key])]
         yield from forest(ax, series, places(evidence.labels), names=names, digits=output.digits)
 
 

@@ -8,13 +8,12 @@ from psychollm.reports.references import cite
 from psychollm.reports.table import Table, text_column
 
 if TYPE_CHECKING:
+    from psychollm.calibration.panels.findings import Evidence
     from psychollm.calibration.panels.panel import CalibrationPanel
-    from psychollm.reports.calibration_evidence import Evidence
 
 
-def methods(evidence: "Evidence") -> tuple[str, ...]:
+def methods(panel: "CalibrationPanel", evidence: "Evidence") -> tuple[str, ...]:
     """Return the methods of a panel as paragraphs."""
-    panel = evidence.panel
     return (_data(panel), _uncertainty(panel), _noise(evidence), _curves(panel))
 
 
@@ -62,8 +61,8 @@ def _noise(evidence: "Evidence") -> str:
         f"Without bins, the score is split by isotonic regression {cite('corp')} into what "
         "recalibration would take off (MCB), what confidence tells (DSC) and what is left; the "
         f"{percent(draws.level)} band around the diagonal is where the curve of a calibrated "
-        "model runs, point by point. Simulated answers are independent, also where questions "
-        "come in clusters: then bands are too narrow and p-values too small."
+        "model runs, point by point. Bands take answers as independent; p-values do not where "
+        "questions come in clusters, and are not given where these are few."
     )
 
 

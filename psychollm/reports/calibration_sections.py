@@ -1,4 +1,4 @@
-"""Sections of the report of a panel: the numbers, calibration, ranking, selection."""
+"""Sections of the report of a panel: each finding with the figures and tables that show it."""
 
 from collections.abc import Sequence
 from html import escape
@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from psychollm._base.numbers import count, extent, number
+from psychollm._base.numbers import count, number
 from psychollm.calibration.panels.catalogue import listed, panel_outputs
-from psychollm.calibration.panels.panel_text import TOLD, told_apart
-from psychollm.estimates.findings import sentence
-from psychollm.estimates.verdict import Outcome, SmallestEffects, counted
-from psychollm.plots.calibration_panel import MAIN, panel_size, plot_calibration_panel
+from psychollm.estimates.comparisons import Comparisons
+from psychollm.estimates.findings import Findings, sentence
+from psychollm.plots.calibration_panel import (
+    MAIN,
+    panel_size,
+    plot_calibration_panel,
+    rank_order,
+)
+from psychollm.plots.forest import plot_comparisons
 from psychollm.plots.reliability import (
     plot_reliability,
     plot_reliability_grid,
@@ -26,8 +31,8 @@ from psychollm.plots.risk_coverage import (
 from psychollm.plots.type2_roc import plot_type2_roc
 from psychollm.reports import calibration_marks as marks
 from psychollm.reports.figure import Figure, draw_figure, draw_on_figure
-from psychollm.reports.marks import places
-from psychollm.reports.page import Section
+from psychollm.reports.marks import cells, places
+from psychollm.reports.page import Section, finding_section, sentence_list
 from psychollm.reports.table import (
     Table,
     estimate_column,
@@ -38,19 +43,21 @@ from psychollm.reports.table import (
 )
 
 if TYPE_CHECKING:
-    from psychollm.calibration.discrimination.type2_roc import Type2ROC
+    from psychollm.calibration.panels.findings import Evidence
+    from psychollm.calibration.panels.panel import CalibrationPanel
     from psychollm.calibration.selection.risk_coverage import RiskCoverage
-    from psychollm.reports.calibration_evidence import Evidence
 
+# No wider than the text: the errors of calibration have a table of their own.
+_TABLE = ("accuracy", "overconfidence", "auroc", "brier", "aurc_normalised")
 _COVERAGES = (0.5, 0.8, 1.0)
 _MOST_PANELS = 24
+_LARGEST = 7.4  # inches
 
 
-def overview(evidence: "Evidence") -> Section:
+def overview(panel: "CalibrationPanel", evidence: "Evidence", found: Findings) -> Section:
     """Return the main numbers of every model."""
-    panel = evidence.panel
-    keys = [key for key in MAIN if key in panel.estimates] or list(panel)[: len(MAIN)]
-    shown = evidence.held(*TOLD) or list(panel)[: len(TOLD)]
+    keys = _held(evidence, MAIN) or list(panel)[: len(MAIN)]
+    shown = _held(evidence, _TABLE) or list(panel)[: len(_TABLE)]
     figure = draw_on_figure(
         lambda empty: plot_calibration_panel(panel, metrics=keys, figure=empty),
         size=panel_size(len(panel.models), len(keys)),
@@ -62,38 +69,37 @@ def overview(evidence: "Evidence") -> Section:
         key="overview-forest",
         marks=lambda drawn: marks.overview(evidence, drawn.axes, keys),
     )
-    return Section(
-        title="What do the numbers say?",
-        key="overview",
+    return finding_section(
+        found["overview"],
         figures=(figure,),
         tables=(_metrics(evidence, shown, "Main metrics"),),
         folded=_folded(evidence, listed("scores"), "More on the scores"),
     )
 
 
+def _held(evidence: "Evidence", keys: Sequence[str]) -> list[str]:
+    return [key for key in keys if key in evidence.estimates]
+
+
 def _metrics(evidence: "Evidence", keys: Sequence[str], caption: str) -> Table:
-    panel = evidence.panel
-    columns = [text_column("model", panel.models), number_column("n", panel.n, digits=0)]
-    columns += [
-        estimate_column(
-            panel_outputs()[key].heading, panel[key], digits=panel_outputs()[key].digits
+    columns = [text_column("model", evidence.labels), number_column("n", evidence.n, digits=0)]
+    for key in keys:
+        output = panel_outputs()[key]
+        columns.append(
+            estimate_column(output.heading, evidence.estimates[key], digits=output.digits)
         )
-        for key in keys
-    ]
     return Table.of(columns, caption=caption)
 
 
 def _folded(evidence: "Evidence", keys: Sequence[str], caption: str) -> tuple[Table, ...]:
-    held = evidence.held(*keys)
+    held = _held(evidence, keys)
     return (_metrics(evidence, held, caption),) if held else ()
 
 
-def reliability(evidence: "Evidence") -> Section:
+def reliability(evidence: "Evidence", found: Findings) -> Section:
     """Return whether what is stated comes true."""
-    return Section(
-        title="Does what is stated come true?",
-        key="calibration",
-        paragraphs=(_rejected(evidence),),
+    return finding_section(
+        found["calibration"],
         figures=(_diagrams(evidence),),
         tables=(_errors(evidence),),
         folded=(_bins(evidence),),
@@ -122,29 +128,6 @@ def _diagrams(evidence: "Evidence") -> Figure:
         lambda empty: plot_reliability_grid(curves.reliability, error=curves.error, figure=empty),
         size=reliability_grid_size(k),
         **words,
-    )
-
-
-def _rejected(evidence: "Evidence") -> str:
-    error, found = evidence.curves.error, evidence.calibrated
-    least = number(evidence.smallest.calibration_error)
-    if len(found.labels) == 1:
-        told = {
-            Outcome.ABOVE: "Calibration is rejected",
-            Outcome.SMALL: f"The model is calibrated to within {least}",
-        }.get(
-            found.outcomes[0], "There are too few answers to say whether the model is calibrated"
-        )
-    else:
-        words = {
-            Outcome.ABOVE: ("is not calibrated", "are not calibrated"),
-            Outcome.SMALL: (f"is, to within {least}", f"are, to within {least}"),
-        }
-        told = sentence(counted(found, words, whether="whether they are calibrated"))[:-1]
-    return (
-        f"{told}. The calibration error is {extent(error.value.value, digits=3)}; calibrated "
-        "models "
-        f"with the same confidences would show {extent(error.expected.value, digits=3)}."
     )
 
 
@@ -186,13 +169,11 @@ def _bins(evidence: "Evidence") -> Table:
     )
 
 
-def ranking(evidence: "Evidence") -> Section:
+def ranking(evidence: "Evidence", found: Findings) -> Section:
     """Return whether confidence tells correct from wrong answers."""
     roc = evidence.curves.roc
     figures: tuple[Figure, ...] = ()
-    paragraphs = [_undrawn()] if roc is None else []
     if roc is not None:
-        paragraphs.append(_told_apart(roc, evidence.smallest))
         figures = (
             draw_figure(
                 lambda ax: plot_type2_roc(roc, ax=ax),
@@ -205,29 +186,21 @@ def ranking(evidence: "Evidence") -> Section:
                 marks=lambda drawn: marks.roc(roc, drawn.axes[0], places(evidence.labels)),
             ),
         )
-    held = evidence.held(*listed("ranking"))
-    return Section(
-        title="Does confidence tell correct from wrong answers?",
-        key="ranking",
-        paragraphs=tuple(paragraphs),
+    held = _held(evidence, listed("ranking"))
+    return finding_section(
+        found["ranking"],
         figures=figures,
         tables=(_metrics(evidence, held, "How well confidence ranks answers"),) if held else (),
         folded=_folded(evidence, listed("decisions"), "As a yes or no: confidence above one half"),
     )
 
 
-def _told_apart(roc: "Type2ROC", smallest: SmallestEffects) -> str:
-    told = sentence(told_apart(roc.auroc, smallest))[:-1]
-    return f"{escape(told)} (AUROC {extent(roc.auroc.value)})."
-
-
-def selection(evidence: "Evidence") -> Section:
+def selection(evidence: "Evidence", found: Findings) -> Section:
     """Return what is gained by answering only where confident."""
     curve = evidence.curves.risk_coverage
-    title, key = "What is gained by answering only where confident?", "selection"
     folded = _folded(evidence, listed("selection"), "Areas under the curves")
     if curve is None:
-        return Section(title=title, key=key, paragraphs=(_undrawn(),), folded=folded)
+        return finding_section(found["selection"], folded=folded)
     k = len(evidence.labels)
     figures = [
         draw_figure(
@@ -254,21 +227,11 @@ def selection(evidence: "Evidence") -> Section:
                 ),
             )
         )
-    return Section(
-        title=title,
-        key=key,
-        paragraphs=(_gain(curve),),
+    return finding_section(
+        found["selection"],
         figures=tuple(figures),
         tables=(_risks(curve),),
         folded=folded,
-    )
-
-
-def _gain(curve: "RiskCoverage") -> str:
-    half = _at(curve, 0.5)
-    return (
-        f"Answering everything, the error rate is {extent(curve.error_rate)}; answering the more "
-        f"confident half, {extent(answered(curve)[:, half])}."
     )
 
 
@@ -293,11 +256,85 @@ def _risks(curve: "RiskCoverage") -> Table:
     return Table.of(columns, caption="Error rates at some shares of questions answered")
 
 
-def _undrawn() -> str:
-    return (
-        "Correctness is a chance here, not 1 or 0, for at least one answer: curves that count "
-        "correct and wrong answers are not drawn."
+def comparisons(evidence: "Evidence", found: Findings) -> Section:
+    """Return which models differ."""
+    compared = evidence.comparisons
+    return finding_section(
+        found["comparisons"],
+        figures=tuple(_matrix(evidence, key) for key in compared),
+        folded=tuple(_pairs(evidence, key) for key in compared),
     )
+
+
+def _matrix(evidence: "Evidence", key: str) -> Figure:
+    k, estimate = len(evidence.labels), evidence.estimates[key]
+    best_first = rank_order(key, estimate).argsort().astype(np.float64)
+    side = min(2.6 + 0.24 * k, _LARGEST)
+    return draw_figure(
+        lambda ax: plot_comparisons(evidence.comparisons[key], order=best_first, ax=ax),
+        size=(side + 1.0, side),
+        caption=f"Paired differences in {escape(_heading(key))}, row less column; a dot "
+        "where the two differ after adjustment for all pairs.",
+        title=f"Differences in {_heading(key)} between all pairs of models",
+        key=f"compare-{key.replace('_', '-')}",
+        marks=lambda drawn: cells(drawn.axes[0], "difference", places(evidence.labels), digits=3),
+    )
+
+
+def _pairs(evidence: "Evidence", key: str) -> Table:
+    result: Comparisons = evidence.comparisons[key]
+    order = np.argsort(np.nan_to_num(result.adjusted, nan=2.0), kind="stable").tolist()
+    flags = [str(result.flags[pair]) for pair in order]
+    return Table.of(
+        [
+            text_column("first", [result.first[pair] for pair in order]),
+            text_column("second", [result.second[pair] for pair in order]),
+            interval_column(
+                "difference",
+                result.value[order],
+                result.interval[order],
+                digits=3,
+                reasons=flags,
+            ),
+            p_column("p", result.p_value[order], reasons=flags),
+            p_column("p, adjusted", result.adjusted[order], reasons=flags),
+        ],
+        caption=f"All pairs on {escape(_heading(key))}",
+    )
+
+
+def flags(evidence: "Evidence", found: Findings) -> Section:
+    """Return what is undefined, and what must be read with a reservation."""
+    table = _flagged(evidence)
+    return finding_section(found["flags"], tables=(table,) if table.rows else ())
+
+
+def _flagged(evidence: "Evidence") -> Table:
+    """One row per reason and kind: whose values on which metrics it concerns."""
+    rows: dict[tuple[str, bool], tuple[dict[Any, None], dict[str, None]]] = {}
+    for key, estimate in evidence.estimates.items():
+        heading = _heading(key)
+        for label, flag, defined in zip(
+            estimate.labels, estimate.flags, estimate.defined, strict=True
+        ):
+            if flag or not defined:
+                reason = str(flag) or "undefined"
+                who, what = rows.setdefault((reason, bool(defined)), ({}, {}))
+                who[label], what[heading] = None, None
+    ordered = sorted(rows.items(), key=lambda row: (row[0][1], row[0][0]))
+    return Table.of(
+        [
+            text_column("why", [reason for (reason, _), _ in ordered]),
+            text_column("value", ["given" if known else "none" for (_, known), _ in ordered]),
+            text_column("models", [sentence_list(list(who)) for _, (who, _) in ordered]),
+            text_column("metrics", [sentence_list(list(what)) for _, (_, what) in ordered]),
+        ],
+        caption="Reasons, whose values they concern, and on which metrics",
+    )
+
+
+def _heading(key: str) -> str:
+    return panel_outputs()[key].heading
 
 
 def definitions_of(table: Table) -> Section:

@@ -186,3 +186,16 @@ def test_tables_and_differences() -> None:
 def test_unknown_metrics_are_named_with_similar_ones() -> None:
     with pytest.raises(OptionError, match="'auc', which does not exist: use.*auroc"):
         calibration_panel(*simulated(), metrics=["auc"])
+
+
+def test_findings_are_worded_once() -> None:
+    confidence, correct = simulated()
+    panel = calibration_panel(confidence, correct, rng=0, bootstrap=40)
+    found = panel.findings(curves=panel.curves(n_draws=20))
+    keys = ["verdict", "overview", "calibration", "ranking", "selection", "comparisons", "flags"]
+    assert [one.key for one in found] == keys
+    assert panel.summary().startswith(found.verdict)
+    assert found["ranking"].statement in found.text().replace("\n  ", " ")
+    assert [row.partition(":")[0] for row in found["comparisons"].rows] == ["Brier score", "AUROC"]
+    few = calibration_panel(confidence[:1], correct[:1], metrics="brier", bootstrap=20, rng=0)
+    assert "comparisons" not in [one.key for one in few.findings(curves=few.curves(n_draws=20))]

@@ -42,8 +42,8 @@ from psychollm.calibration.influence import (
 )
 from psychollm.calibration.metric import Metric
 from psychollm.calibration.paired import paired_answers
+from psychollm.calibration.panels.findings import told_apart, verdict
 from psychollm.calibration.panels.panel import calibration_panel
-from psychollm.calibration.panels.panel_text import summary, told_apart, verdict
 from psychollm.calibration.sampled.semantic_confidence import sample_flags
 from psychollm.calibration.scores import proper_scores
 from psychollm.calibration.scores.isotonic import recalibration_curve, simulated
@@ -313,12 +313,13 @@ def test_summary_of_a_calibration_error() -> None:
 
 def test_panel_in_words() -> None:
     said, right = [[0.9] * 40 + [0.6] * 40], [[1] * 30 + [0] * 10 + [1, 0] * 20]
-    assert verdict(calibration_panel(said, right, bootstrap=20, rng=0)) == (
+    held = calibration_panel(said, right, bootstrap=20, rng=0).estimates
+    assert verdict(held, SMALLEST).statement == (
         "The model is overconfident; its confidence tells correct from wrong answers."
     )
     panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics=["brier"], rng=0)
     lines = ["1 model on 1 metrics.", "", "model  n        Brier score"]
-    assert summary(panel).splitlines() == [*lines, "0      3  0.05 [0.00, 0.98]"]
+    assert panel.summary().splitlines() == [*lines, "0      3  0.05 [0.00, 0.98]"]
 
 
 def test_curves_of_a_panel() -> None:

@@ -8,7 +8,7 @@ from scipy import stats
 
 import psychollm as psy
 from psychollm._base.errors import OptionError
-from psychollm.calibration.panels.panel_text import verdict
+from psychollm.calibration.panels.panel import CalibrationPanel
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.estimates.verdict import (
@@ -76,6 +76,10 @@ def test_too_few_units_leave_it_open():
     assert few.outcomes == (Outcome.OPEN,)
     one = verdicts(estimate([[0.1, 0.2]], [300], df=np.array([np.nan])), smallest=0.05)
     assert one.outcomes == (Outcome.OPEN,)
+
+
+def verdict(panel: CalibrationPanel) -> str:
+    return panel.summary().splitlines()[0]
 
 
 def test_how_often_verdicts_are_wrong():

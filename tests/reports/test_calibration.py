@@ -12,9 +12,7 @@ import psychollm as psy
 from psychollm._base.numbers import number, typeset, with_interval
 from psychollm.calibration.panels.catalogue import panel_outputs
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
-from psychollm.calibration.panels.panel_text import verdict
 from psychollm.reports.calibration import calibration_page, write_calibration_report
-from psychollm.reports.calibration_evidence import gather
 from psychollm.reports.page import render
 from tests.reports.reader import (
     assert_names_unique_and_found,
@@ -25,7 +23,8 @@ from tests.reports.reader import (
 
 
 def page_of(panel: CalibrationPanel, *, source: str = "") -> str:
-    return render(calibration_page(gather(panel, panel.curves(n_draws=30)), source=source))
+    evidence = panel.evidence(curves=panel.curves(n_draws=30))
+    return render(calibration_page(panel, evidence, source=source))
 
 
 def simulated(models: int, questions: int) -> tuple[np.ndarray, np.ndarray]:
@@ -82,7 +81,7 @@ def test_the_page_stands_alone(which: str, request: pytest.FixtureRequest) -> No
 
 def test_numbers_are_those_of_the_panel(page: str, panel: CalibrationPanel) -> None:
     words = read(page).text.replace("\xa0", " ")
-    assert verdict(panel) in words
+    assert panel.summary().splitlines()[0] in words
     for key in ("accuracy", "auroc", "overconfidence", "aurc_normalised", "f1"):
         for value, bounds in zip(panel[key].value, panel[key].interval, strict=True):
             assert typeset(with_interval(value, bounds)).replace("\xa0", " ") in words, key

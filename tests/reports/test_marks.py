@@ -16,7 +16,6 @@ from psychollm._base.numbers import number, percent, typeset, with_interval
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
 from psychollm.plots.correlation import plot_matrix
 from psychollm.reports.calibration import calibration_page
-from psychollm.reports.calibration_evidence import gather
 from psychollm.reports.figure import draw_figure
 from psychollm.reports.marks import MOST_MARKS, cells, overlay, places, point
 from psychollm.reports.page import render
@@ -43,7 +42,7 @@ def panel() -> CalibrationPanel:
 
 @pytest.fixture(scope="module")
 def calibration(panel: CalibrationPanel) -> str:
-    return render(calibration_page(gather(panel, panel.curves(n_draws=30))))
+    return render(calibration_page(panel, panel.evidence(curves=panel.curves(n_draws=30))))
 
 
 def test_every_figure_answers(page: str, calibration: str) -> None:

@@ -102,7 +102,7 @@ class Individuation(Result):
 def individuation(
     confidence: ResponsesLike,
     correctness: ResponsesLike,
-    scores: Any = None,
+    scores: ResponsesLike | None = None,
     *,
     adjustment: Adjustment = "holm",
     n_folds: int = 5,
@@ -268,7 +268,7 @@ def _odds_ratio(models: list[OwnAnswer], labels: tuple[Any, ...], level: float) 
     )
 
 
-def _check_scores(scores: Any, paired: PairedAnswers) -> FloatArray:
+def _check_scores(scores: ResponsesLike, paired: PairedAnswers) -> FloatArray:
     table = as_table(scores, argument="scores")
     values = replace(table, values=numbers(table, argument="scores"))
     return np.array(values_like(values, paired, argument="scores"))

@@ -90,7 +90,7 @@ class PairwiseCalibration(Result):
 def pairwise_calibration(
     confidence: ResponsesLike,
     correctness: ResponsesLike,
-    scores: Any = None,
+    scores: ResponsesLike | None = None,
     *,
     level: float = 0.95,
 ) -> PairwiseCalibration:
@@ -263,6 +263,6 @@ def _around(centre: float, half: float) -> FloatArray:
     return np.asarray(np.clip([centre - half, centre + half], -1.0, 1.0), dtype=np.float64)
 
 
-def _expectation(scores: Any, paired: PairedAnswers) -> SharedExpectation:
+def _expectation(scores: ResponsesLike, paired: PairedAnswers) -> SharedExpectation:
     values = unit_numbers(scores, paired.questions, argument="scores")
     return shared_expectation(values, paired.right, paired.graded)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.axes import Axes, whole
 from psychollm._base.checks import check_fraction
@@ -118,8 +119,8 @@ def confusion(
     *,
     yes_above: float | None = None,
     beta: float = 1.0,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 0,
     level: float = 0.95,
     rng: RandomState = None,
@@ -210,8 +211,8 @@ def _answers(
     confidence: ResponsesLike,
     correctness: ResponsesLike,
     yes_above: float | None,
-    clusters: Any,
-    weights: Any,
+    clusters: ArrayLike | None,
+    weights: ArrayLike | None,
 ) -> StatedAnswers:
     """Return yes/no answers (1 and 0), or stated ones, beside correctness."""
     if yes_above is not None:

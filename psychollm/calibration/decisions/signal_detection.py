@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
 from psychollm._base.axes import Axes
@@ -78,8 +79,8 @@ def signal_detection(
     correctness: ResponsesLike,
     *,
     yes_above: float = 0.5,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -95,7 +96,8 @@ def signal_detection(
     yes_above : float
         A stated confidence above it is a yes.
     clusters, weights, bootstrap, level, rng
-        As in `brier`.
+        What each question belongs to, how much it counts; resamples of questions, coverage of
+        intervals, seed.
 
     Returns
     -------

@@ -4,7 +4,7 @@ The statistics and their intervals are those of
 `psychollm.calibration.discrimination.rank_statistics`.
 """
 
-from typing import Any
+from numpy.typing import ArrayLike
 
 from psychollm._base.types import RandomState
 from psychollm.calibration.discrimination.ranking import ranked, scored_answers
@@ -14,11 +14,11 @@ from psychollm.estimates.resampling import Bootstrap, Resampling
 
 
 def gamma(
-    scores: Any,
+    scores: ResponsesLike,
     correctness: ResponsesLike,
     *,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -65,11 +65,11 @@ def gamma(
 
 
 def somers_d(
-    scores: Any,
+    scores: ResponsesLike,
     correctness: ResponsesLike,
     *,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -102,11 +102,11 @@ def somers_d(
 
 
 def tau_b(
-    scores: Any,
+    scores: ResponsesLike,
     correctness: ResponsesLike,
     *,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -141,11 +141,11 @@ def tau_b(
 
 
 def point_biserial(
-    scores: Any,
+    scores: ResponsesLike,
     correctness: ResponsesLike,
     *,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,

@@ -35,9 +35,9 @@ Learning Research, 11, 2837-2854.
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_count
@@ -97,8 +97,8 @@ def confidence_information(
     *,
     n_bins: int = N_BINS,
     corrected: bool = True,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -108,7 +108,7 @@ def confidence_information(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        As in `brier`.
+        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
     n_bins : int
         More distinct confidences than these are pooled into as many groups of about equal size.
     corrected : bool

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.checks import check_choice
 from psychollm._base.types import FloatArray, RandomState
@@ -30,11 +31,11 @@ Kind = Literal["correct", "errors"]
 
 
 def auroc(
-    scores: Any,
+    scores: ResponsesLike,
     correctness: ResponsesLike,
     *,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -52,7 +53,7 @@ def auroc(
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct.
     clusters, weights, level, rng
-        As in `brier`.
+        What each question belongs to, how much it counts; coverage of intervals, seed.
     bootstrap : int or Bootstrap
         Resamples for `Estimate.difference`; 0 is none. The interval is DeLong's on the scale of
         log odds; a sandwich where questions are weighted or clustered.
@@ -82,12 +83,12 @@ def auroc(
 
 
 def average_precision(
-    scores: Any,
+    scores: ResponsesLike,
     correctness: ResponsesLike,
     *,
     of: Kind = "correct",
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -132,7 +133,11 @@ def ranked(name: str, answers: StatedAnswers, options: Resampling) -> Estimate:
 
 
 def scored_answers(
-    scores: Any, correctness: ResponsesLike, *, clusters: Any = None, weights: Any = None
+    scores: ResponsesLike,
+    correctness: ResponsesLike,
+    *,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> StatedAnswers:
     """Put any real scores beside correctness."""
     # In the order of `correctness`; its `confidence` holds the scores.

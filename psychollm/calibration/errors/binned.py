@@ -47,9 +47,10 @@ estimation. PMLR 151, 4036-4054.
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.checks import check_choice
 from psychollm._base.types import FloatArray, IntArray, RandomState
@@ -114,8 +115,8 @@ def calibration_error(
     n_bins: int = 15,
     closed: Closed = "right",
     n_null: int = 1000,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -125,7 +126,7 @@ def calibration_error(
     Parameters
     ----------
     confidence, correctness : array_like (models, questions)
-        As in `brier`.
+        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
     norm : {"l1", "l2", "max", "average"}
         ECE, RMSCE, MCE or ACE (1).
     bins : {"auto", "width", "mass", "discrete", "sweep"}
@@ -140,7 +141,8 @@ def calibration_error(
     n_null : int
         Data sets simulated under calibration.
     clusters, weights, bootstrap, level, rng
-        As in `brier`.
+        What each question belongs to, how much it counts; resamples of questions, coverage of
+        intervals, seed.
 
     Returns
     -------

@@ -21,9 +21,10 @@ smoothing. International Conference on Learning Representations.
 
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.checks import check_fraction
 from psychollm._base.types import FloatArray, IntArray, RandomState
@@ -149,8 +150,8 @@ def smooth_calibration_error(
     *,
     sigma: float | None = None,
     n_null: int = 1000,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -160,13 +161,14 @@ def smooth_calibration_error(
     Parameters
     ----------
     confidence, correctness : array_like (models, questions)
-        As in `brier`.
+        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
     sigma : float, optional
         Bandwidth of the kernel on the scale of confidence; by default the one equal to the error.
     n_null : int
         Data sets simulated under calibration.
     clusters, weights, bootstrap, level, rng
-        As in `brier`.
+        What each question belongs to, how much it counts; resamples of questions, coverage of
+        intervals, seed.
 
     Returns
     -------
@@ -312,7 +314,7 @@ def _curve(metric: Metric, drawn: Drawn) -> ReliabilityCurve:
         drawn.value[:, curves],
         drawn.draws[:, :, curves],
         near=2.0 * np.sqrt(np.pi) * bandwidth * drawn.answers.n,
-        level=drawn.level,
+        level=drawn.replicates.options.level,
         labels=drawn.answers.models,
     )
 

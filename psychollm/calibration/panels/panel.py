@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.axes import dataset
 from psychollm._base.errors import OptionError
@@ -18,14 +19,15 @@ from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, RandomState
 from psychollm._base.views import view
 from psychollm.calibration.metric import estimate_all
-from psychollm.calibration.panels.catalogue import metric_keys, panel_metrics
+from psychollm.calibration.panels.catalogue import metric_keys, panel_metrics, panel_outputs
+from psychollm.calibration.panels.findings import Evidence, verdict
 from psychollm.calibration.panels.panel_curves import PanelCurves, panel_curves
-from psychollm.calibration.panels.panel_text import summary
 from psychollm.calibration.stated import StatedAnswers, stated_answers
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.difference import Difference
 from psychollm.estimates.estimate import Estimate
+from psychollm.estimates.findings import Findings, Study
 from psychollm.estimates.resampling import Bootstrap, Resampling
 from psychollm.estimates.verdict import SMALLEST, SmallestEffects
 
@@ -33,8 +35,12 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# What is told of every model on one screen, where the panel holds it.
+_TOLD = ("accuracy", "overconfidence", "auroc", "brier", "ece", "corp_mcb", "aurc_normalised")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class CalibrationPanel(Result):
+class CalibrationPanel(Study, Result):
     """Estimates of many metrics for the same models on the same questions.
 
     Examples
@@ -122,6 +128,43 @@ class CalibrationPanel(Result):
         )
         return panel_curves(self._answers, options, n_draws=n_draws)
 
+    def findings(
+        self, *, smallest: SmallestEffects = SMALLEST, curves: PanelCurves | None = None
+    ) -> Findings:
+        """Return what was found: calibration, ranking, selection, which models differ.
+
+        Parameters
+        ----------
+        smallest : SmallestEffects
+            The smallest effects that matter.
+        curves : PanelCurves, optional
+            What `curves` returned, if it is at hand.
+
+        Returns
+        -------
+        Findings
+            With `text()`, `to_markdown()`, `to_html()`, `to_json()` and `to_frame()`.
+
+        Examples
+        --------
+        >>> panel = calibration_panel([0.9, 0.2, 0.7], [1, 0, 1], metrics="brier", bootstrap=20)
+        >>> panel.findings(curves=panel.curves(n_draws=20))["flags"].statement
+        '0 of 1 values are undefined.'
+        """
+        return self.evidence(smallest=smallest, curves=curves).findings()
+
+    def evidence(
+        self, *, smallest: SmallestEffects = SMALLEST, curves: PanelCurves | None = None
+    ) -> Evidence:
+        """Return what findings rest on: curves, and every pair of models compared.
+
+        Parameters
+        ----------
+        smallest, curves
+            As in `findings`.
+        """
+        return Evidence.of(self.estimates, curves or self.curves(), smallest)
+
     def summary(self, *, smallest: SmallestEffects = SMALLEST) -> str:
         """Say who claims too much and who knows what it knows, and give the main numbers.
 
@@ -130,7 +173,19 @@ class CalibrationPanel(Result):
         smallest : SmallestEffects
             The smallest overconfidence (`share`) and AUROC beyond one half that matter.
         """
-        return summary(self, smallest=smallest)
+        keys = [key for key in _TOLD if key in self.estimates] or list(self)[: len(_TOLD)]
+        table = self.table(digits=2)[keys]
+        head = ["model", "n", *(panel_outputs()[key].heading for key in keys)]
+        rows = [
+            [str(label), f"{n:.0f}", *cells]
+            for label, n, cells in zip(table.index, self.n, table.to_numpy(), strict=True)
+        ]
+        widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+            for row in (head, *rows)
+        ]
+        return "\n".join([verdict(self.estimates, smallest).statement, "", *lines])
 
     def plot(self, *, metrics: Sequence[str] | None = None) -> Any:
         """Draw metrics side by side with a row per model; needs the extra ``plot``.
@@ -242,8 +297,8 @@ def calibration_panel(
     correctness: ResponsesLike,
     *,
     metrics: Sequence[str] | None = None,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -259,7 +314,8 @@ def calibration_panel(
     metrics : sequence of str, optional
         Keys of the metrics wanted; all by default (`metric_keys` lists them).
     clusters, weights, bootstrap, level, rng
-        As in `brier`.
+        What each question belongs to, how much it counts; resamples of questions, coverage of
+        intervals, seed.
 
     Returns
     -------

@@ -22,15 +22,16 @@ theory in psychology (pp. 95-100). Free Press.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import FloatArray, RandomState
+from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.sampled.semantic_confidence import check_samples, sample_flags
 from psychollm.calibration.stated import cluster_codes
 from psychollm.data.labels import Labels
@@ -38,13 +39,7 @@ from psychollm.data.sampled import SampledAnswers
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
-from psychollm.estimates.resampling import (
-    Bootstrap,
-    Resampling,
-    bootstrap_draws,
-    bootstrap_estimate,
-    left_out_counts,
-)
+from psychollm.estimates.resampling import Bootstrap, Resampling, resample
 from psychollm.kernels.semantic import discrete_entropies, likelihood_entropies
 
 EntropyEstimator: TypeAlias = Literal[
@@ -84,7 +79,7 @@ def semantic_entropy(
     estimator: EntropyEstimator = "discrete",
     normalise: bool = False,
     length_normalise: bool = False,
-    clusters: Any = None,
+    clusters: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -165,7 +160,7 @@ def _from_likelihoods(
 
 def _mean(
     entropy: FloatArray,
-    clusters: Any,
+    clusters: IntArray | None,
     flags: tuple[Reason, ...],
     models: Labels,
     resampling: Resampling,
@@ -177,16 +172,11 @@ def _mean(
         with np.errstate(invalid="ignore"):
             return np.asarray((counts @ filled.T) / (counts @ known.T), dtype=np.float64)
 
-    n_questions = entropy.shape[1]
-    return bootstrap_estimate(
+    found = resample(statistic, entropy.shape[1], resampling.required(), clusters=clusters)
+    return found.estimate(
         "mean semantic entropy",
-        statistic(np.ones((1, n_questions)))[0],
-        bootstrap_draws(statistic, n_questions, resampling, clusters=clusters),
         n=known.sum(axis=1).astype(np.float64),
         flags=flags,
-        level=resampling.level,
         labels=models,
-        jackknife=statistic(left_out_counts(n_questions, clusters)),
-        interval="bca",
         units=units_of(known, clusters),
     )

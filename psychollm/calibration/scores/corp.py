@@ -32,6 +32,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
@@ -138,8 +139,8 @@ def corp(
     score: Score = "brier",
     clip: float = CLIP,
     n_bands: int = 1000,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -149,7 +150,7 @@ def corp(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        As in `brier`.
+        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
     score : {"brier", "log"}
         The proper score.
     clip : float

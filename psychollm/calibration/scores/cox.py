@@ -42,6 +42,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import chdtrc, expit, fdtrc
 
 from psychollm._base.axes import Axes
@@ -131,8 +132,8 @@ def cox(
     *,
     clip: float = CLIP,
     interval: CoxInterval = "bootstrap",
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -142,14 +143,15 @@ def cox(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        As in `brier`.
+        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
     clip : float
         Confidence is moved into [clip, 1 - clip].
     interval : {"bootstrap", "profile"}
         Standard errors and bounds from resamples, or from the likelihood; with clusters or
         weights from the sandwich.
     clusters, weights, bootstrap, level, rng
-        As in `brier`.
+        What each question belongs to, how much it counts; resamples of questions, coverage of
+        intervals, seed.
 
     Returns
     -------

@@ -35,6 +35,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice
@@ -99,8 +100,8 @@ def murphy(
     bins: FixedBins = "auto",
     n_bins: int = 15,
     closed: Closed = "right",
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -110,7 +111,7 @@ def murphy(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        As in `brier`.
+        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
     bins : {"auto", "width", "mass", "discrete"}
         "discrete" takes each stated confidence as a bin of its own, as in (1); "auto" does so for
         a model that states at most 20 different ones and takes bins of equal width otherwise.
@@ -119,7 +120,8 @@ def murphy(
     closed : {"right", "left"}
         To which bin an edge belongs.
     clusters, weights, bootstrap, level, rng
-        As in `brier`.
+        What each question belongs to, how much it counts; resamples of questions, coverage of
+        intervals, seed.
 
     Returns
     -------

@@ -28,6 +28,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.checks import check_fraction
 from psychollm._base.types import FloatArray, RandomState
@@ -50,8 +51,8 @@ def brier(
     confidence: ResponsesLike,
     correctness: ResponsesLike,
     *,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -105,8 +106,8 @@ def log_score(
     correctness: ResponsesLike,
     *,
     clip: float = CLIP,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -116,11 +117,12 @@ def log_score(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        As in `brier`.
+        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
     clip : float
         Confidence is moved into [clip, 1 - clip]; recorded in the name of the estimate.
     clusters, weights, bootstrap, level, rng
-        As in `brier`.
+        What each question belongs to, how much it counts; resamples of questions, coverage of
+        intervals, seed.
 
     Returns
     -------
@@ -150,8 +152,8 @@ def brier_skill(
     correctness: ResponsesLike,
     *,
     reference: float | None = None,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -161,11 +163,12 @@ def brier_skill(
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        As in `brier`.
+        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
     reference : float, optional
         The constant confidence to beat; by default each model's own share of correct answers.
     clusters, weights, bootstrap, level, rng
-        As in `brier`.
+        What each question belongs to, how much it counts; resamples of questions, coverage of
+        intervals, seed.
 
     Returns
     -------

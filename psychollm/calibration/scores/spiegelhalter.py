@@ -20,9 +20,8 @@ Spiegelhalter, D. J. (1986). Probabilistic prediction in patient management and 
 Statistics in Medicine, 5, 421-433. https://doi.org/10.1002/sim.4780050506
 """
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, stdtr
 
 from psychollm._base.types import FloatArray
@@ -41,15 +40,15 @@ def spiegelhalter(
     confidence: ResponsesLike,
     correctness: ResponsesLike,
     *,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> Significance:
     """Test whether each model's answers are correct with the probability that it states.
 
     Parameters
     ----------
     confidence, correctness : Responses, DataFrame, DataArray or array_like (models, questions)
-        As in `brier`.
+        Stated probabilities of being correct, and what came true: 1, 0, or a chance.
     clusters : array_like (questions,), optional
         What each question belongs to: the variance of (1) is then that of sums over clusters, and
         z is compared with t, of one degree of freedom less than the clusters that make up the

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.axes import Axes, whole
 from psychollm._base.checks import check_generator
@@ -102,8 +103,8 @@ def abstention(
     should_abstain: Any,
     correctness: ResponsesLike = None,
     *,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -121,7 +122,7 @@ def abstention(
         1 = the answer is correct. Read only where an answerable question was attempted, and
         missing there if it was not graded.
     clusters, weights, level, rng
-        As in `brier`.
+        What each question belongs to, how much it counts; coverage of intervals, seed.
     bootstrap : int or Bootstrap
         Resamples for `Estimate.difference`; 0 is none. Intervals are Wilson's and the delta
         method's; from a sandwich where questions are weighted or clustered.

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.checks import check_generator
 from psychollm._base.errors import LabelError
@@ -68,8 +69,8 @@ def abstention_by(
     should_abstain: Any,
     correctness: ResponsesLike = None,
     *,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,

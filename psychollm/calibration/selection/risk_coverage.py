@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.arrays import float_array
 from psychollm._base.axes import Axes
@@ -86,12 +87,12 @@ class RiskCoverage(Result):
 
 
 def risk_coverage(
-    scores: Any,
+    scores: ResponsesLike,
     correctness: ResponsesLike,
     *,
     coverages: Any = None,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,

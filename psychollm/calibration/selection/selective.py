@@ -44,6 +44,7 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
@@ -97,11 +98,11 @@ class SelectivePrediction(Result):
 
 
 def selective_prediction(
-    scores: Any,
+    scores: ResponsesLike,
     correctness: ResponsesLike,
     *,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -116,7 +117,8 @@ def selective_prediction(
     correctness : Responses, DataFrame, DataArray or array_like (models, questions)
         1 = correct.
     clusters, weights, bootstrap, level, rng
-        As in `brier`.
+        What each question belongs to, how much it counts; resamples of questions, coverage of
+        intervals, seed.
 
     Returns
     -------
@@ -148,13 +150,13 @@ def selective_prediction(
 
 
 def risk_at_coverage(
-    scores: Any,
+    scores: ResponsesLike,
     correctness: ResponsesLike,
     *,
     coverage: float = 0.8,
     ties: Ties = "random",
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -198,13 +200,13 @@ def risk_at_coverage(
 
 
 def coverage_at_risk(
-    scores: Any,
+    scores: ResponsesLike,
     correctness: ResponsesLike,
     *,
     risk: float = 0.1,
     ties: Ties = "random",
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,

@@ -22,6 +22,7 @@ confidence ratings. Neuroscience of Consciousness, 2017, nix007. https://doi.org
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import OptionError
@@ -41,8 +42,8 @@ def meta_d(
     n_ratings: int | None = None,
     meta_c: MetaCriterion = "scaled",
     padding: bool = False,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,

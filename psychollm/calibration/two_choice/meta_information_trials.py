@@ -38,6 +38,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, xlogy
 
 from psychollm._base.arrays import float_array
@@ -99,8 +100,8 @@ def meta_information(
     definition: MetaI = "confidence",
     corrected: bool = True,
     n_ratings: int | None = None,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
     bootstrap: Bootstrap | int = 2000,
     level: float = 0.95,
     rng: RandomState = None,
@@ -118,7 +119,8 @@ def meta_information(
     corrected : bool
         Subtract what a random order of the answers would give.
     clusters, weights, bootstrap, level, rng
-        As in `brier`.
+        What each question belongs to, how much it counts; resamples of questions, coverage of
+        intervals, seed.
 
     Returns
     -------

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import CodeError, OptionError, ShapeError
@@ -167,8 +168,8 @@ def rated_trials(
     rating: Any,
     *,
     n_ratings: int | None = None,
-    clusters: Any = None,
-    weights: Any = None,
+    clusters: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
 ) -> RatedTrials:
     """Put stimulus class, response and rating side by side."""
     # Shapes: stimulus (questions,); response (models, questions); rating (models, questions);

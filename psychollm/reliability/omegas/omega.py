@@ -200,7 +200,7 @@ def omega(
     bootstrap : int or Bootstrap
         Resamples of respondents; 0 for none.
     level, rng
-        As in `brier`.
+        Coverage of intervals, and seed.
 
     Returns
     -------

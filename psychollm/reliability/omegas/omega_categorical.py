@@ -76,7 +76,7 @@ def omega_categorical(
     bootstrap : int or Bootstrap
         Resamples of respondents; 0 for none.
     level, rng
-        As in `brier`.
+        Coverage of intervals, and seed.
 
     Returns
     -------

@@ -152,7 +152,7 @@ def consistency(
     bootstrap : int or Bootstrap
         Resamples of respondents, for `Estimate.difference`; 0 for none.
     level, rng
-        As in `brier`.
+        Coverage of intervals, and seed.
 
     Returns
     -------

@@ -80,7 +80,7 @@ def guttman(
     bootstrap : int or Bootstrap
         Resamples of respondents, for ``difference("lambda6", "lambda3")``; 0 for none.
     level, rng
-        As in `brier`.
+        Coverage of intervals, and seed.
 
     Returns
     -------

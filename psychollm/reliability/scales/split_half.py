@@ -206,7 +206,7 @@ def split_half(
     bootstrap : int or Bootstrap
         Resamples of respondents; 0 for none.
     level, rng
-        As in `brier`.
+        Coverage of intervals, and seed.
 
     Returns
     -------

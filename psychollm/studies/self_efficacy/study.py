@@ -334,7 +334,7 @@ def self_efficacy(
         Resamples of models, parametric resamples of the mixed model, and permutations of rank
         correlations.
     level, rng
-        As in `brier`.
+        Coverage of intervals, and seed.
 
     Returns
     -------

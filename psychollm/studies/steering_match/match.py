@@ -106,7 +106,7 @@ def steering_match(
     n_null : int
         Permutations of the questions.
     bootstrap, level, rng
-        As in `brier`.
+        Resamples of questions, coverage of intervals, seed.
 
     Returns
     -------
