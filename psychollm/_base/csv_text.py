@@ -12,6 +12,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.errors import InputError
+from psychollm._base.optional import require
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -37,3 +40,25 @@ def write_csv(frame: "pd.DataFrame", path: Path) -> None:
     safe = pd.DataFrame(cells, index=frame.index)
     safe.columns = pd.Index([guarded(name) for name in frame.columns], tupleize_cols=False)
     safe.to_csv(path, index=False)
+
+
+def check_table_name(path: Path) -> None:
+    """Refuse a name that says no format, or one that cannot be written here."""
+    if path.suffix not in {".csv", ".parquet"}:
+        msg = f"{path}: name it .csv or .parquet"
+        raise InputError(msg)
+    if path.suffix == ".parquet":
+        require("pyarrow", extra="io", purpose="writing Parquet files")
+
+
+def write_table(frame: "pd.DataFrame", path: Path) -> None:
+    """Write a table without its index, in the format that its name says."""
+    check_table_name(path)
+    try:
+        if path.suffix == ".csv":
+            write_csv(frame, path)
+        else:
+            frame.rename(columns=str).to_parquet(path, index=False)
+    except OSError as error:
+        msg = f"{path} cannot be written: {error.strerror}"
+        raise InputError(msg) from error

@@ -62,15 +62,23 @@ def result_text(result: "Result") -> str:
     sentences, more = _sentences(result)
     view = _View.of(result, ROWS, WHOLE)
     if view is None:
-        lines = sentences or [*_wrapped(result._headline()), *result_fields(result)]
+        lines = sentences or [*_titled(result), *result_fields(result)]
         return "\n".join([*lines, *_ways(result, more, [])])
     if view.n_rows == 1 and not sentences:
         return "\n".join(_one_row(result, view.table))
     table, notes = view.table.split(_FLAG)
     table, hidden = table.narrowed(WIDTH)
     left = _left(view.n_rows - len(table.rows), hidden + view.n_columns)
-    parts = [sentences or _wrapped(result._headline()), table.text(), _notes(table, notes)]
+    parts = [sentences or _titled(result), table.text(), _notes(table, notes)]
     return "\n".join([*chain.from_iterable(parts), *_ways(result, more, left)])
+
+
+def result_repr(result: "Result") -> str:
+    """Return the name of a class with the summary of what it found, or with its fields."""
+    name = type(result).__name__
+    if hasattr(result, "summary") and not hasattr(result, "findings"):
+        return f"{name}: {chr(10).join(result.summary().splitlines()[:SENTENCES])}"
+    return "\n".join([name, *result_fields(result)])
 
 
 def result_fields(result: "Result") -> list[str]:
@@ -138,6 +146,10 @@ def _sentences(result: "Result") -> tuple[list[str], list[str]]:
     return shown, [f".summary() says more ({left} more lines)"] if left else []
 
 
+def _titled(result: "Result") -> list[str]:
+    return [part for line in result._title() for part in _wrapped(line)]
+
+
 def _wrapped(line: str) -> list[str]:
     if len(line) <= WIDTH:
         return [line]
@@ -152,7 +164,7 @@ def _one_row(result: "Result", table: Table) -> list[str]:
     if not value or not {*cells} <= {row, value, *_OF_ESTIMATE}:
         width = max(map(len, cells))
         rows = (f"  {name:<{width}}  {cell}" for name, cell in cells.items())
-        return [*_wrapped(result._headline()), *(part for line in rows for part in _wrapped(line))]
+        return [*_titled(result), *(part for line in rows for part in _wrapped(line))]
     label = "" if cells[row] in _UNNAMED or row == value else f", {cells[row]}:"
     name = getattr(result, "name", type(result).__name__)
     parts = [f"{name}{label} {cells[value]}"]
@@ -221,7 +233,7 @@ def _brief_result(result: Any) -> str:
     bounds: Any = getattr(result, "interval", None)
     if isinstance(value, float | np.ndarray) and np.size(value) == 1 == np.size(bounds) // 2:
         return with_interval(float(np.ravel(value)[0]), np.ravel(bounds))
-    title = result._headline()
+    title = result._title()[0]
     return (
         f"<{title}: {extent(np.ravel(value))}>" if isinstance(value, np.ndarray) else f"<{title}>"
     )

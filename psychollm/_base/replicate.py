@@ -17,11 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from psychollm._base.blas_threads import one_blas_thread
 from psychollm._base.checks import check_count, check_generator
 from psychollm._base.errors import InterruptedWarning, OptionError
-from psychollm._base.progress import progress_bar
-from psychollm._base.spread import Workers, spread, workers
+from psychollm._base.spread import Workers, one_blas_thread, progress_bar, spread, workers
 from psychollm._base.types import AnyArray, RandomState, WordArray
 
 Task = Callable[[WordArray], AnyArray]

@@ -195,18 +195,18 @@ class Result:
             raise InputError(msg)
         return found
 
-    def _headline(self) -> str:
-        """Say what this is: as its own representation begins, or by name and method."""
+    def _title(self) -> list[str]:
+        """Say what this is: in the words of its class, or by its name and method."""
         if type(self).__repr__ is not Result.__repr__:
-            return repr(self).splitlines()[0]
+            return repr(self).splitlines()
         name, method = (getattr(self, field, None) for field in ("name", "method"))
         kind = name if isinstance(name, str) else type(self).__name__
-        return f"{kind} ({method})" if isinstance(method, str) else kind
+        return [f"{kind} ({method})" if isinstance(method, str) else kind]
 
     def __repr__(self) -> str:
-        from psychollm._base.display import result_fields
+        from psychollm._base.display import result_repr
 
-        return "\n".join([type(self).__name__, *result_fields(self)])
+        return result_repr(self)
 
     def __str__(self) -> str:
         from psychollm._base.display import result_text

@@ -12,18 +12,21 @@ from __future__ import annotations
 import io
 import pickle
 import warnings
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
-from typing import Any
+from threading import Lock
+from typing import Any, Protocol
 from uuid import uuid4
 
 import numpy as np
 
-from psychollm._base.blas_threads import one_blas_thread
-from psychollm._base.errors import OptionError
+from psychollm._base.errors import OptionError, PsychollmError
+from psychollm._base.optional import require
 
 # More than this, and a piece travels as a task of its own.
 LARGE_BYTES = 1 << 20
@@ -83,6 +86,24 @@ def spread(
         rest = iter(pieces)
         while wave := list(islice(rest, waiting * who.count)):
             yield from _taken(_parallel(who, "all")(call(piece) for piece in wave))
+
+
+def in_turn(
+    function: Callable[[Any], Any], pieces: Iterable[Any], who: Workers, *, waiting: int
+) -> Generator[Any]:
+    """Yield as `spread` does; what is wrong with a piece is raised when its turn has come."""
+    with closing(spread(partial(_or_error, function), pieces, who, waiting=waiting)) as results:
+        for result in results:
+            if isinstance(result, PsychollmError):
+                raise result
+            yield result
+
+
+def _or_error(function: Callable[[Any], Any], piece: Any) -> Any:
+    try:
+        return function(piece)
+    except PsychollmError as error:
+        return error
 
 
 def _client(backend: Any) -> Any:
@@ -208,3 +229,73 @@ def _pickled(function: Any) -> bytes:
 
 def _kernel(module: str, name: str) -> Any:
     return getattr(import_module(module), name)
+
+
+# Sums that are split among threads are added in another order: from about a hundred models on, the
+# last bit of an eigenvalue depends on how many threads the library of linear algebra (BLAS) uses,
+# and that differs between a notebook, a child process and a worker of a cluster. With one thread
+# each they agree, and workers side by side do not start threads of their own by the dozen.
+class _Limit:
+    """One limit for the whole process, however many blocks run in it at once."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._limit: Any = None
+
+    def enter(self) -> None:
+        """Set the limit, if this is the first to enter."""
+        with self._lock:
+            if not self._inside:
+                found = import_module("threadpoolctl").ThreadpoolController()
+                self._limit = found.limit(limits=1, user_api="blas")
+            self._inside += 1
+
+    def leave(self) -> None:
+        """Restore the number of threads, if this is the last to leave."""
+        with self._lock:
+            self._inside -= 1
+            if not self._inside:
+                self._limit.restore_original_limits()
+
+
+_LIMIT = _Limit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread."""
+    _LIMIT.enter()
+    try:
+        yield
+    finally:
+        _LIMIT.leave()
+
+
+class Progress(Protocol):
+    """What replication needs of a progress bar."""
+
+    def update(self, n: int) -> object:
+        """Advance by `n` units."""
+
+    def close(self) -> None:
+        """Release the terminal line."""
+
+
+class _Silent:
+    """A progress bar that draws nothing."""
+
+    def update(self, n: int) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+def progress_bar(*, show: bool, total: int, label: str) -> Progress:
+    """Return a bar of `total` units, or a silent one."""
+    if not show:
+        return _Silent()
+    tqdm = require("tqdm.auto", extra="progress", purpose="progress=True")
+    bar: Progress = tqdm.tqdm(total=total, desc=label, leave=False)
+    return bar

@@ -7,7 +7,6 @@ import numpy as np
 
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.data.coerce import check_binary
 from psychollm.data.responses import ResponsesLike, as_responses
 
 
@@ -51,10 +50,8 @@ def paired_answers(confidence: ResponsesLike, correctness: ResponsesLike) -> Pai
         if isinstance(given, PairedAnswers):
             return given
     # Shapes: confidence, correctness (models, questions).
-    said = as_responses(confidence, argument="confidence")
-    known = as_responses(correctness, argument="correctness", like=said)
-    check_binary(said, argument="confidence")
-    check_binary(known, argument="correctness")
+    said = as_responses(confidence, argument="confidence", binary=True)
+    known = as_responses(correctness, argument="correctness", like=said, binary=True)
     present = ~(said.missing | known.missing)
     return PairedAnswers(
         said=np.asarray(said.codes == 1, dtype=np.float64),

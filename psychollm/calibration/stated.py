@@ -9,11 +9,9 @@ from psychollm._base.checks import check_weights
 from psychollm._base.errors import CodeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.encode import numbers
-from psychollm.data.labels import Labels
-from psychollm.data.per_unit import in_order, numbered, unit_labels
+from psychollm.data.labels import Labels, in_order, numbered, unit_labels
 from psychollm.data.responses import ResponsesLike
-from psychollm.data.table import Table, one_model, values_like
+from psychollm.data.table import Table, numbers, one_model, values_like
 from psychollm.estimates.clustered import Units, units_of
 
 

@@ -5,16 +5,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from psychollm._base.errors import CodeError, LabelError
 from psychollm.cli.options import option, words
-from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING, TwoTables
+from psychollm.cli.two_tables import (
+    ANALYSIS,
+    OUTPUT,
+    READING,
+    Call,
+    Tables,
+    TwoTables,
+    left_out_line,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from psychollm.calibration.panels.findings import Evidence
     from psychollm.calibration.panels.panel import CalibrationPanel
-    from psychollm.cli.calibrate_tables import StatedTables
-    from psychollm.cli.outputs import Findings
+    from psychollm.cli.outputs import Output
 
 DESCRIPTION = """\
 Judge whether what models state about their answers can be believed: every metric of calibration
@@ -31,6 +39,10 @@ examples:
   psychollm calibrate long.csv --confidence-column sure --correctness-column right --scale 100
   psychollm calibrate sure.csv right.csv --clusters passages.csv --metrics brier,auroc,ece
 """
+_COMMON_CODE = """\
+rows = confidence.index.intersection(correctness.index, sort=False)
+columns = confidence.columns.intersection(correctness.columns, sort=False)
+confidence, correctness = confidence.loc[rows, columns], correctness.loc[rows, columns]"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,14 +88,12 @@ class Calibrate(TwoTables):
 
     def run(self) -> int:
         """Read, compute, write, and say where it is."""
-        from psychollm.cli.calibrate_tables import read_stated
-
         return self.carry_out(lambda: read_stated(self), self._judge, report=self.report)
 
-    def _judge(self, tables: "StatedTables") -> "Findings":
+    def _judge(self, tables: "Tables[pd.DataFrame]") -> "Output":
         from psychollm.calibration.panels.panel import calibration_panel
         from psychollm.cli.notes import watched
-        from psychollm.cli.outputs import Findings
+        from psychollm.cli.outputs import Output
 
         panel = calibration_panel(
             tables.confidence,
@@ -104,7 +114,7 @@ class Calibrate(TwoTables):
         def report(path: Path) -> None:
             panel.report(path, source=source, curves=curves, smallest=self.smallest)
 
-        return Findings(
+        return Output(
             summary=panel.summary(smallest=self.smallest),
             results=results(panel, evidence, tables, self),
             tables={"metrics": panel.to_frame(), **_comparisons(evidence), **curves.frames()},
@@ -118,7 +128,10 @@ def _comparisons(evidence: "Evidence") -> "Mapping[str, pd.DataFrame]":
 
 
 def results(
-    panel: "CalibrationPanel", evidence: "Evidence", tables: "StatedTables", command: Calibrate
+    panel: "CalibrationPanel",
+    evidence: "Evidence",
+    tables: "Tables[pd.DataFrame]",
+    command: Calibrate,
 ) -> dict[str, Any]:
     """Return what was found as plain data: the verdict first, then numbers by model."""
     from psychollm.cli.outputs import records
@@ -146,7 +159,7 @@ def results(
     }
 
 
-def source_code(tables: "StatedTables", command: Calibrate) -> str:
+def source_code(tables: "Tables[pd.DataFrame]", command: Calibrate) -> str:
     """Return the lines of Python that read the tables and make the panel."""
     from psychollm.studies.provenance import call_text
 
@@ -163,3 +176,119 @@ def source_code(tables: "StatedTables", command: Calibrate) -> str:
     call = call_text("psy.calibration_panel", tuple(inputs), options)
     call = call.replace("(", "(\n    ", 1).removesuffix(")") + ",\n)"
     return f"{tables.code}\npanel = {call}"
+
+
+def read_stated(command: Calibrate) -> "Tables[pd.DataFrame]":
+    """Read the tables, and the clusters if there are any."""
+    first, second = command.calls(
+        "psy.data.readers.read_table", {"scale": command.scale}, {"codes": command.codes}
+    )
+    confidence, correctness = first.run(), second.run()
+    _check_correctness(correctness)
+    code, remarks = [f"confidence = {first}", f"correctness = {second}"], []
+    if command.common:
+        confidence, correctness, remark = _shared(confidence, correctness)
+        remarks += [remark] if remark else []
+        code.append(_COMMON_CODE)
+    both = confidence.notna() & correctness.reindex_like(confidence).notna()
+    absent = command.absent(
+        (*confidence.index, *correctness.index),
+        ((model, int(n), "") for model, n in both.sum(axis=1).items()),
+    )
+    if absent:
+        confidence, correctness = (
+            table.drop(index=list(absent), errors="ignore") for table in (confidence, correctness)
+        )
+        code.append(f"absent = {list(absent)!r}")
+        code += [
+            f'{name} = {name}.drop(index=absent, errors="ignore")'
+            for name in ("confidence", "correctness")
+        ]
+        remarks.append(left_out_line(absent))
+    clusters = None
+    if command.clusters is not None:
+        clusters, line = _clusters(command, command.clusters, confidence.columns)
+        code.append(line)
+    return Tables(
+        confidence, correctness, command.files, "\n".join(code), " ".join(remarks), clusters
+    )
+
+
+def _check_correctness(correctness: "pd.DataFrame") -> None:
+    """Refuse what is neither correct nor wrong, nor a chance of being correct."""
+    import numpy as np
+
+    values = correctness.to_numpy()
+    with np.errstate(invalid="ignore"):
+        bad = np.argwhere((values < 0.0) | (values > 1.0))
+    if len(bad):
+        row, column = (int(place) for place in bad[0])
+        msg = (
+            f"CORRECTNESS: model {correctness.index[row]!r}, question "
+            f"{correctness.columns[column]!r} holds {values[row, column]:g}, but 1 is correct and "
+            "0 is wrong (a share between them is a chance)"
+        )
+        raise CodeError(msg)
+
+
+def _shared(
+    confidence: "pd.DataFrame", correctness: "pd.DataFrame"
+) -> "tuple[pd.DataFrame, pd.DataFrame, str]":
+    """Keep what both tables hold, and say what was left out."""
+    from psychollm.data.labels import listed
+
+    rows = confidence.index.intersection(correctness.index, sort=False)
+    columns = confidence.columns.intersection(correctness.columns, sort=False)
+    for kind, kept, first, second in (
+        ("model", rows, confidence.index, correctness.index),
+        ("question", columns, confidence.columns, correctness.columns),
+    ):
+        if not len(kept):
+            msg = (
+                f"the two tables have no {kind} in common: the first holds "
+                f"{listed(first.tolist())}, the second {listed(second.tolist())}"
+            )
+            raise LabelError(msg)
+    left = [
+        f"{gone} {kind} left out"
+        for kind, gone in (
+            ("models", len(confidence.index.symmetric_difference(correctness.index))),
+            ("questions", len(confidence.columns.symmetric_difference(correctness.columns))),
+        )
+        if gone
+    ]
+    both = f"{len(rows)} models and {len(columns)} questions in common"
+    remark = f"{'; '.join([both, *left])}." if left else ""
+    return confidence.loc[rows, columns], correctness.loc[rows, columns], remark
+
+
+def _clusters(
+    command: Calibrate, named: str, questions: "pd.Index[Any]"
+) -> "tuple[pd.Series[Any], str]":
+    """Read the clusters of the questions, and return the line that does so."""
+    from psychollm.data.labels import listed
+
+    call = Call("psy.data.readers.read_clusters", named, {})
+    file = Path(named)
+    is_column = not (file.is_file() or file.suffix in {".csv", ".gz", ".parquet"})
+    if is_column:
+        options = {
+            "column": named,
+            "model": command.model_column,
+            "question": command.question_column or None,
+        }
+        call = Call(call.reader, str(command.confidence), options)
+    try:
+        clusters = call.run().reindex(questions)
+    except LabelError as error:
+        what = " is no file, and no column of a long CONFIDENCE" if is_column else ""
+        msg = f"--clusters {named}{what}: {error}"
+        raise LabelError(msg) from error
+    missing = clusters.index[clusters.isna()]
+    if len(missing):
+        msg = (
+            f"--clusters {named}: {len(missing)} questions have no cluster "
+            f"({listed(missing.tolist())}): give each one of its own"
+        )
+        raise LabelError(msg)
+    return clusters, f"clusters = {call}.reindex(confidence.columns)"

@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, cast
 
-from psychollm._base.csv_text import write_csv
+from psychollm._base.csv_text import check_table_name, write_table
 from psychollm._base.errors import InputError
-from psychollm._base.optional import require
 from psychollm.cli.options import Command, option, pairs
 
 if TYPE_CHECKING:
@@ -101,12 +100,12 @@ class Import(Command):
         from psychollm.cli.notes import as_notes
 
         for path in self.files.values():
-            _check_name(path)
+            check_table_name(path)
         with as_notes(quiet=self.quiet):
             imported = self._read()
             tables = {path: _table(imported, name) for name, path in self.files.items()}
             for path, table in tables.items():
-                _write(table, path)
+                write_table(table, path)
         self._tell(imported)
         return 0
 
@@ -154,22 +153,3 @@ def _table(imported: "LogImport", name: str) -> "pd.DataFrame":
         msg = "--confidence: these logs hold no confidences"
         raise InputError(msg)
     return imported.confidence.reset_index()
-
-
-def _check_name(path: Path) -> None:
-    """Refuse a name that says no format, before anything is read."""
-    if path.suffix not in {".csv", ".parquet"}:
-        msg = f"{path}: name it .csv or .parquet"
-        raise InputError(msg)
-    if path.suffix == ".parquet":
-        require("pyarrow", extra="io", purpose="writing Parquet files")
-
-
-def _write(frame: "pd.DataFrame", path: Path) -> None:
-    from psychollm.cli.outputs import writing
-
-    with writing(str(path)):
-        if path.suffix == ".csv":
-            write_csv(frame, path)
-        else:
-            frame.rename(columns=str).to_parquet(path, index=False)

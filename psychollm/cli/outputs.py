@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Findings:
-    """What was found, for people, for machines, and as tables."""
+class Output:
+    """What a command found, for people, for machines, and as tables."""
 
     summary: str
     results: Mapping[str, Any]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from psychollm._base.errors import OptionError
 from psychollm._base.types import EmptyCells, Missing
 from psychollm.cli.options import option
-from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING, TwoTables, left_out_line
+from psychollm.cli.two_tables import ANALYSIS, OUTPUT, READING, Tables, TwoTables, left_out_line
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from psychollm.cli.outputs import Findings
+    from psychollm.cli.outputs import Output
     from psychollm.data.responses import Responses
     from psychollm.estimates.verdict import SmallestEffects
     from psychollm.studies.shared_confidence.result import SharedConfidence
@@ -138,7 +138,7 @@ class Study(TwoTables):
             return study_of_store(self)
         return self.carry_out(self._read, self.judge, report=self.report)
 
-    def _read(self) -> "Tables":
+    def _read(self) -> "Tables[Responses]":
         if self.example:
             from psychollm.data.examples import load_example
 
@@ -153,7 +153,7 @@ class Study(TwoTables):
         code = f"confidence = {first}\ncorrectness = {second}"
         return self.reduced(Tables(first.run(), second.run(), self.files, code))
 
-    def reduced(self, tables: "Tables") -> "Tables":
+    def reduced(self, tables: "Tables[Responses]") -> "Tables[Responses]":
         """Leave out what is to take no part."""
         both = [tables.confidence, tables.correctness]
         code, remarks = [tables.code], []
@@ -183,9 +183,9 @@ class Study(TwoTables):
             remarks.append(left_out_line(absent))
         return Tables(both[0], both[1], tables.source, "\n".join(code), " ".join(remarks))
 
-    def judge(self, tables: "Tables") -> "Findings":
+    def judge(self, tables: "Tables[Responses]") -> "Output":
         """Return what the study of two tables finds."""
-        from psychollm.cli.outputs import Findings
+        from psychollm.cli.outputs import Output
         from psychollm.studies.shared_confidence.study import shared_confidence
 
         study = shared_confidence(
@@ -201,24 +201,13 @@ class Study(TwoTables):
         def report(path: Path) -> None:
             study.report(path, source=tables.code, smallest=self.smallest)
 
-        return Findings(
+        return Output(
             summary=study.summary(smallest=self.smallest),
             results=results(study, tables.source, self.smallest),
             tables=frames(study),
             remark=tables.left_out,
             write_report=report,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """Confidence and correctness, and where they come from."""
-
-    confidence: "Responses"
-    correctness: "Responses"
-    source: tuple[str, ...]  # names of the files, or of the example
-    code: str  # lines of Python that make the two tables
-    left_out: str = ""  # what takes no part
 
 
 def is_store(path: Path | None) -> bool:

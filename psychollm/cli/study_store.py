@@ -4,14 +4,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from psychollm._base.errors import InputError
-from psychollm.cli.outputs import Findings, records
-from psychollm.cli.study import Study, Tables
+from psychollm.cli.outputs import Output, records
+from psychollm.cli.study import Study
+from psychollm.cli.two_tables import Tables
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from psychollm.collect.readings import Readings
     from psychollm.collect.store import Store
+    from psychollm.data.responses import Responses
 
     Scores = Mapping[Any, Any]  # by model
     # The summary, and the tables by the names of their files.
@@ -79,7 +81,7 @@ def _chosen(store: "Store", asked: str | None) -> str:
     raise InputError(msg)
 
 
-def _prediction_tables(command: Study, said: "Readings") -> Tables:
+def _prediction_tables(command: Study, said: "Readings") -> "Tables[Responses]":
     """Return who said yes and who was right, with the lines that make the tables."""
     from psychollm.instruments.self_prediction import confidence_and_correctness
 
@@ -97,9 +99,9 @@ def _scores(command: Study, said: "Readings") -> "Scores":
     return {model: one for model, one in scores.items() if model not in absent}
 
 
-def _judged(command: Study, said: "Readings", scores: "Scores") -> Findings:
+def _judged(command: Study, said: "Readings", scores: "Scores") -> Output:
     summary, tables = STUDIES[said.instrument](command, scores)
-    return Findings(
+    return Output(
         summary=summary,
         results={
             "verdict": summary.splitlines()[0],

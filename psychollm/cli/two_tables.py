@@ -3,13 +3,15 @@
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from psychollm._base.errors import LabelError, OptionError
 from psychollm.cli.options import Command, option, pairs
 
 if TYPE_CHECKING:
-    from psychollm.cli.outputs import Findings
+    import pandas as pd
+
+    from psychollm.cli.outputs import Output
     from psychollm.estimates.verdict import SmallestEffects
 
 READING, ANALYSIS, OUTPUT = "reading the tables", "analysis", "output"
@@ -192,7 +194,7 @@ class TwoTables(Command):
         return absent
 
     def carry_out(
-        self, read: Callable[[], T], judge: Callable[[T], "Findings"], *, report: bool
+        self, read: Callable[[], T], judge: Callable[[T], "Output"], *, report: bool
     ) -> int:
         """Read, compute, write, and say where it is."""
         from psychollm.cli.notes import as_notes, busy, computing
@@ -203,11 +205,23 @@ class TwoTables(Command):
             with busy("reading the tables", quiet=self.quiet):
                 tables = read()
             with computing(quiet=self.quiet):
-                findings = judge(tables)
+                output = judge(tables)
             with busy("writing the report", quiet=self.quiet):
-                findings.write(folder, report=report)
-        findings.tell(folder, report=report, json=self.json, quiet=self.quiet)
+                output.write(folder, report=report)
+        output.tell(folder, report=report, json=self.json, quiet=self.quiet)
         return 0
+
+
+@dataclass(frozen=True, slots=True)
+class Tables(Generic[T]):
+    """Confidence and correctness, and where they come from."""
+
+    confidence: T
+    correctness: T
+    source: tuple[str, ...]  # names of the files, or of the example
+    code: str  # lines of Python that make the tables
+    left_out: str = ""  # what takes no part, "" where nothing was left out
+    clusters: "pd.Series[Any] | None" = None
 
 
 @dataclass(frozen=True, slots=True)

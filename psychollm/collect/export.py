@@ -9,9 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from psychollm._base.csv_text import write_csv
-from psychollm._base.errors import InputError
-from psychollm._base.optional import require
+from psychollm._base.csv_text import write_table
 from psychollm.collect.store import Store
 from psychollm.instruments.prompt import Prompt
 
@@ -106,16 +104,5 @@ def export(store: Store, path: Path) -> int:
     0
     """
     frame = to_frame(store)
-    try:
-        if path.suffix == ".csv":
-            write_csv(frame, path)
-        elif path.suffix == ".parquet":
-            require("pyarrow", extra="io", purpose="writing Parquet files")
-            frame.to_parquet(path, index=False)
-        else:
-            msg = f"{path}: name it .csv or .parquet"
-            raise InputError(msg)
-    except OSError as error:
-        msg = f"{path} cannot be written: {error.strerror}"
-        raise InputError(msg) from error
+    write_table(frame, path)
     return len(frame)

@@ -104,11 +104,13 @@ def _whole(request: Request, before: dict[str, Job]) -> Job:
 
 
 def _shown(request: Request, job: Job) -> str:
-    turns = [_indented(f"{turn['role']}: {turn['content'].strip()}") for turn in job.messages]
+    turns = [
+        indent(
+            f"{turn['role']}: {turn['content'].strip()}".replace("\n", "\n  "),
+            "  ",
+            lambda line: bool(line.strip()),
+        )
+        for turn in job.messages
+    ]
     head = f"{request.model}, prompt {request.prompt.key} (reply: {request.prompt.reply}):"
     return "\n".join([head, *turns])
-
-
-def _indented(text: str) -> str:
-    """Return a turn with its first line set in, and the others further."""
-    return indent(text.replace("\n", "\n  "), "  ", lambda line: bool(line.strip()))

@@ -67,7 +67,8 @@ class Readings(Result):
         score = scorer_of(self.instrument)
         return {
             model: {
-                sample: score(self.prompts[model], _arrived(said))
+                # Calls that failed are missing.
+                sample: score(self.prompts[model], {key: one for key, one in said.items() if one})
                 for sample, said in samples.items()
             }
             for model, samples in self.by_model.items()
@@ -247,11 +248,6 @@ def _chosen(store: Store, instrument: str | None) -> str:
     else:
         msg = f"{held}: {instrument!r} is none of them"
     raise LabelError(msg)
-
-
-def _arrived(said: Mapping[str, Reading | None]) -> dict[str, Reading]:
-    """Leave out failed calls, which are missing."""
-    return {key: reading for key, reading in said.items() if reading is not None}
 
 
 def _kind(reading: Reading | None, state: str) -> str:

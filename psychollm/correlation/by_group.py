@@ -10,9 +10,7 @@ import numpy as np
 from psychollm._base.errors import CodeError, ShapeError
 from psychollm._base.types import Axis, BoolArray, EmptyCells, Missing
 from psychollm.correlation.polychoric import PolychoricCorrelation, polychoric
-from psychollm.data.coerce import check_correlatable
-from psychollm.data.labels import listed
-from psychollm.data.per_unit import group_members
+from psychollm.data.labels import group_members, listed
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 
 FEWEST = 10  # units in a group
@@ -58,8 +56,7 @@ def polychoric_by_group(
     >>> list(polychoric_by_group(codes, np.repeat(["law", "physics"], 300)))
     ['law', 'physics']
     """
-    table = as_responses(data)
-    check_correlatable(table, of)
+    table = as_responses(data, of=of)
     unit: Axis = "questions" if of == "models" else "models"
     units = table.questions if of == "models" else table.models
     names, member = group_members(groups, units, unit=unit, fewest=FEWEST)

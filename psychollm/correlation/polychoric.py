@@ -25,8 +25,7 @@ from psychollm.correlation.tetrachoric import (
     pairs_in_words,
     status_names,
 )
-from psychollm.data.coerce import check_correlatable
-from psychollm.data.per_unit import in_order
+from psychollm.data.labels import in_order
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.kernels.correlate import RULES, empty_outputs
 from psychollm.kernels.polychoric import correlate_ordered_pairs, count_tables
@@ -293,8 +292,7 @@ def polychoric(
     """
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)
-    table = as_responses(data)
-    check_correlatable(table, of)
+    table = as_responses(data, of=of)
     codes, answers = ordered_codes(table, of)
     labels = table.models if of == "models" else table.questions
     w = np.empty(0)

@@ -15,11 +15,9 @@ from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, FloatArray, IntArray
 from psychollm.correlation.ordered_tables import ordered_codes
 from psychollm.correlation.tetrachoric import PairStatus, delta_interval, status_names
-from psychollm.data.coerce import check_binary
-from psychollm.data.encode import numbers
 from psychollm.data.labels import order_of
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
-from psychollm.data.table import one_model
+from psychollm.data.table import numbers, one_model
 from psychollm.kernels.polychoric import margin_cuts
 from psychollm.kernels.polyserial import correlate_serial
 
@@ -166,8 +164,7 @@ def biserial(scores: ArrayLike | pd.DataFrame, answers: ResponsesLike) -> Serial
     >>> biserial(score, answer[None]).matrix.round(2)
     array([[0.6]])
     """
-    table = as_responses(answers, argument="answers")
-    check_binary(table, argument="answers")
+    table = as_responses(answers, argument="answers", binary=True)
     return _serial(scores, table, "biserial")
 
 

@@ -21,6 +21,7 @@ from psychollm.correlation.smoothers.shrink import equal_correlations, shrink
 from psychollm.correlation.smoothers.weighted import weighted_nearest
 from psychollm.data.labels import Labels
 from psychollm.data.matrix_input import (
+    MatrixLike,
     adjusted_pairs,
     correlation_matrix,
     name_pairs,
@@ -28,7 +29,6 @@ from psychollm.data.matrix_input import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     from numpy.typing import ArrayLike
 
 Method: TypeAlias = Literal["nearest", "weighted", "clip", "shrink", "minimum_trace"]
@@ -116,12 +116,9 @@ class Smoothing(Result):
             f"{signed(self.largest_move, 3)}."
         )
 
-    def __repr__(self) -> str:
-        return f"Smoothing: {self.summary()}"
-
 
 def smooth(
-    matrix: ArrayLike | pd.DataFrame | object,
+    matrix: MatrixLike,
     *,
     method: Method = "nearest",
     weights: ArrayLike | None = None,

@@ -11,11 +11,10 @@ import numpy as np
 from psychollm._base.axes import Axes
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.data.matrix_input import correlation_matrix
+from psychollm.data.matrix_input import MatrixLike, correlation_matrix
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from numpy.typing import ArrayLike
+    pass
 
 # Sums and entries of a vector this small relative to its size are rounding error.
 ZERO = 1e-9
@@ -66,7 +65,7 @@ class Spectrum(Result):
         )
 
 
-def spectrum(matrix: ArrayLike | pd.DataFrame | object) -> Spectrum:
+def spectrum(matrix: MatrixLike) -> Spectrum:
     """Eigenvalues, shares and loadings of a matrix of correlations.
 
     Parameters

@@ -16,7 +16,6 @@ from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, EmptyCells, FloatArray, Missing
 from psychollm.correlation.sensitivity import Sensitivity
-from psychollm.data.coerce import check_correlatable
 from psychollm.data.pair_counts import CELLS, PairCounts
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.kernels.correlate import RULES, correlate_pairs, empty_outputs
@@ -274,8 +273,7 @@ def _as_counts(data: object, *, of: Axis, weights: ArrayLike | None) -> PairCoun
             msg = "weights belong to the questions: pass them to PairCounts.count, not with counts"
             raise OptionError(msg)
         return data
-    table = as_responses(data)
-    check_correlatable(table, of)
+    table = as_responses(data, of=of)
     return PairCounts.count(table, of=of, weights=weights)
 
 

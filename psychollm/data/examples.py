@@ -12,10 +12,10 @@ do; ``smollm2_questions.csv`` the questions, ``smollm2_models.csv`` the responde
 import csv
 import lzma
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.resources import files
 from io import BytesIO, StringIO
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -85,6 +85,9 @@ class Recorded:
             if row["part"] == part and row[column]:
                 values[models[row["model"]], questions[row["question"]]] = float(row[column])
         return values
+
+
+_OF_QUESTIONS = ("scores", "easiness")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
@@ -206,34 +209,17 @@ def make_example() -> SimulatedStudy:
 
 def pack_example(study: SimulatedStudy) -> dict[str, AnyArray]:
     """Return the arrays of the stored file: answers as bits, scores in single precision."""
-    truth = study.truth
-    return {
-        "confidence": np.packbits(study.confidence.codes.astype(np.bool_), axis=1),
-        "correctness": np.packbits(study.correctness.codes.astype(np.bool_), axis=1),
-        "models": np.array(truth.models),
-        "loadings": truth.loadings,
-        "thresholds": truth.thresholds,
-        "abilities": truth.abilities,
-        "self_knowledge": truth.self_knowledge,
-        "scores": truth.scores.astype(np.float32),
-        "easiness": truth.easiness.astype(np.float32),
-        "easiness_loading": np.array(truth.easiness_loading),
-        "easiness_correlation": np.array(truth.easiness_correlation),
-    }
+    tables = {"confidence": study.confidence, "correctness": study.correctness}
+    bits = {name: np.packbits(one.codes.astype(np.bool_), axis=1) for name, one in tables.items()}
+    truth = {one.name: np.array(getattr(study.truth, one.name)) for one in fields(StudyTruth)}
+    return bits | truth | {name: truth[name].astype(np.float32) for name in _OF_QUESTIONS}
 
 
 def _truth(arrays: dict[str, AnyArray]) -> StudyTruth:
-    return StudyTruth(
-        models=tuple(arrays["models"].tolist()),
-        loadings=arrays["loadings"],
-        thresholds=arrays["thresholds"],
-        abilities=arrays["abilities"],
-        self_knowledge=arrays["self_knowledge"],
-        scores=arrays["scores"].astype(np.float64),
-        easiness=arrays["easiness"].astype(np.float64),
-        easiness_loading=float(arrays["easiness_loading"]),
-        easiness_correlation=float(arrays["easiness_correlation"]),
-    )
+    values: dict[str, Any] = {one.name: arrays[one.name] for one in fields(StudyTruth)}
+    values |= {name: values[name].astype(np.float64) for name in _OF_QUESTIONS}
+    values |= {name: float(one) for name, one in values.items() if not one.ndim}
+    return StudyTruth(**values | {"models": tuple(values["models"].tolist())})
 
 
 def _unpacked(bits: AnyArray, n: int) -> AnyArray:

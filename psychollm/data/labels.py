@@ -1,4 +1,9 @@
-"""Labels of models and questions: normalised once, looked up by position, compared in words."""
+"""Labels of models and questions, and values that go by them.
+
+Labels are normalised once, looked up by position, compared in words. A value for each question,
+model or row is put in their order: what has labels of its own goes by labels; what has none, an
+array, a list or a Series that counts its rows, goes by position.
+"""
 
 from collections.abc import Hashable, Iterable, Sequence
 from difflib import get_close_matches
@@ -6,9 +11,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from psychollm._base.arrays import float_array, is_missing, is_missing_value, plain_array
 from psychollm._base.checks import check_unique
 from psychollm._base.errors import LabelError, ShapeError
-from psychollm._base.types import IntArray
+from psychollm._base.types import FloatArray, IntArray
 
 Labels: TypeAlias = tuple[Hashable, ...]
 
@@ -40,18 +46,11 @@ def _check_labels(kind: str, labels: Labels) -> None:
         raise LabelError(msg) from error
     if not {type(label) for label in labels} <= {str, int, tuple}:
         for position, label in enumerate(labels):
-            if _is_missing(label):
+            if is_missing_value(label):
                 msg = f"the label of {kind} number {position + 1} is missing ({label!r}): name it"
                 raise LabelError(msg)
     if len(unique) != len(labels):
         check_unique(kind, labels)
-
-
-def _is_missing(label: Any) -> bool:
-    """Tell None, NaN, NaT and pandas.NA from a label."""
-    if label is None or type(label).__name__ in {"NAType", "NaTType"}:
-        return True
-    return isinstance(label, float) and label != label
 
 
 def positions(kind: str, labels: Labels, wanted: Any) -> IntArray:
@@ -59,15 +58,12 @@ def positions(kind: str, labels: Labels, wanted: Any) -> IntArray:
     if isinstance(wanted, str):
         msg = f"{kind}s={wanted!r} is one string: pass a list, [{wanted!r}]"
         raise LabelError(msg)
-    found = _where(kind, labels, wanted) if _is_mask(wanted) else _lookup(kind, labels, wanted)
+    masked = getattr(wanted, "dtype", None) == np.bool_
+    found = _where(kind, labels, wanted) if masked else _lookup(kind, labels, wanted)
     if not found.size:
         msg = f"no {kind}s are selected: at least one is needed"
         raise ShapeError(msg)
     return found
-
-
-def _is_mask(wanted: Any) -> bool:
-    return getattr(wanted, "dtype", None) == np.bool_
 
 
 def _where(kind: str, labels: Labels, mask: Any) -> IntArray:
@@ -154,3 +150,90 @@ def _sides(absent: Sequence[Any], extra: Sequence[Any]) -> str:
     if extra:
         parts.append(f"only the second has {listed(extra)}")
     return "; ".join(parts)
+
+
+def unit_labels(
+    labels: Any, units: Labels, *, argument: str, kind: str = "question", optional: bool = False
+) -> list[Any]:
+    """Return one label for each unit, such as the cluster of each question."""
+    if isinstance(labels, str):
+        msg = f"{argument}={labels!r} is one string: pass one label for each {kind}"
+        raise ShapeError(msg)
+    ordered = in_order(labels, units, argument=argument, kind=kind)
+    if isinstance(ordered, list | tuple):  # of labels that may be tuples themselves
+        cells = np.empty(len(ordered), dtype=object)
+        cells[:] = ordered
+    else:
+        cells = plain_array(ordered, argument)
+    if cells.shape != (len(units),):
+        held = f"{cells.size} labels" if cells.ndim == 1 else f"shape {cells.shape}"
+        msg = f"{argument} holds {held} for {len(units)} {kind}s: pass one for each"
+        raise ShapeError(msg)
+    cells = cells.astype(object)
+    gaps = np.flatnonzero(is_missing(cells))
+    if optional:
+        cells[gaps] = None
+    elif gaps.size:
+        unit = units[int(gaps[0])]
+        msg = f"{argument}: {kind} {unit!r} has no label: name it, or leave the {kind} out"
+        raise LabelError(msg)
+    found = cells.tolist()
+    try:
+        set(found)
+    except TypeError as error:
+        msg = f"{argument} must hold hashable labels (strings, numbers or tuples): {error}"
+        raise LabelError(msg) from error
+    return list(found)
+
+
+def numbered(labels: list[Any]) -> tuple[IntArray, tuple[Hashable, ...]]:
+    """Return the number of each label, in order of first appearance, and the distinct labels."""
+    number: dict[Any, int] = {}
+    codes = [number.setdefault(label, len(number)) for label in labels]
+    return np.array(codes, dtype=np.int64), tuple(number)
+
+
+def unit_numbers(
+    values: Any, units: Labels, *, argument: str, kind: str = "question"
+) -> FloatArray:
+    """Return one number for each unit, NaN where missing, such as the threshold of each model."""
+    array = float_array(in_order(values, units, argument=argument, kind=kind), argument)
+    if array.shape != (len(units),):
+        msg = (
+            f"{argument} must hold one number for each of the {len(units)} {kind}s, got shape "
+            f"{array.shape}"
+        )
+        raise ShapeError(msg)
+    return array
+
+
+def in_order(values: Any, units: Labels, *, argument: str, kind: str = "question") -> Any:
+    """Put a Series in the order of the units; leave alone what has no labels."""
+    order = order_of(kind, index_of(values), units, argument=argument)
+    return values if order is None else plain_array(values, argument)[order]
+
+
+def index_of(values: Any) -> Labels | None:
+    """Return the labels of a Series or of a DataArray of one dimension; None if it has none."""
+    if getattr(values, "ndim", 0) != 1:
+        return None
+    if hasattr(values, "iloc") and hasattr(values, "index"):
+        return tuple(values.index.tolist())
+    if hasattr(values, "dims") and values.dims[0] in values.coords:
+        return tuple(values.coords[values.dims[0]].to_numpy().tolist())
+    return None
+
+
+def group_members(
+    groups: Any, labels: Labels, *, unit: str, fewest: int = 2
+) -> tuple[tuple[Hashable, ...], IntArray]:
+    """Return the labels of the groups in order of occurrence, and each unit's group (n,)."""
+    member, names = numbered(unit_labels(groups, labels, argument="groups", kind=unit[:-1]))
+    if len(names) < 2:
+        msg = f"groups holds one label only ({names[0]!r}): a comparison needs at least two groups"
+        raise LabelError(msg)
+    small = [names[g] for g in np.flatnonzero(np.bincount(member) < fewest)]
+    if small:
+        msg = f"groups {listed(small)} have fewer than {fewest} {unit}: merge or leave them out"
+        raise ShapeError(msg)
+    return names, member

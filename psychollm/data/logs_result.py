@@ -151,9 +151,6 @@ class LogImport(Result):
         more = f"; {len(errors) - 5} more reasons" if len(errors) > 5 else ""
         return f"{text} Answers without a score: {sum(errors.values()):,} ({shown}{more})."
 
-    def __repr__(self) -> str:
-        return f"LogImport\n{self.summary()}"
-
 
 def _count(n: int, noun: str) -> str:
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from psychollm._base.errors import InputError, LabelError, OptionError
-from psychollm._base.progress import progress_bar
+from psychollm._base.spread import progress_bar
 from psychollm.data.labels import listed
 from psychollm.data.readers.logs.detect import read_runs, readable
 from psychollm.data.readers.logs.run import Run, Sample, digest
@@ -141,8 +141,13 @@ def choose(
         _check_known("scorer", scorer, tasks)
     stated = scorer if isinstance(scorer, Mapping) else dict.fromkeys(tasks, scorer)
     scorers = {one: _one("scorer", one, found, stated.get(one)) for one, found in names.items()}
-    filters = _filters({one: _names_of_filters(_samples(runs, one)) for one in tasks}, filter)
-    return Choice(scorers, filters)
+    # A sample without a filter goes with each.
+    named = {
+        one: list(dict.fromkeys(each.filter for each in _samples(runs, one) if each.filter))
+        or [""]
+        for one in tasks
+    }
+    return Choice(scorers, _filters(named, filter))
 
 
 def _samples(runs: Sequence[Run], task: str) -> list[Sample]:
@@ -173,11 +178,6 @@ def _scorers(samples: Iterable[Sample]) -> list[str]:
     """Return the scorers of a task; a sample that none could score says nothing of them."""
     scored = (one for one in samples if not _unscored(one))
     return list(dict.fromkeys(name for one in scored for name in one.scores)) or [""]
-
-
-def _names_of_filters(samples: Iterable[Sample]) -> list[str]:
-    found = list(dict.fromkeys(one.filter for one in samples))
-    return [name for name in found if name] or [""]
 
 
 def _check_alike(names: Mapping[str, Sequence[str]], *, named: bool) -> None:
@@ -248,13 +248,12 @@ def _respondent(run: Run, differing: Sequence[str]) -> str:
         return run.model
     short = [name.split(".")[-1] for name in differing]
     names = short if len(set(short)) == len(short) else differing
-    values = [_brief(run.configuration.get(name, UNSET)) for name in differing]
+    whole = [run.configuration.get(name, UNSET) for name in differing]
+    values = [
+        one if len(one) <= _LONG else f"{one[: _LONG - 16]}~{digest(one)[:8]}" for one in whole
+    ]
     pairs = (f"{name}={value}" for name, value in zip(names, values, strict=True))
     return f"{run.model} [{', '.join(pairs)}]"
-
-
-def _brief(value: str) -> str:
-    return value if len(value) <= _LONG else f"{value[: _LONG - 16]}~{digest(value)[:8]}"
 
 
 def questions(

@@ -1,7 +1,7 @@
 """What can be taken for a matrix of correlations: checked once, with its labels."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 import numpy as np
 
@@ -10,6 +10,12 @@ from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray
 from psychollm.data.labels import Labels, as_labels
 from psychollm.kernels.tetrachoric import ADJUSTED
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
+
+MatrixLike: TypeAlias = Union["ArrayLike", "pd.DataFrame", Any]  # or a result with a matrix
 
 # np.corrcoef and tables written with 12 digits are this far from symmetric, or from unit diagonal.
 ROUNDING = 1e-10

@@ -13,8 +13,7 @@ from psychollm._base.checks import check_choice, check_weights
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, Axis, FloatArray
-from psychollm.data.coerce import check_binary
-from psychollm.data.per_unit import in_order
+from psychollm.data.labels import in_order
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.kernels.pair_counts import count_pairs, count_with_missing, pack_rows
 
@@ -108,8 +107,7 @@ class PairCounts(Result):
             If weights are negative, not finite, all zero or of the wrong length.
         """
         check_choice("of", of, Axis)
-        table = as_responses(responses)
-        check_binary(table)
+        table = as_responses(responses, binary=True)
         codes, missing, labels = table.codes, table.missing, table.models
         if of == "questions":
             codes, missing, labels = codes.T, missing.T, table.questions

@@ -1,7 +1,7 @@
 """Rows of long Parquet files to planes of bits, batch by batch, by one worker or several."""
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from os import PathLike
@@ -10,18 +10,18 @@ from typing import Any
 
 import numpy as np
 
+from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import (
     CodeError,
     InputError,
     LabelError,
-    PsychollmError,
     ShapeError,
 )
 from psychollm._base.optional import require
-from psychollm._base.progress import progress_bar
-from psychollm._base.spread import spread, workers
-from psychollm._base.types import AnyArray, FloatArray, IntArray, WordArray
+from psychollm._base.spread import in_turn, progress_bar, workers
+from psychollm._base.types import AnyArray, Axis, FloatArray, IntArray, WordArray
 from psychollm.data.labels import listed
+from psychollm.data.readers.parquet_file import open_parquet
 from psychollm.kernels.bit_planes import MISSING, fill_planes
 from psychollm.kernels.pair_counts import count_pairs, count_with_missing
 
@@ -160,6 +160,15 @@ class Source:
     rule: Rule
     batch: int
 
+    @classmethod
+    def of(
+        cls, axis: Axis, names: tuple[str, str], value: str, rule: Rule, batch: int
+    ) -> "Source":
+        """Return what to read where models, or questions, are paired."""
+        check_choice("of", axis, Axis)
+        rows, columns = names if axis == "models" else names[::-1]
+        return cls((rows, columns, value), rule, check_count("batch", batch))
+
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
@@ -203,9 +212,12 @@ def read_bits(
 
 def _pieces(path: Path, source: Source) -> Iterator[_Piece]:
     """Divide a file, without reading its rows."""
-    parquet = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")
-    with _as_input_errors(path), parquet.ParquetFile(path) as file:
-        _check_columns(path, file.schema_arrow.names, source.names)
+    with open_parquet(path, bounded=False) as file:
+        present = file.schema_arrow.names
+        absent = [name for name in source.names if name not in present]
+        if absent:
+            msg = f"{path} has no column {absent[0]!r}: its columns are {listed(present)}"
+            raise LabelError(msg)
         sizes = [file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)]
     start, stop, groups = 0, 0, []
     for place, size in enumerate(sizes):
@@ -224,47 +236,26 @@ def _all_coded(pieces: Sequence[_Piece], source: Source, n_jobs: int | None) -> 
         for piece in pieces:
             yield from _coded(piece, source, threads=True)
         return
-    read = partial(_coded_or_error, source=source)
-    with closing(spread(read, pieces, who, waiting=WAITING)) as results:
-        for found in results:
-            if isinstance(found, PsychollmError):
-                raise found
-            yield from found
+    with closing(in_turn(partial(_batches, source=source), pieces, who, waiting=WAITING)) as read:
+        for batches in read:
+            yield from batches
 
 
-def _coded_or_error(piece: _Piece, *, source: Source) -> list[_Coded] | PsychollmError:
-    """Return all batches of a piece, or what is wrong with it: complaints wait for their turn."""
-    try:
-        return list(_coded(piece, source, threads=False))
-    except PsychollmError as error:
-        return error
+def _batches(piece: _Piece, *, source: Source) -> list[_Coded]:
+    return list(_coded(piece, source, threads=False))
 
 
 def _coded(piece: _Piece, source: Source, *, threads: bool) -> Generator[_Coded]:
     """Yield the batches of a piece."""
-    parquet = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")
     names, start = list(source.names), piece.start + 1
     # Labels stay as numbers into a dictionary: nothing is spelt out a hundred million times.
-    with (
-        _as_input_errors(piece.path),
-        parquet.ParquetFile(piece.path, read_dictionary=names[:2]) as file,
-    ):
+    with open_parquet(piece.path, dictionaries=names[:2], bounded=False) as file:
         for rows in file.iter_batches(
             source.batch, row_groups=list(piece.groups), columns=names, use_threads=threads
         ):
             where = f"{piece.path}, rows {start:,} to {start + rows.num_rows - 1:,}"
             start += rows.num_rows
             yield _coded_batch(rows.select(names), source.rule, where)
-
-
-@contextmanager
-def _as_input_errors(path: Path) -> Iterator[None]:
-    arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
-    try:
-        yield
-    except (arrow.ArrowException, OSError) as error:
-        msg = f"{path} cannot be read as Parquet: {error}"
-        raise InputError(msg) from error
 
 
 def _coded_batch(rows: Any, rule: Rule, where: str) -> _Coded:
@@ -305,10 +296,3 @@ def _numbers(column: Any) -> FloatArray:
         column = column.cast(arrow.int8())
     found: FloatArray = column.cast(arrow.float64()).to_numpy(zero_copy_only=False)
     return found
-
-
-def _check_columns(path: Path, present: Sequence[str], wanted: Sequence[str]) -> None:
-    absent = [name for name in wanted if name not in present]
-    if absent:
-        msg = f"{path} has no column {absent[0]!r}: its columns are {listed(present)}"
-        raise LabelError(msg)

@@ -22,11 +22,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from psychollm._base.checks import check_choice, check_count
-from psychollm._base.errors import InputError, LabelError, PsychollmError
-from psychollm._base.progress import progress_bar
-from psychollm._base.spread import spread, workers
-from psychollm._base.types import AnyArray, Axis, FloatArray
+from psychollm._base.errors import InputError, LabelError
+from psychollm._base.spread import in_turn, progress_bar, workers
+from psychollm._base.types import AnyArray, Axis
 from psychollm.data.labels import Labels, as_labels
 from psychollm.data.pair_counts import MAX_ROWS, PairCounts
 from psychollm.data.pair_counts_bits import BATCH, Paths, Rule, Source, count_bits, read_bits
@@ -91,18 +89,15 @@ def count_blocks(
     >>> counts.labels, counts.n[1].tolist()
     (('a', 'b', 'c'), [2.0, 3.0, 1.0])
     """
-    check_choice("of", of, Axis)
-    names = (model, question) if of == "models" else (question, model)
-    source = Source((*names, value), Rule(threshold, strict=strict), check_count("batch", batch))
+    source = Source.of(of, (model, question), value, Rule(threshold, strict=strict), batch)
     total = _Total(of)
     given = blocks if isinstance(blocks, list | tuple) else list(blocks)
     bar = progress_bar(show=progress, total=len(given), label="blocks")
-    count = partial(_counted_or_error, source=source, of=of)
-    with closing(spread(count, given, workers(n_jobs), waiting=2)) as results:
-        for block, found in zip(given, results, strict=True):
-            if isinstance(found, PsychollmError):
-                raise found
-            total.add(found, _name(block, len(total.names)))
+    count = partial(_counted, source=source, of=of)
+    with closing(in_turn(count, given, workers(n_jobs), waiting=2)) as results:
+        for block, counted in zip(given, results, strict=True):
+            named = isinstance(block, str | PathLike)
+            total.add(counted, fspath(block) if named else f"block {len(total.names) + 1}")
             bar.update(1)
     bar.close()
     return total.counts()
@@ -117,36 +112,19 @@ class _Counted:
     arrays: tuple[AnyArray, AnyArray, AnyArray]  # (k, k): joint, yes, n
 
 
-def _counted_or_error(block: Block, *, source: Source, of: Axis) -> _Counted | PsychollmError:
-    """Return the counts of a block, or what is wrong with it: complaints wait for their turn."""
-    try:
-        if isinstance(block, str | PathLike):
-            return _of_file(block, source)
-        return _of_table(block, of)
-    except PsychollmError as error:
-        return error
-
-
-def _of_file(path: str | PathLike[str], source: Source) -> _Counted:
-    bits = read_bits(path, source, most=MAX_ROWS, n_jobs=1, progress=False)
-    return _packed(tuple(bits.rows.labels), tuple(bits.columns.labels), count_bits(bits))
-
-
-def _of_table(block: Responses | pd.DataFrame, of: Axis) -> _Counted:
-    table = as_responses(block)
-    found = PairCounts.count(table, of=of)
-    units = table.questions if of == "models" else table.models
-    return _packed(found.labels, units, (found.joint, found.yes, found.n))
-
-
-def _packed(labels: Labels, units: Labels, arrays: tuple[FloatArray, ...]) -> _Counted:
-    """Return counts in half the bytes: they are whole numbers, and they travel."""
+def _counted(block: Block, *, source: Source, of: Axis) -> _Counted:
+    """Return the counts of a block in half the bytes: they are whole numbers, and they travel."""
+    if isinstance(block, str | PathLike):
+        bits = read_bits(block, source, most=MAX_ROWS, n_jobs=1, progress=False)
+        labels, units = tuple(bits.rows.labels), tuple(bits.columns.labels)
+        arrays = count_bits(bits)
+    else:
+        table = as_responses(block)
+        counts = PairCounts.count(table, of=of)
+        labels, units = counts.labels, table.questions if of == "models" else table.models
+        arrays = (counts.joint, counts.yes, counts.n)
     joint, yes, n = (array.astype(np.uint32) for array in arrays)
     return _Counted(labels, units, (joint, yes, n))
-
-
-def _name(block: Block, place: int) -> str:
-    return fspath(block) if isinstance(block, str | PathLike) else f"block {place + 1}"
 
 
 class _Total:
@@ -253,10 +231,7 @@ def read_pair_counts(
     >>> read_pair_counts(path).joint.tolist()
     [[1.0, 1.0], [1.0, 2.0]]
     """
-    check_choice("of", of, Axis)
-    names = (model, question) if of == "models" else (question, model)
-    rule = Rule(threshold, strict=strict)
-    source = Source((*names, value), rule, check_count("batch", batch))
+    source = Source.of(of, (model, question), value, Rule(threshold, strict=strict), batch)
     bits = read_bits(paths, source, most=MAX_ROWS, n_jobs=n_jobs, progress=progress)
     joint, own, both = count_bits(bits)
     labels = as_labels(of[:-1], bits.rows.labels, len(joint))
@@ -289,7 +264,7 @@ def stream_responses(
     [[1.0, 0.0], [1.0, nan]]
     """
     rule = Rule(threshold, strict=strict)
-    source = Source((model, question, value), rule, check_count("batch", batch))
+    source = Source.of("models", (model, question), value, rule, batch)
     bits = read_bits(paths, source, most=None, n_jobs=n_jobs, progress=progress)
     n = len(bits.columns.labels)
     return Responses(

@@ -1,15 +1,19 @@
 """The table of the library: what each model answered to each question."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
-from psychollm._base.errors import OptionError
-from psychollm.data.coded import CodedTable
+import numpy as np
+
+from psychollm._base.checks import check_choice
+from psychollm._base.errors import CodeError, OptionError, ShapeError
+from psychollm._base.result import Result
+from psychollm._base.types import Axis, BoolArray, CodeArray, FloatArray, IntArray
 from psychollm.data.confidence import Threshold, cut_points, describe_rule, split
-from psychollm.data.encode import encode, numbers
+from psychollm.data.labels import Labels, positions, reorder
 from psychollm.data.long import Duplicates, spread
-from psychollm.data.table import Table, as_table, values_like
+from psychollm.data.table import Table, as_table, encode, numbers, values_like
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -17,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False, repr=False)
-class Responses(CodedTable):
+class Responses(Result):
     """What each model answered to each question.
 
     Rows are models, columns are questions. Codes are small whole numbers: 1 = yes and 0 = no in
@@ -52,6 +56,14 @@ class Responses(CodedTable):
       models     'a', 'b'
       questions  0, 1, 2
     """
+
+    codes: CodeArray  # (models, questions), 0 where missing
+    missing: BoolArray  # (models, questions)
+    models: Labels  # (models,)
+    questions: Labels  # (questions,)
+    coding: str = "binary"
+    cuts: FloatArray | None = None  # (models,)
+    flipped: Labels = ()
 
     @classmethod
     def from_array(
@@ -253,12 +265,254 @@ class Responses(CodedTable):
             cuts=cuts,
         )
 
+    def __post_init__(self) -> None:
+        shape = (len(self.models), len(self.questions))
+        if self.codes.shape != shape or self.missing.shape != shape:
+            msg = (
+                f"codes {self.codes.shape} and missing {self.missing.shape} must have the shape "
+                f"(models, questions) = {shape}"
+            )
+            raise ShapeError(msg)
+        for name in ("codes", "missing"):  # kernels read rows
+            object.__setattr__(self, name, np.ascontiguousarray(getattr(self, name)))
+        Result.__post_init__(self)
+
+    @property
+    def n_models(self) -> int:
+        """Number of models."""
+        return len(self.models)
+
+    @property
+    def n_questions(self) -> int:
+        """Number of questions."""
+        return len(self.questions)
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether all codes are 0 or 1."""
+        return bool(self.codes.max() <= 1)
+
+    @property
+    def answered(self) -> IntArray:
+        """Number of questions that each model answered (models,)."""
+        return np.asarray(self.n_questions - self.missing.sum(axis=1), dtype=np.int64)
+
+    @property
+    def yes_rates(self) -> FloatArray:
+        """Share of yes among the answers of each model (models,); NaN where it gave none.
+
+        Raises
+        ------
+        CodeError
+            If the codes are graded.
+        """
+        self._check_binary("yes_rates")
+        n = self.answered
+        yes = self.codes.sum(axis=1, dtype=np.int64)
+        rates = np.full(n.shape, np.nan)
+        np.divide(yes, n, out=rates, where=n > 0)
+        return rates
+
+    @property
+    def values(self) -> FloatArray:
+        """Codes as floats (models, questions), NaN where missing."""
+        return np.where(self.missing, np.nan, self.codes.astype(np.float64))
+
+    def select(
+        self,
+        *,
+        models: Iterable[Any] | None = None,
+        questions: Iterable[Any] | None = None,
+    ) -> "Responses":
+        """Keep some models or questions, in the order given.
+
+        Parameters
+        ----------
+        models, questions : sequence of labels or boolean array, optional
+            What to keep; None keeps all.
+
+        Raises
+        ------
+        LabelError
+            If a label is unknown or repeated.
+        ShapeError
+            If nothing is left.
+
+        Examples
+        --------
+        >>> table = Responses.from_array([[1, 0], [0, 1]], models=["a", "b"])
+        >>> table.select(models=["b"]).codes
+        array([[0, 1]], dtype=int16)
+        """
+        rows = None if models is None else positions("model", self.models, models)
+        columns = None if questions is None else positions("question", self.questions, questions)
+        return self._taken(rows, columns)
+
+    def _taken(self, rows: IntArray | None, columns: IntArray | None) -> "Responses":
+        codes, missing = self.codes, self.missing
+        models, questions, cuts, flipped = self.models, self.questions, self.cuts, self.flipped
+        if rows is not None:
+            codes, missing = codes[rows], missing[rows]
+            models = tuple(models[row] for row in rows)
+            cuts = None if cuts is None else cuts[rows]
+            flipped = tuple(model for model in flipped if model in models)
+        if columns is not None:
+            codes, missing = codes[:, columns], missing[:, columns]
+            questions = tuple(questions[column] for column in columns)
+        return replace(
+            self,
+            codes=codes,
+            missing=missing,
+            models=models,
+            questions=questions,
+            cuts=cuts,
+            flipped=flipped,
+        )
+
+    def flip(self, models: Iterable[Any] | None = None) -> "Responses":
+        """Reverse yes and no for some models (all by default); `flipped` records them.
+
+        Raises
+        ------
+        LabelError
+            If a label is unknown.
+        CodeError
+            If the codes are graded.
+
+        Examples
+        --------
+        >>> Responses.from_array([[1, 0], [0, 0]]).flip([1]).codes
+        array([[1, 0],
+               [1, 1]], dtype=int16)
+        """
+        self._check_binary("flip")
+        rows = positions("model", self.models, self.models if models is None else models)
+        codes = self.codes.copy()
+        codes[rows] = np.where(self.missing[rows], 0, 1 - codes[rows])
+        turned = {self.models[row] for row in rows} ^ set(self.flipped)
+        flipped = tuple(model for model in self.models if model in turned)
+        return replace(self, codes=codes, flipped=flipped)
+
+    def align(self, other: "Responses") -> "Responses":
+        """Return `other` with its models and questions in the order of this table.
+
+        Raises
+        ------
+        LabelError
+            If the two do not hold the same models and questions; the first few that differ are
+            named on each side.
+
+        Examples
+        --------
+        >>> first = Responses.from_array([[1], [0]], models=["a", "b"])
+        >>> second = Responses.from_array([[0], [1]], models=["b", "a"])
+        >>> first.align(second).models
+        ('a', 'b')
+        """
+        return other.ordered(self.models, self.questions)
+
+    def ordered(self, models: Labels, questions: Labels) -> "Responses":
+        """Return this table with its models and questions in the order given.
+
+        Raises
+        ------
+        LabelError
+            If it holds others; the first few that differ are named on each side.
+
+        Examples
+        --------
+        >>> table = Responses.from_array([[1, 0]], models=["a"], questions=["y", "x"])
+        >>> table.ordered(("a",), ("x", "y")).codes
+        array([[0, 1]], dtype=int16)
+        """
+        rows = reorder("model", self.models, like=models)
+        columns = reorder("question", self.questions, like=questions)
+        return self._taken(rows, columns)
+
+    def transpose(self) -> "Responses":
+        """Exchange models and questions; the cuts, which belong to models, are left out.
+
+        Examples
+        --------
+        >>> Responses.from_array([[1, 0]], models=["a"]).transpose().questions
+        ('a',)
+        """
+        return replace(
+            self,
+            codes=self.codes.T,
+            missing=self.missing.T,
+            models=self.questions,
+            questions=self.models,
+            cuts=None,
+            flipped=(),
+        )
+
+    def to_frame(self) -> "pd.DataFrame":
+        """Return a DataFrame, models x questions: whole numbers, or floats if any is missing.
+
+        Examples
+        --------
+        >>> Responses.from_array([[1, None]], models=["a"]).to_frame().loc["a"].tolist()
+        [1.0, nan]
+        """
+        import pandas as pd
+
+        values = self.values if self.missing.any() else self.codes.astype(np.int64)
+        index = pd.Index(self.models, name="model", tupleize_cols=False)
+        columns = pd.Index(self.questions, name="question", tupleize_cols=False)
+        return pd.DataFrame(values, index=index, columns=columns)
+
+    def to_long(self) -> "pd.DataFrame":
+        """Return a long DataFrame with columns model, question and value, one row per answer.
+
+        Examples
+        --------
+        >>> Responses.from_array([[1, None]], models=["a"]).to_long()
+          model  question  value
+        0     a         0      1
+        """
+        import pandas as pd
+
+        rows, columns = np.nonzero(~self.missing)
+        return pd.DataFrame(
+            {
+                "model": pd.Index(self.models, tupleize_cols=False).take(rows),
+                "question": pd.Index(self.questions, tupleize_cols=False).take(columns),
+                "value": self.codes[rows, columns].astype(np.int64),
+            }
+        )
+
+    def _check_binary(self, what: str) -> None:
+        if not self.is_binary:
+            msg = f"{what} needs yes/no answers, but the codes go up to {self.codes.max()}"
+            raise CodeError(msg)
+
+    def __repr__(self) -> str:
+        absent, size = int(self.missing.sum()), self.codes.size
+        lines = [
+            f"Responses: {self.n_models:,} models x {self.n_questions:,} questions, {self.coding}",
+            f"  missing    {absent:,} of {size:,} ({100 * absent / size:.1f} %)",
+        ]
+        if self.is_binary and absent < size:
+            rates = self.yes_rates
+            lines.append(f"  yes rates  {np.nanmin(rates):.3g} to {np.nanmax(rates):.3g}")
+        if self.flipped:
+            lines.append(f"  flipped    {_listed(self.flipped)}")
+        lines.append(f"  models     {_listed(self.models)}")
+        lines.append(f"  questions  {_listed(self.questions)}")
+        return "\n".join(lines)
+
 
 ResponsesLike: TypeAlias = Union[Responses, "pd.DataFrame", "ArrayLike", Any]
 
 
 def as_responses(
-    data: ResponsesLike, *, argument: str = "responses", like: Responses | Table | None = None
+    data: ResponsesLike,
+    *,
+    argument: str = "responses",
+    like: Responses | Table | None = None,
+    binary: bool = False,
+    of: Axis | None = None,
 ) -> Responses:
     """Return `data` as `Responses`: the one door of every public function.
 
@@ -271,6 +525,10 @@ def as_responses(
     like : Responses or Table, optional
         Put into the order of its models and questions: labels by labels, and what has no labels as
         it stands.
+    binary : bool
+        Whether yes and no are all that will do.
+    of : {"models", "questions"}, optional
+        What will be correlated, of which there must be two.
 
     Raises
     ------
@@ -278,6 +536,10 @@ def as_responses(
         As in `Responses.from_array`.
     LabelError
         If `like` holds other models or questions.
+    CodeError
+        If answers are graded where they must be binary.
+    ShapeError
+        If there is one row only of what will be correlated.
 
     Examples
     --------
@@ -285,7 +547,23 @@ def as_responses(
     2
     """
     if isinstance(data, Responses):
-        return data if like is None else data.ordered(like.models, like.questions)
+        table = data if like is None else data.ordered(like.models, like.questions)
+    else:
+        table = _coerced(data, argument, like)
+    if of is not None:
+        _check_correlatable(table, of, argument)
+    if binary and not table.is_binary:
+        row, column = (int(first[0]) for first in (table.codes > 1).nonzero())
+        msg = (
+            f"{argument}: model {table.models[row]!r}, question {table.questions[column]!r} has "
+            f"code {table.codes[row, column]}, but yes/no answers (1/0) are needed: split graded "
+            "answers with Responses.from_confidence"
+        )
+        raise CodeError(msg)
+    return table
+
+
+def _coerced(data: Any, argument: str, like: Responses | Table | None) -> Responses:
     if data is None or isinstance(data, str | bytes) or hasattr(data, "__fspath__"):
         msg = (
             f"{argument}={data!r} is not a table of models x questions: pass Responses, a "
@@ -297,3 +575,19 @@ def as_responses(
         values = values_like(table, like, argument=argument)
         table = Table(values, like.models, like.questions)
     return Responses.from_table(table, argument=argument)
+
+
+def _check_correlatable(table: Responses, of: Axis, argument: str) -> None:
+    check_choice("of", of, Axis)
+    labels = table.models if of == "models" else table.questions
+    if len(labels) < 2:
+        msg = (
+            f"{argument} holds one {of[:-1]} only ({labels[0]!r}): a correlation of {of} needs "
+            "at least two"
+        )
+        raise ShapeError(msg)
+
+
+def _listed(labels: Labels) -> str:
+    shown = ", ".join(repr(label) for label in labels[:4])
+    return shown if len(labels) <= 4 else f"{shown}, ... {labels[-1]!r}"

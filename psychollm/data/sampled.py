@@ -83,12 +83,15 @@ class SampledAnswers(Result):
         LabelError
             If both `gold` and `correct` are given.
         """
+        import pandas as pd
+
         cells = _three_dimensional(classes)
         shape = cells.shape
         if gold is not None and correct is not None:
             msg = "gold and correct both say which samples are correct: pass one of them"
             raise LabelError(msg)
-        ids = _factorized(cells)
+        numbers, _ = pd.factorize(cells.ravel(), use_na_sentinel=True)
+        ids = numbers.astype(np.int64).reshape(cells.shape)  # -1 where missing
         codes = np.empty((shape[0] * shape[1], shape[2]), dtype=np.int32)
         number_by_appearance(ids.reshape(-1, shape[2]), codes)
         right = _numbers(correct, shape, "correct")
@@ -153,7 +156,8 @@ class SampledAnswers(Result):
         row, models = _numbered(frame, model)
         column, questions = _numbered(frame, question)
         shape = (len(models), len(questions))
-        place = (row, column, _order_within(row * shape[1] + column))
+        order = frame.groupby(row * shape[1] + column).cumcount().to_numpy()
+        place = (row, column, order)
         depth = int(place[2].max()) + 1
 
         def spread(name: str | None) -> AnyArray | None:
@@ -186,14 +190,6 @@ def _three_dimensional(classes: Any) -> AnyArray:
         )
         raise ShapeError(msg)
     return cells
-
-
-def _factorized(cells: AnyArray) -> IntArray:
-    """Return one number per label, -1 where missing."""
-    import pandas as pd
-
-    codes, _ = pd.factorize(cells.ravel(), use_na_sentinel=True)
-    return np.asarray(codes, dtype=np.int64).reshape(cells.shape)
 
 
 def _matches(cells: AnyArray, gold: Any) -> FloatArray:
@@ -235,13 +231,3 @@ def _numbered(frame: "pd.DataFrame", column: str | None) -> tuple[IntArray, list
         msg = f"column {column!r} has no label in row {row}" if row else "the table has no rows"
         raise LabelError(msg)
     return np.asarray(codes, dtype=np.int64), list(labels)
-
-
-def _order_within(cell: IntArray) -> IntArray:
-    """Return the position of each row among those of its cell."""
-    order = np.argsort(cell, kind="stable")
-    starts = np.flatnonzero(np.r_[True, np.diff(cell[order]) != 0])
-    lengths = np.diff(np.r_[starts, cell.size])
-    position = np.empty(cell.size, dtype=np.int64)
-    position[order] = np.arange(cell.size) - np.repeat(starts, lengths)
-    return position

@@ -30,7 +30,6 @@ from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels, listed
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
@@ -85,9 +84,6 @@ class Screen(Result):
         ]
         return "\n".join([f"{head}, {len(lines)} flagged" + (":" if lines else "."), *lines])
 
-    def __repr__(self) -> str:
-        return f"Screen: {self.summary()}"
-
 
 def validity_screen(
     confidence: ResponsesLike,
@@ -140,8 +136,7 @@ def validity_screen(
     [not usable]
     1: always says yes (40 answers) [not usable]
     """
-    said = as_responses(confidence, argument="confidence")
-    check_binary(said, argument="confidence")
+    said = as_responses(confidence, argument="confidence", binary=True)
     least = check_count("min_answers", min_answers)
     margin = check_fraction("near_constant", near_constant, high=0.5)
     limit = check_fraction("clone_agreement", clone_agreement)
@@ -154,6 +149,28 @@ def validity_screen(
     kappa, common = agreement_beyond_chance(said, ~(constant | near), least)
     alike = kappa >= limit
     sound = ~(too_few | constant | inverted)
+    reasons = []
+    for i in range(said.n_models):
+        why = []
+        if too_few[i]:
+            why.append(f"too few answers: {n[i]}, at least {least} wanted")
+        if constant[i]:
+            why.append(f"always says {'yes' if rates[i] else 'no'} ({n[i]} answers)")
+        if near[i]:
+            why.append(f"nearly constant: yes to {100 * rates[i]:.2f} % of {n[i]} questions")
+        if inverted[i]:
+            why.append(
+                "inverted: its yes goes with wrong answers (AUROC "
+                f"{tests.auroc[i]:.2f}, {p_equals(tests.p_value[i])} after Holm's correction)"
+            )
+        if alike[i].any():
+            partners = np.flatnonzero(alike[i])
+            nearest = partners[np.argmax(kappa[i, partners])]
+            why.append(
+                f"answers like {listed([said.models[j] for j in partners])} (agreement beyond "
+                f"chance {kappa[i, nearest]:.3f} over {common[i, nearest]:.0f} questions)"
+            )
+        reasons.append(tuple(why))
     return Screen(
         models=said.models,
         answered=n,
@@ -166,61 +183,9 @@ def validity_screen(
         near_constant=near,
         inverted=inverted,
         clones=tuple(tuple(said.models[j] for j in np.flatnonzero(row)) for row in alike),
-        reasons=_joined(
-            _few_reasons(n, too_few, least),
-            _rate_reasons(n, rates, constant, near),
-            _inversion_reasons(tests, inverted),
-            _clone_reasons(said.models, kappa, common, alike),
-        ),
+        reasons=tuple(reasons),
         usable=sound & ~_repeats(alike, sound),
     )
-
-
-def _joined(*families: list[str]) -> tuple[tuple[str, ...], ...]:
-    """Collect the reasons of each model from the lists of all models."""
-    return tuple(tuple(filter(None, reasons)) for reasons in zip(*families, strict=True))
-
-
-def _few_reasons(n: IntArray, too_few: BoolArray, least: int) -> list[str]:
-    return [
-        f"too few answers: {count}, at least {least} wanted" if few else ""
-        for count, few in zip(n, too_few, strict=True)
-    ]
-
-
-def _rate_reasons(
-    n: IntArray, rates: FloatArray, constant: BoolArray, near: BoolArray
-) -> list[str]:
-    texts = [""] * len(n)
-    for i in np.flatnonzero(constant):
-        texts[i] = f"always says {'yes' if rates[i] else 'no'} ({n[i]} answers)"
-    for i in np.flatnonzero(near):
-        texts[i] = f"nearly constant: yes to {100 * rates[i]:.2f} % of {n[i]} questions"
-    return texts
-
-
-def _inversion_reasons(tests: "Inversion", inverted: BoolArray) -> list[str]:
-    return [
-        "inverted: its yes goes with wrong answers "
-        f"(AUROC {auroc:.2f}, {p_equals(p)} after Holm's correction)"
-        if flag
-        else ""
-        for flag, auroc, p in zip(inverted, tests.auroc, tests.p_value, strict=True)
-    ]
-
-
-def _clone_reasons(
-    models: Labels, kappa: FloatArray, common: FloatArray, alike: BoolArray
-) -> list[str]:
-    texts = [""] * len(models)
-    for i in np.flatnonzero(alike.any(axis=1)):
-        partners = np.flatnonzero(alike[i])
-        nearest = partners[np.argmax(kappa[i, partners])]
-        texts[i] = (
-            f"answers like {listed([models[j] for j in partners])} (agreement beyond chance "
-            f"{kappa[i, nearest]:.3f} over {common[i, nearest]:.0f} questions)"
-        )
-    return texts
 
 
 def _repeats(alike: BoolArray, sound: BoolArray) -> BoolArray:
@@ -260,8 +225,7 @@ def inversion(said: Responses, correctness: ResponsesLike | None) -> Inversion:
     if correctness is None:
         nothing = np.full(k, np.nan)
         return Inversion(nothing, nothing.copy(), ("no correctness was given",) * k)
-    right = as_responses(correctness, argument="correctness", like=said)
-    check_binary(right, argument="correctness")
+    right = as_responses(correctness, argument="correctness", like=said, binary=True)
     both = ~(said.missing | right.missing)
     yes, correct = (said.codes == 1) & both, (right.codes == 1) & both
     n, n_yes, n_correct = both.sum(axis=1), yes.sum(axis=1), correct.sum(axis=1)

@@ -21,7 +21,7 @@ import numpy as np
 from psychollm._base.checks import check_count, check_fraction, check_generator
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
-from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
+from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.data.labels import Labels
 from psychollm.data.responses import Responses
 
@@ -98,7 +98,8 @@ def simulate_study(
     c = check_fraction("easiness_loading", easiness_loading)
     r = check_fraction("easiness_correlation", easiness_correlation, low=-1.0)
     generator = check_generator(rng)
-    order = _scattered(k)
+    golden = (np.sqrt(5.0) - 1.0) / 2.0
+    order = np.argsort(np.arange(k) * golden % 1.0)  # neighbours lie far apart
     scores = generator.standard_normal(n)
     truth = StudyTruth(
         models=tuple(f"sim-{number:02d}" for number in range(1, k + 1)),
@@ -117,12 +118,6 @@ def simulate_study(
         correctness=simulated_responses(is_correct, truth.models),
         truth=truth,
     )
-
-
-def _scattered(k: int) -> IntArray:
-    """Return an order of k things in which neighbours lie far apart."""
-    golden = (np.sqrt(5.0) - 1.0) / 2.0
-    return np.asarray(np.argsort(np.arange(k) * golden % 1.0), dtype=np.int64)
 
 
 def _self_knowledge(given: Mapping[int, float] | None, k: int) -> FloatArray:

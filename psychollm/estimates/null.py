@@ -183,17 +183,5 @@ class Null(Result):
         return dataset(variables, {}, of=self)
 
     def __repr__(self) -> str:
-        lines = [f"Null ({self.scheme}) of {self.statistic}: {self.n} replicates"]
-        lines.append(f"  {'entry':>5}{'observed':>11}{'null mean':>11}{'null 95%':>11}{'p':>9}")
-        high = np.ravel(self.quantile(0.95))
-        rows = zip(
-            np.ravel(self.observed), np.ravel(self.mean), high, np.ravel(self.p_value), strict=True
-        )
-        for i, (observed, mean, top, p) in enumerate(rows):
-            if i == 8:
-                lines.append(f"  ... {np.size(self.observed) - 8} more: to_frame()")
-                break
-            lines.append(f"  {i + 1:>5}{observed:>11.4f}{mean:>11.4f}{top:>11.4f}{p:>9.4f}")
-        if self.mixing is not None:
-            lines.append(f"  {self.mixing!r}")
-        return "\n".join(lines)
+        title = f"Null ({self.scheme}) of {self.statistic}: {self.n} replicates"
+        return title if self.mixing is None else f"{title}\n{self.mixing!r}"

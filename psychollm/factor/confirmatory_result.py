@@ -224,9 +224,6 @@ class ConfirmatoryFactors(Result):
             )
         return "\n".join(lines)
 
-    def __repr__(self) -> str:
-        return f"ConfirmatoryFactors: {self.summary()}"
-
 
 def _numbers(value: float, error: float) -> dict[str, float]:
     return {"estimate": float(value), "se": float(error), "z": float(value / error)}

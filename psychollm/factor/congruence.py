@@ -29,10 +29,10 @@ from psychollm._base.errors import InputError, LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.data.labels import Labels, listed
+from psychollm.data.matrix_input import MatrixLike
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike
 
 UNMATCHED = -1
 
@@ -96,9 +96,7 @@ class _Loadings(NamedTuple):
     columns: Labels
 
 
-def congruence(
-    loadings: ArrayLike | pd.DataFrame | object, other: ArrayLike | pd.DataFrame | object
-) -> Congruence:
+def congruence(loadings: MatrixLike, other: MatrixLike) -> Congruence:
     """Tucker's congruence between two sets of loadings, with the best matching of their columns.
 
     Parameters

@@ -134,7 +134,7 @@ def ability(
     )
 
 
-def _labels(fit: IRTFit, responses: object, n: int) -> Labels:
+def _labels(fit: IRTFit, responses: ResponsesLike, n: int) -> Labels:
     """Return the names of the respondents of the table."""
     from psychollm.data.responses import as_responses
 

@@ -30,9 +30,8 @@ import numpy as np
 
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import CodeError, OptionError, ShapeError
-from psychollm._base.progress import progress_bar
+from psychollm._base.spread import progress_bar
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import (
@@ -267,7 +266,7 @@ def _check_answers(
         msg = f"link={link!r} does not exist for model={without[0]!r}, which is log-linear: "
         raise OptionError(msg + "use 'logit'")
     if all_yes_or_no(models):
-        check_binary(table)
+        as_responses(table, binary=True)
     yes_or_no = np.array([kind_of(model).yes_or_no for model in models])
     for j in np.flatnonzero(yes_or_no & (answers.codes.max(axis=0) > 1)).tolist():
         msg = (
@@ -375,7 +374,7 @@ def _result(
     )
 
 
-def codes_for(fit: IRTFit, responses: object, items: BoolArray | None = None) -> IntArray:
+def codes_for(fit: IRTFit, responses: ResponsesLike, items: BoolArray | None = None) -> IntArray:
     """Return the codes (respondents, fitted items) of a table read as the fit read its own."""
     # items (J,) are others than the fitted ones.
     answers = answers_to(responses, fit.labels, fit.respondents)

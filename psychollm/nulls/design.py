@@ -10,7 +10,6 @@ import numpy as np
 from psychollm._base.checks import check_choice
 from psychollm._base.errors import CodeError
 from psychollm._base.types import EmptyCells, FloatArray, Missing
-from psychollm.data.coerce import check_binary, check_correlatable
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.kernels.correlate import RULES, correlate_into
@@ -51,9 +50,7 @@ def make_design(data: ResponsesLike, *, empty_cells: EmptyCells, missing: Missin
         return data
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)
-    table = as_responses(data)
-    check_correlatable(table, "models")
-    check_binary(table)
+    table = as_responses(data, binary=True, of="models")
     counts = PairCounts.count(table)
     _check_variation(table)
     _check_overlap(counts)

@@ -11,7 +11,7 @@ from psychollm._base.checks import check_count
 from psychollm._base.errors import OptionError
 from psychollm._base.replicate import replicate
 from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
-from psychollm.data.per_unit import unit_numbers
+from psychollm.data.labels import unit_numbers
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.null import Alternative, Null
 from psychollm.kernels.null_matrices import draw_one_factor

@@ -22,7 +22,7 @@ import numpy as np
 from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.errors import InputError, OptionError
-from psychollm._base.progress import progress_bar
+from psychollm._base.spread import progress_bar
 from psychollm._base.types import FloatArray
 from psychollm.instruments.prompt import Prompt
 from psychollm.steering.anatomy import torch

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from psychollm._base.errors import MissingPackageError
-from psychollm._base.progress import progress_bar
+from psychollm._base.spread import progress_bar
 
 
 def test_silent(capsys: pytest.CaptureFixture[str]) -> None:

@@ -230,9 +230,7 @@ def test_a_field_with_a_default_may_be_newer_than_the_file(file: Path) -> None:
         (lambda tree: tree["classes"].update(Estimate=["os", "Nothing"]), "no class Nothing"),
         (lambda tree: tree["classes"].update(Estimate=["subprocess", "Popen"]), "no class Popen"),
         (
-            lambda tree: tree["classes"].update(
-                Estimate=["psychollm._base.progress", "SimpleBar"]
-            ),
+            lambda tree: tree["classes"].update(Estimate=["psychollm._base.spread", "SimpleBar"]),
             "no class SimpleBar|no result, record",
         ),
         (lambda tree: tree["classes"].clear(), "is damaged"),

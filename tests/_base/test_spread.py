@@ -5,10 +5,9 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from psychollm._base.blas_threads import one_blas_thread
 from psychollm._base.errors import OptionError
 from psychollm._base.replicate import replicate
-from psychollm._base.spread import _pickled, _run, _unpickled, spread, workers
+from psychollm._base.spread import _pickled, _run, _unpickled, one_blas_thread, spread, workers
 from psychollm.kernels.bit_planes import fill_planes
 
 

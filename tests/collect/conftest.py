@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from psychollm.collect import pace
+from psychollm.collect import lane
 from psychollm.collect.plan import Plan
 from psychollm.collect.roster import Endpoint, Model
 from psychollm.instruments.prompt import Message, Prompt
@@ -44,8 +44,8 @@ def write_plan(folder: Path, url: str, n: int, *, extra: str = "") -> Path:
 
 @pytest.fixture(autouse=True)
 def _short_delays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "FIRST_DELAY", 0.01)
-    monkeypatch.setattr(pace, "LONGEST_DELAY", 0.1)
+    monkeypatch.setattr(lane, "FIRST_DELAY", 0.01)
+    monkeypatch.setattr(lane, "LONGEST_DELAY", 0.1)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from psychollm.collect.client import collect
 from psychollm.collect.export import to_frame
 from psychollm.collect.plan import read_plan
 from psychollm.collect.store import Store
-from psychollm.collect.wire import WIRES, local_model
+from psychollm.collect.wire import WIRES, transformers_local
 from tests.collect.conftest import prompts
 
 WORDS = ("<end>", "Yes", "\u0120no", "No", "perhaps", "\u0120yes.", "sea")
@@ -139,8 +139,8 @@ class World:
         self.loaded.append(name)
         return self.model
 
-    def one(self) -> local_model.LocalModel:
-        return local_model.LocalModel("m", self.tokenizer, self.model, self.torch)
+    def one(self) -> transformers_local.LocalModel:
+        return transformers_local.LocalModel("m", self.tokenizer, self.model, self.torch)
 
 
 @contextmanager

@@ -5,19 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from psychollm.collect import faults, pace
+from psychollm.collect import faults, lane
 from psychollm.collect.faults import Kind, kind_of_status, refused_parameter, retry_after
-from psychollm.collect.lane import SharedAllowance
-from psychollm.collect.pace import Allowance, Window
+from psychollm.collect.lane import Allowance, SharedAllowance, Window
 from psychollm.collect.roster import Endpoint
 from psychollm.collect.store import Store
 
 
 def test_delays_double_up_to_a_cap_and_are_spread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "FIRST_DELAY", 1.0)
-    monkeypatch.setattr(pace, "LONGEST_DELAY", 10.0)
-    assert [pace.backoff(n, lambda: 1.0) for n in (1, 2, 3, 4, 5, 999)] == [1, 2, 4, 8, 10, 10]
-    assert pace.backoff(3, lambda: 0.0) == 2.0
+    monkeypatch.setattr(lane, "FIRST_DELAY", 1.0)
+    monkeypatch.setattr(lane, "LONGEST_DELAY", 10.0)
+    assert [lane.backoff(n, lambda: 1.0) for n in (1, 2, 3, 4, 5, 999)] == [1, 2, 4, 8, 10, 10]
+    assert lane.backoff(3, lambda: 0.0) == 2.0
 
 
 def test_the_window_always_recovers() -> None:

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, PsychollmError
-from psychollm.data.logs import COLUMNS, read_logs
-from psychollm.data.logs_repeats import one_per_cell
+from psychollm.data.logs import COLUMNS, one_per_cell, read_logs
 from psychollm.data.logs_runs import questions
 from psychollm.data.readers import csv_file, parquet_file
 from psychollm.data.readers.logs.detect import READERS
@@ -299,7 +298,7 @@ def test_summary_and_counts(write):
         "4 answers, 3 with a score; right in 2 of 3 cells (66.7 %).",
         "Missing: 1 of 4 cells (25.0 %). Answers without a score: 1 (not scored).",
     ]
-    assert repr(found).startswith("LogImport\n1 log")
+    assert repr(found).startswith("LogImport: 1 log")
     counts = found.counts()
     assert json.loads(json.dumps(counts)) == counts
     assert (counts["answers"], counts["scored"], counts["cells_right"]) == (4, 3, 2)

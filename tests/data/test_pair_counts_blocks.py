@@ -77,7 +77,7 @@ def test_row_groups_in_processes(tmp_path):
 def test_long_row_groups_are_streamed(tmp_path, monkeypatch):
     path = tmp_path / "a.parquet"
     panel(0.5).to_parquet(path)
-    monkeypatch.setattr(pair_counts_bits, "spread", None)
+    monkeypatch.setattr(pair_counts_bits, "in_turn", None)
     check_equal(read_pair_counts(path, n_jobs=2, batch=10), read_pair_counts(path))
 
 

@@ -195,7 +195,7 @@ def test_bad_parquet_is_named(tmp_path):
     with pytest.raises(LabelError, match="there is no column 'llm'"):
         psy.read_responses(path, model="llm")
     path.write_bytes(b"PAR1 no")
-    with pytest.raises(InputError, match="is not a Parquet file"):
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
         psy.read_responses(path)
 
 

@@ -8,7 +8,6 @@ import pytest
 import psychollm as psy
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm.data.alignment import align
-from psychollm.data.coerce import check_binary, check_correlatable
 from psychollm.data.responses import Responses, as_responses
 
 xr = pytest.importorskip("xarray")
@@ -74,7 +73,7 @@ def test_graded_codes():
     with pytest.raises(CodeError, match="yes_rates needs yes/no answers"):
         _ = made.yes_rates
     with pytest.raises(CodeError, match="model 0, question 1 has code 15.*from_confidence"):
-        check_binary(made)
+        as_responses(made, binary=True)
 
 
 def test_words_need_an_explicit_meaning():
@@ -223,12 +222,12 @@ def test_plain_constructor_checks_shapes():
 )
 def test_one_row_cannot_be_correlated(values, of, message):
     with pytest.raises(ShapeError, match=re.escape(message)):
-        check_correlatable(as_responses(values), of)
+        as_responses(values, of=of)
 
 
 def test_correlatable_of_what():
     with pytest.raises(OptionError, match="of='rows'"):
-        check_correlatable(as_responses([[1, 0]]), "rows")
+        as_responses([[1, 0]], of="rows")
 
 
 # What it holds

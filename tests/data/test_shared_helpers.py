@@ -8,10 +8,18 @@ import pytest
 
 from psychollm.data.confidence import cut_points, describe_rule
 from psychollm.data.examples import read_recorded
-from psychollm.data.labels import as_labels, order_of, reorder
+from psychollm.data.labels import (
+    as_labels,
+    group_members,
+    in_order,
+    index_of,
+    order_of,
+    reorder,
+    unit_labels,
+    unit_numbers,
+)
 from psychollm.data.matrix_input import correlation_matrix
 from psychollm.data.pair_counts_bits import Bits, Rule, Source, count_bits, read_bits
-from psychollm.data.per_unit import group_members, in_order, index_of, unit_labels, unit_numbers
 from psychollm.data.readers.layout import Columns, is_long, long_columns
 from psychollm.data.readers.logs.helm import _task
 from psychollm.data.readers.logs.run import as_score, digest, flatten

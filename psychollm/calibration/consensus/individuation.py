@@ -30,9 +30,8 @@ from psychollm._base.types import BoolArray, FloatArray, RandomState
 from psychollm.calibration.consensus.own_answer import SIGNALS, OwnAnswer, own_answer
 from psychollm.calibration.consensus.signals import consensus_scores
 from psychollm.calibration.paired import PairedAnswers, paired_answers
-from psychollm.data.encode import numbers
 from psychollm.data.responses import ResponsesLike
-from psychollm.data.table import as_table, values_like
+from psychollm.data.table import as_table, numbers, values_like
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.proportions import normal_multiplier
 from psychollm.estimates.reasons import Reason, undefined

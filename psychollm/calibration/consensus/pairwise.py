@@ -26,7 +26,7 @@ from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
 from psychollm.calibration.consensus.signals import SharedExpectation, shared_expectation
 from psychollm.calibration.paired import PairedAnswers, paired_answers
-from psychollm.data.per_unit import unit_numbers
+from psychollm.data.labels import unit_numbers
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.proportions import (
     normal_multiplier,

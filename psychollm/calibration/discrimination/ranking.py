@@ -19,11 +19,9 @@ from psychollm.calibration.stated import (
     cluster_codes,
     question_weights,
 )
-from psychollm.data.coerce import check_binary
-from psychollm.data.encode import numbers
-from psychollm.data.per_unit import unit_numbers
+from psychollm.data.labels import unit_numbers
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
-from psychollm.data.table import as_table, one_model, values_like
+from psychollm.data.table import as_table, numbers, one_model, values_like
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.resampling import Bootstrap, Resampling
 
@@ -142,8 +140,9 @@ def scored_answers(
     """Put any real scores beside correctness."""
     # In the order of `correctness`; its `confidence` holds the scores.
     # Shapes: scores (models, questions); correctness (models, questions).
-    known = as_responses(one_model(correctness, argument="correctness"), argument="correctness")
-    check_binary(known, argument="correctness")
+    known = as_responses(
+        one_model(correctness, argument="correctness"), argument="correctness", binary=True
+    )
     values = aligned_scores(scores, known)
     return StatedAnswers(
         confidence=values,

@@ -42,7 +42,6 @@ from psychollm.calibration.stated import (
     cluster_codes,
     question_weights,
 )
-from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.table import one_model
 from psychollm.estimates.estimate import Estimate
@@ -147,8 +146,9 @@ def abstention(
     >>> found.recall.value, found.over_abstention.value.round(3), found.accuracy.flags[0].name
     (array([0.5]), array([0.333]), 'NO_GRADES')
     """
-    said = as_responses(one_model(abstained, argument="abstained"), argument="abstained")
-    check_binary(said, argument="abstained")
+    said = as_responses(
+        one_model(abstained, argument="abstained"), argument="abstained", binary=True
+    )
     made = np.where(said.missing, np.nan, said.codes)
     should = binary_table("should_abstain", should_abstain, said)
     grades = np.full(made.shape, np.nan)

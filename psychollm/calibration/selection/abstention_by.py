@@ -15,8 +15,7 @@ from psychollm.calibration.stated import (
     cluster_codes,
     question_weights,
 )
-from psychollm.data.coerce import check_binary
-from psychollm.data.per_unit import numbered, unit_labels
+from psychollm.data.labels import numbered, unit_labels
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.table import one_model
 from psychollm.estimates.resampling import Bootstrap
@@ -102,8 +101,9 @@ progress
     >>> found.groups, found.to_frame()["n"].tolist()
     (('a', 'b'), [1, 2])
     """
-    said = as_responses(one_model(abstained, argument="abstained"), argument="abstained")
-    check_binary(said, argument="abstained")
+    said = as_responses(
+        one_model(abstained, argument="abstained"), argument="abstained", binary=True
+    )
     codes, names = numbered(unit_labels(groups, said.questions, argument="groups"))
     should = binary_table("should_abstain", should_abstain, said)
     grades = None if correctness is None else binary_table("correctness", correctness, said)

@@ -1,6 +1,6 @@
 """Chat completions, as OpenAI defined them and many servers speak them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from psychollm.collect.faults import Kind
@@ -33,8 +33,8 @@ class OpenAIChat(OverHttp):
 
     def read(self, raw: bytes) -> Reply:
         """Read a reply; its content is text, or parts of text and of thinking."""
-        found = object_of(raw)
-        choice = first_choice(found)
+        answer = object_of(raw)
+        choice = first_choice(answer)
         message = choice.get("message")
         if not isinstance(message, dict):
             raise UnreadableReplyError(Kind.NO_CHOICES, "the first choice holds no message")
@@ -46,21 +46,36 @@ class OpenAIChat(OverHttp):
             content, thought = _joined(content)
         if content is not None and text_or_none(content) is None:
             raise UnreadableReplyError(Kind.NO_CHOICES, "the content of the message is no text")
-        return Reply(
+        # The name of the reasoning differs between servers.
+        reasoning = (text_or_none(message.get(key)) for key in ("reasoning_content", "reasoning"))
+        return _reply(
+            answer,
+            choice,
             text=text_or_none(content) or "",
-            reasoning=_reasoning(message) or thought,
-            finish_reason=text_or_none(choice.get("finish_reason")),
-            served_model=text_or_none(found.get("model")),
-            provider=text_or_none(found.get("provider")),
-            fingerprint=text_or_none(found.get("system_fingerprint")),
-            usage=openai_usage(found),
+            reasoning=next(filter(None, reasoning), None) or thought,
             mass=_mass(choice),
         )
 
 
-def _reasoning(message: Mapping[str, Any]) -> str | None:
-    """Return the reasoning, whose name differs between servers."""
-    return text_or_none(message.get("reasoning_content")) or text_or_none(message.get("reasoning"))
+def _reply(
+    answer: Mapping[str, Any],
+    choice: Mapping[str, Any],
+    *,
+    text: str,
+    mass: YesNoMass | None,
+    reasoning: str | None = None,
+) -> Reply:
+    """Return a reply with what stands around it in the answer of a server."""
+    return Reply(
+        finish_reason=text_or_none(choice.get("finish_reason")),
+        served_model=text_or_none(answer.get("model")),
+        provider=text_or_none(answer.get("provider")),
+        fingerprint=text_or_none(answer.get("system_fingerprint")),
+        usage=openai_usage(answer),
+        text=text,
+        reasoning=reasoning,
+        mass=mass,
+    )
 
 
 def _joined(parts: list[Any]) -> tuple[str | None, str | None]:
@@ -79,18 +94,21 @@ def _joined(parts: list[Any]) -> tuple[str | None, str | None]:
     return "".join(said) if said else None, "".join(thought) or None
 
 
-def _mass(choice: Mapping[str, Any]) -> YesNoMass | None:
+def _first_token(choice: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """Return what the log probabilities hold of the first token, if they do."""
     logprobs = choice.get("logprobs")
-    tokens = logprobs.get("content") if isinstance(logprobs, dict) else None
-    if not isinstance(tokens, list) or not tokens or not isinstance(tokens[0], dict):
+    tokens = logprobs.get(name) if isinstance(logprobs, dict) else None
+    first = tokens[0] if isinstance(tokens, list) and tokens else None
+    return first if isinstance(first, dict) else None
+
+
+def _mass(choice: Mapping[str, Any]) -> YesNoMass | None:
+    first = _first_token(choice, "content")
+    if first is None:
         return None
-    return yes_no_mass(_listed(tokens[0].get("top_logprobs")))
-
-
-def _listed(top: Any) -> Iterator[tuple[Any, Any]]:
-    for entry in top if isinstance(top, list) else []:
-        if isinstance(entry, dict):
-            yield entry.get("token"), entry.get("logprob")
+    top = first.get("top_logprobs")
+    entries = [entry for entry in top if isinstance(entry, dict)] if isinstance(top, list) else []
+    return yes_no_mass((entry.get("token"), entry.get("logprob")) for entry in entries)
 
 
 _RENAMED = {"max_completion_tokens": "max_tokens"}
@@ -115,25 +133,11 @@ class OpenAICompletions(OpenAIChat):
 
     def read(self, raw: bytes) -> Reply:
         """Read a reply."""
-        found = object_of(raw)
-        choice = first_choice(found)
+        answer = object_of(raw)
+        choice = first_choice(answer)
         text = text_or_none(choice.get("text"))
         if text is None:
             raise UnreadableReplyError(Kind.NO_CHOICES, "the first choice holds no text")
-        return Reply(
-            text=text,
-            finish_reason=text_or_none(choice.get("finish_reason")),
-            served_model=text_or_none(found.get("model")),
-            provider=text_or_none(found.get("provider")),
-            fingerprint=text_or_none(found.get("system_fingerprint")),
-            usage=openai_usage(found),
-            mass=_mass_of_completion(choice),
-        )
-
-
-def _mass_of_completion(choice: Mapping[str, Any]) -> YesNoMass | None:
-    logprobs = choice.get("logprobs")
-    top = logprobs.get("top_logprobs") if isinstance(logprobs, dict) else None
-    if not isinstance(top, list) or not top or not isinstance(top[0], dict):
-        return None
-    return yes_no_mass(top[0].items())
+        top = _first_token(choice, "top_logprobs")
+        mass = None if top is None else yes_no_mass(top.items())
+        return _reply(answer, choice, text=text, mass=mass)

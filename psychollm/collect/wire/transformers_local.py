@@ -11,15 +11,21 @@ likely ones, and every form of "yes" and "no", so that the mass of both is exact
 
 import asyncio
 import json
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from typing import Any
+
+import numpy as np
 
 from psychollm._base.optional import require
+from psychollm._base.types import FloatArray
 from psychollm.collect.connection import Exchange
 from psychollm.collect.faults import Kind
-from psychollm.collect.wire.local_model import LocalModel, NoSuchModelError, load
 from psychollm.collect.wire.openai_chat import OpenAIChat
+from psychollm.collect.wire.protocol import Messages, word_of
 
 
 class TransformersLocal(OpenAIChat):
@@ -49,7 +55,7 @@ class TransformersLocal(OpenAIChat):
 class LocalLine:
     """Models in this process, loaded when they are first asked."""
 
-    def __init__(self, load: Callable[[str], LocalModel], *, timeout: float) -> None:
+    def __init__(self, load: Callable[[str], "LocalModel"], *, timeout: float) -> None:
         self._load = load
         self._timeout = timeout
         self._models: dict[str, LocalModel] = {}
@@ -98,3 +104,181 @@ def _status(error: Exception) -> int:
 
 def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:500]
+
+
+DEFAULT_TOKENS = 1024  # where no limit is given
+_RENAMED = {"max_completion_tokens": "max_new_tokens", "max_tokens": "max_new_tokens"}
+
+
+class NoSuchModelError(Exception):
+    """A folder or name under which there is no model."""
+
+
+def load(name: str) -> "LocalModel":
+    """Return a model by its folder or name, on the accelerator if there is one.
+
+    Raises
+    ------
+    NoSuchModelError
+        If there is none.
+    """
+    torch, transformers = import_module("torch"), import_module("transformers")
+    # Weights keep the type that they are stored in; the option was renamed in version 5.
+    newer = int(transformers.__version__.split(".")[0]) >= 5
+    kind = {"dtype" if newer else "torch_dtype": "auto"}
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name)
+        model = transformers.AutoModelForCausalLM.from_pretrained(name, **kind)
+    except OSError as error:
+        msg = f"{name} cannot be loaded: {error}"
+        raise NoSuchModelError(msg) from error
+    model = model.to("cuda" if torch.cuda.is_available() else "cpu")
+    model.eval()
+    return LocalModel(name, tokenizer, model, torch)
+
+
+class LocalModel:
+    """A model and its tokenizer."""
+
+    def __init__(self, name: str, tokenizer: Any, model: Any, torch: Any) -> None:
+        self._name = name
+        self._tokenizer = tokenizer
+        self._model = model
+        self._torch = torch
+        self._forms: list[int] | None = None
+
+    def reply(
+        self, messages: Messages, parameters: Mapping[str, Any], *, seconds: float
+    ) -> dict[str, Any]:
+        """Return a chat completion.
+
+        Parameters
+        ----------
+        messages : sequence of mapping
+            The conversation.
+        parameters : mapping
+            Those of chat completions; others go to ``generate`` as they are.
+        seconds : float
+            Generation ends after so long.
+
+        Raises
+        ------
+        ValueError
+            If ``generate`` does not know a parameter, or one cannot be.
+        """
+        options = dict(parameters)
+        n_listed = _listed(options)
+        seed = options.pop("seed", None)
+        inputs = self._inputs(messages)
+        n_input = int(inputs["input_ids"].shape[-1])
+        if seed is not None:
+            self._torch.manual_seed(int(seed))
+        with self._torch.inference_mode():
+            first = self._first(inputs, n_listed) if n_listed is not None else None
+            options = self._options(options, seconds)
+            sequence = self._model.generate(**inputs, **options)[0].tolist()
+        said = sequence[n_input:]
+        text = self._tokenizer.decode(said, skip_special_tokens=True)
+        kept = _before(text, options)
+        ended = (bool(said) and said[-1] in self._ends()) or kept != text
+        whole = ended or len(said) < options["max_new_tokens"]
+        choice: dict[str, Any] = {
+            "index": 0,
+            "message": {"role": "assistant", "content": kept},
+            "finish_reason": "stop" if whole else "length",
+        }
+        if first is not None:
+            choice["logprobs"] = {"content": [first]}
+        return {
+            "object": "chat.completion",
+            "model": self._name,
+            "choices": [choice],
+            "usage": {"prompt_tokens": n_input, "completion_tokens": len(said)},
+        }
+
+    def _inputs(self, messages: Messages) -> Any:
+        """Return the conversation in tokens; without a template, a blank line between turns."""
+        turns = [dict(turn) for turn in messages]
+        if getattr(self._tokenizer, "chat_template", None):
+            inputs = self._tokenizer.apply_chat_template(
+                turns, add_generation_prompt=True, return_tensors="pt", return_dict=True
+            )
+        else:
+            text = "\n\n".join(turn["content"] for turn in turns)
+            inputs = self._tokenizer(text, return_tensors="pt")
+        return inputs.to(self._model.device)
+
+    def _options(self, given: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+        """Return the options of ``generate``."""
+        options = {_RENAMED.get(name, name): value for name, value in given.items()}
+        options.setdefault("max_new_tokens", DEFAULT_TOKENS)
+        temperature = options.pop("temperature", 1.0)
+        # What a model's own settings would do to the probabilities is switched off.
+        chosen: dict[str, Any] = {"do_sample": temperature > 0, "repetition_penalty": 1.0}
+        if temperature > 0:
+            chosen |= {"temperature": float(temperature), "top_k": 0, "top_p": 1.0}
+        else:
+            options.pop("top_p", None)
+        if (stop := options.pop("stop", None)) is not None:
+            chosen["stop_strings"] = [stop] if isinstance(stop, str) else list(stop)
+            chosen["tokenizer"] = self._tokenizer
+        if self._tokenizer.pad_token_id is None and (ends := self._ends()):
+            chosen["pad_token_id"] = min(ends)  # else each reply begins with a warning
+        return {"max_time": seconds, **chosen, **options}
+
+    def _ends(self) -> set[int]:
+        """Return the tokens that end a reply."""
+        config = getattr(self._model, "generation_config", None)
+        given = getattr(config, "eos_token_id", None)
+        if given is None:
+            given = self._tokenizer.eos_token_id
+        if given is None:
+            return set()
+        return {given} if isinstance(given, int) else set(given)
+
+    def _first(self, inputs: Any, n: int) -> dict[str, Any]:
+        """Return the most likely first tokens, and every form of "yes" and "no"."""
+        logits = self._model(**inputs).logits[0, -1].float().tolist()
+        logprobs = _log_softmax(np.array(logits))
+        likely = np.argsort(-logprobs, kind="stable")[: max(n, 1)].tolist()
+        listed = [self._entry(token, logprobs) for token in likely]
+        rest = [token for token in self._yes_no_forms() if token not in set(likely)]
+        top = [*listed, *(self._entry(token, logprobs) for token in rest)]
+        return {**listed[0], "top_logprobs": top}
+
+    def _entry(self, token: int, logprobs: FloatArray) -> dict[str, Any]:
+        found = float(logprobs[token])
+        # Minus infinity is no JSON.
+        value = found if math.isfinite(found) else -9999.0
+        return {"token": self._tokenizer.decode([token]), "logprob": value}
+
+    def _yes_no_forms(self) -> list[int]:
+        """Return the tokens that are a form of "yes" or "no"."""
+        if self._forms is None:
+            known = self._tokenizer.get_vocab()
+            self._forms = sorted(
+                token for text, token in known.items() if word_of(text) in {"yes", "no"}
+            )
+        return self._forms
+
+
+def _before(text: str, options: Mapping[str, Any]) -> str:
+    """Return what stands before the first string that ends a reply, as servers do."""
+    for stop in options.get("stop_strings", ()):
+        text = text.split(stop, 1)[0]
+    return text
+
+
+def _listed(options: dict[str, Any]) -> int | None:
+    """Take out what asks for log probabilities; return how many to list, None for none."""
+    wanted, n = options.pop("logprobs", None), options.pop("top_logprobs", None)
+    if not wanted and not n:
+        return None
+    return int(n or 1)
+
+
+def _log_softmax(logits: FloatArray | Sequence[float]) -> FloatArray:
+    values = np.asarray(logits, dtype=np.float64)
+    values = values - values.max()
+    found: FloatArray = values - np.log(np.exp(values).sum())
+    return found

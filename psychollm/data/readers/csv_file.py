@@ -12,7 +12,7 @@ import csv
 import gzip
 import zlib
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -110,6 +110,8 @@ def _rows(path: Path, header: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
 
 
 def _read_wide(path: Path, header: Sequence[str], columns: Columns) -> Table:
+    import pandas as pd
+
     model = columns.model if columns.model is not None else header[0]
     if model not in header:
         msg = f"{path}, line 1: there is no column {model!r} with the labels of the models"
@@ -123,20 +125,15 @@ def _read_wide(path: Path, header: Sequence[str], columns: Columns) -> Table:
             "of each is needed (a wide file has a line per model, its label in the first column)"
         )
         raise ShapeError(msg)
+    text = np.array(cells, dtype=object)
+    place, distinct = pd.factorize(text.ravel())
+    values = meanings(distinct, columns.words)[place]
     return Table(
-        _wide_values(cells, columns.words),
+        values.reshape(text.shape),
         as_labels("model", labels, len(labels)),
         as_labels("question", questions, len(questions)),
         lambda row, column: f"{path}, line {lines[row]}, column {questions[column]!r}",
     )
-
-
-def _wide_values(cells: Sequence[Sequence[str]], words: frozenset[Any]) -> AnyArray:
-    import pandas as pd
-
-    text = np.array(cells, dtype=object)
-    place, distinct = pd.factorize(text.ravel())
-    return np.asarray(meanings(distinct, words)[place].reshape(text.shape))
 
 
 def _wide_cells(
@@ -163,7 +160,7 @@ def _wide_cells(
     return labels, cells, lines
 
 
-def meanings(texts: Iterable[str], words: frozenset[Any] = frozenset()) -> AnyArray:
+def meanings(texts: Iterable[str], words: Container[Any] = ()) -> AnyArray:
     """Return the number that each text holds; keep other text and the given `words`."""
     # What is kept goes on to the step that codes answers: it knows what words mean, or names the
     # first cell at fault.
@@ -203,7 +200,7 @@ def _read_long(path: Path, header: Sequence[str], columns: Columns) -> Table:
 
 
 def _long_frame(
-    path: Path, header: Sequence[str], found: LongColumns, words: frozenset[Any]
+    path: Path, header: Sequence[str], found: LongColumns, words: Container[Any]
 ) -> tuple["pd.DataFrame", "array[int]"]:
     """Return the columns needed and the line of each row; each distinct text is kept once."""
     import pandas as pd

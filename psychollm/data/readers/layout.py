@@ -1,6 +1,6 @@
 """Which columns of a file mean what."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -15,7 +15,7 @@ _QUESTION_NAMES = ("question", "item")
 _QUESTION_IDS = ("item_id", "question_id", "prompt_id", "sample_id", "qid")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Columns:
     """What the caller said about the columns of a file."""
 
@@ -23,7 +23,7 @@ class Columns:
     question: str | Sequence[str] | None = None
     value: str | None = None
     duplicates: Duplicates = "error"
-    words: frozenset[Any] = frozenset()  # texts that the caller gives a meaning
+    words: Container[Any] = ()  # texts that the caller gives a meaning
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -34,7 +34,7 @@ def _frame(path: Path, table: Any) -> "pd.DataFrame":
     try:
         frame: pd.DataFrame = table.to_pandas()
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        msg = f"{path} is not a Parquet file, or damaged: {error}"
+        msg = f"{path} cannot be read as Parquet: {error}"
         raise InputError(msg) from error
     return frame
 
@@ -81,16 +81,20 @@ FREE = 1_000_000  # values that any file may hold
 
 
 @contextmanager
-def open_parquet(path: Path, *, dictionaries: Sequence[str] = ()) -> Iterator[Any]:
+def open_parquet(
+    path: Path, *, dictionaries: Sequence[str] = (), bounded: bool = True
+) -> Iterator[Any]:
     """Open a Parquet file; what is damaged in it is named, now or while it is read."""
+    # Unbounded where a file is read batch by batch: then it may declare whatever it likes.
     arrow = require("pyarrow", extra="io", purpose="reading Parquet files")
     module = require("pyarrow.parquet", extra="io", purpose="reading Parquet files")
     try:
         with module.ParquetFile(path, read_dictionary=list(dictionaries) or None) as file:
-            _check(path, file)
+            if bounded:
+                _check(path, file)
             yield file
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:
-        msg = f"{path} is not a Parquet file, or damaged: {error}"
+        msg = f"{path} cannot be read as Parquet: {error}"
         raise InputError(msg) from error
 
 
@@ -103,24 +107,18 @@ def _check(path: Path, file: Any) -> None:
         )
         raise InputError(msg)
     size = path.stat().st_size
-    n_values = max(about.num_rows * about.num_columns, _nested_values(file))
+    # A row may hold any number of values in lists.
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    deep = [k for k in range(about.num_columns) if file.schema.column(k).max_repetition_level]
+    n_nested = sum(group.column(k).num_values for group in groups for k in deep)
+    n_values = max(about.num_rows * about.num_columns, n_nested)
     if n_values > max(FREE, MAX_VALUES * size):
         msg = (
             f"{path} is refused: it declares {n_values:,} values in {size:,} bytes, more than "
             "answers take; if it is right, write it as CSV"
         )
         raise InputError(msg)
-    groups = (about.row_group(i) for i in range(about.num_row_groups))
     declared = sum(group.total_byte_size for group in groups)
     if declared > MAX_BYTES:
         msg = f"{path} declares {declared:,} bytes, and {MAX_BYTES:,} are the most"
         raise InputError(msg)
-
-
-def _nested_values(file: Any) -> int:
-    """Return how many values stand in lists, of which a row may hold any number."""
-    about, schema = file.metadata, file.schema
-    deep = [k for k in range(about.num_columns) if schema.column(k).max_repetition_level]
-    return sum(
-        about.row_group(i).column(k).num_values for i in range(about.num_row_groups) for k in deep
-    )

@@ -213,6 +213,3 @@ class FactorSolution(Result):
         state = "converged" if ended.converged else f"not converged ({ended.reason})"
         lines.append(f"Extraction {state}, gradient {self.gradient:.1e}.")
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return f"FactorSolution: {self.summary()}"

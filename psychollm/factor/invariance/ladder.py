@@ -333,9 +333,6 @@ class MeasurementInvariance(Result):
             )
         return "\n".join(lines)
 
-    def __repr__(self) -> str:
-        return f"MeasurementInvariance: {self.summary()}"
-
 
 def measurement_invariance(
     correlations: GroupCorrelations,

@@ -378,6 +378,3 @@ class GroupFactors(Result):
             named = ", ".join(f"{item!r} in {group!r}" for group, item in self.inadmissible)
             lines.append(f"Inadmissible: no residual variance left in {named}.")
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return f"GroupFactors: {self.summary()}"

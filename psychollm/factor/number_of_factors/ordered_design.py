@@ -18,7 +18,6 @@ from psychollm._base.types import (
     RandomState,
     WordArray,
 )
-from psychollm.data.coerce import check_correlatable
 from psychollm.data.labels import Labels, listed
 from psychollm.data.responses import as_responses
 from psychollm.estimates.resampling import Bootstrap, Resampling
@@ -131,8 +130,7 @@ def ordered_design(
     """Read a table, refusing rows that gave one answer only."""
     check_choice("empty_cells", empty_cells, EmptyCells)
     check_choice("missing", missing, Missing)
-    table = as_responses(data)
-    check_correlatable(table, of)
+    table = as_responses(data, of=of)
     raw, gaps, labels = table.codes, table.missing, table.models
     if of == "questions":
         raw, gaps, labels = raw.T, gaps.T, table.questions

@@ -78,14 +78,10 @@ class ParallelAnalysis(Result):
     )
 
     def __repr__(self) -> str:
-        lines = [
+        return (
             f"ParallelAnalysis ({self.eigenvalues}, shuffled {self.scheme}, {len(self.draws)} "
             f"tables): {self.n_factors} above their {percent(self.quantile)} bar"
-        ]
-        rows = zip(self.observed, self.draws.mean(axis=0), self.bar, strict=True)
-        for j, (value, mean, bar) in enumerate(list(rows)[: self.n_factors + 2]):
-            lines.append(f"  {j + 1:>3}  observed {value:7.3f}  null {mean:7.3f}  bar {bar:7.3f}")
-        return "\n".join(lines)
+        )
 
 
 def parallel_analysis(

@@ -32,10 +32,9 @@ import numpy as np
 
 from psychollm._base.axes import Axes
 from psychollm._base.convergence import Convergence
-from psychollm._base.progress import progress_bar
 from psychollm._base.result import Result
+from psychollm._base.spread import progress_bar
 from psychollm._base.types import BoolArray, FloatArray
-from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.factor.one_factor.marginal import (
     LOG_FLOOR,
@@ -150,8 +149,7 @@ def full_information(
     >>> full_information(data.responses).loadings.round(1)
     array([0.9, 0.7, 0.8, 0.6])
     """
-    table = as_responses(responses)
-    check_binary(table)
+    table = as_responses(responses, binary=True)
     start = pairwise_likelihood(table) if start is None else start
     keep = np.array([not reason for reason in start.reasons])
     patterns = answer_patterns(table, keep)

@@ -281,7 +281,7 @@ def kernel_counts(
     return counts, tau, rate
 
 
-def _count(responses: object) -> tuple[Responses | None, PairCounts]:
+def _count(responses: ResponsesLike) -> tuple[Responses | None, PairCounts]:
     if isinstance(responses, PairCounts):
         return None, responses
     table = as_responses(responses)

@@ -20,7 +20,6 @@ from psychollm._base.checks import check_count
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.replicate import replicate
 from psychollm._base.types import AnyArray, FloatArray, RandomState, WordArray
-from psychollm.data.coerce import check_binary
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.estimates.null import Null, monte_carlo_error, monte_carlo_p_value
@@ -247,12 +246,11 @@ class Packed:
             self.answered = pack_rows(~table.missing)
 
     @classmethod
-    def of(cls, responses: object) -> Packed:
+    def of(cls, responses: ResponsesLike) -> Packed:
         """Pack a table after checking that it can be tested."""
         if isinstance(responses, Packed):
             return responses
-        table = as_responses(responses)
-        check_binary(table)
+        table = as_responses(responses, binary=True)
         rates = table.yes_rates
         varying = int(np.sum((rates > 0.0) & (rates < 1.0)))
         if varying < LEAST_MODELS:

@@ -12,8 +12,8 @@ from psychollm._base.axes import Axes
 from psychollm._base.errors import OptionError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
+from psychollm.data.labels import unit_numbers
 from psychollm.data.pair_counts import PairCounts
-from psychollm.data.per_unit import unit_numbers
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.factor.one_factor.pairwise_likelihood import kernel_counts, pairwise_likelihood
 from psychollm.kernels.pairwise_likelihood import pair_weights, residuals

@@ -12,8 +12,7 @@ from psychollm._base.axes import Axes
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.data.coerce import check_binary
-from psychollm.data.per_unit import unit_numbers
+from psychollm.data.labels import unit_numbers
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.factor.one_factor.marginal import (
     Grid,
@@ -110,8 +109,7 @@ def question_scores(
     >>> bool(np.corrcoef(result.scores, data.scores[:, 0])[0, 1] > 0.9)
     True
     """
-    table = as_responses(responses)
-    check_binary(table)
+    table = as_responses(responses, binary=True)
     parameters = _parameters(table, loadings, thresholds)
     keep = np.all(np.isfinite(parameters), axis=0)
     if not keep.any():

@@ -34,7 +34,6 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.errors import OptionError, ShapeError
 from psychollm._base.replicate import n_workers
 from psychollm._base.types import BoolArray, FloatArray, RandomState
-from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
@@ -232,7 +231,7 @@ class Read:
 
 
 def _read(
-    responses: object,
+    responses: ResponsesLike,
     link: Link,
     respondents: Respondents,
     families: Sequence[Any] | None,
@@ -245,8 +244,7 @@ def _read(
     if not isinstance(used, HierarchicalPriors):
         msg = f"priors={priors!r:.80} must be HierarchicalPriors(...) or None"
         raise OptionError(msg)
-    table = as_responses(responses)
-    check_binary(table)
+    table = as_responses(responses, binary=True)
     answers = orient(table, respondents)
     reasons = answers.reasons()
     keep = np.array([not reason for reason in reasons])

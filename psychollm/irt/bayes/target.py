@@ -22,8 +22,7 @@ import numpy as np
 
 from psychollm._base.errors import OptionError
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.data.labels import Labels
-from psychollm.data.per_unit import numbered, unit_labels
+from psychollm.data.labels import Labels, numbered, unit_labels
 from psychollm.irt.families import Link
 from psychollm.irt.priors import PROBIT_SCALE
 from psychollm.kernels.irt_marginal import LOGIT, PROBIT, marginal_gradient, marginal_patterns

@@ -36,9 +36,7 @@ from psychollm._base.multiplicity import adjust_p_values
 from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.coerce import check_binary
-from psychollm.data.labels import Labels
-from psychollm.data.per_unit import unit_labels
+from psychollm.data.labels import Labels, unit_labels
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, orient, spread
@@ -155,8 +153,7 @@ def andersen_test(
     """
     from scipy.stats import chi2
 
-    table = as_responses(responses)
-    check_binary(table)
+    table = as_responses(responses, binary=True)
     answers = orient(table, respondents)
     check_items(answers.codes)
     groups, member = _groups(answers.codes, split, answers.respondents)

@@ -29,7 +29,6 @@ from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.numbers import p_equals
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.irt.answers import Respondents, orient
@@ -107,8 +106,7 @@ def martin_loef_test(
     """
     from scipy.stats import chi2
 
-    table = as_responses(responses)
-    check_binary(table)
+    table = as_responses(responses, binary=True)
     answers = orient(table, respondents)
     check_items(answers.codes)
     inside = _chosen(items, answers.items)

@@ -31,7 +31,6 @@ from psychollm._base.convergence import Convergence
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason, first_reason
@@ -138,8 +137,7 @@ def conditional_rasch(
     >>> conditional_rasch(answers).difficulty.round(2)
     array([ 1.23,  0.41,  0.  , -0.34, -1.32])
     """
-    table = as_responses(responses)
-    check_binary(table)
+    table = as_responses(responses, binary=True)
     found = fit_conditional(orient(table, respondents))
     found.convergence.warn("the conditional Rasch fit")
     return found
@@ -233,8 +231,7 @@ def rasch_ability(
     array([0.41])
     """
     check_choice("method", method, Method)
-    table = as_responses(responses)
-    check_binary(table)
+    as_responses(responses, binary=True)
     answers = answers_to(responses, fit.labels, fit.respondents)
     keep = fit.fitted
     patterns = patterns_of(answers.codes[:, keep], 2)

@@ -65,7 +65,7 @@ def person_fit(fit: IRTFit, responses: ResponsesLike) -> PersonFit:
     )
 
 
-def answer_labels(fit: IRTFit, responses: object) -> Labels:
+def answer_labels(fit: IRTFit, responses: ResponsesLike) -> Labels:
     """Return the names of the respondents of a table."""
     from psychollm.data.responses import as_responses
 

@@ -153,9 +153,6 @@ class DifferentialItems(Result):
             )
         return "\n".join(lines)
 
-    def __repr__(self) -> str:
-        return f"DifferentialItems: {self.summary()}"
-
 
 def differential_items(
     responses: ResponsesLike,

@@ -36,9 +36,7 @@ from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.coerce import check_binary
-from psychollm.data.labels import Labels
-from psychollm.data.per_unit import numbered, unit_labels
+from psychollm.data.labels import Labels, numbered, unit_labels
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Respondents, orient
@@ -168,8 +166,7 @@ def differential_functioning(
     """
     check_fraction("alpha", alpha)
     check_choice("adjustment", adjustment, Adjustment)
-    table = as_responses(responses)
-    check_binary(table)
+    table = as_responses(responses, binary=True)
     answers = orient(table, respondents)
     names, second = _two_groups(groups, answers.respondents)
     if len(answers.items) < 3:

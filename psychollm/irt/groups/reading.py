@@ -10,9 +10,8 @@ import numpy as np
 
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.labels import listed
-from psychollm.data.per_unit import group_members
-from psychollm.data.responses import as_responses
+from psychollm.data.labels import group_members, listed
+from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.irt.answers import MISSING, Patterns, Respondents, orient, patterns_of
 from psychollm.irt.families import Link
 from psychollm.irt.fit import fit_irt
@@ -125,7 +124,7 @@ def _ability(problem: Problem, items: FloatArray) -> tuple[float, float]:
 
 
 def read_groups(
-    responses: Any,
+    responses: ResponsesLike,
     groups: Sequence[Any],
     *,
     model: ItemModels,

@@ -161,6 +161,3 @@ class GroupIRTFit(Result):
             f"{self.groups[worst[0]]!r}."
         )
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return f"GroupIRTFit: {self.summary()}"

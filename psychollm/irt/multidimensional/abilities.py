@@ -17,7 +17,6 @@ from psychollm._base.axes import Axes, Interleaved
 from psychollm._base.errors import ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
@@ -155,10 +154,9 @@ def rule_for(dimensions: int, patterns: int) -> Rule:
     return quasi_random_rule(points, dimensions, patterns)
 
 
-def _codes(fit: MultidimensionalIRT, responses: object) -> tuple[IntArray, Labels]:
+def _codes(fit: MultidimensionalIRT, responses: ResponsesLike) -> tuple[IntArray, Labels]:
     """Return codes of fitted items and names of respondents, read as the fit read its own."""
-    table = as_responses(responses)
-    check_binary(table)
+    as_responses(responses, binary=True)
     answers = answers_to(responses, fit.labels, fit.respondents)
     return np.ascontiguousarray(answers.codes[:, fit.fitted]), answers.respondents
 

@@ -35,9 +35,8 @@ import numpy as np
 
 from psychollm._base.checks import check_choice, check_count
 from psychollm._base.errors import OptionError
-from psychollm._base.progress import progress_bar
+from psychollm._base.spread import progress_bar
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.coerce import check_binary
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.reasons import Reason
 from psychollm.irt.answers import Oriented, Patterns, Respondents, orient, patterns_of, spread
@@ -136,8 +135,7 @@ def fit_multidimensional(
     """
     check_choice("link", link, Link)
     check_choice("integration", integration, IntegrationMethod)
-    table = as_responses(responses)
-    check_binary(table)
+    table = as_responses(responses, binary=True)
     answers = orient(table, respondents)
     shape = shape_of(dimensions, answers.items, correlated=correlated)
     reasons = answers.reasons()

@@ -234,6 +234,3 @@ class MultidimensionalIRT(Result):
         if left:
             lines.append(f"{left} of {len(self.labels)} {kind} without estimates: see `reasons`.")
         return "\n".join(lines)
-
-    def __repr__(self) -> str:
-        return f"MultidimensionalIRT: {self.summary()}"

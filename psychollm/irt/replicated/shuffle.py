@@ -37,7 +37,6 @@ from psychollm._base.numbers import p_equals
 from psychollm._base.replicate import replicate
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, RandomState, WordArray
-from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike, as_responses
 from psychollm.estimates.null import Alternative, monte_carlo_p_value
@@ -155,8 +154,7 @@ def slope_null(
     (9,)
     """
     n_null = check_count("n_null", n_null)
-    table = as_responses(responses)
-    check_binary(table)
+    table = as_responses(responses, binary=True)
     answers = orient(table, respondents)
     priors = default_priors([model], link, len(answers.respondents))
 

@@ -38,9 +38,8 @@ from psychollm._base.axes import Axes
 from psychollm._base.checks import check_choice, check_fraction
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray
-from psychollm.data.encode import numbers
 from psychollm.data.responses import ResponsesLike
-from psychollm.data.table import as_table
+from psychollm.data.table import as_table, numbers
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.components.two_way import (

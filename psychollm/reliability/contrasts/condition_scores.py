@@ -11,8 +11,7 @@ from psychollm._base.arrays import float_array
 from psychollm._base.errors import CodeError, LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
-from psychollm.data.labels import listed
-from psychollm.data.per_unit import index_of, numbered, unit_labels
+from psychollm.data.labels import index_of, listed, numbered, unit_labels
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

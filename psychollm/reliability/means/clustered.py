@@ -46,10 +46,9 @@ from scipy.special import stdtrit
 from psychollm._base.checks import check_choice
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.stated import cluster_codes, question_weights
-from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels
 from psychollm.data.responses import ResponsesLike
-from psychollm.data.table import one_model
+from psychollm.data.table import numbers, one_model
 from psychollm.estimates.clustered import corrected_sums, satterthwaite, units_of
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason

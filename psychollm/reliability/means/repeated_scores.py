@@ -11,9 +11,8 @@ from psychollm._base.axes import Axes
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import AnyArray, BoolArray, FloatArray, IntArray
-from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, as_labels
-from psychollm.data.table import Table, one_model, values_like
+from psychollm.data.table import Table, numbers, one_model, values_like
 
 if TYPE_CHECKING:
     import pandas as pd

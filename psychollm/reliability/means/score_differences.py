@@ -41,10 +41,9 @@ from psychollm._base.multiplicity import Adjustment, adjust_p_values
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
 from psychollm.calibration.stated import cluster_codes
-from psychollm.data.encode import numbers
 from psychollm.data.labels import Labels, listed
 from psychollm.data.responses import ResponsesLike
-from psychollm.data.table import one_model
+from psychollm.data.table import numbers, one_model
 from psychollm.estimates.clustered import few
 from psychollm.estimates.reasons import Reason, first_reason
 from psychollm.reliability.means.clustered import ClusteredMean, Correction, clustered_mean

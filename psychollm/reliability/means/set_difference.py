@@ -33,10 +33,9 @@ from psychollm._base.checks import check_fraction
 from psychollm._base.errors import LabelError
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.stated import cluster_codes
-from psychollm.data.encode import numbers
 from psychollm.data.labels import listed, positions
 from psychollm.data.responses import ResponsesLike
-from psychollm.data.table import one_model
+from psychollm.data.table import numbers, one_model
 from psychollm.estimates.clustered import few
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.reasons import Reason, first_reason

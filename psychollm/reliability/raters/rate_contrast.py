@@ -28,8 +28,7 @@ import numpy as np
 from psychollm._base.errors import LabelError, OptionError
 from psychollm._base.types import FloatArray, IntArray, RandomState, WordArray
 from psychollm.calibration.stated import cluster_codes
-from psychollm.data.labels import Labels, listed
-from psychollm.data.per_unit import unit_labels
+from psychollm.data.labels import Labels, listed, unit_labels
 from psychollm.data.responses import ResponsesLike
 from psychollm.estimates.clustered import units_of
 from psychollm.estimates.estimate import Estimate

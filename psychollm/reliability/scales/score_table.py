@@ -14,11 +14,9 @@ from psychollm._base.checks import check_choice
 from psychollm._base.errors import LabelError, OptionError, ShapeError
 from psychollm._base.result import Result
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.encode import numbers
-from psychollm.data.labels import Labels, listed
-from psychollm.data.per_unit import numbered, unit_labels, unit_numbers
+from psychollm.data.labels import Labels, listed, numbered, unit_labels, unit_numbers
 from psychollm.data.responses import ResponsesLike
-from psychollm.data.table import Table, as_table
+from psychollm.data.table import Table, as_table, numbers
 from psychollm.estimates.reasons import Reason
 from psychollm.reliability.scales.moments import (
     ROUNDING,

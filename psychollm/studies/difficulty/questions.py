@@ -11,7 +11,7 @@ import numpy as np
 from psychollm._base.arrays import float_array
 from psychollm._base.errors import CodeError, InputError, LabelError, OptionError, ShapeError
 from psychollm._base.types import BoolArray, FloatArray, IntArray
-from psychollm.data.per_unit import in_order, numbered, unit_labels
+from psychollm.data.labels import in_order, numbered, unit_labels
 from psychollm.studies.difficulty.ridge import Ridge, ridge
 from psychollm.studies.difficulty.words import Words, learn_words
 from psychollm.studies.probes.folds import dealt

@@ -14,7 +14,6 @@ from psychollm._base.errors import ShapeError, ValidityWarning
 from psychollm._base.replicate import replicate
 from psychollm._base.types import EmptyCells, FloatArray, Missing, RandomState, WordArray
 from psychollm.correlation.tetrachoric import tetrachoric
-from psychollm.data.coerce import check_binary
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.estimates.null import Null
 from psychollm.factor.congruence import tucker
@@ -144,7 +143,7 @@ def dimensionality(
 
 def _usable(table: Responses) -> tuple[Responses, Mapping[Hashable, str]]:
     """Leave out models whose answers do not vary, with a warning that names them."""
-    check_binary(table)
+    as_responses(table, binary=True)
     rates = table.yes_rates
     excluded: dict[Hashable, str] = {}
     for model, rate in zip(table.models, rates, strict=True):

@@ -11,7 +11,7 @@ from psychollm._base.checks import check_count, check_generator
 from psychollm._base.errors import InputError, LabelError, OptionError, ShapeError
 from psychollm._base.optional import require
 from psychollm._base.types import BoolArray, FloatArray, IntArray, RandomState
-from psychollm.data.per_unit import numbered, unit_labels
+from psychollm.data.labels import numbered, unit_labels
 
 _PURPOSE = "a probe"
 

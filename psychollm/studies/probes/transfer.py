@@ -11,7 +11,7 @@ from psychollm._base.numbers import number
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray, RandomState
 from psychollm.calibration.discrimination.ranking import auroc
-from psychollm.data.per_unit import numbered, unit_labels
+from psychollm.data.labels import numbered, unit_labels
 from psychollm.estimates.findings import Finding, Findings, Study
 from psychollm.estimates.verdict import (
     SMALLEST,

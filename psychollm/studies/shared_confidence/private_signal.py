@@ -41,7 +41,7 @@ from psychollm._base.numbers import p_equals, with_interval
 from psychollm._base.result import Result
 from psychollm._base.types import FloatArray, IntArray
 from psychollm.calibration.paired import PairedAnswers, paired_answers
-from psychollm.data.per_unit import unit_numbers
+from psychollm.data.labels import unit_numbers
 from psychollm.data.responses import as_responses
 from psychollm.estimates.estimate import Estimate
 from psychollm.estimates.findings import (

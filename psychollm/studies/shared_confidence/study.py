@@ -24,7 +24,6 @@ from psychollm.calibration.consensus.pairwise import pairwise_calibration
 from psychollm.calibration.decisions.confusion import confusion
 from psychollm.calibration.decisions.f_beta import f_beta
 from psychollm.calibration.paired import paired_answers
-from psychollm.data.coerce import check_binary
 from psychollm.data.pair_counts import PairCounts
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.data.screen import Screen, validity_screen
@@ -244,10 +243,8 @@ def pair_tables(
     confidence: ResponsesLike, correctness: ResponsesLike
 ) -> tuple[Responses, Responses]:
     """Return both tables as binary `Responses`, correctness in the order of confidence."""
-    said = as_responses(confidence, argument="confidence")
-    right = as_responses(correctness, argument="correctness", like=said)
-    check_binary(said, argument="confidence")
-    check_binary(right, argument="correctness")
+    said = as_responses(confidence, argument="confidence", binary=True)
+    right = as_responses(correctness, argument="correctness", like=said, binary=True)
     return said, right
 
 

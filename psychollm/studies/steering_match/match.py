@@ -26,7 +26,6 @@ from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_choice, check_count, check_fraction, check_generator
 from psychollm._base.errors import LabelError, ShapeError
 from psychollm._base.types import FloatArray, RandomState
-from psychollm.data.coerce import check_binary
 from psychollm.data.labels import Labels
 from psychollm.data.responses import Responses, ResponsesLike, as_responses
 from psychollm.estimates.estimate import Estimate
@@ -291,8 +290,7 @@ class _Study:
 
 
 def _targets(targets: ResponsesLike) -> Responses:
-    table = as_responses(targets, argument="targets")
-    check_binary(table, argument="targets")
+    table = as_responses(targets, argument="targets", binary=True)
     if table.n_models < 2 or table.n_questions < 10:
         msg = (
             f"targets holds {table.n_models} targets and {table.n_questions} questions: at least "

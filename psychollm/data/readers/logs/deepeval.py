@@ -22,11 +22,7 @@ from psychollm.data.readers.logs.source import Source
 
 def is_deepeval(source: Source) -> bool:
     """Tell whether a file holds a test run of deepeval."""
-    return (
-        source.shape == "document"
-        and isinstance(source.document, dict)
-        and isinstance(source.document.get("testCases"), list)
-    )
+    return isinstance(source.object.get("testCases"), list)
 
 
 def read_deepeval(source: Source) -> list[Run]:
@@ -46,8 +42,6 @@ def read_deepeval(source: Source) -> list[Run]:
     }
     return [
         Run(
-            format="deepeval",
-            source=str(source.path),
             model=named or source.path.stem,
             task=str(log.get("datasetAlias") or "deepeval"),
             samples=tuple(_sample(case, graded) for case in cases),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -112,16 +112,21 @@ def read_runs(
         check_choice("format", format, LogFormat)
     source = Source(path)
     if columns:
-        return read_table_log(source, columns) if named or is_table(source, columns) else []
-    if format is not None and not named and not READERS[format].knows(source):
-        return []
-    name = format or _format_of(source)
+        name = "table" if named or is_table(source, columns) else None
+    elif format is not None:
+        name = format if named or READERS[format].knows(source) else None
+    else:
+        name = _format_of(source)
+        if name is None and named:
+            raise InputError(_unknown(source))
     if name is None:
-        if not named:
-            return []
-        raise InputError(_unknown(source))
-    with _laid_out(path, name):
-        return READERS[name].read(source)
+        return []
+    if columns:
+        runs = read_table_log(source, columns)
+    else:
+        with _laid_out(path, name):
+            runs = READERS[name].read(source)
+    return [replace(run, format=name, source=str(path)) for run in runs]
 
 
 def _unknown(source: Source) -> str:

@@ -21,8 +21,6 @@ def read_evalscope(source: Source) -> list[Run]:
     parts = source.path.parts
     return [
         Run(
-            format="evalscope",
-            source=str(source.path),
             model=source.path.parent.name,
             task=source.path.stem,
             samples=tuple(_sample(line) for _, line in source.lines()),

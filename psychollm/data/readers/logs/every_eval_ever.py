@@ -45,8 +45,6 @@ def read_every_eval_ever(source: Source) -> list[Run]:
     names = _metric_names(source.path)
     return [
         Run(
-            format="every-eval-ever",
-            source=str(source.path),
             model=model,
             task=task,
             samples=_samples(records, names),

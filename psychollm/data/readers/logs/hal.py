@@ -10,9 +10,7 @@ from psychollm.data.readers.logs.source import Source
 
 def is_hal(source: Source) -> bool:
     """Tell whether a file is an upload of the Holistic Agent Leaderboard."""
-    if source.shape != "document" or not isinstance(source.document, dict):
-        return False
-    results = source.document.get("results")
+    results = source.object.get("results")
     return isinstance(results, dict) and {"successful_tasks", "failed_tasks"} <= results.keys()
 
 
@@ -24,8 +22,6 @@ def read_hal(source: Source) -> list[Run]:
     verdicts |= dict.fromkeys(map(str, results["failed_tasks"] or ()), 0.0)
     return [
         Run(
-            format="hal",
-            source=str(source.path),
             model=str(config.get("agent_name") or settings.get("model_name")),
             task=str(config.get("benchmark_name") or "hal"),
             samples=tuple(

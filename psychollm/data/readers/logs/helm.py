@@ -51,8 +51,6 @@ def read_helm(source: Source) -> list[Run]:
     several = len(by_split) > 1
     return [
         Run(
-            format="helm",
-            source=str(source.path),
             model=str(adapter.get("model") or adapter.get("model_deployment")),
             task=f"{task}:{split}" if several else task,
             samples=tuple(samples),

@@ -13,6 +13,7 @@ scorer, ``scorer.name``. A sample that failed has no score, even if Inspect was 
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from psychollm._base.errors import InputError
@@ -54,9 +55,7 @@ def is_inspect(source: Source) -> bool:
     if source.shape == "archive":
         with source.archive() as archive:
             return HEADER in archive.names or JOURNAL in archive.names
-    if source.shape != "document" or not isinstance(source.document, dict):
-        return False
-    run = source.document.get("eval")
+    run = source.object.get("eval")
     return isinstance(run, dict) and "task_id" in run and "model" in run
 
 
@@ -97,30 +96,16 @@ def _run(source: Source, log: Mapping[str, Any], found: Iterable[Any]) -> Run:
         msg = f"{source.path} names no model: is it damaged?"
         raise InputError(msg)
     samples.sort(key=lambda one: one.repeat or 0)
+    none: dict[str, Score] = dict.fromkeys(scorers or [""])
     return Run(
-        format="inspect",
-        source=str(source.path),
         model=str(about.get("model")),
         task=str(about.get("task")),
-        samples=tuple(_with_all(one, scorers) for one in samples),
+        samples=tuple(replace(one, scores={**none, **one.scores}) for one in samples),
         configuration=_configuration(log, about),
         created=str(about.get("created", "")),
         identity=str(about.get("task_id", "")),
         invalid="invalidated in the log" if log.get("invalidated") else "",
         notes=_notes(log.get("status", "started"), about, len(samples)),
-    )
-
-
-def _with_all(sample: Sample, scorers: Iterable[str]) -> Sample:
-    """Return a sample with a place for every scorer of its run."""
-    scores = {name: sample.scores.get(name) for name in scorers}
-    return Sample(
-        question=sample.question,
-        scores=scores or {"": None},
-        repeat=sample.repeat,
-        error=sample.error,
-        confidence=sample.confidence,
-        content=sample.content,
     )
 
 

@@ -55,8 +55,6 @@ def read_lighteval(source: Source) -> list[Run]:
     task = str(stated or (name["task"] if name else source.path.stem))
     return [
         Run(
-            format="lighteval",
-            source=str(source.path),
             model=model,
             task=task,
             samples=tuple(

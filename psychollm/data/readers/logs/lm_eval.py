@@ -50,8 +50,6 @@ def read_lm_eval(source: Source) -> list[Run]:
     samples = tuple(_sample(row, seen) for _, row in source.lines())
     return [
         Run(
-            format="lm-eval",
-            source=str(source.path),
             model=model,
             task=task,
             samples=samples,

@@ -41,8 +41,6 @@ def read_openai_evals(source: Source) -> list[Run]:
     samples = [one for name, found in events.items() for one in _samples(name, found)]
     return [
         Run(
-            format="openai-evals",
-            source=str(source.path),
             model=" + ".join(map(str, spec.get("completion_fns") or ["?"])),
             task=str(spec.get("eval_name") or spec.get("base_eval") or source.path.stem),
             samples=tuple(samples),

@@ -14,15 +14,15 @@ from psychollm.data.readers.logs.source import Source
 
 def is_opencompass(source: Source) -> bool:
     """Tell whether a file holds results of OpenCompass."""
-    if source.shape != "document" or not isinstance(source.document, dict):
+    if not (whole := source.object):
         return False
-    details = source.document.get("details")
+    details = whole.get("details")
     if isinstance(details, dict):
         return "type" in details or all(place.isdigit() for place in details)
     if isinstance(details, list):
         return bool(details) and all(isinstance(one, dict) for one in details)
     # Without details: known by its place, so that the error can say what is lacking.
-    numbers = all(isinstance(value, int | float) for value in source.document.values())
+    numbers = all(isinstance(value, int | float) for value in whole.values())
     return source.path.parent.parent.name == "results" and numbers
 
 
@@ -38,8 +38,6 @@ def read_opencompass(source: Source) -> list[Run]:
     samples = [sample for place, one in details for sample in _samples(place, one)]
     return [
         Run(
-            format="opencompass",
-            source=str(source.path),
             model=source.path.parent.name,
             task=source.path.stem,
             samples=tuple(samples),

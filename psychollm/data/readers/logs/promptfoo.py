@@ -24,9 +24,7 @@ def is_promptfoo(source: Source) -> bool:
     """Tell whether a file holds results of promptfoo."""
     if source.shape == "lines":
         return source.first.keys() >= _LINE
-    if source.shape != "document" or not isinstance(source.document, dict):
-        return False
-    results = source.document.get("results")
+    results = source.object.get("results")
     return isinstance(results, dict) and isinstance(results.get("results"), list)
 
 
@@ -45,8 +43,6 @@ def read_promptfoo(source: Source) -> list[Run]:
     same = _same(found)
     return [
         Run(
-            format="promptfoo",
-            source=str(source.path),
             model=model,
             task=task,
             samples=tuple(samples),

@@ -38,11 +38,11 @@ class Sample:
 class Run:
     """One run of one model on one task."""
 
-    format: str
-    source: str  # the file
     model: str
     task: str
     samples: tuple[Sample, ...]
+    format: str = ""  # this and the file are filled in by whoever calls the reader
+    source: str = ""
     configuration: Mapping[str, str] = field(default_factory=dict)
     created: str = ""  # time in a form that sorts
     identity: str = ""  # a later run with the same identity takes this one's place

@@ -53,6 +53,12 @@ class Source:
             raise InputError(msg)
         return parse(self.path.read_bytes(), str(self.path))
 
+    @property
+    def object(self) -> dict[str, Any]:
+        """The content of a JSON file that holds an object; empty for any other file."""
+        whole = self.document if self.shape == "document" else None
+        return whole if isinstance(whole, dict) else {}
+
     def lines(self) -> Iterator[tuple[int, dict[str, Any]]]:
         """Yield the number and the object of each line of a JSONL file; empty ones are skipped."""
         with self.path.open("rb") as file:

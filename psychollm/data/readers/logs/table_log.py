@@ -84,8 +84,6 @@ def read_table_log(source: Source, columns: Mapping[str, str] | None = None) -> 
         runs.setdefault(key, []).append(_sample(where, cells, fingerprint))
     return [
         Run(
-            format="table",
-            source=str(source.path),
             model=model,
             task=task or source.path.name.partition(".")[0],
             samples=tuple(samples),

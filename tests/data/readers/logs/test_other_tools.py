@@ -231,7 +231,7 @@ def test_lighteval_damaged(tmp_path):
     pytest.importorskip("pyarrow")
     path = tmp_path / "details_t_2026.parquet"
     path.write_bytes(b"PAR1" + b"\x00" * 100)
-    with pytest.raises(InputError, match="is not a Parquet file"):
+    with pytest.raises(InputError, match="cannot be read as Parquet"):
         read_logs(path)
 
 

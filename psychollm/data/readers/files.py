@@ -1,24 +1,96 @@
-"""Files to tables of numbers, such as stated confidences, and to the clusters of questions."""
+"""Files to `Responses`, to tables of numbers, and to the clusters of questions: one door."""
 
 from collections.abc import Callable, Mapping, Sequence
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from psychollm._base.checks import check_choice
-from psychollm._base.errors import CodeError, LabelError, OptionError
+from psychollm._base.errors import CodeError, InputError, LabelError, OptionError
 from psychollm._base.types import FloatArray
-from psychollm.data.encode import encode, numbers
+from psychollm.data.confidence import Threshold
 from psychollm.data.labels import listed
 from psychollm.data.long import Duplicates
-from psychollm.data.readers.formats import reader_of
+from psychollm.data.readers.csv_file import read_csv
 from psychollm.data.readers.layout import Columns, Layout
-from psychollm.data.table import Table
+from psychollm.data.readers.parquet_file import read_parquet
+from psychollm.data.responses import Responses
+from psychollm.data.table import Table, encode, numbers
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+READERS: dict[str, Callable[..., Table]] = {
+    ".csv": read_csv,
+    ".csv.gz": read_csv,
+    ".parquet": read_parquet,
+}
+
+
+def read_responses(
+    path: str | PathLike[str],
+    *,
+    layout: Layout = "auto",
+    model: str | None = None,
+    question: str | Sequence[str] | None = None,
+    value: str | None = None,
+    duplicates: Duplicates = "error",
+    codes: Mapping[Any, int] | None = None,
+    threshold: Threshold | None = None,
+    strict: bool = True,
+) -> Responses:
+    """Read a table of responses from a file.
+
+    Parameters
+    ----------
+    path : path
+        ``.csv``, ``.csv.gz`` or ``.parquet``; read other formats with pandas and pass the frame
+        to `Responses.from_frame` or `Responses.from_long`.
+    layout : {"auto", "wide", "long"}
+        Wide: a line per model, the labels of the questions in the header. Long: a line per
+        answer. "auto" means long if `question` or `value` is given or the header holds "model"
+        and "question" (or "item"), wide otherwise.
+    model : str, optional
+        Column with the labels of the models; by default the first column of a wide file and
+        "model" in a long one.
+    question : str or sequence of str, optional
+        Columns of a long file that identify the question; by default "question" or "item".
+    value : str, optional
+        Column of a long file that holds the answers; by default "value", or the only one left.
+    duplicates : {"error", "first", "last"}
+        What to do in a long file when a model answers a question twice.
+    codes : mapping, optional
+        What each word of the file means, such as ``{"yes": 1, "no": 0}``.
+    threshold, strict : optional
+        If given, the values are stated confidences, split as in `Responses.from_confidence`.
+
+    Returns
+    -------
+    Responses
+        Empty cells and NA, NaN, None and null are missing; True and False are 1 and 0.
+
+    Raises
+    ------
+    InputError
+        If the file does not exist or cannot be read. Messages name file, line and column.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> path = getfixture("tmp_path") / "a.csv"
+    >>> long = pd.DataFrame({"model": ["m"] * 3, "item": [1, 2, 3], "sure": [80, None, 30]})
+    >>> long.to_csv(path, index=False)
+    >>> read_responses(path, threshold=50).values
+    array([[ 1., nan,  0.]])
+    """
+    if codes is not None and threshold is not None:
+        msg = "codes= (what words mean) and threshold= (where to split numbers) exclude each other"
+        raise OptionError(msg)
+    table = _labelled(path, layout, Columns(model, question, value, duplicates, codes or ()))
+    return Responses.from_table(table, codes=codes, threshold=threshold, strict=strict)
 
 
 def read_table(
@@ -68,23 +140,14 @@ def read_table(
     """
     import pandas as pd
 
-    check_choice("layout", layout, Layout)
     if codes is not None and scale is not None:
         msg = "codes= (what words mean) and scale= (what numbers are out of) exclude each other"
         raise OptionError(msg)
-    file = Path(path)
-    columns = Columns(
-        model=model,
-        question=question,
-        value=value,
-        duplicates=duplicates,
-        words=frozenset(codes or ()),
-    )
-    table = reader_of(file)(file, layout=layout, columns=columns)
+    table = _labelled(path, layout, Columns(model, question, value, duplicates, codes or ()))
     if codes is None:
-        values = _scaled(table, str(file), scale)
+        values = _scaled(table, fspath(path), scale)
     else:
-        meanings, missing = encode(table, codes=codes, argument=str(file))
+        meanings, missing = encode(table, codes=codes, argument=fspath(path))
         values = np.where(missing, np.nan, meanings.astype(np.float64))
     return pd.DataFrame(
         values,
@@ -158,19 +221,16 @@ def read_clusters(
     >>> read_clusters(path).to_dict()
     {'q1': 'a', 'q2': 'a'}
     """
-    file = Path(path)
-    reader = reader_of(file)
-    if column is None:
-        return _of_list(file, reader)
-    columns = Columns(model=model, question=question, value=column, duplicates="first")
-    return _of_answers(file, reader(file, layout="long", columns=columns))
+    if column is not None:
+        columns = Columns(model, question, column, "first")
+        return _of_answers(Path(path), _labelled(path, "long", columns))
+    return _of_list(Path(path), _labelled(path, "wide", Columns()))
 
 
-def _of_list(file: Path, reader: Callable[..., Table]) -> "pd.Series[Any]":
-    """Read a list: as a wide table it has a row per question, and one column."""
+def _of_list(file: Path, table: Table) -> "pd.Series[Any]":
+    """Return a list, which as a wide table has a row per question, and one column."""
     import pandas as pd
 
-    table = reader(file, layout="wide", columns=Columns())
     if len(table.questions) != 1:
         msg = (
             f"{file} holds the columns {listed(table.questions)} besides its first: a list of "
@@ -196,3 +256,20 @@ def _of_answers(file: Path, table: Table) -> "pd.Series[Any]":
     return pd.Series(
         list(found.values()), index=pd.Index(list(found), tupleize_cols=False), name="cluster"
     )
+
+
+def _labelled(path: str | PathLike[str], layout: Layout, columns: Columns) -> Table:
+    """Return the labelled table in a file, by the reader that its ending names."""
+    check_choice("layout", layout, Layout)
+    file = Path(path)
+    ending = next((end for end in READERS if file.name.lower().endswith(end)), None)
+    if ending is None:
+        msg = (
+            f"{file}: only {', '.join(READERS)} are read; read it with pandas and pass the "
+            "frame to Responses.from_frame or Responses.from_long"
+        )
+        raise InputError(msg)
+    if not file.is_file():
+        msg = f"{file}: there is no such file"
+        raise InputError(msg)
+    return READERS[ending](file, layout=layout, columns=columns)
