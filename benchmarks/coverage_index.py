@@ -85,7 +85,7 @@ WITHOUT: dict[str, str] = {
     "metric_keys": "names",
     "minimum_detectable_difference": "arithmetic",
     "omega_of_loadings": "loadings alone have no n",
-    "p_ik": "predictions, to be judged by the panel",
+    "predicted_correctness": "predictions, to be judged by the panel",
     "p_true": "arithmetic",
     "pilot_variance": "a variance to plan with",
     "questions_needed": "arithmetic",

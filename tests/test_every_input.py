@@ -46,7 +46,7 @@ SLOW = {"shared_confidence", "studies.fit_gate", "semantic_calibration", "dimens
 _QUESTIONS = {
     **dict.fromkeys(("fleiss_kappa", "gwet_ac1", "krippendorff_alpha", "percent_agreement"), 0),
     **dict.fromkeys(("response_shares", "class_shares", "early_exit", "probe_transfer"), 0),
-    **dict.fromkeys(("state_probe", "difficulty", "fit_gate", "p_ik"), 0),
+    **dict.fromkeys(("state_probe", "difficulty", "fit_gate", "predicted_correctness"), 0),
     **dict.fromkeys(("answer_variance", "semantic_calibration", "semantic_entropy"), 1),
 }
 

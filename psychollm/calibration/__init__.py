@@ -20,8 +20,11 @@ from psychollm.calibration.errors.reliability_curve import ReliabilityCurve
 from psychollm.calibration.errors.smooth import SmoothCalibrationError, smooth_calibration_error
 from psychollm.calibration.panels.catalogue import metric_keys
 from psychollm.calibration.panels.panel import CalibrationPanel, calibration_panel
-from psychollm.calibration.sampled.p_ik import Foreknowledge, p_ik
-from psychollm.calibration.sampled.p_true import p_true
+from psychollm.calibration.sampled.self_knowledge import (
+    PredictedCorrectness,
+    p_true,
+    predicted_correctness,
+)
 from psychollm.calibration.sampled.semantic_confidence import (
     SemanticConfidence,
     semantic_confidence,
@@ -45,12 +48,11 @@ from psychollm.calibration.selection.selective import (
 )
 from psychollm.calibration.significance import Significance
 from psychollm.calibration.two_choice.hierarchical_meta_d import (
+    HierarchicalMetaD,
     hierarchical_meta_d,
     hierarchical_meta_d_from_counts,
 )
-from psychollm.calibration.two_choice.hierarchical_meta_d_result import HierarchicalMetaD
-from psychollm.calibration.two_choice.meta_d import meta_d, meta_d_from_counts
-from psychollm.calibration.two_choice.meta_d_result import MetaD
+from psychollm.calibration.two_choice.meta_d import MetaD, meta_d, meta_d_from_counts
 from psychollm.calibration.two_choice.meta_information_trials import (
     MetaInformation,
     gaussian_meta_information,
@@ -70,7 +72,6 @@ __all__ = [
     "Cox",
     "EnsembleGain",
     "FBeta",
-    "Foreknowledge",
     "HierarchicalMetaD",
     "Individuation",
     "Line",
@@ -79,6 +80,7 @@ __all__ = [
     "Murphy",
     "Overconfidence",
     "PairwiseCalibration",
+    "PredictedCorrectness",
     "RatedConfidence",
     "RecalibrationCurve",
     "ReliabilityBins",
@@ -119,10 +121,10 @@ __all__ = [
     "metric_keys",
     "murphy",
     "overconfidence",
-    "p_ik",
     "p_true",
     "pairwise_calibration",
     "point_biserial",
+    "predicted_correctness",
     "rate_confidence",
     "risk_at_coverage",
     "risk_coverage",

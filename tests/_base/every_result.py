@@ -162,10 +162,10 @@ PROBES = () if find_spec("sklearn") else ("ClassShares", "ProbeTransfer", "State
 
 
 def _foreknowledge() -> Result:
-    from psychollm.calibration.sampled.p_ik import Foreknowledge
+    from psychollm.calibration.sampled.self_knowledge import PredictedCorrectness
     from psychollm.estimates.reasons import Reason
 
-    return Foreknowledge(
+    return PredictedCorrectness(
         confidence=np.array([[0.25, np.nan]]),
         baseline=np.array([[0.5, 0.5]]),
         fold=np.array([0, 1]),

@@ -192,7 +192,7 @@ def test_numpy_reads_the_arrays_alone(file: Path) -> None:
 
 
 def test_classes_of_one_name_are_told_apart() -> None:
-    from psychollm.calibration.two_choice.hierarchical_meta_d_result import Sampled as First
+    from psychollm.calibration.two_choice.hierarchical_meta_d import Sampled as First
     from psychollm.irt.bayes.result import Sampled as Second
 
     writer = Writer()

@@ -15,7 +15,7 @@ from psychollm._base.errors import (
     OptionError,
     ShapeError,
 )
-from psychollm.calibration.two_choice import meta_d_result
+from psychollm.calibration.two_choice import meta_d as meta_d_module
 from psychollm.calibration.two_choice.meta_d import meta_d, meta_d_from_counts
 from psychollm.calibration.two_choice.meta_d_fit import fit_counts
 from psychollm.calibration.two_choice.trials import rate_confidence, rated_trials
@@ -352,9 +352,9 @@ def test_not_converged_is_said(monkeypatch):
     raw[0, kernel.STATUS] = kernel.NOT_CONVERGED
     raw[0, kernel.META_D] = np.nan
     object.__setattr__(fits, "raw", raw)
-    sampling = meta_d_result.Sampling(draws=None, n=np.ones(1), level=0.95, labels=("m",))
+    sampling = meta_d_module.Sampling(draws=None, n=np.ones(1), level=0.95, labels=("m",))
     with pytest.warns(ConvergenceWarning, match="'m'"):
-        found = meta_d_result.assemble(fits, sampling)
+        found = meta_d_module.assemble(fits, sampling)
     assert found.meta_d.flags == (Reason.NOT_CONVERGED,)
 
 

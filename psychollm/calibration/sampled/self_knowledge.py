@@ -1,9 +1,17 @@
-"""P(IK), "I know": correctness predicted from the question alone, before any answer.
+r"""What a model knows of what it knows, asked twice: after an answer, and before.
 
-A logistic regression from features of the question (a hidden state of the model, an embedding of
-the text) to correctness, scored out of sample: questions of one group are never on both sides of a
-split. What the probe must beat is the trivial forecast that knows the model's accuracy and nothing
-of the question, so both are given.
+P(True): the model is shown a question with a proposed answer and asked whether it is true. Of the
+probabilities of the two continuations only their ratio matters,
+
+.. math:: P(\text{True}) = \frac{e^{\ell_T}}{e^{\ell_T} + e^{\ell_F}},                    \quad (1)
+
+because what the model would have said besides "True" and "False" says nothing of either.
+
+P(IK), "I know": correctness predicted from the question alone, before any answer, by a logistic
+regression from features of the question (a hidden state of the model, an embedding of the text),
+scored out of sample: questions of one group are never on both sides of a split. What it must beat
+is the trivial forecast that knows the model's accuracy and nothing of the question, so both are
+given.
 
 References
 ----------
@@ -14,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from psychollm._base.arrays import float_array
 from psychollm._base.checks import check_count
@@ -32,8 +41,52 @@ from psychollm.data.table import one_model
 from psychollm.estimates.reasons import Reason
 
 
+def p_true(log_true: Any, log_false: Any) -> FloatArray:
+    """Return the probability (1) from the log-probabilities of the two continuations.
+
+    Parameters
+    ----------
+    log_true, log_false : array_like (models, questions)
+        Natural logarithms of the probabilities of "True" and of "False", at most 0; ``-inf`` for
+        one of them is a probability of zero. Several spellings of one continuation are to be
+        added up before.
+
+    Returns
+    -------
+    ndarray (models, questions)
+        A confidence for every metric of this room; NaN where either is missing, or both are
+        ``-inf``.
+
+    Raises
+    ------
+    ShapeError
+        If the two do not have the same shape.
+    CodeError
+        If a value is above 0: probabilities, perhaps, instead of their logarithms.
+
+    Examples
+    --------
+    >>> p_true([[-0.1, -3.0]], [[-2.5, -0.2]]).round(3)
+    array([[0.917, 0.057]])
+    """
+    true, false = float_array(log_true, "log_true"), float_array(log_false, "log_false")
+    if true.shape != false.shape:
+        msg = f"log_true has shape {true.shape}, but log_false has {false.shape}"
+        raise ShapeError(msg)
+    for argument, values in (("log_true", true), ("log_false", false)):
+        if (values > 1e-6).any():
+            place = tuple(int(i) for i in np.argwhere(values > 1e-6)[0])
+            msg = (
+                f"{argument}{list(place)} = {values[place]:g}: pass natural logarithms of "
+                "probabilities, which are at most 0"
+            )
+            raise CodeError(msg)
+    with np.errstate(invalid="ignore"):
+        return np.asarray(expit(true - false), dtype=np.float64)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Foreknowledge(Result):
+class PredictedCorrectness(Result):
     """Out-of-sample probabilities of being correct, from the question alone.
 
     `confidence` goes into every metric of confidence against correctness.
@@ -43,7 +96,7 @@ class Foreknowledge(Result):
     >>> rng = np.random.default_rng(0)
     >>> features = rng.normal(size=(200, 3))
     >>> correct = (features[:, 0] + rng.normal(size=200) > 0).astype(float)
-    >>> found = p_ik(features, correct)
+    >>> found = predicted_correctness(features, correct)
     >>> found.confidence.shape, found.n_folds
     ((1, 200), 5)
     """
@@ -58,14 +111,14 @@ class Foreknowledge(Result):
     questions: Labels
 
 
-def p_ik(
+def predicted_correctness(
     features: Any,
     correctness: ResponsesLike,
     *,
     groups: Any = None,
     n_folds: int = 5,
     penalty: float = 1.0,
-) -> Foreknowledge:
+) -> PredictedCorrectness:
     """Predict correctness from features of the questions, out of sample.
 
     Needs scikit-learn (extra ``text``).
@@ -85,7 +138,7 @@ def p_ik(
 
     Returns
     -------
-    Foreknowledge
+    PredictedCorrectness
         NaN with a reason where a training fold holds one class only.
 
     Raises
@@ -99,7 +152,7 @@ def p_ik(
     MissingPackageError
         If scikit-learn is not installed.
     """
-    selection = require("sklearn.model_selection", extra="text", purpose="p_ik")
+    selection = require("sklearn.model_selection", extra="text", purpose="predicted_correctness")
     table = one_model(correctness, argument="correctness")
     answers = stated_answers(np.zeros(table.values.shape), table.values)
     n_models, n_questions = answers.correct.shape
@@ -124,7 +177,7 @@ def p_ik(
         _fill(confidence[row], baseline[row], known[row], answers, row, fold, penalty)
         for row in range(n_models)
     ]
-    return Foreknowledge(
+    return PredictedCorrectness(
         confidence=confidence,
         baseline=baseline,
         fold=fold,
@@ -181,9 +234,9 @@ def _fill(
 
 def _fitted(features: FloatArray, correct: FloatArray, penalty: float) -> Any:
     """Fit on each question twice: as correct and as wrong, weighted by the chance of each."""
-    linear = require("sklearn.linear_model", extra="text", purpose="p_ik")
-    pipeline = require("sklearn.pipeline", extra="text", purpose="p_ik")
-    scaling = require("sklearn.preprocessing", extra="text", purpose="p_ik")
+    linear = require("sklearn.linear_model", extra="text", purpose="predicted_correctness")
+    pipeline = require("sklearn.pipeline", extra="text", purpose="predicted_correctness")
+    scaling = require("sklearn.preprocessing", extra="text", purpose="predicted_correctness")
     rows = np.concatenate([np.flatnonzero(correct > 0), np.flatnonzero(correct < 1)])
     outcome = np.repeat([1, 0], [(correct > 0).sum(), (correct < 1).sum()])
     weight = np.where(outcome == 1, correct[rows], 1.0 - correct[rows])

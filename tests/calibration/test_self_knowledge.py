@@ -5,8 +5,7 @@ import pytest
 
 from psychollm._base.errors import CodeError, OptionError, ShapeError
 from psychollm.calibration import auroc, brier
-from psychollm.calibration.sampled.p_ik import p_ik
-from psychollm.calibration.sampled.p_true import p_true
+from psychollm.calibration.sampled.self_knowledge import p_true, predicted_correctness
 from psychollm.estimates.reasons import Reason
 
 pytest.importorskip("sklearn")
@@ -38,7 +37,7 @@ def simulated(n: int = 600) -> tuple[np.ndarray, np.ndarray]:
 
 def test_a_probe_beats_the_forecast_that_knows_no_question() -> None:
     features, correct = simulated()
-    found = p_ik(features, correct)
+    found = predicted_correctness(features, correct)
     # The probability itself has an area of 0.86 and a Brier score of 0.15; the probe nearly.
     assert (auroc(found.confidence, correct).value > 0.8).all()
     trivial = brier(found.baseline, correct, rng=0, bootstrap=10).value
@@ -48,28 +47,28 @@ def test_a_probe_beats_the_forecast_that_knows_no_question() -> None:
 def test_features_that_know_nothing_do_not_beat_it() -> None:
     _, correct = simulated()
     noise = np.random.default_rng(3).normal(size=(600, 5))
-    found = p_ik(noise, correct)
+    found = predicted_correctness(noise, correct)
     assert (np.abs(auroc(found.confidence, correct).value - 0.5) < 0.08).all()
 
 
 def test_groups_stay_together() -> None:
     features, correct = simulated(60)
     groups = np.repeat(np.arange(12), 5)
-    fold = p_ik(features, correct, groups=groups).fold
+    fold = predicted_correctness(features, correct, groups=groups).fold
     assert all(len(set(fold[groups == group])) == 1 for group in range(12))
 
 
 def test_shares_of_correct_samples_are_targets() -> None:
     features, correct = simulated()
     share = 0.5 * (correct[:1] + correct[1:])
-    found = p_ik(features, share)
+    found = predicted_correctness(features, share)
     assert np.corrcoef(found.confidence[0], share[0])[0, 1] > 0.5
 
 
 def test_degenerate_models_have_a_reason() -> None:
     features, correct = simulated(50)
     table = np.stack([np.ones(50), np.zeros(50), np.full(50, np.nan), correct[0]])
-    found = p_ik(features, table)
+    found = predicted_correctness(features, table)
     assert found.flags == (
         Reason.NO_WRONG,
         Reason.NO_CORRECT,
@@ -83,9 +82,9 @@ def test_degenerate_models_have_a_reason() -> None:
 def test_bad_input_is_named() -> None:
     features, correct = simulated(20)
     with pytest.raises(ShapeError, match="20 questions"):
-        p_ik(features[:-1], correct)
+        predicted_correctness(features[:-1], correct)
     features[4, 0] = np.nan
     with pytest.raises(CodeError, match="question number 5 are not finite"):
-        p_ik(features, correct)
+        predicted_correctness(features, correct)
     with pytest.raises(OptionError, match="only 2 groups"):
-        p_ik(simulated(20)[0], correct, groups=[0, 1] * 10)
+        predicted_correctness(simulated(20)[0], correct, groups=[0, 1] * 10)
